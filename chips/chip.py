@@ -1,0 +1,69 @@
+"""The chip description: every hardware number that costs, capacities and the emulator use."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+RATES = {"f32": 1, "f16": 2, "bf16": 2, "i8": 4}
+"""Multiply-accumulates and vector operations per cycle and lane, relative to f32, by element type."""
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energy per event, in picojoules."""
+
+    mac_f32: float
+    vpu_op: float
+    sram_byte: float
+    noc_byte_hop: float
+    dram_byte: float
+    host_byte: float
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A mesh of `rows` x `cols` cores; core number = y * cols + x. Sizes in bytes, times in cycles, rates per cycle."""
+
+    name: str
+    rows: int
+    cols: int
+    clock_ghz: float
+    mpu_rows: int
+    mpu_cols: int
+    vpu_lanes: int
+    sram_bytes: int
+    sram_bytes_per_cycle: int
+    """Per unit and operand."""
+    link_bytes_per_cycle: int
+    hop_cycles: int
+    noc_packet_bytes: int
+    dram_bytes: int
+    dram_bytes_per_cycle: int
+    dram_latency: int
+    dram_ports: int
+    dram_burst: int
+    host_bytes_per_cycle: int
+    host_latency: int
+    queue_depth: int
+    semaphores: int
+    energy: Energy
+    unusable_cores: tuple[int, ...] = ()
+    source: str = ""
+    """Where the numbers come from, for descriptions of published chips."""
+
+    @property
+    def cores(self) -> int:
+        return self.rows * self.cols
+
+    @property
+    def usable_cores(self) -> tuple[int, ...]:
+        """Core numbers that may be given work, ascending."""
+        broken = set(self.unusable_cores)
+        return tuple(core for core in range(self.cores) if core not in broken)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over all numbers: an executable runs only on the chip that it was compiled for."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,101 @@
+"""Read a chip description from TOML, by name (`chips/NAME.toml`) or by path, and check it against the schema."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, cast
+
+from ..support.errors import InputError
+from .chip import Chip, Energy
+
+HERE = Path(__file__).parent
+_MAY_BE_ZERO = {"hop_cycles", "dram_latency", "host_latency"}
+
+
+def chip_names() -> list[str]:
+    """Names of the descriptions that ship with the package, sorted."""
+    return sorted(path.stem for path in HERE.glob("*.toml"))
+
+
+def load_chip(name_or_path: str) -> Chip:
+    """
+    The chip called `name_or_path` (see `chip_names`), or described by the TOML file at that path.
+
+    Raises InputError naming the file, the key and what it should be.
+    """
+    path = Path(name_or_path)
+    if path.suffix != ".toml":
+        path = HERE / f"{name_or_path}.toml"
+        if not path.is_file():
+            raise InputError(
+                f"no chip named '{name_or_path}': choose one of {', '.join(chip_names())}, or give a .toml"
+            )
+    try:
+        text = path.read_text(encoding="utf-8")
+        return chip_from_table(tomllib.loads(text), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read chip description {path}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from error
+
+
+def chip_from_table(table: dict[str, Any], place: str) -> Chip:
+    """Build and check a `Chip` from a parsed TOML table (or from JSON); `place` names it in errors."""
+    table = dict(table)
+    energy: object = table.pop("energy", None)
+    if not isinstance(energy, dict):
+        raise InputError(f"{place}: needs a table [energy] with {', '.join(f.name for f in fields(Energy))}")
+    values = _checked(Chip, table, place, skip=frozenset({"energy"}))
+    chip = Chip(**values, energy=Energy(**_checked(Energy, cast("dict[str, Any]", energy), f"{place} [energy]")))
+    _check_consistency(chip, place)
+    return chip
+
+
+def _checked(cls: type, table: dict[str, Any], place: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
+    known = {f.name: f for f in fields(cls) if f.name not in skip}
+    for key in table:
+        if key not in known:
+            raise InputError(f"{place}: unknown key '{key}'; known keys: {', '.join(known)}")
+    values: dict[str, Any] = {}
+    for name, field in known.items():
+        if name not in table:
+            if field.default is MISSING:
+                raise InputError(f"{place}: key '{name}' is missing")
+            continue
+        values[name] = _typed(table[name], str(field.type), name, place)
+    return values
+
+
+def _typed(value: Any, kind: str, name: str, place: str) -> Any:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    match kind:
+        case "int" if number and isinstance(value, int) and value >= (0 if name in _MAY_BE_ZERO else 1):
+            return value
+        case "float" if number and 0 <= value < float("inf"):
+            return float(value)
+        case "str" if isinstance(value, str):
+            return value
+        case "tuple[int, ...]" if isinstance(value, list) and all(type(v) is int for v in value):  # pyright: ignore[reportUnknownVariableType]
+            return tuple(sorted(set(value)))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        case _:
+            wanted = {"int": "a positive integer", "float": "a non-negative number", "str": "a string"}
+            raise InputError(f"{place}: '{name}' is {value!r}, expected {wanted.get(kind, 'a list of integers')}")
+
+
+def _check_consistency(chip: Chip, place: str) -> None:
+    if chip.clock_ghz == 0:
+        raise InputError(f"{place}: 'clock_ghz' must be greater than 0")
+    if chip.rows > 64 or chip.cols > 64:
+        raise InputError(f"{place}: the mesh is {chip.rows} x {chip.cols}, at most 64 x 64 is supported")
+    if any(core < 0 or core >= chip.cores for core in chip.unusable_cores):
+        raise InputError(f"{place}: 'unusable_cores' must lie in 0..{chip.cores - 1}")
+    if not chip.usable_cores:
+        raise InputError(f"{place}: 'unusable_cores' leaves no core to work")
+    if chip.dram_ports > chip.rows:
+        raise InputError(
+            f"{place}: 'dram_ports' is {chip.dram_ports}, but there are only {chip.rows} rows to put them at"
+        )
+    if chip.semaphores > 1 << 16:
+        raise InputError(f"{place}: 'semaphores' is {chip.semaphores}, at most 65536 can be named by an instruction")

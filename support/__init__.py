@@ -1,0 +1,1 @@
+"""What every part needs: errors, files, progress."""
