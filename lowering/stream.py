@@ -1,0 +1,175 @@
+"""Instruction streams of single cores as code generation emits them: in program order, unsynchronised, without loops.
+
+A stream is flat from the start (`array` buffers, about 80 bytes an instruction), because whole networks emit millions
+of instructions. Descriptor operands are 32-bit here:
+
+- a number from `DescriptorTable.intern`, shared by all streams of a compilation (16 bits per program once linked);
+- `IMMEDIATE`: the operand is the immediate value in the address field (0xFFFF in the word);
+- `core_set_operand(index)`: an index into the executable's table of core sets (the index itself in the word);
+- `UNUSED`: nothing (0 in the word).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+IMMEDIATE = 0xFFFF_FFFF
+"""Descriptor operand: the address field holds the value."""
+UNUSED = 0xFFFF_FFFE
+"""Descriptor operand: the instruction has no such operand."""
+CORE_SET_FLAG = 0x8000_0000
+"""Descriptor operands from here up to `UNUSED` are core-set indices."""
+NO_SOURCE = 0xFFFF_FFFF
+"""Source index of an instruction that stems from no named operation."""
+SRAM, DRAM = 0, 1
+"""Spaces of effects."""
+MAX_DIMS = 5
+"""Dimensions of an access descriptor."""
+
+Effect: TypeAlias = tuple[int, int, int, bool]
+"""(space, first byte, one past the last byte, writes?)"""
+
+_UNUSED_PADS = ((UNUSED,) * 4, (UNUSED,) * 3, (UNUSED,) * 2, (UNUSED,), ())
+_ZERO_PADS = ((0,) * 4, (0,) * 3, (0,) * 2, (0,), ())
+_FIELDS = 12  # op, dtype, imm, addr x 4, desc x 4, source
+_MASK = 0xFFFF_FFFF
+
+
+def core_set_operand(index: int) -> int:
+    """The descriptor operand that stands for core set `index`."""
+    return CORE_SET_FLAG | index
+
+
+def split_address(address: int) -> tuple[int, int]:
+    """The low and high 32-bit halves of a DRAM address."""
+    return address & _MASK, address >> 32
+
+
+class DescriptorTable:
+    """Access descriptors (five sizes, five byte strides), each distinct one once, in the order of first use."""
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[int, ...], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def intern(self, sizes: Sequence[int], strides: Sequence[int]) -> int:
+        """Number of the descriptor with these sizes (>= 1) and byte strides, outermost dimension first.
+
+        Fewer than five dimensions are padded at the front with size 1; strides of size-1 dimensions are stored as 0,
+        so that equal accesses get equal numbers. Raises ValueError for more than five dimensions or sizes below 1.
+        """
+        if len(sizes) > MAX_DIMS or len(sizes) != len(strides):
+            raise ValueError(f"a descriptor takes {MAX_DIMS} sizes and strides at most, got {sizes} and {strides}")
+        pad = MAX_DIMS - len(sizes)
+        key = (
+            *(1 for _ in range(pad)),
+            *sizes,
+            *(0 for _ in range(pad)),
+            *(0 if size == 1 else stride for size, stride in zip(sizes, strides, strict=True)),
+        )
+        if (found := self._ids.get(key)) is not None:
+            return found
+        if min(sizes, default=1) < 1:
+            raise ValueError(f"descriptor sizes must be at least 1, got {tuple(sizes)}")
+        self._ids[key] = len(self._ids)
+        return len(self._ids) - 1
+
+    def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
+        """Sizes and strides of all descriptors, each [descriptors, 5]."""
+        table = np.array(list(self._ids), dtype=np.int64).reshape(-1, 2 * MAX_DIMS)
+        return table[:, :MAX_DIMS].astype(np.uint32), table[:, MAX_DIMS:].astype(np.int32)
+
+
+@dataclass(frozen=True)
+class StreamArrays:
+    """A finished stream of n instructions; instruction i has the effects from effect_start[i] to effect_start[i + 1]."""
+
+    op: NDArray[np.uint8]
+    dtype: NDArray[np.uint8]
+    imm: NDArray[np.uint16]
+    addr: NDArray[np.uint32]
+    """[n, 4]"""
+    desc: NDArray[np.uint32]
+    """[n, 4], as described in the module's docstring."""
+    source: NDArray[np.uint32]
+    effect_start: NDArray[np.int64]
+    """[n + 1]"""
+    effects: NDArray[np.int64]
+    """[effects, 4]: space, first byte, one past the last byte, 1 for a write."""
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+
+class CoreStream:
+    """The instructions of one core in program order. Cheap to append to (one to two microseconds an instruction)."""
+
+    def __init__(self, descriptors: DescriptorTable | None = None) -> None:
+        """`descriptors`: the table shared by all streams of a compilation (a new one if absent)."""
+        self.descriptors = DescriptorTable() if descriptors is None else descriptors
+        self._fields = array("I")
+        self._effects = array("q")
+        self._effect_ends = array("q")
+
+    def __len__(self) -> int:
+        return len(self._effect_ends)
+
+    def emit(
+        self,
+        op: int,
+        *,
+        dtype: int = 0,
+        imm: int = 0,
+        addr: Sequence[int] = (),
+        desc: Sequence[int] = (),
+        effects: Sequence[Effect] = (),
+        source: int = NO_SOURCE,
+    ) -> None:
+        """Append one instruction.
+
+        `op` is the opcode; up to four `addr` (taken modulo 2^32, so negative i32 immediates may be given as they are)
+        and `desc` operands, the rest are 0 and unused; `effects` are the byte ranges read and written, any number of
+        them (empty ranges are dropped).
+        """
+        self._fields.extend(
+            (
+                op,
+                dtype,
+                imm,
+                *[value & _MASK for value in addr],
+                *_ZERO_PADS[len(addr)],
+                *desc,
+                *_UNUSED_PADS[len(desc)],
+                source,
+            )
+        )
+        recorded = self._effects
+        for effect in effects:
+            if effect[1] < effect[2]:
+                recorded.extend(effect)
+        self._effect_ends.append(len(recorded) >> 2)
+
+    def finish(self) -> StreamArrays:
+        """The stream as arrays (copies: the stream may grow on)."""
+        count = len(self)
+        fields = np.array(self._fields, dtype=np.uint32).reshape(count, _FIELDS)
+        starts = np.zeros(count + 1, dtype=np.int64)
+        starts[1:] = self._effect_ends
+        return StreamArrays(
+            op=fields[:, 0].astype(np.uint8),
+            dtype=fields[:, 1].astype(np.uint8),
+            imm=fields[:, 2].astype(np.uint16),
+            addr=fields[:, 3:7].copy(),
+            desc=fields[:, 7:11].copy(),
+            source=fields[:, 11].copy(),
+            effect_start=starts,
+            effects=np.array(self._effects, dtype=np.int64).reshape(-1, 4),
+        )
