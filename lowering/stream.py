@@ -90,7 +90,7 @@ class DescriptorTable:
 
 @dataclass(frozen=True)
 class StreamArrays:
-    """A finished stream of n instructions; instruction i has the effects from effect_start[i] to effect_start[i + 1]."""
+    """A finished stream of n instructions; the effects of i are rows effect_start[i] up to effect_start[i + 1]."""
 
     op: NDArray[np.uint8]
     dtype: NDArray[np.uint8]

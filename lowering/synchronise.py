@@ -1,0 +1,214 @@
+"""Token bits for an instruction stream: which instruction waits for which, derived from the bytes they touch.
+
+Two accesses conflict if they overlap in one space and at least one writes. Units run in order, so for every
+instruction only the newest conflicting access of each other unit matters, and of those only what the instruction's
+unit does not know already. Knowledge is a vector clock per instruction (newest instruction of each unit that has
+completed before this one starts), so needs implied through other units are dropped. As a need is dropped unless it is
+newer than everything known, the producers that one unit waits for on another strictly increase: the k-th signal
+always meets the k-th wait, and no instruction needs more than one bit each way.
+
+No schedule of the units can deadlock: tokens point backwards in program order only, and the oldest instruction that
+has not completed is at the head of its queue with all its tokens there, however short the queues are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numba  # pyright: ignore[reportMissingTypeStubs]
+import numpy as np
+from numpy.typing import NDArray
+
+from .stream import StreamArrays
+
+UNITS = 8
+_CLOSED = np.int64(2**62)
+
+_jit = cast(
+    "Callable[[Callable[..., Any]], Callable[..., Any]]",
+    numba.njit(cache=True, boundscheck=False),  # pyright: ignore[reportUnknownMemberType]
+)
+
+
+def synchronise(
+    stream: StreamArrays, unit_of_op: NDArray[np.uint8], pipelined: int = 0
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """The wait and signal bits, each [n] uint8, that order all conflicting accesses of `stream`.
+
+    `unit_of_op`: unit (0 to 7) by opcode. `pipelined`: bit u set means that instructions of unit u may start before
+    earlier ones of the same unit have completed (they complete in order), so that a read of what the unit itself
+    wrote needs a token of the unit to itself.
+    """
+    return synchronise_units(unit_of_op[stream.op], stream.effect_start, stream.effects, pipelined)
+
+
+def synchronise_units(
+    unit: NDArray[np.uint8], effect_start: NDArray[np.int64], effects: NDArray[np.int64], pipelined: int = 0
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """As `synchronise`, from the unit of every instruction [n] and its effects (see `StreamArrays`)."""
+    wait = np.zeros(len(unit), dtype=np.uint8)
+    signal = np.zeros(len(unit), dtype=np.uint8)
+    _fill_bits(
+        np.ascontiguousarray(unit),
+        np.ascontiguousarray(effect_start),
+        np.ascontiguousarray(effects),
+        _touches_written(effects),
+        np.int64(pipelined),
+        wait,
+        signal,
+    )
+    return wait, signal
+
+
+def _touches_written(effects: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """For every effect whether anything ever writes a byte of its range: reads of constants need no bookkeeping."""
+    result = effects[:, 3] != 0
+    for space in (0, 1):
+        written = effects[(effects[:, 0] == space) & result]
+        reads = np.flatnonzero((effects[:, 0] == space) & (effects[:, 3] == 0))
+        if len(written) == 0 or len(reads) == 0:
+            continue
+        order = np.argsort(written[:, 1], kind="stable")
+        low, high = written[order, 1], np.maximum.accumulate(written[order, 2])
+        # Of the writes that begin before the read ends, does one end after the read begins?
+        before = cast("NDArray[np.int64]", np.searchsorted(low, effects[reads, 2], side="left"))
+        result[reads] = (before > 0) & (high[np.maximum(before, 1) - 1] > effects[reads, 1])
+    return result
+
+
+@_jit
+def _split(
+    at: np.int64, starts: NDArray[np.int64], slots: NDArray[np.int64], count: int, access: NDArray[np.int64]
+) -> tuple[int, int]:
+    """Make `at` the first byte of a segment; returns its position and the new number of segments."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if starts[middle] < at:
+            low = middle + 1
+        else:
+            high = middle
+    if low < count and starts[low] == at:
+        return low, count
+    # The slots behind `count` are the free ones, so the first of them takes the copy of the segment that is cut.
+    new = slots[count]
+    for position in range(count, low, -1):
+        starts[position] = starts[position - 1]
+        slots[position] = slots[position - 1]
+    starts[low] = at
+    slots[low] = new
+    for unit in range(UNITS + 1):
+        access[new, unit] = access[slots[low - 1], unit]
+    return low, count + 1
+
+
+@_jit
+def _remove(first: int, last: int, starts: NDArray[np.int64], slots: NDArray[np.int64], count: int) -> int:
+    """Delete segments first .. last - 1, giving their slots back; returns the new number of segments."""
+    gone = last - first
+    if gone == 0:
+        return count
+    freed = slots[first:last].copy()
+    for position in range(last, count):
+        starts[position - gone] = starts[position]
+        slots[position - gone] = slots[position]
+    slots[count - gone : count] = freed
+    return count - gone
+
+
+@_jit
+def _grown(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A copy with room for twice as many."""
+    result = np.empty(2 * len(array), np.int64)
+    result[: len(array)] = array
+    return result
+
+
+@_jit
+def _fill_bits(
+    unit: NDArray[np.uint8],
+    effect_start: NDArray[np.int64],
+    effects: NDArray[np.int64],
+    relevant: NDArray[np.bool_],
+    pipelined: np.int64,
+    wait: NDArray[np.uint8],
+    signal: NDArray[np.uint8],
+) -> None:
+    """Walk the stream once. The state of a space is a sorted list of segments that cover it.
+
+    access[slot, u] is the newest read of the segment by unit u since its last write, access[slot, 8] that write
+    (-1: none). Earlier accesses are ordered before the last write already. clock[i, v] is the newest instruction of
+    unit v known to have completed when i starts.
+    """
+    total = len(unit)
+    clock = np.full((total, UNITS), -1, np.int32)
+    known = np.full((UNITS, UNITS), -1, np.int32)
+    need = np.empty(UNITS, np.int64)
+    starts0, slots0 = np.zeros(64, np.int64), np.arange(64)
+    starts1, slots1 = np.zeros(64, np.int64), np.arange(64)
+    access0 = np.full((64, UNITS + 1), -1, np.int64)
+    access1 = np.full((64, UNITS + 1), -1, np.int64)
+    count0 = count1 = 1
+    starts0[0] = starts1[0] = -_CLOSED
+    for index in range(total):
+        me = unit[index]
+        need[:] = -1
+        for number in range(effect_start[index], effect_start[index + 1]):
+            if not relevant[number]:
+                continue
+            space, low, high, write = effects[number]
+            if space == 0:
+                starts, slots, access, count = starts0, slots0, access0, count0
+            else:
+                starts, slots, access, count = starts1, slots1, access1, count1
+            if count + 2 > len(starts):
+                size = len(starts)
+                starts, slots = _grown(starts), _grown(slots)
+                slots[size:] = np.arange(size, 2 * size)
+                bigger = np.empty((2 * size, UNITS + 1), np.int64)
+                bigger[:size] = access
+                access = bigger
+            first, count = _split(low, starts, slots, count, access)
+            last, count = _split(high, starts, slots, count, access)
+            for position in range(first, last):
+                slot = slots[position]
+                writer = access[slot, UNITS]
+                if writer >= 0 and writer < index:
+                    by = unit[writer]
+                    # A pipelined unit completes in order, so only what it reads (not overwrites) must be complete.
+                    if by != me or (write == 0 and (pipelined >> me) & 1):
+                        need[by] = max(need[by], writer)
+                if write != 0:
+                    for other in range(UNITS):
+                        if other != me and access[slot, other] < index:
+                            need[other] = max(need[other], access[slot, other])
+                else:
+                    access[slot, me] = index
+            if write != 0:
+                # One segment again: a write makes all earlier accesses of the range irrelevant.
+                count = _remove(first + 1, last, starts, slots, count)
+                access[slots[first], :] = -1
+                access[slots[first], UNITS] = index
+            if space == 0:
+                starts0, slots0, access0, count0 = starts, slots, access, count
+            else:
+                starts1, slots1, access1, count1 = starts, slots, access, count
+        # Newest need first: what it implies about older ones is then known.
+        while True:
+            best = 0
+            for other in range(1, UNITS):
+                if need[other] > need[best]:
+                    best = other
+            producer = need[best]
+            if producer < 0:
+                break
+            need[best] = -1
+            if producer <= known[me, best]:
+                continue
+            wait[index] |= np.uint8(1 << best)
+            signal[producer] |= np.uint8(1 << me)
+            for other in range(UNITS):
+                known[me, other] = max(known[me, other], clock[producer, other])
+            known[me, best] = producer
+        clock[index] = known[me]
