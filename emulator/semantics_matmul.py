@@ -1,0 +1,198 @@
+"""The matrix unit: strided operands (a convolution's windows too) brought to BLAS with as few copies as can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .functional_errors import Fault
+from .memory import BF16, I8, U8, STORAGE, Array, Bytes, Geometry, coalesce, is_float, storage, store
+from .semantics_base import Access, Decoded, Instruction, reader
+
+_EXACT_TERMS = {I8: 1024, U8: 256}
+"""Products of 8-bit numbers that f32 sums exactly: their sum stays below 2^24."""
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Dimensions that belong together: sizes, and the byte strides of one operand."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def points(self) -> int:
+        return math.prod(self.shape)
+
+    def folded(self) -> tuple[int, int] | None:
+        """(size, stride) where the group is one dimension, else None."""
+        shape, (strides,) = coalesce(self.shape, [self.strides])
+        if not shape:
+            return 1, 0
+        return (shape[0], strides[0]) if len(shape) == 1 else None
+
+
+def _groups(geometry: Geometry, counts: tuple[int, int, int]) -> list[_Group]:
+    used = geometry.last(sum(counts))
+    groups: list[_Group] = []
+    at = 0
+    for count in counts:
+        groups.append(_Group(used.shape[at : at + count], used.strides[at : at + count]))
+        at += count
+    return groups
+
+
+def _joined(first: _Group, second: _Group, name: str) -> tuple[_Group, _Group]:
+    """Merge dimensions of a group that two operands share."""
+    if first.shape != second.shape:
+        raise Fault(f"sizes of the {name} dimensions differ: {first.shape} and {second.shape}")
+    shape, (one, two) = coalesce(first.shape, [first.strides, second.strides])
+    return _Group(shape, one), _Group(shape, two)
+
+
+def _blas_view(batch: _Group, rows: _Group, cols: _Group, size: int) -> Geometry | None:
+    """The operand as a stack of matrices that BLAS takes as they lie, or None."""
+    row, col = rows.folded(), cols.folded()
+    if row is None or col is None:
+        return None
+    (m, row_stride), (k, col_stride) = row, col
+    row_stride = row_stride if m > 1 else max(k * size, col_stride)
+    col_stride = col_stride if k > 1 else (size if row_stride != size else m * size)
+    fits = (col_stride == size and row_stride >= k * size and row_stride % size == 0) or (
+        row_stride == size and col_stride >= m * size and col_stride % size == 0
+    )
+    if not fits or any(stride < 0 or stride % size for stride in batch.strides):
+        return None
+    return Geometry((*batch.shape, m, k), (*batch.strides, row_stride, col_stride))
+
+
+def _matrix_reader(
+    batch: _Group, rows: _Group, cols: _Group, code: int, kind: np.dtype[Any]
+) -> Callable[[Bytes, int], Array]:
+    """How to read an operand as [batch..., rows, cols] of type `kind` that BLAS takes without a further copy."""
+    stored = STORAGE[code]
+    if stored == kind and code != BF16:
+        direct = _blas_view(batch, rows, cols, stored.itemsize)
+        if direct is not None:
+            return reader(direct, code)
+    m, k = rows.points, cols.points
+    # the copy runs along whichever innermost dimension is longer: windows are short, rows of an image are not
+    along_rows = rows.shape and (
+        not cols.shape
+        or (rows.shape[-1], rows.strides[-1] == stored.itemsize) > (cols.shape[-1], cols.strides[-1] == stored.itemsize)
+    )
+    inner, outer = (rows, cols) if along_rows else (cols, rows)
+    read = reader(
+        Geometry((*batch.shape, *outer.shape, *inner.shape), (*batch.strides, *outer.strides, *inner.strides)), code
+    )
+    matrix = (*batch.shape, k, m) if along_rows else (*batch.shape, m, k)
+
+    def copied(memory: Bytes, address: int) -> Array:
+        view = read(memory, address)
+        values = np.empty(view.shape, kind)
+        values[...] = view
+        values = values.reshape(matrix)
+        return values.swapaxes(-1, -2) if along_rows else values
+
+    return copied
+
+
+def _product(code: int, kind: np.dtype[Any], terms: int) -> Callable[[Array, Array], Array]:
+    """The matrix product in the type the unit sums in."""
+    if is_float(code) or code not in _EXACT_TERMS:
+        return lambda a, b: np.matmul(a, b)
+    chunk = _EXACT_TERMS[code]
+    if terms <= chunk:
+        return lambda a, b: np.matmul(a, b).astype(np.int32)
+
+    def chunked(a: Array, b: Array) -> Array:
+        total = np.matmul(a[..., :chunk], b[..., :chunk, :]).astype(np.int32)
+        for start in range(chunk, terms, chunk):
+            total += np.matmul(a[..., start : start + chunk], b[..., start : start + chunk, :]).astype(np.int32)
+        return total
+
+    return chunked
+
+
+def _swapped(read: Callable[[Bytes, int], Array]) -> Callable[[Bytes, int], Array]:
+    return lambda memory, address: read(memory, address).swapaxes(-1, -2)
+
+
+def matmul(ins: Instruction) -> Decoded:
+    """D = A x B, or D += A x B; imm holds the numbers of batch, m, k and n dimensions."""
+    nb, nm, nk, nn = (ins.imm >> shift & 15 for shift in (0, 4, 8, 12))
+    accumulate = ins.mnemonic == "matmul.acc"
+    source, result = ins.source_type, ins.result_type
+    stored, result_kind = storage(source), storage(result)
+    if max(nb + nm + nk, nb + nk + nn, nb + nm + nn) > 5:
+        raise Fault("matmul operands have at most 5 dimensions")
+    a_batch, a_rows, a_cols = _groups(ins.operand(1), (nb, nm, nk))
+    b_batch, b_rows, b_cols = _groups(ins.operand(2), (nb, nk, nn))
+    d_batch, d_rows, d_cols = _groups(ins.operand(0), (nb, nm, nn))
+    if not a_batch.shape == b_batch.shape == d_batch.shape:
+        raise Fault(f"sizes of the batch dimensions differ: {a_batch.shape}, {b_batch.shape}, {d_batch.shape}")
+    shape, merged = coalesce(a_batch.shape, [a_batch.strides, b_batch.strides, d_batch.strides])
+    a_batch, b_batch, d_batch = (_Group(shape, strides) for strides in merged)
+    a_rows, d_rows = _joined(a_rows, d_rows, "m")
+    a_cols, b_rows = _joined(a_cols, b_rows, "k")
+    b_cols, d_cols = _joined(b_cols, d_cols, "n")
+
+    eight_bits = source in _EXACT_TERMS
+    kind = np.dtype(np.float32) if eight_bits or (is_float(source) and stored.itemsize < 4) else stored
+    left = _matrix_reader(a_batch, a_rows, a_cols, source, kind)
+    right = _matrix_reader(b_batch, b_rows, b_cols, source, kind)
+    product = _product(source, kind, a_cols.points)
+
+    # a destination that lies column by column takes the product of the transposes, which BLAS does as well
+    swap = _innermost_stride(d_rows) < _innermost_stride(d_cols)
+    outer, inner = (d_cols, d_rows) if swap else (d_rows, d_cols)
+    first, second = (_swapped(right), _swapped(left)) if swap else (left, right)
+    a_slot_first = not swap
+    target = Geometry(
+        (*d_batch.shape, *outer.shape, *inner.shape), (*d_batch.strides, *outer.strides, *inner.strides)
+    )
+    out = _blas_view(d_batch, outer, inner, result_kind.itemsize)
+    old = reader(target, result)
+    accesses = (
+        Access(0, ins.operand(0), result_kind.itemsize, write=True, reads_too=accumulate),
+        Access(1, ins.operand(1), stored.itemsize, write=False),
+        Access(2, ins.operand(2), stored.itemsize, write=False),
+    )
+    if (
+        out is not None
+        and out.strides[-1] == result_kind.itemsize
+        and not accumulate
+        and result_kind == kind
+        and is_float(source)
+        and _dense(d_batch, out, result_kind.itemsize)
+    ):
+        direct = out
+
+        def straight(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
+            x, y = (first(sram, a1), second(sram, a2)) if a_slot_first else (first(sram, a2), second(sram, a1))
+            np.matmul(x, y, np.ndarray(direct.shape, result_kind, sram, a0, direct.strides))
+
+        return Decoded(straight, accesses)
+
+    def general(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
+        x, y = (first(sram, a1), second(sram, a2)) if a_slot_first else (first(sram, a2), second(sram, a1))
+        values = product(x, y).reshape(target.shape)
+        if accumulate:
+            values = np.add(old(sram, a0), values)
+        store(np.ndarray(target.shape, result_kind, sram, a0, target.strides), result, values)
+
+    return Decoded(general, accesses)
+
+
+def _innermost_stride(group: _Group) -> float:
+    return abs(group.strides[-1]) if group.shape else math.inf
+
+
+def _dense(batch: _Group, out: Geometry, size: int) -> bool:
+    """Whether the matrices of a batch lie apart from one another, so that BLAS may write them one by one."""
+    block = out.strides[-2] * out.shape[-2] if out.shape[-2] > 1 else out.shape[-1] * size
+    return all(stride >= block for stride in batch.strides)
