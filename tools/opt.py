@@ -1,0 +1,228 @@
+"""
+`meshloom-opt`: read textual IR or an ONNX model, run passes, print the result.
+
+It is xDSL's driver with Meshloom's dialects and passes (through the plug-in in `universe.py`), an ONNX front end,
+errors of one line, output files that appear whole or not at all, and `--check-semantics`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from io import StringIO
+from time import perf_counter
+from typing import IO, TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from ..support.errors import InputError, MeshloomError
+from .cli import parse_shapes, run_tool
+from .diagnostics import describe, one_line
+from .universe import MESHLOOM
+
+if TYPE_CHECKING:
+    from ..analysis.semantics import SemanticsChecker
+
+EXAMPLES = """
+  meshloom-opt net.mlir -p canonicalize,cse            simplify, print to the terminal
+  meshloom-opt net.onnx --shape x=1x3x224x224 -o net.mlir   import an ONNX model
+  meshloom-opt net.mlir -p 'canonicalize,cse' --check-semantics   run before and after each pass, compare
+  meshloom-opt net.mlir -t interpret                   run @main on seeded random inputs, print the results
+"""
+UPSTREAM_PASSES = ("canonicalize", "cse", "dce", "symbol-dce", "reconcile-unrealized-casts")
+"""Passes of xDSL that the help names; all others work as well."""
+
+
+def guard_string_lexer() -> None:
+    """
+    Make xDSL's lexer fail in linear time on a string that does not end.
+
+    Its pattern nests `+` in `*`; the same language with a possessive `++` has one way to match only.
+    """
+    MLIRLexer._unescaped_characters_regex = re.compile(  # pyright: ignore[reportPrivateUsage]
+        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
+    )
+
+
+class _Held(StringIO):
+    """Collects output; `close` keeps it, so that the file is written once everything has succeeded."""
+
+    def close(self) -> None:
+        """Keep the text."""
+
+
+class MeshloomOpt(xDSLOptMain):
+    """The driver. `stage` names what runs now: "" while reading, else the pass."""
+
+    version_format = f"meshloom {version('meshloom')} (xdsl {{xdsl_version}})"
+    stage: str
+    held: _Held | None = None
+    checker: SemanticsChecker | None = None
+
+    def __init__(self, args: Sequence[str] | None = None) -> None:
+        self.stage = ""
+        guard_string_lexer()
+        super().__init__("Run passes over Meshloom's IR, or over any xDSL dialect.", args)
+        if self.args.check_semantics:
+            from ..analysis.semantics import SemanticsChecker
+
+            self.checker = SemanticsChecker(self.args.seed)
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        """xDSL's options with a help that names what belongs to this project, and our own."""
+        arg_parser.prog = "meshloom-opt"
+        arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        arg_parser.epilog = f"examples:\n{EXAMPLES.strip(chr(10))}\n\nexit status: 0 done, 1 a pass failed, 2 bad input"
+        passes, targets = self.available_passes, self.available_targets
+        self.available_passes = {n: passes[n] for n in (*MESHLOOM.all_passes, *UPSTREAM_PASSES) if n in passes}
+        self.available_targets = {n: targets[n] for n in ("mlir", *MESHLOOM.all_targets) if n in targets}
+        try:
+            super().register_all_arguments(arg_parser)
+        finally:
+            self.available_passes, self.available_targets = passes, targets
+        arg_parser.add_argument("--list-passes", action="store_true", help="print the names of all passes and leave")
+        arg_parser.add_argument(
+            "--shape",
+            action="append",
+            default=[],
+            metavar="NAME=1x3x224x224",
+            help="shape of an ONNX input with symbolic dimensions (may be repeated)",
+        )
+        arg_parser.add_argument(
+            "--check-semantics",
+            action="store_true",
+            help="run the module before and after each pass on the same random inputs; "
+            "fail at the first pass that changes a result",
+        )
+        arg_parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
+
+    def register_all_frontends(self) -> None:
+        """Textual IR with places in all errors, and ONNX."""
+        super().register_all_frontends()
+        self.available_frontends["mlir"] = self.parse_text
+        self.available_frontends["onnx"] = self.import_onnx
+
+    def parse_text(self, io: IO[bytes]) -> ModuleOp:
+        """Parse textual IR. Whatever goes wrong becomes an error at the parser's position."""
+        content = io.read()
+        name = self.get_input_name()
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            span = Span(error.start, error.end, Input(content, name))
+            raise ParseError(span, "not UTF-8 text") from error
+        parser = Parser(self.ctx, text, name)
+        try:
+            return parser.parse_module(not self.args.no_implicit_module)
+        except (ParseError, KeyboardInterrupt, MemoryError):
+            raise
+        except RecursionError as error:
+            raise ParseError(Span(parser.pos, parser.pos, Input(text, name)), "nested too deeply") from error
+        except Exception as error:
+            # An attribute's verifier, or a defect of the parser: it knows no place, but the parser does.
+            message = one_line(str(error)) or type(error).__name__
+            raise ParseError(Span(parser.pos, parser.pos, Input(text, name)), message) from error
+
+    def import_onnx(self, io: IO[bytes]) -> ModuleOp:
+        """Import the ONNX model at the input's path (a model may refer to files beside it)."""
+        from ..frontend.onnx_import import import_onnx
+
+        io.close()
+        if self.args.input_file is None:
+            raise InputError("an ONNX model must be given as a file, not on standard input")
+        return import_onnx(self.args.input_file, parse_shapes(self.args.shape))
+
+    def setup_pipeline(self) -> None:
+        """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""
+        try:
+            self.pipeline = PassPipeline.parse_spec(self.available_passes, self.args.passes, self.between_passes)
+        except (ArgSpecParseError, ValueError, TypeError) as error:
+            raise InputError(f"-p {self.args.passes!r}: {_without_picture(str(error))}") from error
+        self.start = perf_counter()
+
+    def between_passes(self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None) -> None:
+        """Verify, report and compare between two passes."""
+        if previous is not None and self.args.time_passes:
+            print(f"{previous.name}: {perf_counter() - self.start:.3f} s", file=sys.stderr)
+        if not self.args.disable_verify:
+            module.verify()
+        if previous is not None and following is not None and self.args.print_between_passes:
+            print(f"// IR after {previous.name}:")
+            Printer(stream=sys.stdout).print_op(module)
+            print("\n")
+        if self.checker is not None:
+            self.checker.visit(previous, module)
+        self.stage = following.name if following is not None else "printing"
+        self.start = perf_counter()
+
+    def prepare_output(self) -> IO[str]:
+        """Standard output, or a buffer that becomes the file of `-o` at the end."""
+        if self.args.output_file is None:
+            return sys.stdout
+        self.held = _Held()
+        return self.held
+
+    def run(self) -> None:
+        """Do the work. Raises InputError for bad input, MeshloomError where a pass failed."""
+        if self.args.list_passes:
+            print("\n".join(sorted(self.available_passes)))
+            return
+        try:
+            super().run()
+        except (ParseError, DiagnosticException) as error:
+            message = describe(error) or str(error)
+            if self.stage:
+                raise MeshloomError(f"{self.get_input_name()}: after pass {self.stage}: {message}") from error
+            raise InputError(
+                message if isinstance(error, ParseError) else f"{self.get_input_name()}: {message}"
+            ) from error
+        if self.checker is not None:
+            print(self.checker.report(), file=sys.stderr)
+        if self.held is not None:
+            self.save(self.held.getvalue())
+
+    def save(self, text: str) -> None:
+        """Write the output file, whole or not at all."""
+        from ..support.files import write_atomically
+
+        write_atomically(self.args.output_file, text)
+
+    def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
+        """As xDSL's; an unknown extension is the user's error, and names what would work."""
+        try:
+            return super().prepare_input()
+        except ValueError as error:
+            known = ", ".join(f".{name}" for name in self.available_frontends)
+            raise InputError(f"{self.get_input_name()}: unknown kind of file, expected one of {known}") from error
+
+
+def _without_picture(message: str) -> str:
+    """The last line of a message that shows the place by carets above it."""
+    lines = [line.strip() for line in message.splitlines() if line.strip(" ^")]
+    return lines[-1] if lines else message
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+
+    def body() -> None:
+        try:
+            MeshloomOpt(args).run()
+        except ArgSpecParseError as error:
+            raise InputError(f"bad -p or -t: {_without_picture(str(error))}") from error
+
+    return run_tool(body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""
+Everything that Meshloom adds to xDSL, as the plug-in that `xdsl-opt`, `xdsl-gui` and `meshloom-opt` discover.
+
+All entries are lazy: a dialect, pass or target is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+from xdsl.utils.target import Target
+
+from ..lowering import PASSES as LOWERING_PASSES
+from ..transforms import PASSES as TRANSFORM_PASSES
+
+ROOT = __package__.rpartition(".")[0] if __package__ else "meshloom"
+
+DIALECTS = {
+    "dataflow": "dialects.dataflow:Dataflow",
+    "memory": "dialects.memory:Memory",
+    "manycore": "dialects.manycore:Manycore",
+    "coreasm": "dialects.coreasm:Coreasm",
+}
+"""Dialect name -> `module:Object`, the module relative to the package."""
+
+TARGETS = {"interpret": "tools.interpret:InterpretTarget"}
+"""Target name -> `module:Class`, the module relative to the package."""
+
+
+def load(place: str) -> Any:
+    """The object at `module:Name`, the module given relative to the package."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"{ROOT}.{module}"), name)
+
+
+def _factory(place: str) -> Callable[[], Any]:
+    return lambda: load(place)
+
+
+def _dialects() -> dict[str, Callable[[], Dialect]]:
+    return {name: _factory(place) for name, place in DIALECTS.items()}
+
+
+def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    places = {name: f"transforms.{place}" for name, place in TRANSFORM_PASSES.items()}
+    places |= {name: f"lowering.{place}" for name, place in LOWERING_PASSES.items()}
+    return {name: _factory(place) for name, place in places.items()}
+
+
+def _targets() -> dict[str, Callable[[], type[Target]]]:
+    return {name: _factory(place) for name, place in TARGETS.items()}
+
+
+MESHLOOM = Universe(all_dialects=_dialects(), all_passes=_passes(), all_targets=_targets())
