@@ -1,0 +1,192 @@
+"""The vocabulary of the instruction table: what an entry can say about an instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .encoding import TypeCode, Unit
+
+
+class Space(StrEnum):
+    """Where an operand lies."""
+
+    SRAM = "sram"
+    DRAM = "dram"
+    REMOTE = "remote"
+    """The SRAM of every core of the instruction's core set."""
+
+
+class TypeOf(StrEnum):
+    """Which type the elements of an operand have."""
+
+    SOURCE = "source"
+    """Low nibble of `dtype`."""
+    DESTINATION = "destination"
+    """High nibble of `dtype`."""
+    BOOL = "bool"
+
+
+class Imm(StrEnum):
+    """What the `imm` field means."""
+
+    NONE = "none"
+    MATMUL_DIMS = "matmul dims"
+    """nb | nm << 4 | nk << 8 | nn << 12: batch, m, k and n dimensions."""
+    REDUCED_DIMS = "reduced dims"
+    """How many trailing dimensions of A are reduced, 1 to 5."""
+    INDEX_DIMS = "index dims"
+    """How many trailing dimensions of the index descriptor hold indices, 0 to 5."""
+    SEMAPHORE = "semaphore"
+    REGISTER = "register"
+    TAG = "tag"
+    LAUNCH = "launch"
+
+
+class Cost(StrEnum):
+    """Which formula gives the cycles."""
+
+    NONE = "none"
+    SEQUENCER = "sequencer"
+    MATMUL = "matmul"
+    VECTOR = "vector"
+    COPY = "copy"
+    FILL = "fill"
+    ROWS = "rows"
+    DRAM = "dram"
+    PUT = "put"
+    SIGNAL = "signal"
+    WAIT = "wait"
+    HOST = "host"
+
+
+class Family(StrEnum):
+    """Instructions that differ in their scalar function only."""
+
+    SEQUENCER = "sequencer"
+    MATMUL = "matmul"
+    UNARY = "unary"
+    BINARY = "binary"
+    COMPARE = "compare"
+    TERNARY = "ternary"
+    REDUCE = "reduce"
+    ARG_REDUCE = "arg_reduce"
+    DOT = "dot"
+    IOTA = "iota"
+    CUMSUM = "cumsum"
+    COPY = "copy"
+    FILL = "fill"
+    GATHER = "gather"
+    SCATTER = "scatter"
+    LOAD = "load"
+    LOAD_GATHER = "load_gather"
+    STORE = "store"
+    PUT = "put"
+    SIGNAL = "signal"
+    WAIT = "wait"
+    CONTROLLER = "controller"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An operand in memory: slot k uses `addr[k]`, `desc[k]` and bits 4k to 4k+3 of `regs`."""
+
+    slot: int
+    name: str
+    writes: bool = False
+    reads: bool = True
+    space: Space = Space.SRAM
+    type: TypeOf = TypeOf.SOURCE
+    immediate: bool = False
+    """A source that may be an immediate value."""
+    high: int | None = None
+    """The slot whose address field holds the upper 32 bits of the address (operands in DRAM)."""
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number in an address field; `wide` ones have their upper 32 bits in the next slot's field."""
+
+    slot: int
+    name: str
+    signed: bool = False
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One entry of the table."""
+
+    mnemonic: str
+    code: int
+    unit: Unit
+    family: Family
+    cost: Cost
+    operands: tuple[Operand, ...]
+    semantics: str
+    """One line: what it computes, with the operands' names."""
+    scalars: tuple[Scalar, ...] = ()
+    imm: Imm = Imm.NONE
+    types: frozenset[tuple[TypeCode, TypeCode]] = frozenset()
+    """Permitted pairs of source and destination type; empty: the `dtype` field is unused (0)."""
+    core_set: bool = False
+    """`desc[3]` is an index into the executable's core sets."""
+    byte_count: bool = False
+    """`desc[0..3]` together are a 64-bit byte count, lowest 16 bits first."""
+    factor: int = 1
+    """Cycles per element relative to an addition (vector cost)."""
+    function: str = ""
+    """The scalar function within the family: `add`, `max`, ..."""
+    accumulates: bool = False
+    """The destination is read too and combined with the result."""
+    doc: str = ""
+
+    @property
+    def destination(self) -> Operand | None:
+        """The operand written, if any."""
+        return next((o for o in self.operands if o.writes), None)
+
+    @property
+    def sources(self) -> tuple[Operand, ...]:
+        """The operands that are only read, in order of their slots."""
+        return tuple(o for o in self.operands if not o.writes)
+
+    @property
+    def used_addresses(self) -> frozenset[int]:
+        """Slots whose address field means something."""
+        used = {o.slot for o in self.operands} | {o.high for o in self.operands if o.high is not None}
+        used |= {s.slot for s in self.scalars} | {s.slot + 1 for s in self.scalars if s.wide}
+        return frozenset(used)
+
+    @property
+    def used_descriptors(self) -> frozenset[int]:
+        """Slots whose descriptor field means something."""
+        if self.byte_count:
+            return frozenset(range(4))
+        return frozenset({o.slot for o in self.operands} | ({3} if self.core_set else set[int]()))
+
+
+_T = TypeCode
+FLOATS = (_T.F32, _T.F16, _T.BF16, _T.F64)
+INTS = (_T.I8, _T.U8, _T.I16, _T.U16, _T.I32, _T.U32, _T.I64, _T.U64)
+NUMBERS = FLOATS + INTS
+ALL_TYPES = (*NUMBERS, _T.BOOL)
+INDEX_TYPES = (_T.I32, _T.I64)
+
+TypePairs = frozenset[tuple[TypeCode, TypeCode]]
+
+
+def same(types: Iterable[TypeCode]) -> TypePairs:
+    """One type for everything: both nibbles equal."""
+    return frozenset((t, t) for t in types)
+
+
+def to(types: Iterable[TypeCode], *destinations: TypeCode) -> TypePairs:
+    """Every one of `types` as source with every one of `destinations`."""
+    sources = tuple(types)
+    return frozenset((t, d) for t in sources for d in destinations)
+
+
+CONTRACTIONS: TypePairs = to(FLOATS[:3], _T.F32) | to((_T.I8, _T.U8), _T.I32)
+"""16-bit floats are widened and summed in f32, bytes in i32."""

@@ -1,0 +1,171 @@
+"""Instructions of the matrix and vector units."""
+
+from __future__ import annotations
+
+from .encoding import TypeCode, Unit
+from .instruction import (
+    ALL_TYPES,
+    CONTRACTIONS,
+    FLOATS,
+    INTS,
+    NUMBERS,
+    Cost,
+    Family,
+    Imm,
+    Instruction,
+    Operand,
+    TypeOf,
+    TypePairs,
+    same,
+    to,
+)
+
+_D = Operand(0, "D", writes=True, reads=False, type=TypeOf.DESTINATION)
+_D_ACC = Operand(0, "D", writes=True, reads=True, type=TypeOf.DESTINATION)
+_A, _B = Operand(1, "A"), Operand(2, "B")
+_A_IMM, _B_IMM, _C_IMM = (
+    Operand(1, "A", immediate=True),
+    Operand(2, "B", immediate=True),
+    Operand(3, "C", immediate=True),
+)
+_COND = Operand(1, "A", type=TypeOf.BOOL, immediate=True)
+
+_FLOAT, _INT, _NUMBER, _ALL = same(FLOATS), same(INTS), same(NUMBERS), same(ALL_TYPES)
+_INT_BOOL = same((*INTS, TypeCode.BOOL))
+_SLOW = 4
+"""Cycles per element of functions that iterate or look up."""
+
+
+def _matmul(code: int, suffix: str, accumulate: bool) -> Instruction:
+    return Instruction(
+        f"matmul{suffix}",
+        code,
+        Unit.MPU,
+        Family.MATMUL,
+        Cost.MATMUL,
+        (_D_ACC if accumulate else _D, _A, _B),
+        "D += A x B" if accumulate else "D = A x B",
+        imm=Imm.MATMUL_DIMS,
+        types=CONTRACTIONS,
+        function="matmul",
+        accumulates=accumulate,
+        doc="A has the dims (batch, m, k), B (batch, k, n), D (batch, m, n), right-aligned in their descriptors and"
+        " equal where shared; a convolution is a matmul whose A walks the image by strides.",
+    )
+
+
+_UNARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
+    ("mov", 0x20, to(ALL_TYPES, *ALL_TYPES), 1, "A"),
+    ("neg", 0x21, _NUMBER, 1, "-A"),
+    ("abs", 0x22, _NUMBER, 1, "|A|"),
+    ("exp", 0x23, _FLOAT, _SLOW, "e^A"),
+    ("log", 0x24, _FLOAT, _SLOW, "natural logarithm of A"),
+    ("sqrt", 0x25, _FLOAT, _SLOW, "square root of A"),
+    ("rsqrt", 0x26, _FLOAT, _SLOW, "1 / square root of A"),
+    ("rcp", 0x27, _FLOAT, _SLOW, "1 / A"),
+    ("tanh", 0x28, _FLOAT, _SLOW, "hyperbolic tangent of A"),
+    ("sigmoid", 0x29, _FLOAT, _SLOW, "1 / (1 + e^-A)"),
+    ("erf", 0x2A, _FLOAT, _SLOW, "error function of A"),
+    ("floor", 0x2B, _FLOAT, 1, "largest integer <= A"),
+    ("ceil", 0x2C, _FLOAT, 1, "smallest integer >= A"),
+    ("round", 0x2D, _FLOAT, 1, "nearest integer to A, ties to even"),
+    ("sign", 0x2E, _NUMBER, 1, "-1, 0 or 1 as A is negative, zero or positive; NaN stays NaN"),
+    ("sin", 0x2F, _FLOAT, _SLOW, "sine of A"),
+    ("cos", 0x30, _FLOAT, _SLOW, "cosine of A"),
+    ("not", 0x31, _INT_BOOL, 1, "bitwise complement of A, logical on bool"),
+    ("isnan", 0x32, to(FLOATS, TypeCode.BOOL), 1, "whether A is NaN"),
+    ("isinf", 0x33, to(FLOATS, TypeCode.BOOL), 1, "whether A is infinite, of either sign"),
+    ("relu", 0x34, _NUMBER, 1, "max(A, 0); NaN stays NaN"),
+)
+_MOV_DOC = (
+    "The cast between types: float to integer truncates, anything to bool is whether it differs from 0,"
+    " integers wrap to fewer bits. A float that the integer type cannot hold gives an unspecified value."
+)
+
+_BINARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
+    ("add", 0x40, _NUMBER, 1, "A + B"),
+    ("sub", 0x41, _NUMBER, 1, "A - B"),
+    ("mul", 0x42, _NUMBER, 1, "A * B"),
+    ("div", 0x43, _NUMBER, _SLOW, "A / B; integers truncate towards 0, and by 0 give 0"),
+    ("pow", 0x44, _NUMBER, _SLOW, "A to the power of B"),
+    ("max", 0x45, _ALL, 1, "the greater of A and B; NaN if either is"),
+    ("min", 0x46, _ALL, 1, "the lesser of A and B; NaN if either is"),
+    ("mod", 0x47, _NUMBER, _SLOW, "remainder of A / B with the sign of B; integers by 0 give 0"),
+    ("fmod", 0x48, _NUMBER, _SLOW, "remainder of A / B with the sign of A; integers by 0 give 0"),
+    ("and", 0x49, _INT_BOOL, 1, "bitwise A and B, logical on bool"),
+    ("or", 0x4A, _INT_BOOL, 1, "bitwise A or B, logical on bool"),
+    ("xor", 0x4B, _INT_BOOL, 1, "bitwise exclusive or of A and B, logical on bool"),
+    ("shl", 0x4C, _INT, 1, "A shifted left by B bits; 0 from the width of the type on"),
+    ("shr", 0x4D, _INT, 1, "A shifted right by B bits, signed types keeping the sign"),
+)
+_COMPARE = (("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="))
+_REDUCE = (("sum", _NUMBER, "sum"), ("max", _ALL, "maximum"), ("min", _ALL, "minimum"), ("prod", _NUMBER, "product"))
+
+
+def _reductions() -> tuple[Instruction, ...]:
+    entries: list[Instruction] = []
+    doc = "The last `imm` dims of A are reduced; D has the kept ones, right-aligned. Overlapping strides make windows."
+    for index, (name, types, text) in enumerate(_REDUCE):
+        for suffix, acc in (("", False), (".acc", True)):
+            into = f"D combined with the {text} of A" if acc else f"D = {text} of A"
+            entries.append(
+                Instruction(
+                    f"reduce.{name}{suffix}", 0x70 + 2 * index + acc, Unit.VPU, Family.REDUCE, Cost.VECTOR,
+                    (_D_ACC if acc else _D, _A), f"{into} over the reduced dims", imm=Imm.REDUCED_DIMS, types=types,
+                    function=name, accumulates=acc, doc=doc,
+                )
+            )  # fmt: skip
+    for index, name in enumerate(("max", "min")):
+        entries.append(
+            Instruction(
+                f"reduce.arg{name}", 0x78 + index, Unit.VPU, Family.ARG_REDUCE, Cost.VECTOR, (_D, _A),
+                f"D = index of the first {name}imum of A along the flattened reduced dims", imm=Imm.REDUCED_DIMS,
+                types=to(ALL_TYPES, TypeCode.I64), function=f"arg{name}", doc=doc + " The first NaN is the extremum.",
+            )
+        )  # fmt: skip
+    for index, (suffix, acc) in enumerate((("", False), (".acc", True))):
+        entries.append(
+            Instruction(
+                f"dot{suffix}", 0x7A + index, Unit.VPU, Family.DOT, Cost.VECTOR, (_D_ACC if acc else _D, _A, _B),
+                f"D {'+' if acc else ''}= sum of A * B over the reduced dims", imm=Imm.REDUCED_DIMS,
+                types=CONTRACTIONS | _NUMBER, function="dot", accumulates=acc,
+                doc="A and B have equal sizes; the last `imm` dims are reduced; D has the kept ones, right-aligned.",
+            )
+        )  # fmt: skip
+    return tuple(entries)
+
+
+COMPUTE: tuple[Instruction, ...] = (
+    _matmul(0x10, "", False),
+    _matmul(0x11, ".acc", True),
+    *(
+        Instruction(
+            name, code, Unit.VPU, Family.UNARY, Cost.VECTOR, (_D, _A_IMM), f"D = {text}", types=types, factor=factor,
+            function=name, doc=_MOV_DOC if name == "mov" else "",
+        )
+        for name, code, types, factor, text in _UNARY
+    ),
+    *(
+        Instruction(
+            name, code, Unit.VPU, Family.BINARY, Cost.VECTOR, (_D, _A_IMM, _B_IMM), f"D = {text}", types=types,
+            factor=factor, function=name,
+        )
+        for name, code, types, factor, text in _BINARY
+    ),
+    *(
+        Instruction(
+            name, 0x50 + index, Unit.VPU, Family.COMPARE, Cost.VECTOR, (_D, _A_IMM, _B_IMM), f"D = A {sign} B",
+            types=to(ALL_TYPES, TypeCode.BOOL), function=name,
+        )
+        for index, (name, sign) in enumerate(_COMPARE)
+    ),
+    Instruction(
+        "fma", 0x60, Unit.VPU, Family.TERNARY, Cost.VECTOR, (_D, _A_IMM, _B_IMM, _C_IMM), "D = A * B + C",
+        types=_NUMBER, function="fma", doc="The product is rounded before the addition.",
+    ),
+    Instruction(
+        "select", 0x61, Unit.VPU, Family.TERNARY, Cost.VECTOR, (_D, _COND, _B_IMM, _C_IMM), "D = A ? B : C",
+        types=_ALL, function="select", doc="A is bool; the types are those of B, C and D.",
+    ),
+    *_reductions(),
+)  # fmt: skip

@@ -1,0 +1,177 @@
+"""
+Executables: programs, tensors, launches and weights of one compiled network, as plain numpy objects.
+
+`executable_file` turns them into bytes and back, `executable_check` says whether they make sense. Nothing here knows
+the IR: the emulator reads these and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..chips.chip import Chip
+from ..dialects.coreasm.encoding import DESC, NO_SOURCE, TYPES, WORD, new_words
+
+Role: TypeAlias = Literal["input", "output", "weight", "temp"]
+ROLES: tuple[Role, ...] = ("input", "output", "weight", "temp")
+
+Buffer: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
+
+
+def _no_params() -> NDArray[np.uint32]:
+    return np.zeros((0, 2), np.uint32)
+
+
+def _no_sources() -> NDArray[np.uint32]:
+    return np.zeros(0, np.uint32)
+
+
+@dataclass
+class Program:
+    """The instructions of a class of cores."""
+
+    name: str
+    words: NDArray[Any]
+    """WORD"""
+    descs: NDArray[Any]
+    """DESC: the table that the words' descriptor fields index."""
+    params: NDArray[np.uint32] = field(default_factory=_no_params)
+    """(n, 2): word index and field code (see `encoding.FIELDS`) patched with a value of each core."""
+    sources: NDArray[np.uint32] = field(default_factory=_no_sources)
+    """Per word: index in `Executable.source_names`, `NO_SOURCE` for none. Left out, it is filled with `NO_SOURCE`."""
+
+    def __post_init__(self) -> None:
+        self.params = np.asarray(self.params, np.uint32).reshape(-1, 2)
+        if len(self.sources) == 0:
+            self.sources = np.full(len(self.words), NO_SOURCE, np.uint32)
+
+
+@dataclass
+class TensorInfo:
+    """A tensor that the host or a reader of reports knows by name."""
+
+    name: str
+    role: Role
+    dtype: int
+    """Type code."""
+    shape: tuple[int, ...]
+    dram_address: int
+    nbytes: int
+    """Bytes in DRAM, row-major; at least those of the elements."""
+    host_address: int = -1
+    """Address in host memory, -1: not there."""
+
+    @property
+    def element_bytes(self) -> int:
+        return TYPES[self.dtype].bytes
+
+
+@dataclass
+class Launch:
+    """What every core runs, started together by the controller."""
+
+    program_of_core: NDArray[np.int32]
+    """[cores]"""
+    params_of_core: list[NDArray[np.uint32]]
+    """[cores] values of the program's params, in their order."""
+
+
+@dataclass
+class Executable:
+    """All that the emulator needs to run a compiled network."""
+
+    chip: Chip
+    tensors: list[TensorInfo]
+    programs: list[Program]
+    launches: list[Launch]
+    core_sets: NDArray[np.bool_]
+    """[sets, cores]"""
+    controller: NDArray[Any]
+    """WORD"""
+    weights: Buffer = b""
+    """Bytes loaded to DRAM at `weights_address` before the run."""
+    weights_address: int = 0
+    dram_bytes_used: int = 0
+    source_names: list[str] = field(default_factory=list[str])
+    """Names of operations that words stem from."""
+    notes: dict[str, str] = field(default_factory=dict[str, str])
+    """Entry name, pipeline, compiler version and the like; order is not kept (sorted by key)."""
+
+    @property
+    def inputs(self) -> list[TensorInfo]:
+        return [t for t in self.tensors if t.role == "input"]
+
+    @property
+    def outputs(self) -> list[TensorInfo]:
+        return [t for t in self.tensors if t.role == "output"]
+
+    @property
+    def weight_bytes(self) -> int:
+        return memoryview(self.weights).nbytes
+
+
+def idle_program() -> Program:
+    """The program of cores without work: one `halt`."""
+    from ..dialects.coreasm.isa import OPCODE
+
+    words = new_words(1)
+    words["op"] = OPCODE["halt"]
+    return Program("idle", words, np.zeros(0, DESC))
+
+
+def source_name(exe: Executable, program: Program, word: int) -> str:
+    """The operation that a word stems from, "" where that is not recorded."""
+    index = int(program.sources[word]) if word < len(program.sources) else NO_SOURCE
+    return exe.source_names[index] if index < len(exe.source_names) else ""
+
+
+def empty_words() -> NDArray[Any]:
+    """No words."""
+    return np.zeros(0, WORD)
+
+
+def to_bytes(exe: Executable) -> bytes:
+    """The bytes of the `.mlx` file. Raises MeshloomError where `exe` makes no sense."""
+    from .executable_file import encode
+
+    return b"".join(encode(exe))
+
+
+def from_bytes(data: bytes | bytearray | memoryview, place: str = "executable") -> Executable:
+    """Read `.mlx` bytes, without copying words or weights; `place` names them in errors. Raises InputError."""
+    from .executable_file import decode
+
+    return decode(data, place)
+
+
+def write_executable(exe: Executable, path: str | Path) -> None:
+    """Write `exe` to `path`, whole or not at all. Raises MeshloomError."""
+    from .executable_file import encode, write_pieces
+
+    write_pieces(path, encode(exe))
+
+
+def read_executable(path: str | Path) -> Executable:
+    """Read the `.mlx` file at `path`; words and weights stay in the file (memory-mapped). Raises InputError."""
+    from .executable_file import decode, map_file
+
+    return decode(map_file(path), str(path))
+
+
+def same_executable(left: Executable, right: Executable) -> bool:
+    """Whether both encode to the same bytes."""
+    return _pieces_equal(left, right)
+
+
+def _pieces_equal(left: Executable, right: Executable) -> bool:
+    from .executable_file import encode
+
+    a: Sequence[Buffer] = encode(left)
+    b: Sequence[Buffer] = encode(right)
+    return b"".join(a) == b"".join(b)
