@@ -1,0 +1,142 @@
+"""What all `dataflow` operations share: result type checks, folding, canonicalisation, helpers for tiles and attributes."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, i64
+from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, traits_def
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .tiling import Box, OpCost, OperandSlice, TilingInterface, Unit
+from .types import Shape, Tensor, element_bytes, shape_of, tensor_of, verify_tensor
+
+Ints: TypeAlias = DenseArrayBase[I64]
+"""A list of 64-bit integers as an attribute, printed `[1, 2]`."""
+Value: TypeAlias = SSAValue | Operation
+
+
+def ints(attribute: Ints) -> tuple[int, ...]:
+    """The Python integers of a list attribute."""
+    return tuple(attribute.get_values())
+
+
+def int_list(values: Sequence[int]) -> Ints:
+    """The list attribute of these integers."""
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+def int_attr(value: int) -> IntegerAttr[I64]:
+    """A 64-bit integer attribute."""
+    return IntegerAttr(value, i64)
+
+
+def verify_list(name: str, values: Sequence[int], length: int, of: str, at_least: int | None = None) -> None:
+    """Check the length of a list attribute and, where given, a lower bound of each entry."""
+    if len(values) != length:
+        raise VerifyException(f"{name} = {list(values)} should have {length} entries, one for each {of}")
+    if at_least is not None and any(value < at_least for value in values):
+        raise VerifyException(f"{name} = {list(values)} should be at least {at_least} everywhere")
+
+
+class DataflowOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInterface, abc.ABC):
+    """
+    An operation on whole tensors with one result and no effect.
+
+    Subclasses give `expected_type`, which both the constructor and the verifier use.
+    """
+
+    traits = traits_def(Pure())
+
+    @abc.abstractmethod
+    def expected_type(self) -> Tensor:
+        """The result type that operands and attributes imply; raises VerifyException where they are inconsistent."""
+
+    def verify_(self) -> None:
+        for position, value in enumerate(self.operands):
+            verify_tensor(value.type, f"operand {position}")
+        actual = verify_tensor(self.results[0].type, "result")
+        expected = self.expected_type()
+        if actual != expected:
+            raise VerifyException(f"result has type {actual}: expected {expected}")
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        from .folding import fold
+
+        return fold(self)
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from .canonicalization import patterns_of
+
+        return patterns_of(cls)
+
+
+class TiledOp(DataflowOp, TilingInterface, abc.ABC):
+    """A `dataflow` operation with the helpers that implementations of the tiling interface share."""
+
+    @property
+    def result_type(self) -> Tensor:
+        """Type of the only result."""
+        return tensor_of(self.results[0])
+
+    @property
+    def result_shape(self) -> Shape:
+        """Shape of the only result."""
+        return shape_of(self.results[0])
+
+    def operand_shape(self, index: int) -> Shape:
+        """Shape of an operand."""
+        return shape_of(self.operands[index])
+
+    def result_box(self, tile: Box) -> Box:
+        return tile
+
+    def preferred_dims(self) -> tuple[int, ...]:
+        space = self.iteration_space()
+        return tuple(dim for dim, one in enumerate(space) if one.size > 1 and one.kind in ("parallel", "window"))
+
+    def bytes_of_tile(self, tile: Box) -> int:
+        """Bytes of all operand slices (without padding) and of the result."""
+        total = self.result_box(tile).volume * element_bytes(self.result_type.element_type)
+        for index, value in enumerate(self.operands):
+            total += self.operand_slice(index, tile).box.volume * element_bytes(tensor_of(value).element_type)
+        return total
+
+    def cost_on(self, unit: Unit, tile: Box, *, macs: int = 0, vpu_ops: int = 0) -> OpCost:
+        """The cost of a tile, its bytes counted from the slices."""
+        return OpCost(unit, macs, vpu_ops, self.bytes_of_tile(tile))
+
+    def cost(self, tile: Box) -> OpCost:
+        return self.cost_on("DAU", tile)
+
+
+def broadcast_slice(operand_shape: Shape, tile: Box) -> OperandSlice:
+    """The part of an operand, broadcast by numpy's rules to the space of the tile, that the tile reads."""
+    skipped = tile.rank - len(operand_shape)
+    offsets = tuple(0 if size == 1 else tile.offsets[skipped + dim] for dim, size in enumerate(operand_shape))
+    sizes = tuple(
+        min(1, tile.sizes[skipped + dim]) if size == 1 else tile.sizes[skipped + dim]
+        for dim, size in enumerate(operand_shape)
+    )
+    return OperandSlice.of(Box(offsets, sizes))
+
+
+def padded_range(start: int, length: int, size: int) -> tuple[int, int, int, int]:
+    """
+    Clip the positions [start, start + length) to an operand of this size.
+
+    Returns (offset, size, low, high): the range inside and the numbers of positions before and after it.
+    """
+    low_end = min(max(start, 0), size)
+    high_end = min(max(start + length, 0), size)
+    inside = max(0, high_end - low_end)
+    if inside == 0:
+        return low_end, 0, length, 0
+    return low_end, inside, low_end - start, start + length - high_end

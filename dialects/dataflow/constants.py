@@ -1,0 +1,117 @@
+"""
+Constants and numpy arrays: the one place that knows how elements lie in memory.
+
+Elements are little-endian; bf16 is held as uint16 bit patterns, i1 as one byte per element (numpy bool).
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType, bf16
+from xdsl.ir import Attribute, SSAValue
+
+from .sources import ConstantOp, Dense
+from .types import ELEMENT_TYPES, Tensor, is_float, tensor, tensor_of
+
+Array: TypeAlias = NDArray[Any]
+
+NUMPY_TYPES: dict[Attribute, np.dtype[Any]] = {
+    element: np.dtype(code)
+    for element, code in zip(
+        ELEMENT_TYPES,
+        ("<f4", "<f2", "<u2", "<f8", "i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "?"),
+        strict=True,
+    )
+}
+"""The numpy type that holds each element type (bf16: its bits as uint16)."""
+
+
+def numpy_type(element_type: Attribute) -> np.dtype[Any]:
+    """The numpy type that holds an element type (bf16: its bits as uint16)."""
+    return NUMPY_TYPES[element_type]
+
+
+def widen_bf16(bits: Array) -> NDArray[np.float32]:
+    """f32 values of bf16 bit patterns (exact)."""
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def narrow_bf16(values: Array) -> NDArray[np.uint16]:
+    """bf16 bit patterns of float values, rounded to nearest, ties to even; NaN stays NaN."""
+    single = np.asarray(values, np.float32)
+    bits = single.view(np.uint32)
+    rounded = ((bits + np.uint32(0x7FFF) + ((bits >> 16) & np.uint32(1))) >> 16).astype(np.uint16)
+    quiet = ((bits >> 16) | np.uint32(0x40)).astype(np.uint16)
+    return np.where(np.isnan(single), quiet, rounded)
+
+
+def attribute_of(array: Array, element_type: Attribute) -> Dense:
+    """The dense attribute of an array; raises ValueError where the array's type is not the element type's."""
+    expected = numpy_type(element_type)
+    if array.dtype != expected:
+        raise ValueError(f"array of {array.dtype} for a constant of {element_type}: expected {expected}")
+    data = np.ascontiguousarray(array).tobytes()
+    return DenseIntOrFPElementsAttr(TensorType(element_type, list(array.shape)), BytesAttr(data))
+
+
+def array_of(value: Dense) -> Array:
+    """The elements of a dense attribute as a read-only array without a copy."""
+    type: Tensor = value.get_type()  # pyright: ignore[reportAssignmentType]
+    return np.frombuffer(value.data.data, numpy_type(type.element_type)).reshape(type.get_shape())
+
+
+def scalar_array(value: float, element_type: Attribute) -> Array:
+    """One number in an element type, as an array of rank 0."""
+    if element_type == bf16:
+        return np.asarray(narrow_bf16(np.asarray(value, np.float32)))
+    return np.asarray(value).astype(numpy_type(element_type))
+
+
+def splat_attribute(value: float, type: Tensor) -> Dense:
+    """The dense attribute whose elements are all one number."""
+    scalar = scalar_array(value, type.element_type)
+    return attribute_of(np.full(tuple(type.get_shape()), scalar, scalar.dtype), type.element_type)
+
+
+def constant_array(value: SSAValue) -> Array | None:
+    """The elements of a value that a `dataflow.constant` gives, else None."""
+    owner = value.owner
+    return array_of(owner.value) if isinstance(owner, ConstantOp) else None  # pyright: ignore[reportArgumentType]
+
+
+def has_special_values(value: Dense) -> bool:
+    """Whether a float constant holds an infinity, a NaN or a negative zero."""
+    array = array_of(value)
+    type: Tensor = value.get_type()  # pyright: ignore[reportAssignmentType]
+    if type.element_type == bf16:
+        array = widen_bf16(array)
+    return not bool(np.isfinite(array).all()) or bool((np.signbit(array) & (array == 0)).any())
+
+
+def splat_bits(array: Array) -> bytes | None:
+    """The bytes of the only element that an array repeats, or None where elements differ (in any bit)."""
+    if array.size == 0:
+        return None
+    first = array.reshape(-1)[:1]
+    bits = f"u{array.dtype.itemsize}"
+    same = np.ascontiguousarray(array).view(bits) == first.view(bits)[0]
+    return first.tobytes() if bool(np.all(same)) else None
+
+
+def is_number(value: SSAValue, number: float) -> bool:
+    """Whether a value is a constant whose elements all have the bits of this number (so 0.0 is not -0.0)."""
+    array = constant_array(value)
+    if array is None:
+        return False
+    element = tensor_of(value).element_type
+    if not is_float(element) and not float(number).is_integer():
+        return False
+    return splat_bits(array) == scalar_array(number, element).tobytes()
+
+
+def tensor_type_of(array: Array, element_type: Attribute) -> Tensor:
+    """The tensor type of an array of this element type."""
+    return tensor(element_type, array.shape)

@@ -1,0 +1,403 @@
+"""Contractions: matrix products and convolutions, the work of the matrix unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, UnitAttr, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from .base import TiledOp, Value, int_attr, int_list, ints, padded_range, verify_list
+from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice
+from .types import (
+    Shape,
+    Tensor,
+    accumulator_type,
+    broadcast_shapes,
+    element_of,
+    is_bool,
+    is_float,
+    shape_of,
+    tensor,
+    tensor_of,
+    window_output,
+)
+
+
+def contraction_element(lhs: Value, rhs: Value) -> Attribute:
+    """Element type of a product's result: floats keep theirs, 8-bit and 16-bit integers sum in i32."""
+    if element_of(lhs) != element_of(rhs):
+        raise VerifyException(
+            f"operands have element types {element_of(lhs)} and {element_of(rhs)}: expected equal ones"
+        )
+    if is_bool(element_of(lhs)):
+        raise VerifyException("operands have element type i1: expected float or integer")
+    return accumulator_type(element_of(lhs))
+
+
+def widened(inferred: Tensor, actual: Tensor) -> Tensor:
+    """The inferred type, with f32 elements where a product of narrow floats asks for them."""
+    if is_float(inferred.element_type) and actual.element_type == f32 and inferred.element_type != f32:
+        from .types import element_bytes
+
+        if element_bytes(inferred.element_type) < 4:
+            return tensor(f32, inferred.get_shape())
+    return inferred
+
+
+@irdl_op_definition
+class MatmulOp(TiledOp):
+    """
+    Matrix product [..., M, K] x [..., K, N] -> [..., M, N]; batch dimensions broadcast. With `transpose_a` the first
+    operand is [..., K, M], with `transpose_b` the second is [..., N, K].
+
+    Sums run in f32 for f16 and bf16 and in i32 for 8-bit and 16-bit integers (whose result is i32).
+    Iteration space: (batch..., M, N, K).
+
+    ```
+    %2 = dataflow.matmul %0, %1 transpose_b : (tensor<2x3x4xf32>, tensor<5x4xf32>) -> tensor<2x3x5xf32>
+    ```
+    """
+
+    name = "dataflow.matmul"
+    lhs = operand_def(Tensor)
+    rhs = operand_def(Tensor)
+    transpose_a = opt_prop_def(UnitAttr)
+    transpose_b = opt_prop_def(UnitAttr)
+    result = result_def(Tensor)
+    assembly_format = (
+        "$lhs `,` $rhs (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? attr-dict `:` "
+        "functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        lhs: Value,
+        rhs: Value,
+        *,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        result_element: Attribute | None = None,
+    ):
+        type = self.infer(lhs, rhs, transpose_a, transpose_b)
+        if result_element is not None:
+            type = tensor(result_element, type.get_shape())
+        super().__init__(
+            operands=[lhs, rhs],
+            result_types=[type],
+            properties={
+                "transpose_a": UnitAttr() if transpose_a else None,
+                "transpose_b": UnitAttr() if transpose_b else None,
+            },
+        )
+
+    @staticmethod
+    def infer(lhs: Value, rhs: Value, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+        """The result type; raises VerifyException for operands that do not fit."""
+        a, b = shape_of(lhs), shape_of(rhs)
+        if len(a) < 2 or len(b) < 2:
+            raise VerifyException(f"operands have ranks {len(a)} and {len(b)}: expected at least 2")
+        m, k = (a[-1], a[-2]) if transpose_a else (a[-2], a[-1])
+        k_b, n = (b[-1], b[-2]) if transpose_b else (b[-2], b[-1])
+        if k != k_b:
+            raise VerifyException(
+                f"operands have shapes {list(a)} and {list(b)}: K is {k} in one and {k_b} in the other"
+            )
+        return tensor(contraction_element(lhs, rhs), (*broadcast_shapes(a[:-2], b[:-2]), m, n))
+
+    def expected_type(self) -> Tensor:
+        inferred = self.infer(self.lhs, self.rhs, self.transpose_a is not None, self.transpose_b is not None)
+        return widened(inferred, self.result_type)
+
+    def iteration_space(self) -> tuple[IterDim, ...]:
+        k = self.operand_shape(0)[-2 if self.transpose_a is not None else -1]
+        parallel = tuple(IterDim(size, DimKind.PARALLEL) for size in self.result_shape)
+        return (*parallel, IterDim(k, DimKind.REDUCTION))
+
+    def operand_slice(self, index: int, tile: Box) -> OperandSlice:
+        *_, m, n, k = range(tile.rank)
+        rows, columns = (m, k) if index == 0 else (k, n)
+        if (self.transpose_a if index == 0 else self.transpose_b) is not None:
+            rows, columns = columns, rows
+        shape = self.operand_shape(index)
+        offsets: list[int] = []
+        sizes: list[int] = []
+        batch = tile.rank - 3
+        for dim, size in enumerate(shape[:-2], batch - (len(shape) - 2)):
+            offsets.append(0 if size == 1 else tile.offsets[dim])
+            sizes.append(1 if size == 1 else tile.sizes[dim])
+        offsets += [tile.offsets[rows], tile.offsets[columns]]
+        sizes += [tile.sizes[rows], tile.sizes[columns]]
+        return OperandSlice.of(Box(tuple(offsets), tuple(sizes)))
+
+    def result_box(self, tile: Box) -> Box:
+        return Box(tile.offsets[:-1], tile.sizes[:-1])
+
+    def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
+        return (
+            MatmulOp(
+                operands[0],
+                operands[1],
+                transpose_a=self.transpose_a is not None,
+                transpose_b=self.transpose_b is not None,
+                result_element=self.result_type.element_type,
+            ),
+        )
+
+    @property
+    def combine(self) -> Combine | None:
+        return "add"
+
+    def preferred_dims(self) -> tuple[int, ...]:
+        return tuple(dim for dim, one in enumerate(self.iteration_space()) if one.size > 1)
+
+    def cost(self, tile: Box) -> OpCost:
+        return self.cost_on("MPU", tile, macs=tile.volume)
+
+
+@irdl_op_definition
+class ConvOp(TiledOp):
+    """
+    Convolution (without flipping the kernel) of [N, C, S...] with weights [O, C / groups, K...], over 1 to 3 spatial
+    dimensions. Positions outside the operand count as 0. There is no bias operand: a bias is an `add` of [1, O, 1...].
+
+    Iteration space: (N, O, spatial dimensions of the result..., C / groups, K...).
+
+    ```
+    %2 = dataflow.conv %0, %1 strides [2, 2] dilations [1, 1] pad [1, 1] to [1, 1] groups 1
+      : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x4x4xf32>
+    ```
+    """
+
+    name = "dataflow.conv"
+    operand = operand_def(Tensor)
+    weights = operand_def(Tensor)
+    strides = prop_def(DenseArrayBase.constr(I64))
+    dilations = prop_def(DenseArrayBase.constr(I64))
+    pad_low = prop_def(DenseArrayBase.constr(I64))
+    pad_high = prop_def(DenseArrayBase.constr(I64))
+    groups = prop_def(IntegerAttr[I64])
+    result = result_def(Tensor)
+    assembly_format = (
+        "$operand `,` $weights `strides` $strides `dilations` $dilations `pad` $pad_low `to` $pad_high "
+        "`groups` $groups attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        operand: Value,
+        weights: Value,
+        *,
+        strides: Sequence[int] | None = None,
+        dilations: Sequence[int] | None = None,
+        pad_low: Sequence[int] | None = None,
+        pad_high: Sequence[int] | None = None,
+        groups: int = 1,
+        result_element: Attribute | None = None,
+    ):
+        spatial = len(shape_of(operand)) - 2
+        strides = strides if strides is not None else (1,) * spatial
+        dilations = dilations if dilations is not None else (1,) * spatial
+        pad_low = pad_low if pad_low is not None else (0,) * spatial
+        pad_high = pad_high if pad_high is not None else (0,) * spatial
+        type = self.infer(operand, weights, strides, dilations, pad_low, pad_high, groups)
+        if result_element is not None:
+            type = tensor(result_element, type.get_shape())
+        super().__init__(
+            operands=[operand, weights],
+            result_types=[type],
+            properties={
+                "strides": int_list(strides),
+                "dilations": int_list(dilations),
+                "pad_low": int_list(pad_low),
+                "pad_high": int_list(pad_high),
+                "groups": int_attr(groups),
+            },
+        )
+
+    @staticmethod
+    def infer(
+        operand: Value,
+        weights: Value,
+        strides: Sequence[int],
+        dilations: Sequence[int],
+        pad_low: Sequence[int],
+        pad_high: Sequence[int],
+        groups: int,
+    ) -> Tensor:
+        """The result type; raises VerifyException for operands and attributes that do not fit."""
+        x, w = shape_of(operand), shape_of(weights)
+        spatial = len(x) - 2
+        if not 1 <= spatial <= 3 or len(w) != len(x):
+            raise VerifyException(f"operands have ranks {len(x)} and {len(w)}: expected equal ranks from 3 to 5")
+        verify_list("strides", strides, spatial, "spatial dimension", 1)
+        verify_list("dilations", dilations, spatial, "spatial dimension", 1)
+        verify_list("pad_low", pad_low, spatial, "spatial dimension", 0)
+        verify_list("pad_high", pad_high, spatial, "spatial dimension", 0)
+        if groups < 1 or w[0] % groups:
+            raise VerifyException(f"groups = {groups} should be a positive divisor of the {w[0]} output channels")
+        if w[1] * groups != x[1]:
+            raise VerifyException(
+                f"weights have {w[1]} channels in each of {groups} groups: expected {w[1] * groups} input channels, "
+                f"operand has {x[1]}"
+            )
+        if min(w[2:]) < 1:
+            raise VerifyException(f"weights have kernel {list(w[2:])}: expected at least 1 in each dimension")
+        out = tuple(
+            window_output(x[2 + d], w[2 + d], strides[d], dilations[d], pad_low[d], pad_high[d]) for d in range(spatial)
+        )
+        if min(out) < 1:
+            raise VerifyException(
+                f"kernel {list(w[2:])} with dilations {list(dilations)} is larger than the padded operand of shape {list(x)}"
+            )
+        return tensor(contraction_element(operand, weights), (x[0], w[0], *out))
+
+    def expected_type(self) -> Tensor:
+        inferred = self.infer(
+            self.operand,
+            self.weights,
+            ints(self.strides),
+            ints(self.dilations),
+            ints(self.pad_low),
+            ints(self.pad_high),
+            self.group_count,
+        )
+        return widened(inferred, self.result_type)
+
+    @property
+    def group_count(self) -> int:
+        """Number of groups as a Python integer."""
+        return self.groups.value.data
+
+    @property
+    def spatial(self) -> int:
+        """Number of spatial dimensions."""
+        return len(self.operand_shape(0)) - 2
+
+    @property
+    def kernel(self) -> Shape:
+        """Sizes of the kernel."""
+        return self.operand_shape(1)[2:]
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each output channel reads one input channel, so that there is no matrix product to make."""
+        return self.operand_shape(1)[1] == 1 and self.group_count > 1
+
+    def iteration_space(self) -> tuple[IterDim, ...]:
+        n, o, *out = self.result_shape
+        reduced = self.operand_shape(1)[1:]
+        return (
+            IterDim(n, DimKind.PARALLEL),
+            IterDim(o, DimKind.PARALLEL),
+            *(IterDim(size, DimKind.WINDOW) for size in out),
+            *(IterDim(size, DimKind.REDUCTION) for size in reduced),
+        )
+
+    def groups_of_tile(self, tile: Box) -> list[tuple[int, int, int]]:
+        """
+        The groups that a tile's output channels lie in: (group, first output channel, number of output channels), the
+        channels counted from the tile's first one.
+        """
+        size = self.operand_shape(1)[0] // self.group_count
+        begin, count = tile.offsets[1], tile.sizes[1]
+        pieces: list[tuple[int, int, int]] = []
+        for group in range(begin // size, (begin + count - 1) // size + 1):
+            low, high = max(begin, group * size), min(begin + count, (group + 1) * size)
+            pieces.append((group, low - begin, high - low))
+        return pieces
+
+    def operand_slice(self, index: int, tile: Box) -> OperandSlice:
+        reduced = 2 + self.spatial
+        if index == 1:
+            return OperandSlice.of(
+                Box((tile.offsets[1], *tile.offsets[reduced:]), (tile.sizes[1], *tile.sizes[reduced:]))
+            )
+        pieces = self.groups_of_tile(tile)
+        channels = self.operand_shape(1)[1]
+        first = pieces[0][0] * channels
+        count = len(pieces) * channels
+        if len(pieces) == 1:
+            first, count = first + tile.offsets[reduced], tile.sizes[reduced]
+        offsets, sizes = [tile.offsets[0], first], [tile.sizes[0], count]
+        low, high = [0, 0], [0, 0]
+        shape = self.operand_shape(0)
+        strides, dilations, pads = ints(self.strides), ints(self.dilations), ints(self.pad_low)
+        for dim in range(self.spatial):
+            out, k = 2 + dim, reduced + 1 + dim
+            start = tile.offsets[out] * strides[dim] + tile.offsets[k] * dilations[dim] - pads[dim]
+            length = (tile.sizes[out] - 1) * strides[dim] + (tile.sizes[k] - 1) * dilations[dim] + 1
+            offset, size, before, after = padded_range(start, length, shape[2 + dim])
+            offsets.append(offset)
+            sizes.append(size)
+            low.append(before)
+            high.append(after)
+        zero = 0.0 if is_float(element_of(self.operand)) else 0
+        return OperandSlice(Box(tuple(offsets), tuple(sizes)), tuple(low), tuple(high), zero)
+
+    def result_box(self, tile: Box) -> Box:
+        kept = 2 + self.spatial
+        return Box(tile.offsets[:kept], tile.sizes[:kept])
+
+    def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
+        x, w = operands
+        pieces = self.groups_of_tile(tile)
+        per_group = self.operand_shape(1)[0] // self.group_count
+        channels = tile.sizes[2 + self.spatial]
+        whole_groups = all(size == per_group for _, _, size in pieces)
+        if len(pieces) == 1 or (whole_groups and channels == self.operand_shape(1)[1]):
+            return (self._tile_conv(x, w, len(pieces)),)
+        # The tile touches groups partly: one convolution for each, joined along the output channels.
+        from .movement import ConcatOp
+
+        ops: list[Operation] = []
+        parts: list[SSAValue] = []
+        x_shape, w_shape = shape_of(x), shape_of(w)
+        group_channels = self.operand_shape(1)[1]
+        for number, (_, first, size) in enumerate(pieces):
+            start = number * group_channels + tile.offsets[2 + self.spatial]
+            x_part = _channels(x, 1, start, channels, x_shape)
+            w_part = _channels(w, 0, first, size, w_shape)
+            conv = self._tile_conv(x_part.results[0], w_part.results[0], 1)
+            ops += [x_part, w_part, conv]
+            parts.append(conv.result)
+        return (*ops, ConcatOp(parts, 1))
+
+    def _tile_conv(self, x: SSAValue, w: SSAValue, groups: int) -> ConvOp:
+        """The convolution of a tile's padded operand. What lies behind the last window has been left out already."""
+        return ConvOp(
+            x,
+            w,
+            strides=ints(self.strides),
+            dilations=ints(self.dilations),
+            groups=groups,
+            result_element=tensor_of(self.result).element_type,
+        )
+
+    @property
+    def combine(self) -> Combine | None:
+        return "add"
+
+    def preferred_dims(self) -> tuple[int, ...]:
+        # Frames, output channels, space; input channels last, because partial sums reassociate.
+        order = range(3 + self.spatial)
+        space = self.iteration_space()
+        return tuple(dim for dim in order if space[dim].size > 1)
+
+    def cost(self, tile: Box) -> OpCost:
+        macs = math.prod(tile.sizes)
+        if self.is_depthwise:
+            return self.cost_on("VPU", tile, macs=macs, vpu_ops=macs)
+        return self.cost_on("MPU", tile, macs=macs)
+
+
+def _channels(value: SSAValue, axis: int, start: int, size: int, shape: Shape) -> Operation:
+    """A slice along one axis."""
+    from .movement import SliceOp
+
+    starts, sizes = [0] * len(shape), list(shape)
+    starts[axis], sizes[axis] = start, size
+    return SliceOp(value, starts, sizes)

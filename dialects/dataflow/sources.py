@@ -1,0 +1,177 @@
+"""Values from nowhere: small constants in the text, large weights by reference to where their bytes are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+
+from xdsl.dialects.builtin import I64, DenseIntOrFPElementsAttr, IntegerAttr, StringAttr, SymbolNameConstraint
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import AnyAttr, ParamAttrConstraint, VarConstraint, irdl_op_definition, prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import ConstantLike
+from xdsl.utils.exceptions import VerifyException
+
+from .base import DataflowOp, int_attr
+from .types import Tensor, is_float, tensor_bytes, tensor_of, verify_tensor
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Dense: TypeAlias = DenseIntOrFPElementsAttr[Any]
+LARGEST_CONSTANT = 4096
+"""Bytes of the largest constant that folding makes, unless all its elements are equal."""
+
+
+@irdl_op_definition
+class ConstantOp(DataflowOp):
+    """
+    A tensor in the text, for small values (4096 bytes at most when the compiler makes them; larger ones are weights).
+
+    Printed with decimal numbers where these give back the same bits, else as hexadecimal bytes.
+
+    ```
+    %0 = dataflow.constant dense<[1, 2, 3]> : tensor<3xi64>
+    ```
+    """
+
+    name = "dataflow.constant"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    value = prop_def(ParamAttrConstraint(DenseIntOrFPElementsAttr, (T, AnyAttr())))
+    result = result_def(T)
+    traits = traits_def(ConstantLike())
+
+    def __init__(self, value: Dense):
+        super().__init__(operands=[], result_types=[value.get_type()], properties={"value": value})
+
+    @staticmethod
+    def from_array(array: np.ndarray, element_type: Attribute) -> ConstantOp:
+        """The constant of a numpy array (bf16 as uint16 bit patterns, i1 as bool)."""
+        from .constants import attribute_of
+
+        return ConstantOp(attribute_of(array, element_type))
+
+    @staticmethod
+    def splat(value: float, type: Tensor) -> ConstantOp:
+        """The constant whose elements are all this number."""
+        from .constants import splat_attribute
+
+        return ConstantOp(splat_attribute(value, type))
+
+    def expected_type(self) -> Tensor:
+        value = cast(Dense, self.value)
+        type = verify_tensor(value.get_type(), "value")
+        given = len(value.data.data)
+        if given != tensor_bytes(type):
+            raise VerifyException(f"value has {given} bytes: expected {tensor_bytes(type)} for {type}")
+        return type
+
+    def fold(self) -> Sequence[SSAValue | Attribute]:
+        return (self.value,)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ConstantOp:
+        attributes = parser.parse_optional_attr_dict()
+        position = parser.pos
+        value = parser.parse_attribute()
+        if not isinstance(value, DenseIntOrFPElementsAttr):
+            parser.raise_error("expected dense<...> : tensor<...>", position, parser.pos)
+        op = cls(cast(Dense, value))
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        value = cast(Dense, self.value)
+        if self.attributes:
+            printer.print_op_attributes(self.attributes)
+        printer.print_string(" ")
+        if not self._needs_hex(value):
+            printer.print_attribute(value)
+            return
+        printer.print_string(f'dense<"0x{value.data.data.hex().upper()}"> : ')
+        printer.print_attribute(value.get_type())
+
+    @staticmethod
+    def _needs_hex(value: Dense) -> bool:
+        """Whether decimal text could lose bits: infinities, NaN and negative zeros."""
+        type = cast(Tensor, value.get_type())
+        if not is_float(type.element_type) or not value.data.data:
+            return False
+        from .constants import has_special_values
+
+        return has_special_values(value)
+
+
+@irdl_op_definition
+class WeightOp(DataflowOp):
+    """
+    A tensor whose bytes lie outside the text: raw little-endian row-major elements at an offset of a file (or, with
+    source "mem", in the process' own store, found by the hash). The hash guards against a changed file.
+
+    ```
+    %0 = dataflow.weight @conv1 {source = "net.onnx", offset = 128 : i64, bytes = 48 : i64, sha256 = "..."}
+      : tensor<3x4xf32>
+    ```
+    """
+
+    name = "dataflow.weight"
+    sym_name = prop_def(SymbolNameConstraint())
+    source = prop_def(StringAttr)
+    offset = prop_def(IntegerAttr[I64])
+    bytes = prop_def(IntegerAttr[I64])
+    sha256 = prop_def(StringAttr)
+    result = result_def(Tensor)
+    traits = traits_def(ConstantLike())
+
+    def __init__(self, name: str, type: Tensor, *, source: str, offset: int, nbytes: int, sha256: str):
+        super().__init__(
+            operands=[],
+            result_types=[type],
+            properties={
+                "sym_name": StringAttr(name),
+                "source": StringAttr(source),
+                "offset": int_attr(offset),
+                "bytes": int_attr(nbytes),
+                "sha256": StringAttr(sha256),
+            },
+        )
+
+    def expected_type(self) -> Tensor:
+        type = tensor_of(self.result)
+        offset, given, wanted = self.offset.value.data, self.bytes.value.data, tensor_bytes(type)
+        if given != wanted:
+            raise VerifyException(f"bytes = {given} should be {wanted} for {type}")
+        if offset < 0:
+            raise VerifyException(f"offset = {offset} should not be negative")
+        if not self.source.data:
+            raise VerifyException('source = "" should name a file, or be "mem"')
+        if not re.fullmatch("[0-9a-f]{64}", self.sha256.data):
+            raise VerifyException(f'sha256 = "{self.sha256.data}" should be 64 lower-case hexadecimal digits')
+        return type
+
+    def fold(self) -> None:
+        """Weights are never folded: their values stay outside the text."""
+        return None
+
+    @classmethod
+    def parse(cls, parser: Parser) -> WeightOp:
+        name = parser.parse_symbol_name()
+        position = parser.pos
+        entries = parser.parse_optional_attr_dict()
+        for key in ("source", "offset", "bytes", "sha256"):
+            if key not in entries:
+                parser.raise_error(f"dataflow.weight needs an entry '{key}'", position, parser.pos)
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        properties = {key: entries.pop(key) for key in ("source", "offset", "bytes", "sha256")}
+        return cls.create(result_types=[type], properties={"sym_name": name, **properties}, attributes=entries)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        shown = {key: value for key, value in self.properties.items() if key != "sym_name"}
+        printer.print_op_attributes({**shown, **self.attributes})
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)

@@ -1,0 +1,202 @@
+"""
+The tiling interface: how an operation may be cut into tiles.
+
+An operation has an *iteration space*: one dimension for everything that its loops run over, the reduced dimensions
+included. A *tile* is a box in that space. The interface says what of each operand a tile reads, where its result goes,
+and how to build the same operation on such a tile. Splitting, tiling, cost and communication use nothing else, so none
+of them knows operations by name.
+
+For every tile that keeps `WHOLE` and `SEQUENTIAL` dimensions whole:
+
+    operands = [materialise(slice) for slice in operand slices]      # with padding filled in
+    result[result_box(tile)] (combine)= build_tile(tile, operands)
+
+gives the result of the whole operation, where `combine` is only needed when `REDUCTION` dimensions are split.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from xdsl.ir import Operation, SSAValue
+
+
+class DimKind(StrEnum):
+    """What cutting a dimension of the iteration space means."""
+
+    PARALLEL = "parallel"
+    """Tiles are independent and read disjoint (or shared) parts of the operands."""
+    REDUCTION = "reduction"
+    """Tiles give partial results of the same elements, joined by `combine` (not to be cut where that is None)."""
+    WINDOW = "window"
+    """Parallel, but neighbouring tiles read overlapping parts (a halo)."""
+    SEQUENTIAL = "sequential"
+    """Each position needs the one before: not to be cut into independent tiles."""
+    WHOLE = "whole"
+    """Not to be cut."""
+
+
+Combine = Literal["add", "max", "min", "mul"]
+Unit = Literal["MPU", "VPU", "DAU"]
+
+
+@dataclass(frozen=True)
+class IterDim:
+    """One dimension of an iteration space."""
+
+    size: int
+    kind: DimKind
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box of positions: `offsets[d] <= index[d] < offsets[d] + sizes[d]`. Sizes may be 0 (an empty box)."""
+
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @staticmethod
+    def whole(sizes: Sequence[int]) -> Box:
+        """The box of everything in a space of these sizes."""
+        return Box((0,) * len(sizes), tuple(sizes))
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.sizes)
+
+    @property
+    def volume(self) -> int:
+        """Number of positions."""
+        return math.prod(self.sizes)
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """One past the last position in each dimension."""
+        return tuple(offset + size for offset, size in zip(self.offsets, self.sizes, strict=True))
+
+    def intersect(self, other: Box) -> Box:
+        """What both boxes hold; empty dimensions have size 0."""
+        offsets = tuple(map(max, self.offsets, other.offsets))
+        ends = tuple(map(min, self.ends, other.ends))
+        return Box(offsets, tuple(max(0, end - offset) for offset, end in zip(offsets, ends, strict=True)))
+
+
+@dataclass(frozen=True)
+class OperandSlice:
+    """
+    What a tile reads of one operand.
+
+    The slice takes `box.sizes[d]` elements along dimension d, at `box.offsets[d] + i * steps[d]`, and stands between
+    `pad_low[d]` and `pad_high[d]` positions of `pad_value`. The materialised operand has shape `shape`.
+    """
+
+    box: Box
+    """Elements inside the operand. With a step other than 1, the offset is the first element and the size counts the
+    elements taken; `bounds` is the range they lie in."""
+    pad_low: tuple[int, ...]
+    """Positions before the operand's first element that the tile reads."""
+    pad_high: tuple[int, ...]
+    """Positions after the operand's last element that the tile reads."""
+    pad_value: float | int = 0
+    """What the positions outside hold; an integer for integer and bool operands."""
+    steps: tuple[int, ...] = field(default=())
+    """Distance between neighbouring elements; negative where the slice runs backwards."""
+    indexed: bool = False
+    """True: which rows are read depends on data; the box is the range of everything that may be read."""
+    exact: bool = True
+    """False: the box is the smallest one around what is read, and holds more (only `dataflow.reshape`)."""
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            object.__setattr__(self, "steps", (1,) * self.box.rank)
+
+    @staticmethod
+    def of(box: Box, *, indexed: bool = False, exact: bool = True) -> OperandSlice:
+        """A slice without padding and steps."""
+        zeros = (0,) * box.rank
+        return OperandSlice(box, zeros, zeros, indexed=indexed, exact=exact)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the materialised operand, padding included."""
+        return tuple(map(sum, zip(self.pad_low, self.box.sizes, self.pad_high, strict=True)))
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether the tile reads positions outside the operand."""
+        return any(self.pad_low) or any(self.pad_high)
+
+    @property
+    def bounds(self) -> Box:
+        """The box that all elements lie in, steps taken into account."""
+        offsets: list[int] = []
+        sizes: list[int] = []
+        for offset, size, step in zip(self.box.offsets, self.box.sizes, self.steps, strict=True):
+            reach = (size - 1) * step if size else 0
+            offsets.append(min(offset, offset + reach))
+            sizes.append(abs(reach) + 1 if size else 0)
+        return Box(tuple(offsets), tuple(sizes))
+
+
+@dataclass(frozen=True)
+class OpCost:
+    """Work of one tile, before any property of a chip comes in."""
+
+    unit: Unit
+    """The unit that does the main work."""
+    macs: int
+    """Multiply-accumulates."""
+    vpu_ops: int
+    """Element operations of a vector unit; functions that take four passes there count as four."""
+    bytes_moved: int
+    """Bytes of all operand slices and of the result."""
+
+
+def split_evenly(size: int, parts: int) -> list[tuple[int, int]]:
+    """Cut [0, size) into `parts` ranges (offset, size) whose sizes differ by at most one; some are empty if parts > size."""
+    cuts = [part * size // parts for part in range(parts + 1)]
+    return [(low, high - low) for low, high in zip(cuts, cuts[1:], strict=False)]
+
+
+class TilingInterface(Operation, abc.ABC):
+    """Operations that can be cut into tiles (see the module's introduction)."""
+
+    @abc.abstractmethod
+    def iteration_space(self) -> tuple[IterDim, ...]:
+        """Sizes and kinds of all dimensions that the operation runs over."""
+
+    @abc.abstractmethod
+    def operand_slice(self, index: int, tile: Box) -> OperandSlice:
+        """What the tile reads of operand `index`."""
+
+    @abc.abstractmethod
+    def result_box(self, tile: Box) -> Box:
+        """Which part of the result the tile gives (in full, or a partial value where reductions are split)."""
+
+    @abc.abstractmethod
+    def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
+        """
+        Detached operations that compute the tile.
+
+        `operands` are the materialised slices (shape `OperandSlice.shape`, padding already in them). The last
+        operation's result is the tile, or the partial result where reductions are split.
+        """
+
+    @property
+    def combine(self) -> Combine | None:
+        """How partial results of split reduction dimensions are joined; None: these may not be split."""
+        return None
+
+    @abc.abstractmethod
+    def preferred_dims(self) -> tuple[int, ...]:
+        """Dimensions worth cutting, best first; those whose cutting reassociates sums come last."""
+
+    @abc.abstractmethod
+    def cost(self, tile: Box) -> OpCost:
+        """Operations and bytes of one tile."""

@@ -1,0 +1,178 @@
+"""
+Element types and shapes of `dataflow` values, and the inference of result types.
+
+All tensors are ranked and static. The element types are the ones the chip knows; `DTYPE_CODES` gives the number that
+instructions and executables use for each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    Signedness,
+    TensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+Tensor: TypeAlias = TensorType[Attribute]
+Shape: TypeAlias = tuple[int, ...]
+
+ui8 = IntegerType(8, Signedness.UNSIGNED)
+ui16 = IntegerType(16, Signedness.UNSIGNED)
+ui32 = IntegerType(32, Signedness.UNSIGNED)
+ui64 = IntegerType(64, Signedness.UNSIGNED)
+
+DTYPE_CODES: dict[Attribute, int] = {
+    f32: 0,
+    f16: 1,
+    bf16: 2,
+    f64: 3,
+    i8: 4,
+    ui8: 5,
+    i16: 6,
+    ui16: 7,
+    i32: 8,
+    ui32: 9,
+    i64: 10,
+    ui64: 11,
+    i1: 12,
+}
+"""Number of each element type in instructions and executables."""
+
+ELEMENT_TYPES: tuple[Attribute, ...] = tuple(DTYPE_CODES)
+"""Element type of each number (the inverse of `DTYPE_CODES`)."""
+
+_BYTES = (4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1)
+
+
+def is_float(element_type: Attribute) -> bool:
+    """Whether this is one of f16, bf16, f32, f64."""
+    return isinstance(element_type, Float16Type | BFloat16Type | Float32Type | Float64Type)
+
+
+def is_bool(element_type: Attribute) -> bool:
+    """Whether this is i1, the type of masks and predicates."""
+    return element_type == i1
+
+
+def is_integer(element_type: Attribute) -> bool:
+    """Whether this is an integer type other than i1."""
+    return isinstance(element_type, IntegerType) and element_type != i1
+
+
+def element_bytes(element_type: Attribute) -> int:
+    """Bytes of one element in memory (i1 takes a whole byte)."""
+    return _BYTES[DTYPE_CODES[element_type]]
+
+
+def dtype_code(value: SSAValue | Attribute) -> int:
+    """Number of the element type of a value, a tensor type or an element type itself."""
+    attribute = value.type if isinstance(value, SSAValue) else value
+    if isinstance(attribute, TensorType):
+        attribute = cast(Tensor, attribute).element_type
+    return DTYPE_CODES[attribute]
+
+
+def tensor_of(value: SSAValue | Operation) -> Tensor:
+    """
+    The tensor type of a value.
+
+    Raises VerifyException where the value is not a tensor: constructors and verifiers call this on what they are given.
+    """
+    type = SSAValue.get(value).type
+    if not isinstance(type, TensorType):
+        raise VerifyException(f"operand of type {type}: expected a tensor")
+    return cast(Tensor, type)
+
+
+def shape_of(value: SSAValue | Operation) -> Shape:
+    """The shape of a tensor value."""
+    return tuple(tensor_of(value).get_shape())
+
+
+def element_of(value: SSAValue | Operation) -> Attribute:
+    """The element type of a tensor value."""
+    return tensor_of(value).element_type
+
+
+def tensor(element_type: Attribute, shape: Sequence[int]) -> Tensor:
+    """The tensor type with this element type and shape."""
+    return TensorType(element_type, list(shape))
+
+
+def tensor_bytes(type: Tensor) -> int:
+    """Bytes of a whole tensor."""
+    return math.prod(type.get_shape()) * element_bytes(type.element_type)
+
+
+def verify_tensor(type: Attribute, what: str) -> Tensor:
+    """Check that a type is a static ranked tensor of a known element type, and return it."""
+    if not isinstance(type, TensorType):
+        raise VerifyException(f"{what} has type {type}: expected a ranked tensor")
+    tensor_type = cast(Tensor, type)
+    if any(size < 0 for size in tensor_type.get_shape()):
+        raise VerifyException(f"{what} has type {type}: expected a static shape")
+    if tensor_type.element_type not in DTYPE_CODES:
+        raise VerifyException(
+            f"{what} has element type {tensor_type.element_type}: expected one of "
+            + ", ".join(str(known) for known in ELEMENT_TYPES)
+        )
+    return tensor_type
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> Shape:
+    """
+    The shape that numpy's rules give for operands of these shapes.
+
+    Raises VerifyException naming the first two sizes that do not fit.
+    """
+    rank = max((len(shape) for shape in shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for dim, size in enumerate(shape, rank - len(shape)):
+            if size == 1 or size == result[dim]:
+                continue
+            if result[dim] != 1:
+                listed = " and ".join(str(list(one)) for one in shapes)
+                raise VerifyException(
+                    f"shapes {listed} do not broadcast: sizes {result[dim]} and {size} meet in dimension {dim}"
+                )
+            result[dim] = size
+    return tuple(result)
+
+
+def normalise_axis(axis: int, rank: int) -> int:
+    """The axis counted from the front. Raises VerifyException where it is outside [-rank, rank)."""
+    if not -rank <= axis < rank:
+        raise VerifyException(f"axis = {axis} should be in [{-rank}, {rank}) for a tensor of rank {rank}")
+    return axis + rank if axis < 0 else axis
+
+
+def accumulator_type(element_type: Attribute) -> Attribute:
+    """Element type of a contraction's result: floats keep theirs, 8-bit and 16-bit integers sum in i32."""
+    if element_type in (i8, ui8, i16, ui16):
+        return i32
+    return element_type
+
+
+def window_output(size: int, window: int, stride: int, dilation: int, low: int, high: int) -> int:
+    """Number of positions of a window along one dimension: floor((low + size + high - extent) / stride) + 1."""
+    return (low + size + high - ((window - 1) * dilation + 1)) // stride + 1
