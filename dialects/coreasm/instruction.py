@@ -188,5 +188,5 @@ def to(types: Iterable[TypeCode], *destinations: TypeCode) -> TypePairs:
     return frozenset((t, d) for t in sources for d in destinations)
 
 
-CONTRACTIONS: TypePairs = to(FLOATS[:3], _T.F32) | to((_T.I8, _T.U8), _T.I32)
-"""16-bit floats are widened and summed in f32, bytes in i32."""
+CONTRACTIONS: TypePairs = to(FLOATS[:3], _T.F32) | same(FLOATS[1:3]) | to((_T.I8, _T.U8), _T.I32)
+"""16-bit floats are widened and summed in f32 (and may be rounded to their own type at the end), bytes in i32."""

@@ -31,6 +31,7 @@ _A_IMM, _B_IMM, _C_IMM = (
 _COND = Operand(1, "A", type=TypeOf.BOOL, immediate=True)
 
 _FLOAT, _INT, _NUMBER, _ALL = same(FLOATS), same(INTS), same(NUMBERS), same(ALL_TYPES)
+_SHORTS = to((TypeCode.I16, TypeCode.U16), TypeCode.I32)
 _INT_BOOL = same((*INTS, TypeCode.BOOL))
 _SLOW = 4
 """Cycles per element of functions that iterate or look up."""
@@ -128,7 +129,7 @@ def _reductions() -> tuple[Instruction, ...]:
             Instruction(
                 f"dot{suffix}", 0x7A + index, Unit.VPU, Family.DOT, Cost.VECTOR, (_D_ACC if acc else _D, _A, _B),
                 f"D {'+' if acc else ''}= sum of A * B over the reduced dims", imm=Imm.REDUCED_DIMS,
-                types=CONTRACTIONS | _NUMBER, function="dot", accumulates=acc,
+                types=CONTRACTIONS | _SHORTS | _NUMBER, function="dot", accumulates=acc,
                 doc="A and B have equal sizes; the last `imm` dims are reduced; D has the kept ones, right-aligned.",
             )
         )  # fmt: skip

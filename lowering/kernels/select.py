@@ -1,0 +1,85 @@
+"""The table of instruction selection: operation class -> kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from ...dialects.dataflow.contraction import ConvOp, MatmulOp
+from ...dialects.dataflow.elementwise import ElementwiseOp
+from ...dialects.dataflow.movement import (
+    BroadcastOp,
+    ConcatOp,
+    GatherOp,
+    IotaOp,
+    PadOp,
+    SliceOp,
+    TransposeOp,
+)
+from ...dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, ReduceWindowOp
+from ...dialects.dataflow.reshape import ReshapeOp
+from ...dialects.dataflow.tiling import Box
+from ...support.errors import MeshloomError
+from ..emitter import Emitter, Operand
+from ..view import View
+from .common import Kernel
+from .contraction import select_conv, select_matmul
+from .elementwise import select_elementwise
+from .movement import (
+    select_concat,
+    select_copy,
+    select_gather,
+    select_iota,
+    select_pad,
+    select_reshape,
+    select_transpose,
+)
+from .reduction import select_arg_reduce, select_cumsum, select_reduce, select_reduce_window
+
+KERNELS: dict[type[Operation], Kernel] = {
+    ElementwiseOp: select_elementwise,
+    MatmulOp: select_matmul,
+    ConvOp: select_conv,
+    ReduceOp: select_reduce,
+    ReduceWindowOp: select_reduce_window,
+    ArgReduceOp: select_arg_reduce,
+    CumsumOp: select_cumsum,
+    ReshapeOp: select_reshape,
+    TransposeOp: select_transpose,
+    SliceOp: select_copy,
+    BroadcastOp: select_copy,
+    ConcatOp: select_concat,
+    PadOp: select_pad,
+    GatherOp: select_gather,
+    IotaOp: select_iota,
+}
+"""Kernels by operation class; a class stands for its subclasses too."""
+
+DRAM_OPERANDS: dict[type[Operation], frozenset[int]] = {GatherOp: frozenset({0})}
+"""Operands that kernels also take where they lie in DRAM."""
+
+
+def kernel_of(op: Operation) -> Kernel:
+    """The kernel for an operation. Raises MeshloomError where there is none."""
+    for kind in type(op).__mro__:
+        kernel = KERNELS.get(kind)
+        if kernel is not None:
+            return kernel
+    raise MeshloomError(
+        f"no instructions are known for '{op.name}': lower it to other operations, or add a kernel to lowering/kernels"
+    )
+
+
+def select_tile(
+    op: Operation, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
+) -> None:
+    """Emit the instructions for one tile of `op`.
+
+    `tile` is the box in the operation's iteration space, `operands` the tile's slices with padding materialised, `out`
+    the tile of the result. With `accumulate`, a further part of a split reduction is joined to `out`. Elementwise
+    operations take numbers as operands (immediates) and may work in place. Kernels need no memory besides.
+
+    Raises MeshloomError for operations without a kernel and for operands that instructions cannot reach.
+    """
+    kernel_of(op)(op, tile, out, operands, accumulate, emitter)

@@ -1,0 +1,204 @@
+"""Plans of the instruction families: from the shapes and strides of operands to descriptors, cheapest unit and roles.
+
+Plans are cached per compilation (one descriptor table, one chip) by shapes and strides, so that emitting an instruction
+whose like was emitted before costs one look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
+
+from ..chips.chip import RATES, Chip
+from .access import Dim, Layout, Plan, Step, plan_access
+from .stream import IMMEDIATE, DescriptorTable
+from .view import ITEM_BYTES, View
+
+TYPE_NAMES = ("f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")
+STARTUP = 4
+"""Cycles before the vector and data access units deliver; only weighs plans against each other."""
+
+_REDUCTION = Layout(((0,), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
+_ORDERED_REDUCTION = Layout(((0,), (0, 1)), ordered=frozenset({1}))
+_SCAN = Layout(((0, 1), (0, 1)), ordered=frozenset({1}))
+_DOT = Layout(((0,), (0, 1), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
+_GATHER = Layout(((0, 1), (2, 1), (0,)), ordered=frozenset({2}), required=frozenset({0}))
+_BATCH, _M, _K, _N = range(4)
+_MATMUL = Layout(((_BATCH, _M, _N), (_BATCH, _M, _K), (_BATCH, _K, _N)), reduced=frozenset({_K}))
+
+
+class Prepared(NamedTuple):
+    """What an instruction family needs to emit one operation again and again at other addresses."""
+
+    descs: tuple[int, ...]
+    """Descriptor (or `IMMEDIATE`) of each operand."""
+    spans: tuple[tuple[int, int], ...]
+    """First and last byte offset that each operand touches, without the width of the last element."""
+    steps: tuple[Step, ...]
+    counts: tuple[int, ...]
+    """Dimensions per group."""
+    vector: bool = False
+    """The vector unit is the cheaper one."""
+    swapped: bool = False
+    """Matrix product: second operand before the first."""
+
+
+Cache: TypeAlias = dict[Hashable, Prepared]
+_CACHES: WeakKeyDictionary[DescriptorTable, dict[Chip, Cache]] = WeakKeyDictionary()
+
+
+def cache_of(table: DescriptorTable, chip: Chip) -> Cache:
+    """The plans made so far with this descriptor table for this chip."""
+    return _CACHES.setdefault(table, {}).setdefault(chip, {})
+
+
+def prepare(plan: Plan, table: DescriptorTable, *, vector: bool = False, swapped: bool = False) -> Prepared:
+    """The plan with its descriptors interned."""
+    descs = tuple(table.intern(access.sizes, access.strides) for access in plan.accesses)
+    spans = tuple((access.low, access.high) for access in plan.accesses)
+    return Prepared(descs, spans, plan.steps, plan.counts, vector, swapped)
+
+
+def _dims(shape: Sequence[int], group: int, *strides: Sequence[int]) -> list[Dim]:
+    return [Dim(size, group, own) for size, own in zip(shape, zip(*strides, strict=True), strict=True)]
+
+
+def rate_of(chip: Chip, dtype: int) -> int:
+    """Elements of a type per cycle and lane."""
+    return RATES.get(TYPE_NAMES[dtype], 1)
+
+
+def vector_cycles(chip: Chip, points: int, dtype: int) -> int:
+    """Cycles of the vector unit for `points` elements of one pass."""
+    lanes = -(-points // (chip.vpu_lanes * rate_of(chip, dtype)))
+    return STARTUP + max(lanes, -(-points * ITEM_BYTES[dtype] // chip.sram_bytes_per_cycle))
+
+
+def plan_elementwise(
+    table: DescriptorTable, shape: tuple[int, ...], strides: Sequence[tuple[int, ...] | None]
+) -> Prepared:
+    """Operands of one shape; None stands for an immediate."""
+    present = [own for own in strides if own is not None]
+    plan = plan_access(_dims(shape, 0, *present), Layout(((0,),) * len(present)))
+    inner = prepare(plan, table)
+    where = [index for index, own in enumerate(strides) if own is not None]
+    descs, spans = [IMMEDIATE] * len(strides), [(0, 0)] * len(strides)
+    for number, index in enumerate(where):
+        descs[index], spans[index] = inner.descs[number], inner.spans[number]
+    steps: list[Step] = []
+    for step in plan.steps:
+        offsets = [0] * len(strides)
+        for number, index in enumerate(where):
+            offsets[index] = step.offsets[number]
+        steps.append(Step(tuple(offsets), False))
+    return Prepared(tuple(descs), tuple(spans), tuple(steps), plan.counts)
+
+
+def plan_copy(
+    table: DescriptorTable, chip: Chip, shape: tuple[int, ...], dtype: int, *strides: tuple[int, ...]
+) -> Prepared:
+    """A copy (two operands) or a fill (one): elementwise, by the unit that takes fewer cycles."""
+    plan = plan_access(_dims(shape, 0, *strides), Layout(((0,),) * len(strides)))
+    item = ITEM_BYTES[dtype]
+    points = plan.extents[0]
+    run = 1
+    if plan.dims and all(stride == item for stride in plan.dims[-1].strides):
+        run = plan.dims[-1].size
+    moved = STARTUP + points // run * -(-run * item // chip.sram_bytes_per_cycle)
+    return prepare(plan, table, vector=vector_cycles(chip, points, dtype) < moved)
+
+
+def plan_reduction(
+    table: DescriptorTable, out: View, a: View, reduced: int, *, ordered: bool = False, scan: bool = False
+) -> Prepared:
+    """D over the leading dimensions of A; the `reduced` trailing ones are reduced (or scanned: then D has them too)."""
+    kept = len(a.shape) - reduced
+    dims = _dims(a.shape[:kept], 0, out.strides[:kept], a.strides[:kept])
+    inner = out.strides[kept:] if scan else (0,) * reduced
+    dims += _dims(a.shape[kept:], 1, inner, a.strides[kept:])
+    layout = _SCAN if scan else _ORDERED_REDUCTION if ordered else _REDUCTION
+    return prepare(plan_access(dims, layout), table)
+
+
+def plan_dot(table: DescriptorTable, out: View, a: View, b: View, reduced: int) -> Prepared:
+    """D over the leading dimensions of A and B, the sum of products over the `reduced` trailing ones."""
+    kept = len(a.shape) - reduced
+    dims = _dims(a.shape[:kept], 0, out.strides, a.strides[:kept], b.strides[:kept])
+    dims += _dims(a.shape[kept:], 1, (0,) * reduced, a.strides[kept:], b.strides[kept:])
+    return prepare(plan_access(dims, _DOT), table)
+
+
+def plan_gather(table: DescriptorTable, out: View, data: View, indices: View) -> Prepared:
+    """D[i..., inner...] = S[I[i...], inner...]"""
+    q = len(indices.shape)
+    dims = _dims(indices.shape, 0, out.strides[:q], (0,) * q, indices.strides)
+    inner = len(out.shape) - q
+    dims += _dims(out.shape[q:], 1, out.strides[q:], data.strides[1:], (0,) * inner)
+    dims.append(Dim(data.shape[0], 2, (0, data.strides[0], 0)))
+    return prepare(plan_access(dims, _GATHER), table)
+
+
+def plan_contraction(
+    table: DescriptorTable, chip: Chip, out: View, a: View, b: View, groups: tuple[int, int, int, int]
+) -> Prepared:
+    """D[b, m, n] = sum over k of A[b, m, k] * B[b, k, n], by the cheapest of three ways.
+
+    These are the matrix unit with A streamed and B held, the other way round, and (where the matrix unit does not take
+    the types, or is slower) the vector unit. Batch dimensions along which an operand does not move belong to m or n.
+    """
+    dims = _contraction_dims(out, a, b, groups)
+    points = 1
+    for dim in dims:
+        points *= dim.size
+    dot = plan_access(
+        [Dim(dim.size, 1 if dim.group == _K else 0, dim.strides) for dim in dims],
+        _DOT,
+        lambda extents: vector_cycles(chip, extents[0] * extents[1], a.dtype),
+    )
+    if not matrix_types(a.dtype, out.dtype) or a.dtype != b.dtype:
+        return prepare(dot, table, vector=True)
+
+    rows, cols, depth = chip.mpu_rows * rate_of(chip, a.dtype), chip.mpu_cols, chip.mpu_rows
+
+    def cycles(extents: Sequence[int]) -> int:
+        batch, m, k, n = extents
+        return batch * -(-k // rows) * -(-n // cols) * (m + 2 * depth + cols - 2) - 1
+
+    straight = plan_access(dims, _MATMUL, cycles)
+    exchange = {_BATCH: _BATCH, _M: _N, _N: _M, _K: _K}
+    turned = [Dim(dim.size, exchange[dim.group], (dim.strides[0], dim.strides[2], dim.strides[1])) for dim in dims]
+    swapped = plan_access(turned, _MATMUL, cycles)
+    best, is_swapped = (swapped, True) if swapped.cost < straight.cost else (straight, False)
+    if a.dtype == 0 and out.dtype == 0 and dot.cost < best.cost:
+        return prepare(dot, table, vector=True)
+    return prepare(best, table, swapped=is_swapped)
+
+
+def matrix_types(source: int, result: int) -> bool:
+    """Whether the matrix unit takes operands and result of these types: floats into f32 or their own type, 8-bit
+    integers into i32."""
+    return (source <= 2 and result in (0, source)) or (source in (4, 5) and result == 8)
+
+
+def _contraction_dims(out: View, a: View, b: View, groups: tuple[int, int, int, int]) -> list[Dim]:
+    batch, m, k, _ = groups
+    dims: list[Dim] = []
+    for index in range(batch):
+        strides = (out.strides[index], a.strides[index], b.strides[index])
+        group = _M if strides[2] == 0 else _N if strides[1] == 0 else _BATCH
+        dims.append(Dim(out.shape[index], group, strides))
+    middle = batch + m
+    dims += [
+        Dim(size, _M, (o, s, 0))
+        for size, o, s in zip(out.shape[batch:middle], out.strides[batch:middle], a.strides[batch:middle], strict=True)
+    ]
+    dims += [
+        Dim(size, _N, (o, 0, s))
+        for size, o, s in zip(out.shape[middle:], out.strides[middle:], b.strides[batch + k :], strict=True)
+    ]
+    dims += [
+        Dim(size, _K, (0, s, t))
+        for size, s, t in zip(a.shape[middle:], a.strides[middle:], b.strides[batch : batch + k], strict=True)
+    ]
+    return dims
