@@ -1,4 +1,4 @@
-"""What all `dataflow` operations share: result type checks, folding, canonicalisation, helpers for tiles and attributes."""
+"""What all `dataflow` operations share: checks of result types, folding, helpers for tiles and attributes."""
 
 from __future__ import annotations
 
@@ -109,9 +109,17 @@ class TiledOp(DataflowOp, TilingInterface, abc.ABC):
             total += self.operand_slice(index, tile).box.volume * element_bytes(tensor_of(value).element_type)
         return total
 
-    def cost_on(self, unit: Unit, tile: Box, *, macs: int = 0, vpu_ops: int = 0) -> OpCost:
+    def cost_on(
+        self,
+        unit: Unit,
+        tile: Box,
+        *,
+        macs: int = 0,
+        vpu_ops: int = 0,
+        matmul: tuple[int, int, int, int] | None = None,
+    ) -> OpCost:
         """The cost of a tile, its bytes counted from the slices."""
-        return OpCost(unit, macs, vpu_ops, self.bytes_of_tile(tile))
+        return OpCost(unit, macs, vpu_ops, self.bytes_of_tile(tile), matmul)
 
     def cost(self, tile: Box) -> OpCost:
         return self.cost_on("DAU", tile)

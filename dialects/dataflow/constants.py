@@ -6,7 +6,7 @@ Elements are little-endian; bf16 is held as uint16 bit patterns, i1 as one byte 
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def attribute_of(array: Array, element_type: Attribute) -> Dense:
     if array.dtype != expected:
         raise ValueError(f"array of {array.dtype} for a constant of {element_type}: expected {expected}")
     data = np.ascontiguousarray(array).tobytes()
-    return DenseIntOrFPElementsAttr(TensorType(element_type, list(array.shape)), BytesAttr(data))
+    return DenseIntOrFPElementsAttr(cast("TensorType[Any]", tensor(element_type, array.shape)), BytesAttr(data))
 
 
 def array_of(value: Dense) -> Array:

@@ -17,6 +17,7 @@ from .types import (
     Tensor,
     accumulator_type,
     broadcast_shapes,
+    element_bytes,
     element_of,
     is_bool,
     is_float,
@@ -41,8 +42,6 @@ def contraction_element(lhs: Value, rhs: Value) -> Attribute:
 def widened(inferred: Tensor, actual: Tensor) -> Tensor:
     """The inferred type, with f32 elements where a product of narrow floats asks for them."""
     if is_float(inferred.element_type) and actual.element_type == f32 and inferred.element_type != f32:
-        from .types import element_bytes
-
         if element_bytes(inferred.element_type) < 4:
             return tensor(f32, inferred.get_shape())
     return inferred
@@ -155,7 +154,11 @@ class MatmulOp(TiledOp):
         return tuple(dim for dim, one in enumerate(self.iteration_space()) if one.size > 1)
 
     def cost(self, tile: Box) -> OpCost:
-        return self.cost_on("MPU", tile, macs=tile.volume)
+        *batch, m, n, k = tile.sizes
+        shared = all(size == 1 for size in self.operand_shape(1)[:-2])
+        if shared:  # the weights are the same for the whole batch: its rows are streamed one after the other
+            return self.cost_on("MPU", tile, macs=tile.volume, matmul=(1, math.prod(batch) * m, k, n))
+        return self.cost_on("MPU", tile, macs=tile.volume, matmul=(math.prod(batch), m, k, n))
 
 
 @irdl_op_definition
@@ -251,7 +254,8 @@ class ConvOp(TiledOp):
         )
         if min(out) < 1:
             raise VerifyException(
-                f"kernel {list(w[2:])} with dilations {list(dilations)} is larger than the padded operand of shape {list(x)}"
+                f"kernel {list(w[2:])} with dilations {list(dilations)} is larger than the padded operand of shape "
+                f"{list(x)}"
             )
         return tensor(contraction_element(operand, weights), (x[0], w[0], *out))
 
@@ -381,6 +385,16 @@ class ConvOp(TiledOp):
     def combine(self) -> Combine | None:
         return "add"
 
+    def may_split(self, dim: int, parts: int) -> bool:
+        # Tiles of output channels hold whole groups, or lie in one.
+        if dim != 1 or self.group_count == 1:
+            return True
+        total = self.operand_shape(1)[0]
+        per_group = total // self.group_count
+        return self.group_count % parts == 0 or (
+            parts % self.group_count == 0 and per_group >= parts // self.group_count
+        )
+
     def preferred_dims(self) -> tuple[int, ...]:
         # Frames, output channels, space; input channels last, because partial sums reassociate.
         order = range(3 + self.spatial)
@@ -391,7 +405,11 @@ class ConvOp(TiledOp):
         macs = math.prod(tile.sizes)
         if self.is_depthwise:
             return self.cost_on("VPU", tile, macs=macs, vpu_ops=macs)
-        return self.cost_on("MPU", tile, macs=macs)
+        kept = 2 + self.spatial
+        rows = tile.sizes[0] * math.prod(tile.sizes[2:kept])
+        groups = len(self.groups_of_tile(tile)) if tile.volume else 1
+        columns = -(-tile.sizes[1] // groups)
+        return self.cost_on("MPU", tile, macs=macs, matmul=(groups, rows, math.prod(tile.sizes[kept:]), columns))
 
 
 def _channels(value: SSAValue, axis: int, start: int, size: int, shape: Shape) -> Operation:

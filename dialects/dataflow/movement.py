@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    Signedness,
     i32,
     i64,
 )
@@ -22,7 +21,17 @@ from xdsl.utils.exceptions import VerifyException
 
 from .base import TiledOp, Value, broadcast_slice, int_attr, int_list, ints, verify_list
 from .tiling import Box, DimKind, IterDim, OpCost, OperandSlice
-from .types import Tensor, broadcast_shapes, element_of, is_bool, is_float, normalise_axis, shape_of, tensor
+from .types import (
+    Tensor,
+    broadcast_shapes,
+    element_of,
+    is_bool,
+    is_float,
+    largest_exact,
+    normalise_axis,
+    shape_of,
+    tensor,
+)
 
 
 class MovementOp(TiledOp):
@@ -284,7 +293,7 @@ class PadOp(MovementOp):
 
     def expected_type(self) -> Tensor:
         expected = self.infer(self.operand, ints(self.low), ints(self.high), ints(self.interior))
-        type = cast(Attribute, self.value.get_type())
+        type = self.value.get_type()
         if type != expected.element_type:
             raise VerifyException(f"value has type {type}: expected the element type {expected.element_type}")
         return expected
@@ -470,11 +479,3 @@ class IotaOp(MovementOp):
 
     def cost(self, tile: Box) -> OpCost:
         return self.cost_on("VPU", tile, vpu_ops=tile.volume)
-
-
-def largest_exact(element_type: Attribute) -> int:
-    """The largest n such that the type holds every integer from 0 to n exactly."""
-    if isinstance(element_type, IntegerType):
-        signed = element_type.signedness.data != Signedness.UNSIGNED
-        return (1 << (element_type.width.data - signed)) - 1
-    return {"f16": 1 << 11, "bf16": 1 << 8, "f32": 1 << 24}.get(str(element_type), 1 << 53)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, IntegerType, Signedness, UnitAttr, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, UnitAttr, i64
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
@@ -14,7 +15,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from .base import TiledOp, Value, int_attr, int_list, ints, padded_range, verify_list
 from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice
-from .types import Tensor, element_of, is_bool, is_float, normalise_axis, shape_of, tensor, window_output
+from .types import Tensor, element_of, integer_range, is_bool, is_float, normalise_axis, shape_of, tensor, window_output
 
 
 class Reduction(StrEnum):
@@ -56,13 +57,9 @@ def identity(kind: Reduction, element_type: Attribute) -> float | int:
         case Reduction.PROD:
             return 1.0 if floating else 1
         case Reduction.MAX | Reduction.MIN:
-            sign = -1 if kind == Reduction.MAX else 1
-            if not isinstance(element_type, IntegerType):
-                return sign * float("inf")
-            width = element_type.width.data
-            unsigned = element_type.signedness.data == Signedness.UNSIGNED or is_bool(element_type)
-            low, high = (0, (1 << width) - 1) if unsigned else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
-            return low if sign < 0 else high
+            if floating:
+                return -math.inf if kind == Reduction.MAX else math.inf
+            return integer_range(element_type)[0 if kind == Reduction.MAX else 1]
 
 
 def _no_bool(operand: Value) -> None:
@@ -370,7 +367,7 @@ class ReduceWindowOp(TiledOp):
 
     @property
     def window_dims(self) -> tuple[int, ...]:
-        """Dimensions of the operand that have a window of more than one element, in the order of the iteration space."""
+        """Dimensions that have a window of more than one element, in the order of the iteration space."""
         return tuple(dim for dim, size in enumerate(ints(self.window)) if size > 1)
 
     def iteration_space(self) -> tuple[IterDim, ...]:
@@ -420,8 +417,9 @@ class ReduceWindowOp(TiledOp):
     def preferred_dims(self) -> tuple[int, ...]:
         # Frames and channels first: their tiles share no halo.
         space = self.iteration_space()
-        of_kind = lambda kind: tuple(dim for dim, one in enumerate(space) if one.kind == kind and one.size > 1)  # noqa: E731
-        return of_kind(DimKind.PARALLEL) + of_kind(DimKind.WINDOW)
+        parallel = (dim for dim, one in enumerate(space) if one.kind == DimKind.PARALLEL and one.size > 1)
+        window = (dim for dim, one in enumerate(space) if one.kind == DimKind.WINDOW and one.size > 1)
+        return (*parallel, *window)
 
     def cost(self, tile: Box) -> OpCost:
         return self.cost_on("VPU", tile, vpu_ops=tile.volume)

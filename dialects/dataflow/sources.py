@@ -90,7 +90,11 @@ class ConstantOp(DataflowOp):
         if not self._needs_hex(value):
             printer.print_attribute(value)
             return
-        printer.print_string(f'dense<"0x{value.data.data.hex().upper()}"> : ')
+        from .constants import array_of, splat_bits
+
+        # One element stands for all where they are equal; the parser knows both forms by their length.
+        data = splat_bits(array_of(value)) or value.data.data
+        printer.print_string(f'dense<"0x{data.hex().upper()}"> : ')
         printer.print_attribute(value.get_type())
 
     @staticmethod

@@ -21,6 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from typing import Literal
 
 from xdsl.ir import Operation, SSAValue
@@ -156,12 +157,14 @@ class OpCost:
     """Element operations of a vector unit; functions that take four passes there count as four."""
     bytes_moved: int
     """Bytes of all operand slices and of the result."""
+    matmul: tuple[int, int, int, int] | None = None
+    """(batch, M, K, N) of the matrix products that a matrix unit does, where it does the work."""
 
 
 def split_evenly(size: int, parts: int) -> list[tuple[int, int]]:
-    """Cut [0, size) into `parts` ranges (offset, size) whose sizes differ by at most one; some are empty if parts > size."""
+    """Cut [0, size) into `parts` ranges (offset, size), equal but for one; some are empty where parts > size."""
     cuts = [part * size // parts for part in range(parts + 1)]
-    return [(low, high - low) for low, high in zip(cuts, cuts[1:], strict=False)]
+    return [(low, high - low) for low, high in pairwise(cuts)]
 
 
 class TilingInterface(Operation, abc.ABC):
@@ -192,6 +195,11 @@ class TilingInterface(Operation, abc.ABC):
     def combine(self) -> Combine | None:
         """How partial results of split reduction dimensions are joined; None: these may not be split."""
         return None
+
+    def may_split(self, dim: int, parts: int) -> bool:
+        """Whether cutting dimension `dim` evenly into `parts` gives tiles that read nothing needlessly twice."""
+        del dim, parts
+        return True
 
     @abc.abstractmethod
     def preferred_dims(self) -> tuple[int, ...]:

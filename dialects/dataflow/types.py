@@ -78,6 +78,39 @@ def is_integer(element_type: Attribute) -> bool:
     return isinstance(element_type, IntegerType) and element_type != i1
 
 
+def integer_range(element_type: Attribute) -> tuple[int, int]:
+    """Smallest and largest value of an integer type (i1: 0 and 1). Signless types count as signed, as numpy's do."""
+    assert isinstance(element_type, IntegerType)
+    type = cast("IntegerType[int, Signedness]", element_type)
+    width = type.width.data
+    if type.signedness.data == Signedness.UNSIGNED or width == 1:
+        return 0, (1 << width) - 1
+    return -(1 << (width - 1)), (1 << (width - 1)) - 1
+
+
+def largest_exact(element_type: Attribute) -> int:
+    """The largest n such that the type holds every integer from 0 to n exactly."""
+    if isinstance(element_type, IntegerType):
+        return integer_range(cast(Attribute, element_type))[1]
+    return {"f16": 1 << 11, "bf16": 1 << 8, "f32": 1 << 24}.get(str(element_type), 1 << 53)
+
+
+def keeps_every_value(source: Attribute, target: Attribute) -> bool:
+    """Whether each value of an element type is one of the other's (i1 counts as 0 and 1)."""
+    if source == target:
+        return True
+    if is_bool(target):
+        return False
+    if is_float(source):
+        wider = {"bf16": ("f32", "f64"), "f16": ("f32", "f64"), "f32": ("f64",)}
+        return str(target) in wider.get(str(source), ())
+    low, high = integer_range(source)
+    if is_float(target):
+        return max(-low, high) <= largest_exact(target)
+    target_low, target_high = integer_range(target)
+    return target_low <= low and high <= target_high
+
+
 def element_bytes(element_type: Attribute) -> int:
     """Bytes of one element in memory (i1 takes a whole byte)."""
     return _BYTES[DTYPE_CODES[element_type]]

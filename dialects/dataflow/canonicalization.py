@@ -1,0 +1,260 @@
+"""Rewrites that make graphs simpler without changing a bit of any result."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from . import elementwise as ew
+from .base import DataflowOp, ints
+from .contraction import MatmulOp
+from .movement import BroadcastOp, ConcatOp, GatherOp, PadOp, SliceOp, TransposeOp
+from .reduction import ReduceOp, Reduction
+from .reshape import ReshapeOp
+from .sources import ConstantOp
+from .types import broadcast_shapes, element_of, keeps_every_value, shape_of
+
+
+class ReshapeOfReshape(RewritePattern):
+    """reshape(reshape(x)) == reshape(x)"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReshapeOp, rewriter: PatternRewriter) -> None:
+        if isinstance(inner := op.operand.owner, ReshapeOp):
+            rewriter.replace(op, ReshapeOp(inner.operand, shape_of(op.result)))
+
+
+class TransposeOfTranspose(RewritePattern):
+    """transpose(transpose(x, p), q) == transpose(x, p[q])"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter) -> None:
+        if isinstance(inner := op.operand.owner, TransposeOp):
+            first = ints(inner.permutation)
+            rewriter.replace(op, TransposeOp(inner.operand, [first[dim] for dim in ints(op.permutation)]))
+
+
+class TransposeOfUnitDims(RewritePattern):
+    """transpose(x, p) == reshape(x) where only dimensions of size 1 change places"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter) -> None:
+        shape = shape_of(op.operand)
+        moved = [dim for dim in ints(op.permutation) if shape[dim] != 1]
+        if moved == sorted(moved):
+            rewriter.replace(op, ReshapeOp(op.operand, shape_of(op.result)))
+
+
+class SliceOfSlice(RewritePattern):
+    """slice(slice(x)) == slice(x)"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter) -> None:
+        if not isinstance(inner := op.operand.owner, SliceOp) or 0 in shape_of(op.result):
+            return
+        steps = ints(inner.steps)
+        starts = [a + b * step for a, b, step in zip(ints(inner.starts), ints(op.starts), steps, strict=True)]
+        both = [a * b for a, b in zip(steps, ints(op.steps), strict=True)]
+        rewriter.replace(op, SliceOp(inner.operand, starts, ints(op.sizes), both))
+
+
+class SliceOfConcat(RewritePattern):
+    """slice(concat(..., x, ...)) == slice(x) where it lies in one operand"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter) -> None:
+        if not isinstance(inner := op.operand.owner, ConcatOp) or 0 in shape_of(op.result):
+            return
+        axis = inner.axis_index
+        first = ints(op.starts)[axis]
+        last = first + (ints(op.sizes)[axis] - 1) * ints(op.steps)[axis]
+        for index, value in enumerate(inner.inputs):
+            begin = inner.start_of(index)
+            end = begin + shape_of(value)[axis]
+            if begin <= min(first, last) and max(first, last) < end:
+                starts = list(ints(op.starts))
+                starts[axis] -= begin
+                rewriter.replace(op, SliceOp(value, starts, ints(op.sizes), ints(op.steps)))
+                return
+
+
+class ConcatOfConcat(RewritePattern):
+    """concat(a, concat(b, c)) == concat(a, b, c); operands without elements go"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConcatOp, rewriter: PatternRewriter) -> None:
+        axis = op.axis_index
+        flat: list[SSAValue] = []
+        for value in op.inputs:
+            inner = value.owner
+            if isinstance(inner, ConcatOp) and inner.axis_index == axis and value.has_one_use():
+                flat.extend(inner.inputs)
+            elif shape_of(value)[axis]:
+                flat.append(value)
+        if flat and flat != list(op.inputs):
+            rewriter.replace(op, ConcatOp(flat, axis))
+
+
+class BroadcastOfBroadcast(RewritePattern):
+    """broadcast(broadcast(x)) == broadcast(x)"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: BroadcastOp, rewriter: PatternRewriter) -> None:
+        if isinstance(inner := op.operand.owner, BroadcastOp):
+            rewriter.replace(op, BroadcastOp(inner.operand, shape_of(op.result)))
+
+
+class BroadcastToReshape(RewritePattern):
+    """broadcast(x) == reshape(x) where it only adds dimensions of size 1"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: BroadcastOp, rewriter: PatternRewriter) -> None:
+        added = len(shape_of(op.result)) - len(shape_of(op.operand))
+        if added and shape_of(op.result) == (1,) * added + shape_of(op.operand):
+            rewriter.replace(op, ReshapeOp(op.operand, shape_of(op.result)))
+
+
+class PadOfPad(RewritePattern):
+    """pad(pad(x)) == pad(x) for one value and nothing between elements"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: PadOp, rewriter: PatternRewriter) -> None:
+        inner = op.operand.owner
+        if not isinstance(inner, PadOp) or inner.value != op.value or any(ints(op.interior)):
+            return
+        low = [a + b for a, b in zip(ints(inner.low), ints(op.low), strict=True)]
+        high = [a + b for a, b in zip(ints(inner.high), ints(op.high), strict=True)]
+        rewriter.replace(op, PadOp(inner.operand, low, high, ints(inner.interior), op.value))
+
+
+class ImplicitBroadcast(RewritePattern):
+    """f(broadcast(x), y) == f(x, y) where the other operands give the shape anyway"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ew.ElementwiseOp, rewriter: PatternRewriter) -> None:
+        if len(op.operands) < 2:
+            return
+        for index, value in enumerate(op.operands):
+            if not isinstance(inner := value.owner, BroadcastOp):
+                continue
+            shapes = [shape_of(other) for other in op.operands]
+            shapes[index] = shape_of(inner.operand)
+            if broadcast_shapes(*shapes) == shape_of(op.results[0]):
+                op.operands[index] = inner.operand
+                rewriter.notify_op_modified(op)
+                return
+
+
+class ConstantToTheRight(RewritePattern):
+    """c + x == x + c, so that other patterns look in one place only"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ew.AddOp | ew.MulOp, rewriter: PatternRewriter) -> None:
+        if isinstance(op.lhs.owner, ConstantOp) and not isinstance(op.rhs.owner, ConstantOp):
+            rewriter.replace(op, type(op)(op.rhs, op.lhs))
+
+
+class DoubledUnary(RewritePattern):
+    """-(-x) == x, not(not(x)) == x; relu, abs, floor, ceil and round of themselves change nothing more"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ew.UnaryOp, rewriter: PatternRewriter) -> None:
+        inner = op.operand.owner
+        if type(inner) is not type(op) or not isinstance(inner, ew.UnaryOp):
+            return
+        if isinstance(op, ew.NegOp | ew.NotOp):
+            rewriter.replace(op, (), (inner.operand,))
+        elif isinstance(op, ew.ReluOp | ew.AbsOp | ew.FloorOp | ew.CeilOp | ew.RoundOp):
+            rewriter.replace(op, (), (inner.result,))
+
+
+class LosslessCastOfCast(RewritePattern):
+    """cast(cast(x)) == cast(x) where the inner one keeps every value"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ew.CastOp, rewriter: PatternRewriter) -> None:
+        if not isinstance(inner := op.operand.owner, ew.CastOp):
+            return
+        source, middle = element_of(inner.operand), element_of(inner.result)
+        if keeps_every_value(source, middle):
+            rewriter.replace(op, ew.CastOp(inner.operand, element_of(op.result)))
+
+
+class TransposeIntoMatmul(RewritePattern):
+    """matmul(transpose(a), b) == matmul(a, b) transpose_a, where the last two dimensions are swapped"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
+        operands = [op.lhs, op.rhs]
+        flags = [op.transpose_a is not None, op.transpose_b is not None]
+        for index, value in enumerate(operands):
+            if isinstance(inner := value.owner, TransposeOp) and _swaps_last_two(ints(inner.permutation)):
+                operands[index] = inner.operand
+                flags[index] = not flags[index]
+        if operands != [op.lhs, op.rhs]:
+            element = element_of(op.result)
+            swapped = MatmulOp(*operands, transpose_a=flags[0], transpose_b=flags[1], result_element=element)
+            rewriter.replace(op, swapped)
+
+
+def _swaps_last_two(permutation: tuple[int, ...]) -> bool:
+    rank = len(permutation)
+    return rank >= 2 and permutation == (*range(rank - 2), rank - 1, rank - 2)
+
+
+class ExtremumOfExtremum(RewritePattern):
+    """max(max(x, a), b) == max(x, a and b), the same for min (sums would be reassociated)"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReduceOp, rewriter: PatternRewriter) -> None:
+        inner = op.operand.owner
+        if not isinstance(inner, ReduceOp) or inner.kind != op.kind:
+            return
+        if op.kind.data in (Reduction.MAX, Reduction.MIN):
+            rewriter.replace(op, ReduceOp(inner.operand, op.kind, (*ints(inner.axes), *ints(op.axes))))
+
+
+class GatherOfOneRow(RewritePattern):
+    """gather(x, constant i) == reshape(slice(x)) for one index"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter) -> None:
+        if not isinstance(op.indices.owner, ConstantOp):
+            return
+        from .constants import constant_array
+
+        indices = constant_array(op.indices)
+        size = shape_of(op.data)[op.axis_index]
+        if indices is None or indices.size != 1 or not -size <= int(indices.reshape(-1)[0]) < size:
+            return
+        starts, sizes = [0] * len(shape_of(op.data)), list(shape_of(op.data))
+        starts[op.axis_index], sizes[op.axis_index] = int(indices.reshape(-1)[0]) % size, 1
+        row = SliceOp(op.data, starts, sizes)
+        rewriter.replace(op, (row, ReshapeOp(row, shape_of(op.result))))
+
+
+PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
+    ReshapeOp: (ReshapeOfReshape(),),
+    TransposeOp: (TransposeOfTranspose(), TransposeOfUnitDims()),
+    SliceOp: (SliceOfSlice(), SliceOfConcat()),
+    ConcatOp: (ConcatOfConcat(),),
+    BroadcastOp: (BroadcastOfBroadcast(), BroadcastToReshape()),
+    PadOp: (PadOfPad(),),
+    GatherOp: (GatherOfOneRow(),),
+    MatmulOp: (TransposeIntoMatmul(),),
+    ReduceOp: (ExtremumOfExtremum(),),
+    ew.CastOp: (LosslessCastOfCast(),),
+    ew.AddOp: (ConstantToTheRight(),),
+    ew.MulOp: (ConstantToTheRight(),),
+}
+"""Patterns of single operations; `patterns_of` adds those of their families."""
+
+
+def patterns_of(op: type[DataflowOp]) -> tuple[RewritePattern, ...]:
+    """All canonicalisation patterns of an operation class."""
+    family: tuple[RewritePattern, ...] = ()
+    if issubclass(op, ew.UnaryOp):
+        family = (DoubledUnary(),)
+    elif issubclass(op, ew.ElementwiseOp) and not issubclass(op, ew.CastOp):
+        family = (ImplicitBroadcast(),)
+    return PATTERNS.get(op, ()) + family

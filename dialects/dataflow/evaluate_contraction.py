@@ -1,0 +1,87 @@
+"""Numpy semantics of the contractions: sums in f32 (f64 for f64), in i32 for narrow integers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from .base import ints
+from .constants import Array
+from .contraction import ConvOp, MatmulOp
+
+
+def multiply(a: Array, b: Array) -> Array:
+    """A matrix product whose sums are as wide as the machine makes them."""
+    kind, size = a.dtype.kind, a.dtype.itemsize
+    if kind == "f":
+        wide = np.float64 if size == 8 else np.float32
+        return np.matmul(a.astype(wide, copy=False), b.astype(wide, copy=False))
+    if size == 1 or (size == 2 and a.shape[-1] < 1 << 20):
+        # Exact: products below 2**32 and at most 2**20 of them stay below the 2**53 that doubles count up to.
+        product = np.matmul(a.astype(np.float64), b.astype(np.float64))
+        return product.astype(np.int64).astype(np.int32)
+    if size == 2:
+        return np.matmul(a.astype(np.int64), b.astype(np.int64)).astype(np.int32)
+    return np.matmul(a, b)
+
+
+def evaluate_matmul(op: MatmulOp, a: Array, b: Array) -> Array:
+    """[..., M, N], batch dimensions broadcast."""
+    if op.transpose_a is not None:
+        a = np.swapaxes(a, -1, -2)
+    if op.transpose_b is not None:
+        b = np.swapaxes(b, -1, -2)
+    return multiply(a, b)
+
+
+def window_views(x: Array, window: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]) -> Array:
+    """
+    All windows over the trailing dimensions of a padded operand, without a copy: [leading..., out..., window...].
+    """
+    spatial = len(window)
+    lead = x.ndim - spatial
+    sizes = x.shape[lead:]
+    steps = x.strides[lead:]
+    out = tuple((n - ((w - 1) * d + 1)) // s + 1 for n, w, s, d in zip(sizes, window, strides, dilations, strict=True))
+    return np.lib.stride_tricks.as_strided(
+        x,
+        (*x.shape[:lead], *out, *window),
+        (
+            *x.strides[:lead],
+            *(step * stride for step, stride in zip(steps, strides, strict=True)),
+            *(step * dilation for step, dilation in zip(steps, dilations, strict=True)),
+        ),
+        writeable=False,
+    )
+
+
+def evaluate_conv(op: ConvOp, x: Array, w: Array) -> Array:
+    """Convolution by im2col and a batched matrix product; channel by channel where groups hold one channel each."""
+    spatial, groups = op.spatial, op.group_count
+    pads = zip(ints(op.pad_low), ints(op.pad_high), strict=True)
+    padded = np.pad(x, [(0, 0), (0, 0), *pads])
+    kernel = w.shape[2:]
+    windows = window_views(padded, kernel, ints(op.strides), ints(op.dilations))
+    n, channels = x.shape[:2]
+    out = windows.shape[2 : 2 + spatial]
+    outputs = w.shape[0]
+    if groups == channels == outputs and x.dtype.kind == "f":
+        return _depthwise(windows, w, spatial)
+    # [N, C, out..., K...] -> [N, groups, C / groups * K..., out...]
+    order = (0, 1, *range(2 + spatial, 2 + 2 * spatial), *range(2, 2 + spatial))
+    rows = channels // groups * math.prod(kernel)
+    columns = windows.transpose(order).reshape(n, groups, rows, math.prod(out))
+    weights = w.reshape(1, groups, outputs // groups, rows)
+    return multiply(weights, columns).reshape(n, outputs, *out)
+
+
+def _depthwise(windows: Array, w: Array, spatial: int) -> Array:
+    """One multiply-add over all positions for each element of the kernel."""
+    wide = np.float64 if w.dtype.itemsize == 8 else np.float32
+    total = np.zeros(windows.shape[: 2 + spatial], wide)
+    for position in itertools.product(*map(range, w.shape[2:])):
+        factor = w[(slice(None), 0, *position)].astype(wide).reshape(1, -1, *(1,) * spatial)
+        total += windows[(..., *position)].astype(wide, copy=False) * factor
+    return total

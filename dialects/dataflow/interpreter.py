@@ -1,0 +1,130 @@
+"""
+Running `dataflow` programs on numpy arrays.
+
+`DataflowFunctions` plugs the reference semantics into xDSL's interpreter; `interpret_function` runs `@main` of a module
+directly, with inputs and outputs by name, and lets go of each value after its last use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
+from xdsl.interpreters.func import FuncFunctions
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...support.errors import InputError, MeshloomError
+from .base import DataflowOp
+from .constants import Array, numpy_type
+from .dialect import OPERATIONS
+from .evaluate import evaluate
+from .types import Tensor
+
+NAME = "dataflow.name"
+"""Attribute of arguments and results of `@main` that holds their name in the network."""
+
+
+def _run(
+    functions: InterpreterFunctions, interpreter: Interpreter, op: Operation, args: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """Implementation of every operation of the dialect."""
+    return (evaluate(cast(DataflowOp, op), args),)
+
+
+def _all_operations(cls: type[InterpreterFunctions]) -> type[InterpreterFunctions]:
+    """Put an implementation of each operation in a class, before xDSL collects them."""
+    for op in OPERATIONS:
+        setattr(cls, "run_" + op.name.replace(".", "_"), impl(op)(_run))
+    return cls
+
+
+@register_impls
+@_all_operations
+class DataflowFunctions(InterpreterFunctions):
+    """The reference semantics, for xDSL's interpreter."""
+
+
+def find_main(module: ModuleOp) -> func.FuncOp:
+    """The function `@main` of a module; raises MeshloomError where it has none with a body."""
+    for op in module.ops:
+        if isinstance(op, func.FuncOp) and op.sym_name.data == "main" and not op.is_declaration:
+            return op
+    raise MeshloomError("the module has no function @main with a body")
+
+
+def _names(attributes: ArrayAttr[DictionaryAttr] | None, count: int, prefix: str) -> list[str]:
+    """The names of arguments or results; numbered ones where there are none."""
+    names = [f"{prefix}{number}" for number in range(count)]
+    for number, entry in enumerate(attributes or ()):
+        name = entry.data.get(NAME)
+        if isinstance(name, StringAttr):
+            names[number] = name.data
+    return names
+
+
+def argument_names(function: func.FuncOp) -> list[str]:
+    """The network's names of a function's arguments (`arg0`, `arg1`... where none are given)."""
+    return _names(function.arg_attrs, len(function.body.block.args), "arg")
+
+
+def result_names(function: func.FuncOp) -> list[str]:
+    """The network's names of a function's results (`result0`, `result1`... where none are given)."""
+    return _names(function.res_attrs, len(function.function_type.outputs), "result")
+
+
+def check_input(name: str, array: Array, type: Attribute) -> Array:
+    """The array, if it is of the tensor type; raises InputError naming what differs."""
+    tensor_type = cast(Tensor, type)
+    expected = numpy_type(tensor_type.element_type)
+    if tuple(array.shape) != tuple(tensor_type.get_shape()):
+        raise InputError(f"input '{name}' has shape {list(array.shape)}: expected {list(tensor_type.get_shape())}")
+    if array.dtype != expected:
+        raise InputError(f"input '{name}' has type {array.dtype}: expected {expected} for {tensor_type}")
+    return array
+
+
+def interpret_function(
+    module: ModuleOp, inputs: Mapping[str, Array], functions: Sequence[InterpreterFunctions] = ()
+) -> dict[str, Array]:
+    """
+    Run `@main` on inputs by name and return its results by name, all in storage form.
+
+    `functions` adds implementations for operations of other dialects. Raises InputError for inputs that are missing,
+    unknown or of another type, MeshloomError for what the operations raise.
+    """
+    main = find_main(module)
+    names = argument_names(main)
+    if unknown := sorted(set(inputs) - set(names)):
+        raise InputError(f"no input is named {', '.join(unknown)}; the inputs are {', '.join(names) or 'none'}")
+    if missing := [name for name in names if name not in inputs]:
+        raise InputError(f"no value given for input {', '.join(missing)}")
+    block = main.body.block
+    values: dict[SSAValue, Any] = {}
+    for name, argument in zip(names, block.args, strict=True):
+        values[argument] = check_input(name, inputs[name], argument.type)
+    interpreter = Interpreter(module)
+    for extra in (DataflowFunctions(), FuncFunctions(), *functions):
+        interpreter.register_implementations(extra)
+    return dict(zip(result_names(main), _run_block(interpreter, block, values), strict=True))
+
+
+def _run_block(interpreter: Interpreter, block: Block, values: dict[SSAValue, Any]) -> list[Any]:
+    """Run all operations of a block, each value kept until its last use; returns what the block returns."""
+    uses = {value: sum(1 for _ in value.uses) for value in values}
+    for op in block.ops:
+        operands = tuple(values[value] for value in op.operands)
+        if isinstance(op, func.ReturnOp):
+            return list(operands)
+        results = (evaluate(op, operands),) if isinstance(op, DataflowOp) else interpreter.run_op(op, operands)
+        for value in op.operands:
+            uses[value] -= 1
+            if uses[value] == 0:
+                values.pop(value, None)
+        for value, result in zip(op.results, results, strict=True):
+            if value.first_use is not None:
+                values[value] = result
+                uses[value] = sum(1 for _ in value.uses)
+    raise MeshloomError("function @main does not end with a return")

@@ -1,0 +1,302 @@
+"""The law of the tiling interface: tiles of any operation, put together, give the whole operation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from meshloom.dialects.dataflow import (
+    AddOp,
+    ArgReduceOp,
+    Box,
+    BroadcastOp,
+    CastOp,
+    CompareOp,
+    ConcatOp,
+    ConvOp,
+    CumsumOp,
+    DimKind,
+    GatherOp,
+    IotaOp,
+    MatmulOp,
+    OperandSlice,
+    PadOp,
+    ReduceOp,
+    ReduceWindowOp,
+    ReshapeOp,
+    SelectOp,
+    SigmoidOp,
+    SliceOp,
+    TiledOp,
+    TransposeOp,
+    split_evenly,
+)
+from meshloom.dialects.dataflow.constants import Array, numpy_type
+from meshloom.dialects.dataflow.evaluate import evaluate
+from meshloom.dialects.dataflow.evaluate_movement import strided
+from meshloom.dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
+from xdsl.dialects.builtin import f32, i1, i32, i64
+from xdsl.dialects.test import TestOp
+from xdsl.ir import Attribute, SSAValue
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
+    return TestOp(result_types=[tensor(element, shape)]).results[0]
+
+
+def integers(draw: Draw, low: int, high: int, count: int) -> tuple[int, ...]:
+    return tuple(draw(st.integers(low, high)) for _ in range(count))
+
+
+def elementwise(draw: Draw) -> TiledOp:
+    shape = integers(draw, 1, 5, draw(st.integers(0, 4)))
+
+    def operand(element: Attribute = f32) -> SSAValue:
+        own = [size if draw(st.booleans()) else 1 for size in shape]
+        return value(own[draw(st.integers(0, len(own))) :], element)
+
+    a, b = operand(), operand()
+    return draw(
+        st.sampled_from([AddOp(a, b), CompareOp(a, b, "lt"), SelectOp(operand(i1), a, b), SigmoidOp(a), CastOp(a, i32)])
+    )
+
+
+def matmul(draw: Draw) -> TiledOp:
+    m, k, n = integers(draw, 1, 6, 3)
+    batch = integers(draw, 1, 3, draw(st.integers(0, 2)))
+    ta, tb = draw(st.booleans()), draw(st.booleans())
+    a_batch = [size if draw(st.booleans()) else 1 for size in batch]
+    b_batch = list(batch)[draw(st.integers(0, len(batch))) :]
+    a = value((*a_batch, k, m) if ta else (*a_batch, m, k))
+    b = value((*b_batch, n, k) if tb else (*b_batch, k, n))
+    return MatmulOp(a, b, transpose_a=ta, transpose_b=tb)
+
+
+def conv(draw: Draw) -> TiledOp:
+    spatial = draw(st.integers(1, 2))
+    groups = draw(st.integers(1, 3))
+    channels, outputs = draw(st.integers(1, 3)), groups * draw(st.integers(1, 3))
+    kernel = integers(draw, 1, 3, spatial)
+    dilations, strides = integers(draw, 1, 2, spatial), integers(draw, 1, 3, spatial)
+    low, high = integers(draw, 0, 4, spatial), integers(draw, 0, 4, spatial)
+    size = [(k - 1) * d + 1 + draw(st.integers(0, 6)) for k, d in zip(kernel, dilations, strict=True)]
+    if draw(st.booleans()):
+        # A kernel that only fits because of the padding.
+        size = [max(1, s - a - b) for s, a, b in zip(size, low, high, strict=True)]
+    x, w = value((draw(st.integers(1, 2)), channels * groups, *size)), value((outputs, channels, *kernel))
+    return ConvOp(x, w, strides=strides, dilations=dilations, pad_low=low, pad_high=high, groups=groups)
+
+
+def reduce(draw: Draw) -> TiledOp:
+    shape = integers(draw, 1, 5, draw(st.integers(1, 4)))
+    axes = [dim for dim in range(len(shape)) if draw(st.booleans())]
+    return ReduceOp(value(shape, draw(st.sampled_from([f32, i32]))), draw(st.sampled_from(["sum", "max", "min"])), axes)
+
+
+def reduce_window(draw: Draw) -> TiledOp:
+    rank = draw(st.integers(1, 3))
+    window, strides = integers(draw, 1, 3, rank), integers(draw, 1, 3, rank)
+    dilations, low, high = integers(draw, 1, 2, rank), integers(draw, 0, 3, rank), integers(draw, 0, 3, rank)
+    shape = [(w - 1) * d + 1 + draw(st.integers(0, 4)) for w, d in zip(window, dilations, strict=True)]
+    kind, element = draw(st.sampled_from(["sum", "max", "min"])), draw(st.sampled_from([f32, i32]))
+    return ReduceWindowOp(
+        value(shape, element), kind, window, strides=strides, dilations=dilations, pad_low=low, pad_high=high
+    )
+
+
+def along_axis(draw: Draw) -> TiledOp:
+    shape = integers(draw, 1, 5, draw(st.integers(1, 3)))
+    axis = draw(st.integers(0, len(shape) - 1))
+    if draw(st.booleans()):
+        return ArgReduceOp(value(shape), draw(st.sampled_from(["max", "min"])), axis)
+    return CumsumOp(value(shape), axis, exclusive=draw(st.booleans()), reverse=draw(st.booleans()))
+
+
+def reshape(draw: Draw) -> TiledOp:
+    factors = integers(draw, 1, 4, draw(st.integers(1, 5)))
+
+    def joined(factors: Sequence[int]) -> list[int]:
+        shape: list[int] = []
+        for factor in factors:
+            if shape and draw(st.booleans()):
+                shape[-1] *= factor
+            else:
+                shape.append(factor)
+        return shape
+
+    reordered = draw(st.permutations(factors)) if draw(st.booleans()) else factors
+    return ReshapeOp(value(joined(factors)), joined(reordered))
+
+
+def movement(draw: Draw) -> TiledOp:
+    rank = draw(st.integers(1, 3))
+    shape = integers(draw, 1, 5, rank)
+    axis = draw(st.integers(0, rank - 1))
+    x = value(shape)
+    match draw(st.sampled_from(["transpose", "slice", "concat", "pad", "broadcast", "gather", "iota"])):
+        case "transpose":
+            return TransposeOp(x, draw(st.permutations(range(rank))))
+        case "slice":
+            steps = [draw(st.sampled_from([-2, -1, 1, 2, 3])) for _ in shape]
+            starts = [draw(st.integers(0, size - 1)) for size in shape]
+            room = [
+                (start // -step if step < 0 else (size - 1 - start) // step) + 1
+                for start, step, size in zip(starts, steps, shape, strict=True)
+            ]
+            return SliceOp(x, starts, [draw(st.integers(1, most)) for most in room], steps)
+        case "concat":
+            others = [value((*shape[:axis], draw(st.integers(0, 3)), *shape[axis + 1 :])) for _ in range(2)]
+            return ConcatOp([others[0], x, others[1]], axis)
+        case "pad":
+            return PadOp(
+                x, integers(draw, 0, 3, rank), integers(draw, 0, 3, rank), integers(draw, 0, 2, rank), value=2.5
+            )
+        case "broadcast":
+            small = value([size if draw(st.booleans()) else 1 for size in shape])
+            return BroadcastOp(small, (*integers(draw, 1, 3, draw(st.integers(0, 2))), *shape))
+        case "gather":
+            return GatherOp(x, value(integers(draw, 1, 3, draw(st.integers(0, 2))), i64), axis)
+        case _:
+            return IotaOp(tensor(i64, shape), axis)
+
+
+def random_array(rng: np.random.Generator, op: TiledOp, index: int) -> Array:
+    operand = op.operands[index]
+    shape, element = shape_of(operand), element_of(operand)
+    if isinstance(op, GatherOp) and index == 1:
+        rows = shape_of(op.data)[op.axis_index]
+        return rng.integers(-rows, rows, shape).astype(np.int64)
+    return rng.integers(0 if element == i1 else -9, 2 if element == i1 else 9, shape).astype(numpy_type(element))
+
+
+def materialise(array: Array, part: OperandSlice) -> Array:
+    """What an operand slice stands for: the box of the operand between its padding."""
+    inside = strided(array, part.box.offsets, part.box.sizes, part.steps)
+    pads = list(zip(part.pad_low, part.pad_high, strict=True))
+    # numpy refuses to pad scalars by nothing.
+    padded = np.pad(inside, pads, constant_values=part.pad_value) if part.is_padded else inside
+    assert padded.shape == part.shape
+    return padded
+
+
+def run_tile(op: TiledOp, tile: Box, arrays: Sequence[Array]) -> Array:
+    slices = [op.operand_slice(index, tile) for index in range(len(arrays))]
+    for part, array in zip(slices, arrays, strict=True):
+        bounds = part.bounds
+        limits = zip(bounds.offsets, bounds.ends, array.shape, strict=True)
+        inside = [0 <= low and high <= size for low, high, size in limits]
+        assert all(inside), f"{bounds} leaves {array.shape}"
+    known: dict[SSAValue, Array] = {}
+    operands: list[SSAValue] = []
+    for part, array, operand in zip(slices, arrays, op.operands, strict=True):
+        operands.append(value(part.shape, element_of(operand)))
+        known[operands[-1]] = materialise(array, part)
+    result = np.zeros(())
+    for built in op.build_tile(tile, operands):
+        built.verify()
+        result = evaluate(built, [known[operand] for operand in built.operands])  # pyright: ignore[reportArgumentType]
+        known[built.results[0]] = result
+    assert result.dtype == numpy_type(element_of(op.results[0]))
+    return result
+
+
+def check(op: TiledOp, draw: Draw) -> None:
+    op.verify()
+    rng = np.random.default_rng(draw(st.integers(0, 1000)))
+    arrays = [random_array(rng, op, index) for index in range(len(op.operands))]
+    whole = evaluate(op, arrays)
+    assert whole.shape == shape_of(op.results[0])
+    cuts: list[list[tuple[int, int]]] = []
+    for dim in op.iteration_space():
+        fixed = dim.kind in (DimKind.WHOLE, DimKind.SEQUENTIAL) or (dim.kind == DimKind.REDUCTION and not op.combine)
+        if dim.size == 0 or fixed:
+            cuts.append([(0, dim.size)])
+            continue
+        points = sorted({0, dim.size, *draw(st.lists(st.integers(0, dim.size), max_size=3))})
+        cuts.append([(low, high - low) for low, high in itertools.pairwise(points)])
+    joins = {"add": np.add, "max": np.maximum, "min": np.minimum, "mul": np.multiply, None: None}
+    join = joins[op.combine]
+    result = np.zeros_like(whole)
+    written = np.zeros(whole.shape, bool)
+    for parts in itertools.product(*cuts):
+        tile = Box(tuple(low for low, _ in parts), tuple(size for _, size in parts))
+        box = op.result_box(tile)
+        region = tuple(slice(low, low + size) for low, size in zip(box.offsets, box.sizes, strict=True))
+        part = run_tile(op, tile, arrays)
+        assert part.shape == box.sizes
+        if written[region].any():
+            assert join is not None
+            assert written[region].all()
+            part = join(result[region], part)
+        result[region] = part
+        written[region] = True
+        cost = op.cost(tile)
+        assert min(cost.macs, cost.vpu_ops) >= 0
+        assert cost.bytes_moved >= box.volume * element_bytes(element_of(op.results[0]))
+    assert written.all()
+    # Small integers in floats: sums are exact in any order; only sigmoid has a rounding of its own.
+    np.testing.assert_array_equal(result, whole)
+    dims = op.preferred_dims()
+    assert len(set(dims)) == len(dims)
+    kinds = [op.iteration_space()[dim].kind for dim in dims]
+    assert not {DimKind.WHOLE, DimKind.SEQUENTIAL} & set(kinds)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [elementwise, matmul, conv, reduce, reduce_window, along_axis, reshape, movement],
+    ids=lambda family: family.__name__,
+)
+def test_tiles_make_the_whole(family: Callable[[Draw], TiledOp]) -> None:
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def law(data: st.DataObject) -> None:
+        check(family(data.draw), data.draw)
+
+    law()
+
+
+def test_conv_halo() -> None:
+    """Rows 2 and 3 of 3x3 windows with stride 1 and padding 1 over 4 rows read rows 1 to 3 and one row below."""
+    op = ConvOp(value((1, 2, 4, 4)), value((5, 2, 3, 3)), pad_low=(1, 1), pad_high=(1, 1))
+    part = op.operand_slice(0, Box((0, 1, 2, 0, 0, 0, 0), (1, 2, 2, 4, 2, 3, 3)))
+    assert part.box == Box((0, 0, 1, 0), (1, 2, 3, 4))
+    assert part.pad_low == (0, 0, 0, 1)
+    assert part.pad_high == (0, 0, 1, 1)
+    assert part.shape == (1, 2, 4, 6)
+    assert op.preferred_dims() == (1, 2, 3, 4)
+    assert op.cost(Box.whole((1, 5, 4, 4, 2, 3, 3))).macs == 5 * 16 * 18
+
+
+def test_depthwise_conv_runs_on_the_vector_unit() -> None:
+    op = ConvOp(value((1, 4, 5)), value((4, 1, 3)), groups=4)
+    tile = Box((0, 1, 0, 0, 0), (1, 2, 3, 1, 3))
+    assert op.operand_slice(0, tile).box == Box((0, 1, 0), (1, 2, 5))
+    assert op.cost(tile).unit == "VPU"
+
+
+def test_reshape_groups() -> None:
+    """Heads of an attention layer: the batch and the outer part of a split dimension may be cut."""
+    op = ReshapeOp(value((2, 7, 24)), (2, 7, 4, 6))
+    assert [dim.kind for dim in op.iteration_space()] == [DimKind.PARALLEL] * 3 + [DimKind.WHOLE]
+    part = op.operand_slice(0, Box((0, 3, 1, 0), (2, 2, 2, 6)))
+    assert part.exact
+    assert part.box == Box((0, 3, 6), (2, 2, 12))
+    flat = ReshapeOp(value((1, 5, 3, 3)), (1, 45))
+    assert not flat.operand_slice(0, Box((0, 10), (1, 20))).exact
+    assert flat.operand_slice(0, Box((0, 10), (1, 20))).box == Box((0, 1, 0, 0), (1, 3, 3, 3))
+    assert flat.operand_slice(0, Box((0, 9), (1, 18))).exact
+
+
+def test_split_evenly() -> None:
+    assert split_evenly(10, 4) == [(0, 2), (2, 3), (5, 2), (7, 3)]
+    assert split_evenly(2, 3) == [(0, 0), (0, 1), (1, 1)]
+    assert math.prod(size for _, size in split_evenly(7, 1)) == 7
