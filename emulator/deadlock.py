@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .executable import Executable, Launch
+from ..dialects.coreasm.isa import MNEMONICS
+from .executable import Executable, Launch, source_name
 from .expand import POST, WAIT, Sequencer
 from .functional_errors import place
-from .functional_isa import MNEMONICS
 
 UNIT_NAMES = ("MPU", "VPU", "DAU", "LOAD", "STORE", "SEND", "RECV", "MAP")
 _SHOWN = 8
@@ -42,9 +42,7 @@ def blocked_units(sequencer: Sequencer) -> list[Blocked]:
     found: list[Blocked] = []
     for core, unit in zip(cores.tolist(), units.tolist(), strict=True):
         flat = int(sequencer.queue[core, unit, sequencer.head[core, unit], 0])
-        missing = tuple(
-            v for v in range(8) if (int(code.wait[flat]) >> v) & 1 and not sequencer.tokens[core, v, unit]
-        )
+        missing = tuple(v for v in range(8) if (int(code.wait[flat]) >> v) & 1 and not sequencer.tokens[core, v, unit])
         semaphore, has, needs = -1, 0, 0
         may_signal: tuple[int, ...] = ()
         if code.kind[flat] == WAIT:
@@ -114,8 +112,7 @@ def explain_deadlock(exe: Executable, launch: Launch, sequencer: Sequencer) -> s
     lines = [f"deadlock: {len(stuck)} of {exe.chip.cores} cores cannot go on"]
     for unit in blocked[:_SHOWN]:
         program = exe.programs[int(launch.program_of_core[unit.core])]
-        source = int(program.sources[unit.word]) if unit.word < len(program.sources) else 0xFFFFFFFF
-        name = exe.source_names[source] if source < len(exe.source_names) else ""
+        name = source_name(exe, program, unit.word)
         mnemonic = MNEMONICS[int(program.words["op"][unit.word])]
         where = place(program.name, unit.word, mnemonic, name)
         lines.append(f"  core {unit.core} {UNIT_NAMES[unit.unit]}, {where}: {_lacks(unit, stuck)}")

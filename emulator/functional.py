@@ -1,29 +1,30 @@
 """
 The functional engine: runs an executable and gives its outputs, exact to the definition of each instruction.
 
-The order comes from the sequencer (`expand.py`), which honours queues, tokens and semaphores; numpy does the work of each
-instruction on views of the cores' memories (`semantics*.py`). Nothing but the executable is read.
+The order comes from the sequencer (`expand.py`), which honours queues, tokens and semaphores; numpy does the work of
+each instruction on views of the cores' memories (`semantics*.py`). Nothing but the executable is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dialects.coreasm.isa import MNEMONICS
 from .deadlock import explain_deadlock
-from .executable import Executable, TensorInfo
+from .executable import Executable, TensorInfo, source_name
 from .expand import DEADLOCK, FAULT, FAULTS, Code, Sequencer, Stream
 from .functional_blas import one_thread
 from .functional_decode import Decoder, Steps
 from .functional_errors import EmulationError, Fault
 from .functional_host import controller_steps, host_memory, read_outputs, tensor_values
-from .functional_isa import MNEMONICS
 from .functional_load import launch_code
 from .memory import Array, Bytes, new_memory
+from .semantics_base import Step
 
 
 @dataclass
@@ -93,7 +94,8 @@ class _Engine:
         self.checker: Any = None
         chip = exe.chip
         if exe.dram_bytes_used > chip.dram_bytes:
-            raise EmulationError(f"the executable needs {exe.dram_bytes_used} bytes of DRAM, the chip has {chip.dram_bytes}")
+            needs = f"the executable needs {exe.dram_bytes_used} bytes of DRAM"
+            raise EmulationError(f"{needs}, chip '{chip.name}' has {chip.dram_bytes}")
         dram = new_memory(max(exe.dram_bytes_used, 1))
         weights = np.frombuffer(exe.weights, np.uint8)
         if exe.weights_address + len(weights) > len(dram) and len(weights):
@@ -127,22 +129,21 @@ class _Engine:
 
     def _run(self, stream: Stream, steps: list[Steps], code: Code) -> None:
         srams, dram = self.machine.srams, self.machine.dram
-        run = [s.run for s in steps]
-        a0, a1, a2, a3 = (cast("list[int]", stream.address[:, k].tolist()) for k in range(4))
-        core = word = index = 0
-        at = (0, 0, 0, 0)
+        run: list[list[Step | None]] = [s.run for s in steps]
+        cores, words = cast("list[int]", stream.core.tolist()), cast("list[int]", stream.word.tolist())
+        addresses = (stream.address[:, k].tolist() for k in range(4))
+        order = cast("Iterator[tuple[int, int, int, int, int, int]]", zip(cores, words, *addresses, strict=True))
+        core = word = 0
+        executed = 0
         try:
-            for index, (core, word, *at) in enumerate(
-                zip(cast("list[int]", stream.core.tolist()), cast("list[int]", stream.word.tolist()), a0, a1, a2, a3)
-            ):
-                step = run[core][word]
-                if step is None:
-                    step = steps[core].decode(word).step
-                step(srams[core], dram, *at)
+            for core, word, x0, x1, x2, x3 in order:
+                step: Step = run[core][word] or steps[core].decode(word).step
+                step(srams[core], dram, x0, x1, x2, x3)
+                executed += 1
         except Fault as fault:
             raise self._located(str(fault), steps[core], core, word, code) from fault
         except (TypeError, ValueError, OverflowError, MemoryError) as error:
-            what = self._out_of_range(steps[core], word, stream.address[index]) or f"cannot be executed: {error}"
+            what = self._out_of_range(steps[core], word, stream.address[executed]) or f"cannot be executed: {error}"
             raise self._located(what, steps[core], core, word, code) from error
 
     def _out_of_range(self, steps: Steps, word: int, address: NDArray[np.int64]) -> str:
@@ -160,11 +161,4 @@ class _Engine:
 
     def _located(self, what: str, steps: Steps, core: int, word: int, code: Code) -> EmulationError:
         program, op = steps.program, int(steps.program.words["op"][word])
-        return EmulationError(what, core, program.name, word, MNEMONICS[op], source_of(self.exe, steps, word))
-
-
-def source_of(exe: Executable, steps: Steps, word: int) -> str:
-    """Name of the operator that word `word` was made from, or an empty string."""
-    sources = steps.program.sources
-    index = int(sources[word]) if word < len(sources) else 0xFFFFFFFF
-    return exe.source_names[index] if index < len(exe.source_names) else ""
+        return EmulationError(what, core, program.name, word, MNEMONICS[op], source_name(self.exe, program, word))

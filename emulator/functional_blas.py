@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ def _library() -> tuple[Any, Any] | None:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> Generator[None]:
     """Run the body with one BLAS thread (where numpy brings OpenBLAS; else set OPENBLAS_NUM_THREADS or its like)."""
     library = _library()
     if library is None:

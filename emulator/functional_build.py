@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chips.chip import Chip
-from .executable import DESC, WORD, Executable, Launch, Program, TensorInfo
-from .functional_isa import MNEMONICS
+from ..dialects.coreasm.isa import DESC, OPCODE, WORD
+from .executable import Executable, Launch, Program, TensorInfo
 from .memory import F32, STORAGE, is_float
 
 _NONE = 0xFFFF
-_OPCODE = {name: code for code, name in enumerate(MNEMONICS) if name}
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,8 @@ class Place:
 def at(address: int, shape: Sequence[int], code: int = F32, strides: Sequence[int] | None = None) -> Place:
     """A place at `address`; without `strides` dense row-major elements of type `code`."""
     if strides is None:
-        size, dense = STORAGE[code].itemsize, []
+        size = STORAGE[code].itemsize
+        dense: list[int] = []
         for extent in reversed(shape):
             dense.insert(0, size)
             size *= extent
@@ -62,12 +62,13 @@ class Assembly:
         raw: Sequence[int] = (),
     ) -> None:  # fmt: skip
         """
-        Append an instruction. Operands by slot: a place, a number (immediate) or None; `raw` sets address fields.
+        Append an instruction. Operands by slot: a place, a number (immediate) or None; `raw` sets the other
+        address fields.
 
         `cores` is the core set of put, signal and ready; `source` and `result` are element types.
         """
         word = np.zeros((), WORD)
-        word["op"], word["imm"] = _OPCODE[mnemonic], imm
+        word["op"], word["imm"] = OPCODE[mnemonic], imm
         word["dtype"] = source | (source if result is None else result) << 4
         word["wait"], word["signal"], word["regs"] = wait, signal, regs
         address, desc = [0, 0, 0, 0], [_NONE] * 4
@@ -81,7 +82,8 @@ class Assembly:
             elif operand is not None:
                 address[slot] = immediate_field(operand, source)
         for slot, value in enumerate(raw):
-            address[slot] = value & 0xFFFFFFFF
+            if slot >= len(operands) or not isinstance(operands[slot], Place):
+                address[slot] = value & 0xFFFFFFFF
         if cores is not None:
             desc[3] = self._core_set(tuple(sorted(cores)))
         word["addr"], word["desc"] = address, desc
@@ -118,7 +120,7 @@ class Assembly:
         none = np.zeros((0, 2), np.uint32)
         programs: list[Program] = []
         halt = np.zeros((), WORD)
-        halt["op"], halt["desc"] = _OPCODE["halt"], _NONE
+        halt["op"], halt["desc"] = OPCODE["halt"], _NONE
         for core in range(self.chip.cores):
             words = np.array([*self.words.get(core, []), halt], WORD)
             sources = np.array([*self._source_of.get(core, []), 0xFFFFFFFF], np.uint32)
@@ -147,14 +149,14 @@ class Assembly:
 def control(mnemonic: str, imm: int) -> NDArray[Any]:
     """A word of the controller without a copy."""
     word = np.zeros((), WORD)
-    word["op"], word["imm"], word["desc"] = _OPCODE[mnemonic], imm, _NONE
+    word["op"], word["imm"], word["desc"] = OPCODE[mnemonic], imm, _NONE
     return word
 
 
 def control_copy(mnemonic: str, info: TensorInfo, tag: int) -> NDArray[Any]:
     """A copy of a whole tensor between host and DRAM."""
     word = np.zeros((), WORD)
-    word["op"], word["imm"] = _OPCODE[mnemonic], tag
+    word["op"], word["imm"] = OPCODE[mnemonic], tag
     halves = [value >> shift & 0xFFFFFFFF for value in (info.dram_address, info.host_address) for shift in (0, 32)]
     word["addr"] = halves
     word["desc"] = [info.nbytes >> 16 * k & 0xFFFF for k in range(4)]
@@ -166,5 +168,3 @@ def immediate_field(value: float, code: int) -> int:
     if is_float(code):
         return int(np.array(value, np.float32).view(np.uint32))
     return int(value) & 0xFFFFFFFF
-
-

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dialects.coreasm.isa import MNEMONICS
 from .executable import Executable, Program
 from .functional_errors import Fault
-from .functional_isa import MNEMONICS
 from .memory import MAX_POINTS, Bytes, Geometry
-from .semantics import decode
+from .semantics import check_pair, decode
 from .semantics_base import Decoded, Instruction, Step
 from .semantics_move import put
 
 _NONE = 0xFFFF
+_Columns: TypeAlias = tuple[int, int, int, list[int], list[int]]
+"""Operation code, types, imm, address fields and descriptor fields of one word."""
 
 
 class Decoder:
@@ -67,9 +69,10 @@ class Decoder:
         return known
 
     def _put(self, ins: Instruction, core_set: int) -> Decoded:
+        check_pair(ins)
         if core_set >= len(self.core_sets):
             raise Fault(f"core set {core_set} does not exist")
-        return put(ins, [self.srams[core] for core in np.flatnonzero(self.core_sets[core_set])])
+        return put(ins, [self.srams[int(core)] for core in np.flatnonzero(self.core_sets[core_set])])
 
 
 class Steps:
@@ -111,7 +114,7 @@ class Steps:
         if self._columns is None:
             w = self._words
             self._columns = tuple(w[name].tolist() for name in ("op", "dtype", "imm", "addr", "desc"))
-        op, dtype, imm, raw, desc = (column[index] for column in self._columns)
+        op, dtype, imm, raw, desc = cast("_Columns", tuple(column[index] for column in self._columns))
         table = self.decoder.descriptors(self.program)
         mnemonic = MNEMONICS[op]
         operands: list[Geometry | None] = []

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
+from ..dialects.coreasm.isa import MNEMONICS
 from ..support.errors import InputError
 from .executable import Executable, TensorInfo
 from .functional_errors import EmulationError
-from .functional_isa import MNEMONICS
 from .memory import BF16, STORAGE, Array, Bytes, round_bf16, widen_bf16
 
 
@@ -106,5 +106,5 @@ def controller_steps(exe: Executable) -> Iterator[ControllerStep]:
         nbytes = sum(part << 16 * k for k, part in enumerate(parts))
         dram, host = low0 + (high0 << 32), low1 + (high1 << 32)
         target, source = (host, dram) if mnemonic == "ctl.d2h" else (dram, host)
-        yield ControllerStep(mnemonic, int(cast("Any", word["imm"])), target, source, nbytes, index)
+        yield ControllerStep(mnemonic, int(word["imm"]), target, source, nbytes, index)
     raise EmulationError("the controller's program ends without 'ctl.halt'")

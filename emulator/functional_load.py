@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dialects.coreasm.isa import MNEMONICS, UNIT_OF_OPCODE, Unit
 from .executable import Executable, Launch, Program
 from .expand import ADDI, DATA, HALT, LI, LOOP, NOP, POST, WAIT, Code
 from .functional_errors import EmulationError
-from .functional_isa import MNEMONICS, UNITS
 
 _CONTROL = {
     "halt": HALT, "nop": NOP, "loop": LOOP, "addi": ADDI, "li": LI,
     "put": POST, "signal": POST, "ready": POST, "send.wait": WAIT, "wait": WAIT,
 }  # fmt: skip
 _UNKNOWN = 255
-_KIND = np.array([_CONTROL.get(name, DATA) if name else _UNKNOWN for name in MNEMONICS], np.uint8)
-_UNIT = np.array(UNITS, np.uint8)
+_KIND = np.array([_CONTROL.get(name, DATA) for name in MNEMONICS], np.uint8)
+_KIND[UNIT_OF_OPCODE > Unit.SEQ] = _UNKNOWN
 _FAR_SOURCE = np.array([name in ("load", "load.gather") for name in MNEMONICS])
 _FAR_TARGET = np.array([name == "store" for name in MNEMONICS])
 
@@ -33,7 +33,7 @@ def patched_words(program: Program, values: NDArray[np.uint32]) -> NDArray[Any]:
         return program.words
     words = program.words.copy()
     at, field = program.params[:, 0], program.params[:, 1]
-    if np.any(at >= len(words)) or np.any((field > 9)):
+    if np.any(at >= len(words)) or np.any(field > 9):
         raise EmulationError(f"program '{program.name}' has a parameter for a word or a field that does not exist")
     for code in np.unique(field):
         which = field == code
@@ -77,7 +77,7 @@ def launch_code(exe: Executable, launch: Launch) -> tuple[list[NDArray[Any]], Co
         base=np.concatenate([[0], np.cumsum(length)[:-1]]).astype(np.int64),
         length=length,
         kind=kind,
-        unit=_UNIT[flat["op"]],
+        unit=UNIT_OF_OPCODE[flat["op"]],
         wait=np.ascontiguousarray(flat["wait"]),
         signal=np.ascontiguousarray(flat["signal"]),
         regs=flat["regs"].astype(np.uint16),

@@ -20,8 +20,7 @@ F32, F16, BF16, F64, I8, U8, I16, U16, I32, U32, I64, U64, BOOL = range(13)
 """Codes of the element types, as in the `dtype` field of an instruction."""
 
 STORAGE: tuple[np.dtype[Any], ...] = tuple(
-    np.dtype(name)
-    for name in ("<f4", "<f2", "<u2", "<f8", "i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "?")
+    np.dtype(name) for name in ("<f4", "<f2", "<u2", "<f8", "i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "?")
 )
 """How numpy stores each element type; numpy has no bf16, so its bits are kept as u16."""
 
@@ -51,7 +50,7 @@ def widen_bf16(bits: Array) -> NDArray[np.float32]:
 
 def round_bf16(values: Array) -> NDArray[np.uint16]:
     """f32 values (any shape) as bf16 bits: round to nearest even, NaN stays NaN."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    bits = np.asarray(values, np.float32, order="C").view(np.uint32)
     rounded = (bits + (np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1)))) >> np.uint32(16)
     nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
     return np.where(nan, (bits >> np.uint32(16)) | np.uint32(0x40), rounded).astype(np.uint16)
@@ -60,7 +59,7 @@ def round_bf16(values: Array) -> NDArray[np.uint16]:
 def store(target: Array, code: int, values: Array) -> None:
     """Write `values` into the view `target` of element type `code`, converting (floats to integers truncate)."""
     if code == BF16:
-        target[...] = round_bf16(np.asarray(values, np.float32)).reshape(values.shape)
+        target[...] = round_bf16(values)
     elif code == BOOL and values.dtype != np.bool_:
         np.not_equal(values, 0, out=target)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ..dialects.coreasm.isa import BY_MNEMONIC
 from .functional_errors import Fault
 from .memory import Bytes
 from .semantics_base import Decoded, Instruction
@@ -56,7 +57,12 @@ SEMANTICS: Mapping[str, Callable[[Instruction], Decoded]] = {
 
 def decode(ins: Instruction) -> Decoded:
     """How to run `ins`. Raises Fault where its operands do not fit together."""
-    build = SEMANTICS.get(ins.mnemonic)
-    if build is None:
-        raise Fault(f"no unit runs '{ins.mnemonic}'")
-    return build(ins)
+    check_pair(ins)
+    return SEMANTICS[ins.mnemonic](ins)
+
+
+def check_pair(ins: Instruction) -> None:
+    """Raise Fault unless the instruction table permits the element types of `ins`."""
+    permitted = BY_MNEMONIC[ins.mnemonic].types
+    if permitted and (ins.source_type, ins.result_type) not in permitted:
+        raise Fault(f"element types {ins.source_type} and {ins.result_type} are not possible with '{ins.mnemonic}'")

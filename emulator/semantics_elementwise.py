@@ -77,14 +77,14 @@ def unary(ins: Instruction) -> Decoded:
         direct = DIRECT[name]
 
         def straight(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
-            direct(read(sram, a1), np.ndarray(shape, kind, sram, a0, strides))
+            direct(read(sram, a1), out=np.ndarray(shape, kind, sram, a0, strides))
 
         step = straight
     elif name == "relu" and source == result and plain(source):
         zero = kind.type(0)
 
         def rectify(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
-            np.maximum(read(sram, a1), zero, np.ndarray(shape, kind, sram, a0, strides))
+            np.maximum(read(sram, a1), zero, out=np.ndarray(shape, kind, sram, a0, strides))
 
         step = rectify
     else:
@@ -114,7 +114,7 @@ def binary(ins: Instruction) -> Decoded:
         direct = DIRECT[name]
 
         def straight(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
-            direct(left(sram, a1), right(sram, a2), np.ndarray(shape, kind, sram, a0, strides))
+            direct(left(sram, a1), right(sram, a2), out=np.ndarray(shape, kind, sram, a0, strides))
 
         return Decoded(straight, accesses)
 

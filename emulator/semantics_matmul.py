@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .functional_errors import Fault
-from .memory import BF16, I8, U8, STORAGE, Array, Bytes, Geometry, coalesce, is_float, storage, store
+from .memory import BF16, I8, STORAGE, U8, Array, Bytes, Geometry, coalesce, is_float, storage, store
 from .semantics_base import Access, Decoded, Instruction, reader
 
 _EXACT_TERMS = {I8: 1024, U8: 256}
@@ -152,9 +152,7 @@ def matmul(ins: Instruction) -> Decoded:
     outer, inner = (d_cols, d_rows) if swap else (d_rows, d_cols)
     first, second = (_swapped(right), _swapped(left)) if swap else (left, right)
     a_slot_first = not swap
-    target = Geometry(
-        (*d_batch.shape, *outer.shape, *inner.shape), (*d_batch.strides, *outer.strides, *inner.strides)
-    )
+    target = Geometry((*d_batch.shape, *outer.shape, *inner.shape), (*d_batch.strides, *outer.strides, *inner.strides))
     out = _blas_view(d_batch, outer, inner, result_kind.itemsize)
     old = reader(target, result)
     accesses = (

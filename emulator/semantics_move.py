@@ -157,7 +157,7 @@ def scatter(ins: Instruction) -> Decoded:
             store(table, code, sums)
 
     accesses = (
-        Access(0, target, kind.itemsize, write=True, reads_too=name != "scatter"),
+        Access(0, target, kind.itemsize, write=True, reads_too=True),
         Access(1, source, kind.itemsize, write=False),
         Access(2, indices, STORAGE[index_type].itemsize, write=False),
     )

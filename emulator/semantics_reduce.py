@@ -142,5 +142,3 @@ def dot(ins: Instruction) -> Decoded:
         store(np.ndarray(target.shape, STORAGE[result], sram, a0, target.strides), result, values)
 
     return Decoded(by_points, accesses)
-
-
