@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ..chips.chip import Chip
 from ..dialects.coreasm.isa import OPCODE
-from ..support.errors import MeshloomError
 from .immediates import fits_immediate, immediate_bits, wide_halves
 from .plans import (
     Prepared,
-    cache_of,
     plan_contraction,
     plan_copy,
     plan_dot,
@@ -19,8 +16,9 @@ from .plans import (
     plan_gather,
     plan_reduction,
 )
-from .stream import DRAM, IMMEDIATE, NO_SOURCE, SRAM, UNUSED, CoreStream, Effect, core_set_operand, split_address
-from .view import ITEM_BYTES, View
+from .stream import IMMEDIATE, SRAM, UNUSED, split_address
+from .transfers import Transfers
+from .view import View
 
 Operand: TypeAlias = View | float
 """A view, or a number: an immediate."""
@@ -30,20 +28,13 @@ _JOIN = {"sum": "add", "max": "max", "min": "min", "prod": "mul"}
 """Binary instruction that joins partial results of a reduction."""
 
 
-class Emitter:
+class Emitter(Transfers):
     """Appends instructions to the stream of one core.
 
     Views may have any rank: dimensions are dropped, merged and looped over as five-dimensional descriptors need it.
     Operations on no elements emit nothing. Methods raise MeshloomError where an operand lies outside the core's memory
     or a constant does not fit. `source` is the index of the operation that instructions are attributed to.
     """
-
-    def __init__(self, stream: CoreStream, chip: Chip) -> None:
-        self.stream = stream
-        self.chip = chip
-        self.source = NO_SOURCE
-        self._table = stream.descriptors
-        self._plans = cache_of(self._table, chip)
 
     # --- the vector unit -----------------------------------------------------------------------------------------
 
@@ -244,131 +235,3 @@ class Emitter:
                 effects=effects,
                 source=self.source,
             )
-
-    # --- transfers -----------------------------------------------------------------------------------------------
-
-    def load(self, out: View, dram: View) -> None:
-        """SRAM `out` = DRAM `dram`, broadcast to it."""
-        prepared = self._transfer(out, dram)
-        if prepared is None:
-            return
-        dram = dram.broadcast_to(out.shape)
-        for step in prepared.steps:
-            effects, (to, of) = self._ranges(prepared, step.offsets, (out, dram))
-            addr = (to, *split_address(of))
-            self._emit("load", out.dtype * 17, addr, prepared.descs, effects)
-
-    def store(self, dram: View, a: View) -> None:
-        """DRAM `dram` = SRAM `a`, broadcast to it."""
-        prepared = self._transfer(dram, a)
-        if prepared is None:
-            return
-        a = a.broadcast_to(dram.shape)
-        for step in prepared.steps:
-            effects, (to, of) = self._ranges(prepared, step.offsets, (dram, a))
-            low, high = split_address(to)
-            self._emit("store", a.dtype * 17, (low, of, 0, high), prepared.descs, effects)
-
-    def put(self, remote_out: View, a: View, core_set: int, semaphore: int) -> None:
-        """Write SRAM `a` to `remote_out` in the SRAM of each core of the set, then raise their semaphore (once, after
-        the last part)."""
-        prepared = self._transfer(remote_out, a)
-        if prepared is None:
-            self.signal(core_set, semaphore)
-            return
-        if len(prepared.steps) > 1:
-            raise MeshloomError(f"a remote write of shape {a.shape} needs more than one packet stream: make it denser")
-        a = a.broadcast_to(remote_out.shape)
-        effects, addr = self._ranges(prepared, next(iter(prepared.steps)).offsets, (remote_out, a))
-        desc = (*prepared.descs, UNUSED, core_set_operand(core_set))
-        self._emit("put", a.dtype * 17, addr, desc, effects[1:], semaphore)
-
-    def _transfer(self, out: View, a: View) -> Prepared | None:
-        if out.dtype != a.dtype:
-            raise MeshloomError("a transfer cannot convert element types: cast before it")
-        if 0 in out.shape:
-            return None
-        strides = a.broadcast_to(out.shape).strides
-        key = (out.shape, out.strides, strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = self._plans[key] = plan_elementwise(self._table, out.shape, (out.strides, strides))
-        return prepared
-
-    # --- synchronisation between cores ---------------------------------------------------------------------------
-
-    def signal(self, core_set: int, semaphore: int, effects: Sequence[Effect] = ()) -> None:
-        """Raise a semaphore of each core of the set, from the send unit; `effects`: what must be complete before."""
-        self._emit("signal", 0, (), (UNUSED, UNUSED, UNUSED, core_set_operand(core_set)), effects, semaphore)
-
-    def send_wait(self, semaphore: int, n: int, effects: Sequence[Effect] = ()) -> None:
-        """Hold the send unit until the semaphore reaches n, and take n from it."""
-        self._emit("send.wait", 0, (n,), (), effects, semaphore)
-
-    def ready(self, core_set: int, semaphore: int, effects: Sequence[Effect]) -> None:
-        """Tell the cores of the set that a buffer here may be written; `effects`: the write of that buffer."""
-        desc = (UNUSED, UNUSED, UNUSED, core_set_operand(core_set))
-        self._emit("ready", 0, (), desc, effects, semaphore)
-
-    def wait(self, semaphore: int, n: int, effects: Sequence[Effect]) -> None:
-        """Hold the receive unit until the semaphore reaches n, and take n; `effects`: what others wrote here."""
-        self._emit("wait", 0, (n,), (), effects, semaphore)
-
-    # --- common --------------------------------------------------------------------------------------------------
-
-    def _emit(
-        self, name: str, dtype: int, addr: Sequence[int], desc: Sequence[int], effects: Sequence[Effect], imm: int = 0
-    ) -> None:
-        self.stream.emit(OPCODE[name], dtype=dtype, imm=imm, addr=addr, desc=desc, effects=effects, source=self.source)
-
-    def _issue(
-        self, prepared: Prepared, op: int, again: int, dtype: int, imm: int, operands: Sequence[View | int]
-    ) -> None:
-        """One instruction per step; all views in SRAM. `again` is the opcode of accumulating steps."""
-        descs, spans = prepared.descs, prepared.spans
-        limit = self.chip.sram_bytes
-        for offsets, accumulate in prepared.steps:
-            addr: list[int] = []
-            effects: list[Effect] = []
-            for index, operand in enumerate(operands):
-                if isinstance(operand, int):
-                    addr.append(operand)
-                    continue
-                if operand.space != "sram":
-                    raise MeshloomError("only loads, stores and gathers take operands in DRAM: load this one first")
-                start = operand.address + offsets[index]
-                low, high = spans[index]
-                low, high = start + low, start + high + ITEM_BYTES[operand.dtype]
-                if low < 0 or high > limit:
-                    self._check(low, high)
-                addr.append(start)
-                effects.append((SRAM, low, high, index == 0))
-            self.stream.emit(
-                again if accumulate else op,
-                dtype=dtype,
-                imm=imm,
-                addr=addr,
-                desc=descs,
-                effects=effects,
-                source=self.source,
-            )
-
-    def _ranges(
-        self, prepared: Prepared, offsets: Sequence[int], views: Sequence[View]
-    ) -> tuple[list[Effect], list[int]]:
-        """Effects and addresses of operands of which some lie in DRAM; the first one is written."""
-        effects: list[Effect] = []
-        addr: list[int] = []
-        for index, view in enumerate(views):
-            start = view.address + offsets[index]
-            low, high = prepared.spans[index]
-            low, high = start + low, start + high + view.item_bytes
-            if view.space == "sram":
-                self._check(low, high)
-            effects.append((SRAM if view.space == "sram" else DRAM, low, high, index == 0))
-            addr.append(start)
-        return effects, addr
-
-    def _check(self, low: int, high: int) -> None:
-        if low < 0 or high > self.chip.sram_bytes:
-            raise MeshloomError(f"bytes {low} to {high} lie outside a core's {self.chip.sram_bytes} bytes of SRAM")

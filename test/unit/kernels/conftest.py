@@ -10,11 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 from meshloom.chips import load_chip
-from meshloom.dialects.coreasm.isa import UNIT_OF_OPCODE
+from meshloom.dialects.coreasm.isa import UNIT_OF_OPCODE, WORD
 from meshloom.dialects.dataflow.base import TiledOp
 from meshloom.dialects.dataflow.tiling import Box, OperandSlice
 from meshloom.dialects.dataflow.types import DTYPE_CODES, tensor
-from meshloom.emulator.executable import WORD
 from meshloom.emulator.functional import run_functional
 from meshloom.emulator.functional_build import Assembly
 from meshloom.lowering.emitter import Emitter
