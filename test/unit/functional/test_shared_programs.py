@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from meshloom.chips import load_chip
 from meshloom.dialects.coreasm.isa import FIELD_CODE
 from meshloom.emulator.functional import run_functional
