@@ -1,6 +1,6 @@
 """Chip descriptions: TOML files, their schema and loader."""
 
-from .chip import Chip, Energy
+from .chip import RATES, Chip, Energy
 from .load import chip_names, load_chip
 
-__all__ = ["Chip", "Energy", "chip_names", "load_chip"]
+__all__ = ["RATES", "Chip", "Energy", "chip_names", "load_chip"]

@@ -1,5 +1,32 @@
-"""Meshloom: compile neural networks for many-core chips and run them in an emulator."""
+"""
+Meshloom: compile neural networks for many-core chips and run them in an emulator.
+
+    import meshloom
+
+    network = meshloom.compile("model.onnx", chip="edge")
+    result = network.run({"input": array})
+    result.outputs["scores"], result.cycles
+"""
+
+from __future__ import annotations
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from meshloom.tools.api import CompiledNetwork as CompiledNetwork
+    from meshloom.tools.api import RunResult as RunResult
+    from meshloom.tools.api import compile as compile
+    from meshloom.tools.api import load as load
 
 __version__ = version("meshloom")
+__all__ = ["CompiledNetwork", "RunResult", "__version__", "compile", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the parts of the API when they are first used: `import meshloom` alone stays quick."""
+    if name in __all__:
+        from meshloom.tools import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'meshloom' has no attribute '{name}'")

@@ -1,0 +1,202 @@
+"""Choose the tiling of one task: the grid over the cores and the steps in time, by estimated cycles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from ...chips import Chip
+from ...dialects.dataflow.tiling import Box
+from ..task_info import TaskInfo, Tiling, value_bytes
+from .estimate import compute_cycles, task_cycles
+from .reads import ReadPlan, ReadSize, measure_read, plan_read
+from .storage import Distribution
+from .tiling_search import finer_steps, grid_candidates
+
+ALIGNMENT = 64
+"""Bytes to which buffers in SRAM are aligned."""
+CONSTANT_SHARE = 5
+"""A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be loaded ahead."""
+MAX_REFINEMENTS = 64
+
+
+def aligned(size: int) -> int:
+    """`size` rounded up to the alignment."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where an operand comes from: its distribution over the cores (None: DRAM), and whether it is a constant."""
+
+    distribution: Distribution | None
+    constant: bool
+
+
+@dataclass(frozen=True)
+class TaskPlan:
+    """A tiling with what follows from it."""
+
+    tiling: Tiling
+    reads: tuple[ReadPlan, ...]
+    sizes: tuple[ReadSize, ...]
+    slots: int
+    """Buffers of each read that gets new content during the task (2: the next is loaded while one is in use)."""
+    resident: bool
+    """The result stays in the cores."""
+    tile_bytes: int
+    """Bytes of the largest tile of the result."""
+    step_elements: int
+    """Elements of the result of the largest step."""
+    working_bytes: int
+    """SRAM of the busiest core that the task needs beside what is there already, the result included."""
+    cycles: float
+
+    def distribution(self, info: TaskInfo) -> Distribution:
+        """Where the result's tiles are."""
+        tiles = self.tiling.tile_boxes(info.sizes)
+        return Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, self.tile_bytes)
+
+    def staging_slots(self, info: TaskInfo) -> int:
+        """Number of buffers from which steps of the result go to DRAM."""
+        return 0 if self.resident else min(self.slots, output_steps(info, self.tiling))
+
+    def buffers_of(self, number: int) -> int:
+        """Number of buffers of read `number`."""
+        return min(self.slots, self.sizes[number].versions) if self.sizes[number].buffer_bytes else 0
+
+
+def output_steps(info: TaskInfo, tiling: Tiling) -> int:
+    """Number of steps that give different parts of the result."""
+    return math.prod(count for dim, count in enumerate(tiling.steps) if dim not in info.reductions)
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """Why no tiling fits: the best one tried needs `needed` bytes of SRAM on a core where `available` are free."""
+
+    needed: int
+    available: int
+
+
+PlaceTiles = Callable[[TaskInfo, tuple[int, ...]], tuple[int, ...]]
+"""Choose the cores of a grid's tiles: (task, grid) -> a core per tile, in row-major order of the tiles."""
+
+
+def plan_task(
+    info: TaskInfo, chip: Chip, sources: Sequence[Source], available: int, resident: bool, place: PlaceTiles
+) -> TaskPlan | Shortage:
+    """The cheapest tiling that fits `available` bytes of SRAM on each core, by estimated cycles."""
+    best: TaskPlan | None = None
+    least = Shortage(1 << 62, available)
+    for grid in grid_candidates(info, chip):
+        plan = _with_grid(info, chip, sources, available, resident, grid, place(info, grid))
+        if isinstance(plan, Shortage):
+            least = min(least, plan, key=lambda shortage: shortage.needed)
+        elif best is None or plan.cycles < best.cycles:
+            best = plan
+    return best or least
+
+
+def _with_grid(
+    info: TaskInfo,
+    chip: Chip,
+    sources: Sequence[Source],
+    available: int,
+    resident: bool,
+    grid: tuple[int, ...],
+    cores: tuple[int, ...],
+) -> TaskPlan | Shortage:
+    steps = (1,) * len(grid)
+    tiles = Tiling(grid, cores, steps, tuple(range(len(grid)))).tile_boxes(info.sizes)
+    tile = tiles[cores[-1]]
+    reads = tuple(
+        plan_read(info, tiles, read, sources[read.operand].distribution, sources[read.operand].constant)
+        for read in info.reads
+    )
+    needed = 1 << 62
+    for _ in range(MAX_REFINEMENTS):
+        candidate = _measure(info, chip, reads, Tiling(grid, cores, steps, _default_order(info)), tile, resident, 2)
+        if _fits(candidate, chip, available):
+            return _best_order(info, chip, candidate, tile)
+        finer = [
+            _measure(info, chip, reads, Tiling(grid, cores, option, _default_order(info)), tile, resident, 2)
+            for option in finer_steps(info, tile.sizes, steps)
+        ]
+        needed = min(needed, candidate.working_bytes)
+        if not finer:
+            single = _measure(info, chip, reads, candidate.tiling, tile, resident, 1)
+            return single if single.working_bytes <= available else Shortage(single.working_bytes, available)
+        fitting = [plan for plan in finer if _fits(plan, chip, available)]
+        if fitting:
+            return _best_order(info, chip, min(fitting, key=lambda plan: plan.cycles), tile)
+        # Nothing fits yet: go where most bytes are saved for the cycles that it costs.
+        steps = min(finer, key=lambda plan: (_excess(plan, chip, available), plan.cycles)).tiling.steps
+    return Shortage(needed, available)
+
+
+def _excess(plan: TaskPlan, chip: Chip, available: int) -> int:
+    constants = max(
+        (size.buffer_bytes for read, size in zip(plan.reads, plan.sizes, strict=True) if read.constant), default=0
+    )
+    return max(0, plan.working_bytes - available) + max(0, constants - chip.sram_bytes // CONSTANT_SHARE)
+
+
+def _fits(plan: TaskPlan, chip: Chip, available: int) -> bool:
+    return _excess(plan, chip, available) == 0
+
+
+def _default_order(info: TaskInfo) -> tuple[int, ...]:
+    rest = tuple(dim for dim in range(len(info.sizes)) if dim not in info.reductions)
+    return (*rest, *info.reductions)
+
+
+def _best_order(info: TaskInfo, chip: Chip, plan: TaskPlan, tile: Box) -> TaskPlan:
+    """The loop order that moves least, reductions always innermost."""
+    tiling = plan.tiling
+    moving = [dim for dim, count in enumerate(tiling.steps) if count > 1 and dim not in info.reductions]
+    still = [dim for dim in range(len(tiling.steps)) if dim not in moving and dim not in info.reductions]
+    best = plan
+    for order in permutations(moving):
+        option = Tiling(tiling.grid, tiling.cores, tiling.steps, (*still, *order, *info.reductions))
+        candidate = _measure(info, chip, plan.reads, option, tile, plan.resident, plan.slots)
+        if candidate.cycles < best.cycles and candidate.working_bytes <= plan.working_bytes:
+            best = candidate
+    return best
+
+
+def _measure(
+    info: TaskInfo,
+    chip: Chip,
+    reads: tuple[ReadPlan, ...],
+    tiling: Tiling,
+    tile: Box,
+    resident: bool,
+    slots: int,
+) -> TaskPlan:
+    sizes_of_step = tuple(math.ceil(size / steps) for size, steps in zip(tile.sizes, tiling.steps, strict=True))
+    # The last step is the largest one in every dimension (`split_evenly`), and the last tile the largest tile.
+    offsets = tuple(
+        offset + size - part for offset, size, part in zip(tile.offsets, tile.sizes, sizes_of_step, strict=True)
+    )
+    step = Box(offsets, sizes_of_step)
+    sizes = tuple(measure_read(read, info, tiling, tile, step) for read in reads)
+    item = value_bytes(info.result)
+    tile_bytes = info.root.result_box(tile).volume * item
+    step_elements = info.root.result_box(step).volume
+    outputs = output_steps(info, tiling)
+    working = aligned(tile_bytes) if resident else aligned(step_elements * item) * min(slots, outputs)
+    working += sum(aligned(step_elements * info.buffers.item_bytes[number]) for number in info.buffers.temporaries)
+    working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
+    whole_bytes = info.root.result_box(Box.whole(info.sizes)).volume * item
+    cycles = task_cycles(
+        chip,
+        compute_cycles(info, step, chip),
+        tiling.step_count,
+        sizes,
+        0 if resident else whole_bytes,
+        len(tiling.cores),
+    )
+    return TaskPlan(tiling, reads, sizes, slots, resident, tile_bytes, step_elements, working, cycles)

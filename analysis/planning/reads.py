@@ -1,0 +1,120 @@
+"""How a tiled task gets the values that it reads."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ...dialects.dataflow.tiling import Box, OperandSlice
+from ..task_info import Read, TaskInfo, Tiling, value_bytes
+from .storage import Distribution, contains
+
+SHARE_ABOVE_BYTES = 4096
+"""Slices that several cores need are read from DRAM once and sent on if reading them everywhere costs more bytes."""
+
+
+class ReadKind(StrEnum):
+    """The ways in which a value reaches a core."""
+
+    DIRECT = "direct"
+    """It is in the core's own memory already."""
+    GATHER = "gather"
+    """Parts held by other cores are sent over before the task begins."""
+    STREAM = "stream"
+    """It is loaded from DRAM step by step."""
+    INDEXED = "indexed"
+    """The instruction itself reads rows of it from DRAM."""
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """How one read of a task is served, for one grid."""
+
+    read: Read
+    kind: ReadKind
+    constant: bool
+    """Known before the network runs (weights): may be fetched before earlier tasks have finished."""
+    item_bytes: int
+    whole: dict[int, OperandSlice]
+    """Per core: the slice of its whole tile."""
+    groups: tuple[tuple[int, ...], ...]
+    """STREAM: cores that read the same slices in all steps."""
+
+
+@dataclass(frozen=True)
+class ReadSize:
+    """What a read costs under certain steps."""
+
+    versions: int
+    """How often a core's buffer gets new content."""
+    buffer_bytes: int
+    """Bytes of one buffer, padding included."""
+    received_bytes: int
+    """Bytes that reach a core over the network from other cores."""
+    dram_bytes: int
+    """Bytes read from DRAM by all cores."""
+
+
+def plan_read(
+    info: TaskInfo, tiles: dict[int, Box], read: Read, source: Distribution | None, constant: bool
+) -> ReadPlan:
+    """Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None)."""
+    whole = {core: info.read_slice(read, box) for core, box in tiles.items() if box.volume}
+    item_bytes = value_bytes(info.operands[read.operand])
+    if any(piece.indexed for piece in whole.values()):
+        return ReadPlan(read, ReadKind.INDEXED, constant, item_bytes, whole, ())
+    if source is None:
+        same: dict[OperandSlice, list[int]] = {}
+        for core, piece in whole.items():
+            same.setdefault(piece, []).append(core)
+        return ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole, tuple(map(tuple, same.values())))
+    direct = all(
+        not piece.is_padded and core in source.boxes and contains(source.boxes[core], piece.bounds)
+        for core, piece in whole.items()
+    )
+    return ReadPlan(read, ReadKind.DIRECT if direct else ReadKind.GATHER, False, item_bytes, whole, ())
+
+
+def measure_read(plan: ReadPlan, info: TaskInfo, tiling: Tiling, tile: Box, step: Box) -> ReadSize:
+    """Sizes of a read for the largest tile and its largest step."""
+    match plan.kind:
+        case ReadKind.GATHER:
+            size = gathered_bytes(info.read_slice(plan.read, tile), plan.item_bytes)
+            return ReadSize(1, size, size, 0)
+        case ReadKind.STREAM:
+            size = math.prod(info.read_slice(plan.read, step).shape) * plan.item_bytes
+            versions = version_count(info, tiling, plan.read)
+            loads = sum(1 if is_shared(group, size * versions) else len(group) for group in plan.groups)
+            shared = any(is_shared(group, size * versions) for group in plan.groups)
+            return ReadSize(versions, size, size * versions if shared else 0, loads * size * versions)
+        case _:
+            return ReadSize(1, 0, 0, 0)
+
+
+def is_shared(group: tuple[int, ...], bytes_each: int) -> bool:
+    """Whether cores that read the same bytes get them from a few of them, instead of each from DRAM."""
+    return len(group) > 1 and (len(group) - 1) * bytes_each > SHARE_ABOVE_BYTES
+
+
+def version_count(info: TaskInfo, tiling: Tiling, read: Read) -> int:
+    """How often the slice of a read changes over the steps, counting the first."""
+    affecting = info.affecting_dims(read)
+    count = pending = 1
+    for dim in tiling.order:
+        pending *= tiling.steps[dim]
+        if dim in affecting and tiling.steps[dim] > 1:
+            count = pending
+    return count
+
+
+def gathered_bytes(piece: OperandSlice, item_bytes: int) -> int:
+    """Bytes of a buffer for everything between the first and the last element of a slice, padding included."""
+    return math.prod(gathered_shape(piece)) * item_bytes
+
+
+def gathered_shape(piece: OperandSlice) -> tuple[int, ...]:
+    """Shape of that buffer: steps are applied when it is read."""
+    return tuple(
+        low + size + high for low, size, high in zip(piece.pad_low, piece.bounds.sizes, piece.pad_high, strict=True)
+    )

@@ -1,0 +1,233 @@
+"""What planning and code generation ask of a `manycore.task`: its operations, its tiles, and what each tile reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import cast
+
+from xdsl.ir import BlockArgument, SSAValue
+
+from ..dialects.dataflow.tiling import Box, DimKind, IterDim, OperandSlice, TilingInterface, split_evenly
+from ..dialects.dataflow.types import element_bytes, element_of
+from ..dialects.manycore import TaskOp
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """
+    How an iteration space is cut.
+
+    `grid` parts per dimension go to `cores` (row-major tile number -> core); each core's tile is cut into `steps` parts
+    per dimension in time, looped with `order` from the outermost dimension to the innermost.
+    """
+
+    grid: tuple[int, ...]
+    cores: tuple[int, ...]
+    steps: tuple[int, ...]
+    order: tuple[int, ...]
+
+    def tile_boxes(self, sizes: tuple[int, ...]) -> dict[int, Box]:
+        """Core -> its tile of an iteration space of these sizes (boxes may be empty), in tile order."""
+        parts = [split_evenly(size, count) for size, count in zip(sizes, self.grid, strict=True)]
+        boxes: dict[int, Box] = {}
+        for core, ranges in zip(self.cores, product(*parts), strict=True):
+            boxes[core] = Box(tuple(r[0] for r in ranges), tuple(r[1] for r in ranges))
+        return boxes
+
+    def step_boxes(self, tile: Box) -> list[Box]:
+        """The boxes that a core computes one after the other."""
+        parts = [
+            [(offset + low, size) for low, size in split_evenly(extent, count)]
+            for offset, extent, count in zip(tile.offsets, tile.sizes, self.steps, strict=True)
+        ]
+        boxes: list[Box] = []
+        for indices in self.step_indices():
+            ranges = [parts[dim][index] for dim, index in enumerate(indices)]
+            boxes.append(Box(tuple(r[0] for r in ranges), tuple(r[1] for r in ranges)))
+        return boxes
+
+    def step_indices(self) -> list[tuple[int, ...]]:
+        """Index per dimension of each step, in the order of execution."""
+        looped = product(*(range(self.steps[dim]) for dim in self.order))
+        place = {dim: position for position, dim in enumerate(self.order)}
+        return [tuple(index[place[dim]] for dim in range(len(self.steps))) for index in looped]
+
+    @property
+    def step_count(self) -> int:
+        """Number of steps of every core."""
+        count = 1
+        for steps in self.steps:
+            count *= steps
+        return count
+
+
+@dataclass(frozen=True)
+class Read:
+    """One way in which a task reads a value: operations of the body that need the same slice share it."""
+
+    operand: int
+    """Index of the task's operand."""
+    uses: tuple[tuple[int, int], ...]
+    """(number of the body's operation, operand index there); operation 0 is the root."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskInfo:
+    """A task's parts. Operation 0 of `body` is the root, the rest are elementwise over the root's result."""
+
+    op: TaskOp
+    body: tuple[TilingInterface, ...]
+
+    @staticmethod
+    def of(op: TaskOp) -> TaskInfo:
+        """Look at a verified task."""
+        body = tuple(cast(TilingInterface, child) for child in op.body.block.ops if isinstance(child, TilingInterface))
+        return TaskInfo(op, body)
+
+    @property
+    def name(self) -> str:
+        """The source operator."""
+        return self.op.sym_name.data
+
+    @property
+    def root(self) -> TilingInterface:
+        """The operation whose iteration space is tiled."""
+        return self.body[0]
+
+    @property
+    def operands(self) -> tuple[SSAValue, ...]:
+        """Values that the task reads."""
+        return tuple(self.op.operands)
+
+    @property
+    def result(self) -> SSAValue:
+        """The value that the task computes."""
+        return self.op.results[0]
+
+    @cached_property
+    def space(self) -> tuple[IterDim, ...]:
+        """The root's iteration space."""
+        return self.root.iteration_space()
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes of the iteration space."""
+        return tuple(dim.size for dim in self.space)
+
+    @cached_property
+    def reductions(self) -> tuple[int, ...]:
+        """Dimensions that are reduced."""
+        return tuple(dim for dim, info in enumerate(self.space) if info.kind is DimKind.REDUCTION)
+
+    @cached_property
+    def reads(self) -> tuple[Read, ...]:
+        """All reads of values from outside, uses with the same slices merged."""
+        whole = Box.whole(self.sizes)
+        probe = Box((0,) * whole.rank, tuple(max(1, size // 2) for size in whole.sizes))
+        found: dict[tuple[object, ...], list[tuple[int, int]]] = {}
+        for number, op in enumerate(self.body):
+            for index, value in enumerate(op.operands):
+                if not isinstance(value, BlockArgument):
+                    continue
+                slices = tuple(self.operand_slice(number, index, box) for box in (whole, probe))
+                found.setdefault((value.index, slices), []).append((number, index))
+        return tuple(Read(cast(int, key[0]), tuple(uses)) for key, uses in found.items())
+
+    def operand_slice(self, number: int, index: int, tile: Box) -> OperandSlice:
+        """What operation `number` of the body reads of its operand `index` for a tile of the root's iteration space."""
+        op = self.body[number]
+        if number == 0:
+            return op.operand_slice(index, tile)
+        box = self.root.result_box(tile)
+        if len(op.iteration_space()) != box.rank:
+            raise AssertionError("verified tasks have epilogues of the root's result shape")
+        return op.operand_slice(index, box)
+
+    def is_indexed(self, number: int, index: int) -> bool:
+        """Whether which rows of this operand are read depends on data."""
+        return self.operand_slice(number, index, Box.whole(self.sizes)).indexed
+
+    def read_slice(self, read: Read, tile: Box) -> OperandSlice:
+        """The slice of a read for a tile."""
+        number, index = read.uses[0]
+        return self.operand_slice(number, index, tile)
+
+    def affecting_dims(self, read: Read) -> frozenset[int]:
+        """Dimensions of the iteration space on which the slice of a read depends."""
+        return self._affecting[read]
+
+    @cached_property
+    def _affecting(self) -> dict[Read, frozenset[int]]:
+        found: dict[Read, frozenset[int]] = {}
+        whole = Box.whole(self.sizes)
+        for read in self.reads:
+            dims: set[int] = set()
+            for dim, size in enumerate(self.sizes):
+                halves = [
+                    Box(_with(whole.offsets, dim, low), _with(whole.sizes, dim, extent))
+                    for low, extent in split_evenly(size, 2)
+                ]
+                if size > 1 and self.read_slice(read, halves[0]) != self.read_slice(read, halves[1]):
+                    dims.add(dim)
+            found[read] = frozenset(dims)
+        return found
+
+    @cached_property
+    def buffers(self) -> BodyBuffers:
+        """Which of the body's values share memory."""
+        return _body_buffers(self)
+
+
+@dataclass(frozen=True)
+class BodyBuffers:
+    """
+    Memory of the body's values: operation i writes buffer `of_op[i]`; an elementwise operation writes over an operand
+    that dies with it where the element sizes agree. Buffer `result` holds the task's result.
+    """
+
+    of_op: tuple[int, ...]
+    item_bytes: tuple[int, ...]
+    """Bytes of an element, by buffer."""
+    result: int = field(default=0)
+
+    @property
+    def temporaries(self) -> tuple[int, ...]:
+        """Buffers beside the result's."""
+        return tuple(number for number in range(len(self.item_bytes)) if number != self.result)
+
+
+def _with(values: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:
+    return (*values[:place], value, *values[place + 1 :])
+
+
+def value_bytes(value: SSAValue) -> int:
+    """Bytes of an element of a tensor value in memory (bool takes one)."""
+    return element_bytes(element_of(value))
+
+
+def _body_buffers(info: TaskInfo) -> BodyBuffers:
+    number_of = {op.results[0]: number for number, op in enumerate(info.body)}
+    last_use: dict[int, int] = {}
+    for number, op in enumerate(info.body):
+        for value in op.operands:
+            if value in number_of:
+                last_use[number_of[value]] = number
+    of_op: list[int] = []
+    sizes: list[int] = []
+    for number, op in enumerate(info.body):
+        bytes_ = value_bytes(op.results[0])
+        reused = None
+        for value in op.operands:
+            source = number_of.get(value)
+            if source is not None and last_use[source] == number and sizes[of_op[source]] == bytes_:
+                holders = [other for other in range(number) if of_op[other] == of_op[source]]
+                if all(last_use.get(other, other) <= number for other in holders):
+                    reused = of_op[source]
+                    break
+        if reused is None:
+            reused = len(sizes)
+            sizes.append(bytes_)
+        of_op.append(reused)
+    return BodyBuffers(tuple(of_op), tuple(sizes), of_op[-1])

@@ -1,0 +1,22 @@
+"""The bytes of constants and weights, as they lie in DRAM."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dialects.dataflow import ConstantOp, WeightOp
+from ..dialects.dataflow.constants import array_of
+from ..dialects.dataflow.sources import Dense
+from ..frontend.weights import STORE, WeightRef
+
+
+def constant_bytes(op: ConstantOp | WeightOp) -> NDArray[np.uint8]:
+    """Row-major little-endian bytes; not copied. Raises InputError if a weight's file is missing or has changed."""
+    if isinstance(op, WeightOp):
+        ref = WeightRef(op.source.data, op.offset.value.data, op.bytes.value.data, op.sha256.data)
+        return STORE.get(ref)
+    array: NDArray[Any] = array_of(cast(Dense, op.value))
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

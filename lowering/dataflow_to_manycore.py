@@ -1,0 +1,75 @@
+"""Lower `dataflow` operations to `manycore.task`: one task for each group, on one core until it is tiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..analysis.grouping import group_operations
+from ..dialects.dataflow.tiling import TilingInterface
+from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
+
+
+@dataclass(frozen=True)
+class DataflowToManycorePass(ModulePass):
+    """
+    Outline groups of operations as tasks.
+
+    A task is a root operation with the elementwise operations over its result that follow it (see `analysis.grouping`).
+    Constants, weights and reshapes stay between the tasks.
+    """
+
+    name = "dataflow-to-manycore"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.walk():
+            if isinstance(function, FuncOp) and function.body.blocks:
+                lower_block(function.body.block)
+
+
+def lower_block(block: Block) -> None:
+    """Replace the operations of a block by tasks."""
+    names: dict[str, int] = {}
+    for members in group_operations(block):
+        _outline(members, _unique(members, names))
+
+
+def _unique(members: tuple[TilingInterface, ...], names: dict[str, int]) -> str:
+    hint = members[0].results[0].name_hint or members[0].name.removeprefix("dataflow.")
+    count = names.get(hint, 0)
+    names[hint] = count + 1
+    return hint if count == 0 else f"{hint}.{count}"
+
+
+def _outline(members: tuple[TilingInterface, ...], name: str) -> TaskOp:
+    inside = {member.results[0] for member in members}
+    outer: dict[SSAValue, None] = {}
+    for member in members:
+        outer.update((value, None) for value in member.operands if value not in inside)
+    operands = list(outer)
+    block = Block(arg_types=[value.type for value in operands])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(operands, block.args, strict=True))
+    copies: list[Operation] = [member.clone(mapping) for member in members]
+    last = members[-1]
+    block.add_ops([*copies, YieldOp(copies[-1].results[0])])
+    rank = len(members[0].iteration_space())
+    task = TaskOp(
+        name,
+        operands,
+        [last.results[0].type],
+        TilingAttr((1,) * rank, (0,), (1,) * rank, tuple(range(rank))),
+        Region(block),
+    )
+    task.results[0].name_hint = last.results[0].name_hint
+    Rewriter.insert_op(task, InsertPoint.before(last))
+    last.results[0].replace_all_uses_with(task.results[0])
+    for member in reversed(members):
+        member.detach()
+        member.erase()
+    return task

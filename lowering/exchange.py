@@ -1,0 +1,93 @@
+"""
+Transfers between cores: who sends which box to whom.
+
+An exchange has two semaphores. Every receiver gives each of its senders a credit when its buffer may be written; a
+sender waits for all its credits, then sends, boxes that are the same for several receivers by multicast; a receiver
+waits for as many messages as it is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..dialects.dataflow.tiling import Box
+from .machine import Machine, effect
+from .stream import Effect
+from .view import View
+
+
+@dataclass(frozen=True)
+class Message:
+    """`source` on core `sender` is written to `target` on all `receivers`."""
+
+    sender: int
+    receivers: tuple[int, ...]
+    source: View
+    target: View
+
+
+@dataclass
+class MessagePlan:
+    """Collects the transfers of one exchange and merges equal ones to multicasts."""
+
+    _merged: dict[tuple[int, View, View], list[int]] = field(default_factory=dict[tuple[int, View, View], list[int]])
+
+    def add(self, sender: int, receiver: int, source: View, target: View) -> None:
+        """`sender` sends `source` to `receiver`, which finds it at `target`."""
+        self._merged.setdefault((sender, source, target), []).append(receiver)
+
+    @property
+    def messages(self) -> list[Message]:
+        """All messages, in the order in which they were first added."""
+        return [
+            Message(sender, tuple(receivers), source, target)
+            for (sender, source, target), receivers in self._merged.items()
+        ]
+
+
+def emit_exchange(messages: Sequence[Message], machine: Machine) -> None:
+    """Credits, sends and waits of one exchange, in an order that all cores share (so that none waits in a circle)."""
+    credit, data = machine.semaphore_pair()
+    senders_of: dict[int, set[int]] = {}
+    receivers_of: dict[int, set[int]] = {}
+    arriving: dict[int, list[Effect]] = {}
+    for message in messages:
+        for receiver in message.receivers:
+            senders_of.setdefault(receiver, set()).add(message.sender)
+            receivers_of.setdefault(message.sender, set()).add(receiver)
+            arriving.setdefault(receiver, []).append(effect(message.target, writes=True))
+    for receiver, senders in senders_of.items():
+        core_set = machine.core_sets.intern(frozenset(senders))
+        machine.emitters[receiver].ready(core_set, credit, _merged(arriving[receiver]))
+    for sender, receivers in receivers_of.items():
+        machine.emitters[sender].send_wait(credit, len(receivers))
+    for message in messages:
+        core_set = machine.core_sets.intern(frozenset(message.receivers))
+        machine.emitters[message.sender].put(message.target, message.source, core_set, data)
+    for receiver, effects in arriving.items():
+        machine.emitters[receiver].wait(data, len(effects), _merged(effects))
+
+
+def _merged(effects: list[Effect]) -> list[Effect]:
+    """One effect around all of them: they lie in one buffer or a few."""
+    return [(effects[0][0], min(one[1] for one in effects), max(one[2] for one in effects), True)]
+
+
+def intersection(held: Box, needed: Box) -> Box | None:
+    """The common part of two boxes; None if they have none."""
+    common = held.intersect(needed)
+    return common if common.volume else None
+
+
+def split_outermost(shape: Sequence[int], parts: int) -> list[Box]:
+    """Cut a box of this shape into up to `parts` pieces of nearly equal size along its first dimension that is not 1."""
+    dim = next((dim for dim, size in enumerate(shape) if size > 1), 0)
+    size = shape[dim] if shape else 1
+    parts = max(1, min(parts, size))
+    pieces: list[Box] = []
+    for part in range(parts):
+        low, high = part * size // parts, (part + 1) * size // parts
+        offsets = tuple(low if d == dim else 0 for d in range(len(shape)))
+        pieces.append(Box(offsets, tuple(high - low if d == dim else extent for d, extent in enumerate(shape))))
+    return pieces

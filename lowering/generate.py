@@ -1,0 +1,139 @@
+"""
+Code generation: planned tasks become one instruction stream per core.
+
+All cores take part in transfers in the same order, the order of this module's loops: that is why none can wait in a
+circle. Loads of a step are emitted before the computation of the step before it, so that they overlap.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import BlockArgument, SSAValue
+
+from ..analysis.planning.plan_network import NetworkPlan, storage_root
+from ..analysis.planning.plan_task import TaskPlan
+from ..analysis.task_info import TaskInfo
+from ..chips import Chip
+from ..dialects.dataflow.tiling import Box
+from ..dialects.dataflow.types import dtype_code
+from .kernels import select_tile
+from .machine import Machine
+from .places import Places
+from .task_reads import TaskReads
+from .view import View
+
+
+def generate(network: NetworkPlan, places: Places, chip: Chip) -> Machine:
+    """Streams of all cores that have work, without synchronisation between the units of a core."""
+    cores = {core for plan in network.plans for core in plan.tiling.cores}
+    machine = Machine(chip, cores)
+    readers = _dram_readers(network, places)
+    coded = [_CodedTask(number, places, machine) for number in range(len(network.tasks))]
+    for number, task in enumerate(coded):
+        machine.set_source(number)
+        if number not in places.sram.ahead:
+            task.reads.fetch(0, constants=True)
+        following = coded[number + 1] if number + 1 in places.sram.ahead else None
+        task.emit(following)
+        consumers = sorted(readers.get(task.info.result, ()))
+        if not task.plan.resident and consumers:
+            machine.announce(task.producers, consumers, places.in_dram(task.info.result))
+    return machine
+
+
+def _dram_readers(network: NetworkPlan, places: Places) -> dict[SSAValue, set[int]]:
+    """Values computed by tasks that pass through DRAM -> the cores that read them."""
+    readers: dict[SSAValue, set[int]] = {}
+    for info, plan in zip(network.tasks, network.plans, strict=True):
+        for read in plan.reads:
+            value = info.operands[read.read.operand]
+            if not read.constant and places.distribution(value) is None:
+                readers.setdefault(storage_root(value), set()).update(read.whole)
+    return readers
+
+
+class _CodedTask:
+    def __init__(self, number: int, places: Places, machine: Machine) -> None:
+        self.number = number
+        self.places = places
+        self.machine = machine
+        self.info: TaskInfo = places.network.tasks[number]
+        self.plan: TaskPlan = places.network.plans[number]
+        tiling = self.plan.tiling
+        self.tiles = {core: box for core, box in tiling.tile_boxes(self.info.sizes).items() if box.volume}
+        self.steps = {core: tiling.step_boxes(box) for core, box in self.tiles.items()}
+        self.indices = tiling.step_indices()
+        self.reads = TaskReads(number, places, machine, self.steps)
+        self.output_version = -1
+        self.last_output: tuple[int, ...] | None = None
+
+    @property
+    def producers(self) -> list[int]:
+        """Cores that compute a part of the result."""
+        return sorted(self.tiles)
+
+    def emit(self, following: _CodedTask | None) -> None:
+        """All code of the task; its first constants are loaded already, those of `following` are loaded on the way."""
+        reads, count = self.reads, self.plan.tiling.step_count
+        reads.gather()
+        reads.fetch(0, constants=False)
+        overlap = not reads.single_buffered()
+        for step in range(count):
+            if step + 1 < count and overlap:
+                self._fetch(step + 1)
+            elif step + 1 == count and following is not None:
+                following.reads.fetch(0, constants=True)
+            self._compute(step)
+            if step + 1 < count and not overlap:
+                self._fetch(step + 1)
+            reads.forget(step)
+
+    def _fetch(self, step: int) -> None:
+        self.reads.fetch(step, constants=True)
+        self.reads.fetch(step, constants=False)
+
+    def _compute(self, step: int) -> None:
+        index = self.indices[step]
+        steps = self.plan.tiling.steps
+        accumulate = any(index[dim] for dim in self.info.reductions)
+        complete = all(index[dim] == steps[dim] - 1 for dim in self.info.reductions)
+        output = tuple(value for dim, value in enumerate(index) if dim not in self.info.reductions)
+        if output != self.last_output:
+            self.last_output = output
+            self.output_version += 1
+        for core, tile in self.tiles.items():
+            box = self.steps[core][step]
+            if box.volume:
+                self._compute_on(core, tile, box, step, accumulate, complete)
+
+    def _compute_on(self, core: int, tile: Box, box: Box, step: int, accumulate: bool, complete: bool) -> None:
+        info, emitter = self.info, self.machine.emitters[core]
+        result = info.root.result_box(box)
+        views: dict[SSAValue, View] = {}
+        for number, op in enumerate(info.body):
+            if number and not complete:
+                break
+            out = self._buffer(number, core, tile, result)
+            operands = [
+                self.reads.operand(number, index, core, step) if isinstance(value, BlockArgument) else views[value]
+                for index, value in enumerate(op.operands)
+            ]
+            select_tile(op, box if number == 0 else result, out, operands, accumulate and number == 0, emitter)
+            views[op.results[0]] = out
+        if complete and not self.plan.resident:
+            target = self.places.in_dram(info.result).box(result.offsets, result.sizes)
+            emitter.store(target, views[info.body[-1].results[0]])
+
+    def _buffer(self, number: int, core: int, tile: Box, result: Box) -> View:
+        """Where operation `number` of the body writes."""
+        info, plan, addresses = self.info, self.plan, self.places.sram.addresses
+        dtype = dtype_code(info.body[number].results[0])
+        buffer = info.buffers.of_op[number]
+        if buffer != info.buffers.result:
+            return View.dense("sram", addresses["temporary", self.number, buffer, 0], dtype, result.sizes)
+        if not plan.resident:
+            slot = self.output_version % plan.staging_slots(info)
+            return View.dense("sram", addresses["staging", self.number, 0, slot], dtype, result.sizes)
+        whole = info.root.result_box(tile)
+        held = View.dense("sram", self.places.sram.tile(self.number), dtype, whole.sizes)
+        start = tuple(offset - low for offset, low in zip(result.offsets, whole.offsets, strict=True))
+        return held.box(start, result.sizes)

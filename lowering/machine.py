@@ -1,0 +1,85 @@
+"""The cores that code is generated for: one instruction stream each, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..chips import Chip
+from .emitter import Emitter
+from .link import CoreSetTable
+from .semaphores import SemaphorePool
+from .stream import CoreStream, DescriptorTable, Effect
+from .view import View
+
+ORDER_SPACE = 2
+"""Space of effects that stand for no memory: they order instructions of different units."""
+
+
+class Machine:
+    """Streams and emitters of the cores that work, core sets and semaphores."""
+
+    def __init__(self, chip: Chip, cores: Iterable[int]) -> None:
+        self.chip = chip
+        self.core_sets = CoreSetTable(chip.cores)
+        table = DescriptorTable()
+        self.streams = {core: CoreStream(table) for core in sorted(set(cores))}
+        self.emitters = {core: Emitter(stream, chip) for core, stream in self.streams.items()}
+        self._semaphores = SemaphorePool(chip)
+
+    def set_source(self, source: int) -> None:
+        """Attribute the instructions that follow to this operation."""
+        for emitter in self.emitters.values():
+            emitter.source = source
+
+    def semaphore_pair(self) -> tuple[int, int]:
+        """Semaphores for one exchange, behind a barrier if the last use of them is not known to be over."""
+        if self._semaphores.needs_barrier:
+            self.barrier()
+        return self._semaphores.pair()
+
+    def barrier(self) -> None:
+        """All cores wait for each other."""
+        semaphore = self._semaphores.barrier()
+        everyone = self.core_sets.intern(frozenset(self.emitters))
+        passed: list[Effect] = [(ORDER_SPACE, 0, 1, True)]
+        for emitter in self.emitters.values():
+            emitter.ready(everyone, semaphore, ())
+        for emitter in self.emitters.values():
+            emitter.wait(semaphore, len(self.emitters), passed)
+
+    def announce(self, producers: Sequence[int], consumers: Sequence[int], written: View) -> None:
+        """Consumers may go on to read `written` (in DRAM) when all producers have stored their parts."""
+        semaphore, _ = self.semaphore_pair()
+        target = self.core_sets.intern(frozenset(consumers))
+        after: list[Effect] = [effect(written, writes=False), (ORDER_SPACE, 0, 1, False)]
+        for core in producers:
+            self.emitters[core].signal(target, semaphore, after)
+        for core in consumers:
+            self.emitters[core].wait(semaphore, len(producers), [effect(written, writes=True)])
+
+    def loaders(self, cores: Sequence[int]) -> list[int]:
+        """Cores of a group that read DRAM for the others: as many as there are ports, spread over the rows."""
+        by_row: dict[int, list[int]] = {}
+        for core in cores:
+            by_row.setdefault(core // self.chip.cols, []).append(core)
+        chosen: list[int] = []
+        while len(chosen) < min(self.chip.dram_ports, len(cores)):
+            for row in by_row.values():
+                if row:
+                    chosen.append(row.pop(0))
+        return sorted(chosen[: min(self.chip.dram_ports, len(cores))])
+
+    def pad(self, core: int, buffer: View, low: Sequence[int], high: Sequence[int], value: float) -> None:
+        """Fill the borders of a buffer."""
+        emitter = self.emitters[core]
+        for dim, (before, after) in enumerate(zip(low, high, strict=True)):
+            if before:
+                emitter.fill(buffer.part(dim, 0, before), value)
+            if after:
+                emitter.fill(buffer.part(dim, buffer.shape[dim] - after, after), value)
+
+
+def effect(view: View, *, writes: bool) -> Effect:
+    """The bytes of a view as an effect."""
+    low, high = view.extent
+    return (1 if view.space == "dram" else 0, low, high, writes)

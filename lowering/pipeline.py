@@ -1,0 +1,106 @@
+"""From a `dataflow` module to an executable: the stages by name, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from ..analysis.planning.placement import row_major
+from ..analysis.planning.plan_network import NetworkPlan, plan_network
+from ..analysis.task_info import value_bytes
+from ..chips import Chip
+from ..dialects.dataflow.tiling import Box, TilingInterface
+from ..dialects.dataflow.types import shape_of
+from ..emulator.executable import Executable
+from ..support.errors import InputError
+from .dataflow_to_manycore import DataflowToManycorePass
+from .dram_layout import lay_out_dram
+from .generate import generate
+from .link import link
+from .places import Places
+from .sram_layout import SramLayout, lay_out_sram
+
+Progress = Callable[[str], None]
+"""Told the name of each stage as it begins."""
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """An executable and what the compiler knows about it."""
+
+    executable: Executable
+    network: NetworkPlan
+    sram: SramLayout
+
+
+def compile_module(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> Compilation:
+    """
+    Compile @main of a `dataflow` (or tiled `manycore`) module for a chip. The module is changed.
+
+    Raises InputError if there is no @main, MeshloomError if the network does not fit the chip.
+    """
+    function = main_function(module)
+    ideal = ideal_work(function)
+    progress("outline tasks")
+    DataflowToManycorePass().apply(Context(), module)
+    progress("plan")
+    network = plan_network(function, chip, row_major(chip))
+    progress("lay out memory")
+    places = Places(network, lay_out_dram(function, network, chip), lay_out_sram(network, chip))
+    progress("generate code")
+    machine = generate(network, places, chip)
+    progress("link")
+    executable = link(
+        chip,
+        [machine.streams],
+        core_sets=machine.core_sets,
+        tensors=places.dram.tensors,
+        weights=places.dram.weights,
+        weights_address=0,
+        dram_bytes_used=places.dram.used,
+        source_names=[info.name for info in network.tasks],
+        notes={
+            "entry": "main",
+            "ideal": json.dumps(ideal),
+            "sram_peak": str(places.sram.peak),
+            "sram_lower_bound": str(places.sram.lower_bound),
+        },
+    )
+    return Compilation(executable, network, places.sram)
+
+
+def main_function(module: ModuleOp) -> FuncOp:
+    """The function that is compiled. Raises InputError if the module has none."""
+    for op in module.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == "main":
+            if not op.body.blocks:
+                raise InputError("@main has no body: give the module with the function's definition")
+            return op
+    raise InputError("the module has no function @main: name the entry function 'main'")
+
+
+def ideal_work(function: FuncOp) -> dict[str, int]:
+    """Work of the network itself, for rooflines: multiply-accumulates, element operations, bytes that DRAM must move."""
+    macs = vpu_ops = 0
+    dram_bytes = sum(_bytes(value) for value in function.body.block.args)
+    last = function.body.block.last_op
+    dram_bytes += sum(_bytes(value) for value in (last.operands if last is not None else ()))
+    for op in function.body.block.ops:
+        if isinstance(op, TilingInterface):
+            cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
+            macs += cost.macs if cost.matmul is not None else 0
+            vpu_ops += cost.vpu_ops if cost.matmul is None else 0
+        elif len(op.results) == 1 and not op.operands and op.results[0].has_uses:
+            dram_bytes += _bytes(op.results[0])
+    return {"macs": macs, "vpu_ops": vpu_ops, "dram_bytes": dram_bytes}
+
+
+def _bytes(value: SSAValue) -> int:
+    return prod(shape_of(value)) * value_bytes(value)

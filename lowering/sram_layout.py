@@ -1,0 +1,116 @@
+"""Addresses in SRAM for everything that planned tasks hold there; the same on every core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+from ..analysis.allocation import allocate
+from ..analysis.planning.plan_network import NetworkPlan
+from ..analysis.planning.plan_task import ALIGNMENT, aligned
+from ..chips import Chip
+from ..support.errors import MeshloomError
+
+Role = Literal["tile", "read", "staging", "temporary"]
+Key = tuple[Role, int, int, int]
+"""What a buffer is for: role, task, number of the read or of the body's buffer, slot."""
+
+
+@dataclass(frozen=True)
+class SramLayout:
+    """Where the buffers lie."""
+
+    addresses: dict[Key, int]
+    ahead: frozenset[int]
+    """Tasks whose first constants are loaded during the task before."""
+    peak: int
+    """Bytes up to the end of the highest buffer."""
+    lower_bound: int
+    """Most bytes alive at once: no allocation can need fewer."""
+
+    def tile(self, task: int) -> int:
+        """Address of the result tiles of a task whose result stays in the cores."""
+        return self.addresses["tile", task, 0, 0]
+
+    def read(self, task: int, number: int, slot: int) -> int:
+        """Address of a buffer of read `number`."""
+        return self.addresses["read", task, number, slot]
+
+
+@dataclass
+class _Buffers:
+    keys: list[Key] = field(default_factory=list[Key])
+    sizes: list[int] = field(default_factory=list[int])
+    first: list[int] = field(default_factory=list[int])
+    last: list[int] = field(default_factory=list[int])
+
+    def add(self, key: Key, size: int, first: int, last: int) -> None:
+        if size:
+            self.keys.append(key)
+            self.sizes.append(aligned(size))
+            self.first.append(first)
+            self.last.append(last)
+
+
+def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
+    """
+    Place all buffers by their lifetimes, counted in tasks.
+
+    Constants are loaded ahead wherever that fits. Raises MeshloomError if the buffers do not fit even without.
+    """
+    ahead = {number for number in range(1, len(network.tasks)) if _constant_bytes(network, number)}
+    while True:
+        buffers = _collect(network, ahead)
+        live = _live_bytes(buffers, len(network.tasks))
+        crowded = {number for number in ahead if live[number - 1] > chip.sram_bytes}
+        if not crowded:
+            result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
+            if result.peak <= chip.sram_bytes:
+                addresses = dict(zip(buffers.keys, (int(offset) for offset in result.offsets), strict=True))
+                return SramLayout(addresses, frozenset(ahead), int(result.peak), int(result.lower_bound))
+            if not ahead:
+                raise MeshloomError(
+                    f"the buffers of the cores of chip '{chip.name}' take {result.peak} bytes of SRAM, "
+                    f"{chip.sram_bytes} are there"
+                )
+            tightest = max(ahead, key=lambda number: (live[number - 1], number))
+            crowded = {tightest}
+        ahead -= crowded
+
+
+def _collect(network: NetworkPlan, ahead: set[int]) -> _Buffers:
+    buffers = _Buffers()
+    for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
+        if plan.resident:
+            buffers.add(("tile", number, 0, 0), plan.tile_bytes, number, network.last_use[info.result])
+        else:
+            item = info.buffers.item_bytes[info.buffers.result]
+            for slot in range(plan.staging_slots(info)):
+                buffers.add(("staging", number, 0, slot), plan.step_elements * item, number, number)
+        for buffer in info.buffers.temporaries:
+            size = plan.step_elements * info.buffers.item_bytes[buffer]
+            buffers.add(("temporary", number, buffer, 0), size, number, number)
+        for index, read in enumerate(plan.reads):
+            for slot in range(plan.buffers_of(index)):
+                first = number - 1 if number in ahead and read.constant and slot == 0 else number
+                buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, number)
+    return buffers
+
+
+def _constant_bytes(network: NetworkPlan, number: int) -> int:
+    plan = network.plans[number]
+    return sum(size.buffer_bytes for read, size in zip(plan.reads, plan.sizes, strict=True) if read.constant)
+
+
+def _live_bytes(buffers: _Buffers, tasks: int) -> list[int]:
+    change = [0] * (tasks + 1)
+    for size, first, last in zip(buffers.sizes, buffers.first, buffers.last, strict=True):
+        change[first] += size
+        change[last + 1] -= size
+    total = 0
+    live: list[int] = []
+    for number in range(tasks):
+        total += change[number]
+        live.append(total)
+    return live

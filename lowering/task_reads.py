@@ -1,0 +1,160 @@
+"""Code for the reads of one task: gathers before it begins, loads from DRAM step by step, and views for its kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..analysis.planning.plan_task import TaskPlan
+from ..analysis.planning.reads import ReadKind, gathered_shape, is_shared
+from ..analysis.task_info import TaskInfo
+from ..dialects.dataflow.tiling import Box, OperandSlice
+from ..dialects.dataflow.types import dtype_code
+from .exchange import MessagePlan, emit_exchange, intersection, split_outermost
+from .machine import Machine
+from .places import Places
+from .view import View
+
+
+@dataclass
+class _Stream:
+    """State of one group of cores that load the same slices."""
+
+    cores: tuple[int, ...]
+    version: int = -1
+    piece: OperandSlice | None = None
+    views: dict[int, View] = field(default_factory=dict[int, View])
+    """Step -> where its slice lies."""
+
+
+class TaskReads:
+    """Everything that task `number` reads; used in the order gather, then per step fetch and view."""
+
+    def __init__(self, number: int, places: Places, machine: Machine, steps: dict[int, list[Box]]) -> None:
+        self.number = number
+        self.places = places
+        self.machine = machine
+        self.info: TaskInfo = places.network.tasks[number]
+        self.plan: TaskPlan = places.network.plans[number]
+        self.steps = steps
+        """Core -> box of each step."""
+        self._streams = [[_Stream(cores) for cores in read.groups] for read in self.plan.reads]
+        self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
+        self._gathered: dict[tuple[int, int], tuple[View, tuple[int, ...]]] = {}
+        self._read_of = {use: index for index, read in enumerate(self.info.reads) for use in read.uses}
+
+    def gather(self) -> None:
+        """Bring the parts of spread values that cores need together, in one exchange."""
+        messages = MessagePlan()
+        for index, read in enumerate(self.plan.reads):
+            if read.kind is ReadKind.GATHER:
+                self._gather(index, messages)
+        if messages.messages:
+            emit_exchange(messages.messages, self.machine)
+
+    def _gather(self, index: int, messages: MessagePlan) -> None:
+        read = self.plan.reads[index]
+        value = self.info.operands[read.read.operand]
+        held = self.places.distribution(value)
+        if held is None:
+            raise AssertionError("values in DRAM are not gathered")
+        address = self.places.sram.addresses.get(("read", self.number, index, 0), 0)
+        for core, piece in read.whole.items():
+            bounds = piece.bounds
+            buffer = View.dense("sram", address, dtype_code(value), gathered_shape(piece))
+            inner = buffer.box(piece.pad_low, bounds.sizes)
+            origin = tuple(low - pad for low, pad in zip(bounds.offsets, piece.pad_low, strict=True))
+            self._gathered[index, core] = (buffer, origin)
+            self.machine.pad(core, buffer, piece.pad_low, piece.pad_high, piece.pad_value)
+            for holder, box in held.boxes.items():
+                common = intersection(box, bounds)
+                if common is None:
+                    continue
+                source = self.places.tile(value, holder).box(_minus(common.offsets, box.offsets), common.sizes)
+                target = inner.box(_minus(common.offsets, bounds.offsets), common.sizes)
+                if holder == core:
+                    self.machine.emitters[core].copy(target, source)
+                else:
+                    messages.add(holder, core, source, target)
+
+    def fetch(self, step: int, *, constants: bool) -> None:
+        """Load what the step needs and is not there yet: only constants, or only the rest."""
+        for index, read in enumerate(self.plan.reads):
+            if read.kind is ReadKind.STREAM and read.constant == constants:
+                for stream in self._streams[index]:
+                    self._advance(index, stream, step)
+
+    def single_buffered(self) -> bool:
+        """Whether some read's next content overwrites the one in use."""
+        return any(size.versions > 1 and self.plan.buffers_of(index) == 1 for index, size in enumerate(self.plan.sizes))
+
+    def _advance(self, index: int, stream: _Stream, step: int) -> None:
+        boxes = [self.steps[core][step] for core in stream.cores]
+        # A smaller tile of the group may be empty in this step; the others say what is needed.
+        box = max(boxes, key=lambda box: box.volume)
+        piece = self.info.read_slice(self.plan.reads[index].read, box)
+        if piece == stream.piece:
+            stream.views[step] = stream.views[max(stream.views)]
+            return
+        stream.version += 1
+        stream.piece = piece
+        value = self.info.operands[self.plan.reads[index].read.operand]
+        slots = max(1, self.plan.buffers_of(index))
+        address = self.places.sram.addresses.get(("read", self.number, index, stream.version % slots), 0)
+        view = View.dense("sram", address, dtype_code(value), piece.shape)
+        stream.views[step] = view
+        if view.count:
+            self._load(index, stream.cores, view, piece)
+
+    def _load(self, index: int, cores: tuple[int, ...], view: View, piece: OperandSlice) -> None:
+        machine = self.machine
+        value = self.info.operands[self.plan.reads[index].read.operand]
+        inner = view.box(piece.pad_low, piece.box.sizes)
+        source = self.places.in_dram(value).box(piece.box.offsets, piece.box.sizes, piece.steps)
+        for core in cores:
+            machine.pad(core, view, piece.pad_low, piece.pad_high, piece.pad_value)
+        size = self.plan.sizes[index]
+        if not is_shared(cores, size.buffer_bytes * size.versions):
+            for core in cores:
+                machine.emitters[core].load(inner, source)
+            return
+        messages = MessagePlan()
+        loaders = machine.loaders(cores)
+        for loader, part in zip(loaders, split_outermost(piece.box.sizes, len(loaders)), strict=False):
+            target = inner.box(part.offsets, part.sizes)
+            machine.emitters[loader].load(target, source.box(part.offsets, part.sizes))
+            for core in cores:
+                if core != loader:
+                    messages.add(loader, core, target, target)
+        emit_exchange(messages.messages, machine)
+
+    def operand(self, number: int, index: int, core: int, step: int) -> View:
+        """What operation `number` of the body reads as operand `index` on a core in a step."""
+        which = self._read_of[number, index]
+        read = self.plan.reads[which]
+        value = self.info.operands[read.read.operand]
+        if read.kind is ReadKind.STREAM:
+            return self._stream_of[which][core].views[step]
+        if read.kind is ReadKind.INDEXED:
+            return self.places.in_dram(value)
+        piece = self.info.read_slice(read.read, self.steps[core][step])
+        if read.kind is ReadKind.GATHER:
+            buffer, origin = self._gathered[which, core]
+            start = tuple(
+                offset - pad - low for offset, pad, low in zip(piece.box.offsets, piece.pad_low, origin, strict=True)
+            )
+            return buffer.box(start, piece.shape, piece.steps)
+        held = self.places.distribution(value)
+        if held is None:
+            raise AssertionError("values read in place lie in the cores")
+        start = _minus(piece.box.offsets, held.boxes[core].offsets)
+        return self.places.tile(value, core).box(start, piece.box.sizes, piece.steps)
+
+    def forget(self, step: int) -> None:
+        """The step is over."""
+        for streams in self._streams:
+            for stream in streams:
+                stream.views.pop(step - 1, None)
+
+
+def _minus(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(x - y for x, y in zip(a, b, strict=True))

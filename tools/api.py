@@ -1,0 +1,138 @@
+"""The Python API: compile a model, run it, look at what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..chips import Chip, load_chip
+from ..support.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from onnx import ModelProto
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ..emulator.executable import Executable
+    from ..emulator.timing import TimingResult
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What one run gave."""
+
+    outputs: dict[str, NDArray[Any]]
+    """By the names that the model gives them."""
+    timing: TimingResult
+    stats: dict[str, Any]
+    """As `meshloom-run --stats` writes them."""
+
+    @property
+    def cycles(self) -> int:
+        """Cycles from the start of the cores to the last one's end."""
+        return self.timing.cycles
+
+
+@dataclass(frozen=True)
+class CompiledNetwork:
+    """An executable that can be run in the emulator."""
+
+    executable: Executable
+    report: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the compiler tells: stages and their seconds, memory, tilings."""
+
+    @cached_property
+    def timing(self) -> TimingResult:
+        """Cycles; the programs have no branches on data, so one run of the timing engine holds for all inputs."""
+        from ..emulator.timing import run_timing
+
+        return run_timing(self.executable)
+
+    def run(self, inputs: Mapping[str, NDArray[Any]], check: bool = False) -> RunResult:
+        """
+        Run on `inputs` (by name). With `check`, races and reads of unwritten memory are errors, too.
+
+        Raises InputError for inputs that are missing, unknown or of another shape or type, EmulationError for a
+        program that does what it must not.
+        """
+        from ..emulator.functional import run_functional
+        from ..emulator.stats import collect_stats
+
+        arrays = checked_inputs(self.executable, inputs)
+        functional = run_functional(self.executable, arrays, check=check)
+        stats = collect_stats(self.executable, self.timing)
+        return RunResult(functional.outputs, self.timing, stats)
+
+    def save(self, path: str | Path) -> None:
+        """Write the executable (`.mlx`); the file is complete or not there."""
+        from ..emulator.executable import write_executable
+
+        write_executable(self.executable, Path(path))
+
+
+def compile(
+    model: str | Path | bytes | ModelProto | ModuleOp,
+    chip: str | Chip = "edge",
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> CompiledNetwork:
+    """
+    Compile an ONNX model (path, bytes or protobuf) or a `dataflow` module for a chip (name, TOML path or object).
+
+    `shapes` gives the shapes of inputs with symbolic dimensions. Raises InputError for models and chips that cannot be
+    used, MeshloomError if the network does not fit the chip.
+    """
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ..lowering.pipeline import compile_module
+
+    target = chip if isinstance(chip, Chip) else load_chip(chip)
+    if isinstance(model, ModuleOp):
+        module = model.clone()
+    else:
+        from ..frontend.onnx_import import import_onnx
+
+        progress("import")
+        module = import_onnx(model, {name: tuple(shape) for name, shape in (shapes or {}).items()})
+    compilation = compile_module(module, target, progress)
+    return CompiledNetwork(compilation.executable, {"tasks": len(compilation.network.tasks)})
+
+
+def load(path: str | Path) -> CompiledNetwork:
+    """Read an executable. Raises InputError if it is damaged or of another version."""
+    from ..emulator.executable import read_executable
+
+    return CompiledNetwork(read_executable(Path(path)))
+
+
+def checked_inputs(executable: Executable, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The inputs as arrays of the right type and shape; raises InputError naming the input and what is expected."""
+    wanted = {tensor.name: tensor for tensor in executable.inputs}
+    for name in inputs:
+        if name not in wanted:
+            raise InputError(f"unknown input '{name}': the network's inputs are {', '.join(wanted) or 'none'}")
+    arrays: dict[str, np.ndarray] = {}
+    for name, tensor in wanted.items():
+        if name not in inputs:
+            raise InputError(f"input '{name}' is missing: give an array of shape {list(tensor.shape)}")
+        arrays[name] = _checked(name, inputs[name], tensor.shape, tensor.dtype)
+    return arrays
+
+
+def _checked(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: int) -> NDArray[Any]:
+    import numpy as np
+
+    from ..dialects.coreasm.encoding import TYPES
+
+    array = np.asarray(array)
+    expected = TYPES[dtype]
+    if tuple(array.shape) != shape:
+        raise InputError(f"input '{name}' has shape {list(array.shape)}, expected {list(shape)}")
+    storage = np.dtype(np.bool_) if expected.name == "bool" else np.dtype(expected.storage)
+    if array.dtype.newbyteorder("<") != storage.newbyteorder("<"):
+        raise InputError(f"input '{name}' has type {array.dtype}, expected {expected.name}")
+    return np.ascontiguousarray(array)
