@@ -7,7 +7,6 @@ the IR: the emulator reads these and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -16,12 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chips.chip import Chip
-from ..dialects.coreasm.encoding import DESC, NO_SOURCE, TYPES, WORD, new_words
+from ..dialects.coreasm.encoding import DESC, NO_SOURCE, TYPES, new_words
 
 Role: TypeAlias = Literal["input", "output", "weight", "temp"]
 ROLES: tuple[Role, ...] = ("input", "output", "weight", "temp")
 
 Buffer: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
+"""What weights may be: anything flat that shares its memory."""
+
+
+def as_view(buffer: Buffer) -> memoryview:
+    """`buffer` as flat bytes, not copied (arrays must be contiguous)."""
+    view = buffer.data if isinstance(buffer, np.ndarray) else memoryview(buffer)
+    return view.cast("B") if view.nbytes else memoryview(b"")
 
 
 def _no_params() -> NDArray[np.uint32]:
@@ -113,7 +119,7 @@ class Executable:
 
     @property
     def weight_bytes(self) -> int:
-        return memoryview(self.weights).nbytes
+        return as_view(self.weights).nbytes
 
 
 def idle_program() -> Program:
@@ -129,11 +135,6 @@ def source_name(exe: Executable, program: Program, word: int) -> str:
     """The operation that a word stems from, "" where that is not recorded."""
     index = int(program.sources[word]) if word < len(program.sources) else NO_SOURCE
     return exe.source_names[index] if index < len(exe.source_names) else ""
-
-
-def empty_words() -> NDArray[Any]:
-    """No words."""
-    return np.zeros(0, WORD)
 
 
 def to_bytes(exe: Executable) -> bytes:
@@ -162,16 +163,3 @@ def read_executable(path: str | Path) -> Executable:
     from .executable_file import decode, map_file
 
     return decode(map_file(path), str(path))
-
-
-def same_executable(left: Executable, right: Executable) -> bool:
-    """Whether both encode to the same bytes."""
-    return _pieces_equal(left, right)
-
-
-def _pieces_equal(left: Executable, right: Executable) -> bool:
-    from .executable_file import encode
-
-    a: Sequence[Buffer] = encode(left)
-    b: Sequence[Buffer] = encode(right)
-    return b"".join(a) == b"".join(b)

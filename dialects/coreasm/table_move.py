@@ -59,8 +59,8 @@ _SEQUENCER = (
 
 _GATHER_DOC = (
     "I has `imm` trailing dims of indices (type: high nibble); D's dims are those and then the inner ones. The"
-    " outermost of the last 1 + inner dims of S is the indexed one, its size the number of rows (for range checks). Negative"
-    " indices count from the end."
+    " outermost of the last 1 + inner dims of S is the indexed one, its size the number of rows (for range checks)."
+    " Negative indices count from the end."
 )
 _SCATTER_DOC = (
     "As gather with the roles of D and S exchanged: D's outermost dim is the indexed one. Repeated indices are written"
