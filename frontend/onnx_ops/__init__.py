@@ -1,0 +1,28 @@
+"""One module per family of ONNX operators; each enters its functions in the table of `registry`."""
+
+from importlib import import_module
+
+FAMILIES = (
+    "activation",
+    "control",
+    "convolution",
+    "elementwise",
+    "indexing",
+    "linear",
+    "loss",
+    "movement",
+    "normalisation",
+    "pooling",
+    "quantised",
+    "recurrent",
+    "reduction",
+    "resize",
+    "scatter",
+    "shape",
+)
+
+
+def load() -> None:
+    """Import all families (once)."""
+    for family in FAMILIES:
+        import_module(f".{family}", __name__)

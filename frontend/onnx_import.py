@@ -1,0 +1,459 @@
+"""
+ONNX models to `dataflow` modules.
+
+The importer walks the graph in order. Each operator has a function in the table of `registry`; operators without one
+are replaced by their function body, where ONNX (or the model) has one. What does not depend on the network's inputs is
+computed on the way. Problems are collected, so that one error names all nodes that cannot be imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError
+from xdsl.builder import Builder as OpBuilder
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NameLoc, StringAttr, UnknownLoc
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ..support.errors import InputError
+from . import registry
+from .builder import SMALL, Builder
+from .node import Node, array_of, numpy_dtype
+from .sources import Sources
+from .tensors import Array, NodeError, Shape, Tensor, known, tensor_type
+
+ModelLike: TypeAlias = "str | Path | bytes | onnx.ModelProto"
+
+_NAMES_OF_BATCH = ("n", "b", "batch", "batch_size", "none", "?", "unk")
+
+
+def import_onnx(
+    model: ModelLike,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> ModuleOp:
+    """
+    Import a model (a file, its bytes, or a parsed model) as a module with one function `main`.
+
+    `shapes` gives the shapes of inputs with symbolic dimensions; `values` fixes inputs to constants, which then are no
+    inputs of the result. Raises InputError for files that are not ONNX, and one InputError that lists all nodes that
+    cannot be imported.
+    """
+    proto, path, data = _read(model)
+    name = str(path) if path else (proto.graph.name or "model")
+    sources = Sources(SMALL)
+    if path and data:
+        sources.add_model(str(path), data)
+    importer = _ModelImporter(proto, name, sources, str(path.parent) if path else "")
+    return importer.run(dict(shapes or {}), dict(values or {}))
+
+
+def _read(model: ModelLike) -> tuple[onnx.ModelProto, Path | None, bytes]:
+    if isinstance(model, onnx.ModelProto):
+        return model, None, b""
+    path: Path | None = None
+    data = b""
+    if isinstance(model, bytes):
+        data = model
+    else:
+        path = Path(model)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    where = str(path) if path else "the model"
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError:
+        raise InputError(f"{where} is not an ONNX model or is damaged (protobuf cannot read it)") from None
+    if not proto.HasField("graph") or not proto.graph.output:
+        raise InputError(f"{where} is not an ONNX model: it has no graph with outputs")
+    if not proto.opset_import:
+        raise InputError(f"{where} does not say which operator set it uses (opset_import is empty)")
+    return proto, path, data
+
+
+@dataclass
+class Scope:
+    """The names that the nodes of one graph (or function body) see, and how to import more of it."""
+
+    importer: _ModelImporter
+    opsets: Mapping[str, int]
+    values: dict[str, Tensor | None]
+    build: Builder
+    uses: dict[str, int] = field(default_factory=dict[str, int])
+    outer: Scope | None = None
+
+    def lookup(self, name: str) -> Tensor | None:
+        """The tensor of a name, here or in a graph around; None for the empty name. Raises NodeError if undefined."""
+        if not name:
+            return None
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.outer
+        raise NodeError(f"value {name!r} is used but not defined")
+
+    def array_of(self, proto: onnx.TensorProto) -> Array:
+        """The elements of a tensor of the model."""
+        return array_of(proto, self.importer.folder)
+
+    def subgraph(self, graph: onnx.GraphProto, inputs: Sequence[Tensor] = ()) -> list[Tensor]:
+        """Import a subgraph in place, its inputs bound to these tensors, and return its outputs."""
+        scope = Scope(self.importer, self.opsets, {}, self.build, outer=self)
+        for info, tensor in zip(graph.input, inputs, strict=False):
+            scope.values[info.name] = tensor
+        self.importer.run_graph(graph, scope)
+        results = [scope.lookup(info.name) for info in graph.output]
+        if any(result is None for result in results) or self.importer.is_poisoned(results):
+            raise _AlreadyReported
+        return [result for result in results if result is not None]
+
+
+class _AlreadyReported(Exception):
+    """The reason why a node cannot be imported is in the list of problems already."""
+
+
+_POISON = Tensor((), np.dtype(np.float32), name="poison")
+
+
+class _ModelImporter:
+    def __init__(self, model: onnx.ModelProto, name: str, sources: Sources, folder: str):
+        self.model = model
+        self.name = name
+        self.folder = folder
+        self.sources = sources
+        self.problems: list[str] = []
+        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self._reported: set[tuple[str, str, str]] = set()
+
+    # ---- the module ----
+
+    def run(self, shapes: dict[str, Shape], values: dict[str, Any]) -> ModuleOp:
+        graph = self.model.graph
+        opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in self.model.opset_import}
+        block = Block()
+        build = Builder(OpBuilder(InsertPoint.at_end(block)), self.sources)
+        scope = Scope(self, opsets, {}, build)
+        inputs = self._inputs(graph, shapes, values, scope)
+        for name, tensor in inputs:
+            argument = block.insert_arg(tensor_type(tensor.dtype, tensor.shape), len(block.args))
+            argument.name_hint = _hint(name)
+            tensor.value = argument
+            scope.values[name] = tensor
+        self.run_graph(graph, scope)
+        outputs: list[tuple[str, SSAValue]] = []
+        for info in graph.output:
+            try:
+                tensor = scope.lookup(info.name)
+                if tensor is None or tensor is _POISON:
+                    continue
+                build.hint = info.name
+                outputs.append((info.name, build.value(tensor)))
+            except NodeError as error:
+                self.problems.append(f"output {info.name!r}: {error}")
+        if self.problems:
+            raise InputError("\n".join([f"{self.name} cannot be imported:", *("  " + p for p in self.problems)]))
+        block.add_op(ReturnOp(*(value for _, value in outputs)))
+        _erase_dead(block)
+        function = FuncOp(
+            "main",
+            ([argument.type for argument in block.args], [value.type for _, value in outputs]),
+            Region(block),
+            arg_attrs=_name_attrs(name for name, _ in inputs),
+            res_attrs=_name_attrs(name for name, _ in outputs),
+        )
+        return ModuleOp([function])
+
+    def _inputs(
+        self, graph: onnx.GraphProto, shapes: dict[str, Shape], values: dict[str, Any], scope: Scope
+    ) -> list[tuple[str, Tensor]]:
+        initialised = {tensor.name for tensor in graph.initializer}
+        infos = [info for info in graph.input if info.name not in initialised]
+        names = {info.name for info in infos}
+        for name in (*shapes, *values):
+            if name not in names:
+                listed = ", ".join(sorted(names)) or "none"
+                raise InputError(f"{self.name} has no input {name!r}; its inputs are: {listed}")
+        symbols: dict[str, int] = {}
+        for info in infos:
+            if info.name in shapes:
+                self._check_given(info, shapes[info.name], symbols)
+        result: list[tuple[str, Tensor]] = []
+        missing: list[str] = []
+        for info in infos:
+            if not info.type.HasField("tensor_type"):
+                kind = info.type.WhichOneof("value") or "unknown"
+                raise InputError(f"{self.name}: input {info.name!r} is not a tensor ({kind}), which is not supported")
+            try:
+                dtype = numpy_dtype(info.type.tensor_type.elem_type)
+            except NodeError as error:
+                raise InputError(f"{self.name}: input {info.name!r}: {error}") from error
+            shape = shapes.get(info.name) or self._guess(info, symbols, missing)
+            if info.name in values:
+                scope.values[info.name] = known(np.asarray(values[info.name]).astype(dtype), name=info.name)
+            else:
+                result.append((info.name, Tensor(tuple(shape), dtype, name=info.name)))
+        if missing:
+            raise InputError(f"{self.name} has inputs of unknown shape:\n" + "\n".join(missing))
+        return result
+
+    def _check_given(self, info: onnx.ValueInfoProto, shape: Shape, symbols: dict[str, int]) -> None:
+        if not info.type.tensor_type.HasField("shape"):
+            return
+        dims = info.type.tensor_type.shape.dim
+        if len(dims) != len(shape) or any(
+            _static(dim) not in (None, size) for dim, size in zip(dims, shape, strict=True)
+        ):
+            raise InputError(
+                f"{self.name}: shape {'x'.join(map(str, shape))} does not fit input {info.name!r},"
+                f" which is declared as {_describe(info)}"
+            )
+        for dim, size in zip(dims, shape, strict=True):
+            if dim.dim_param and dim.dim_param != "?":
+                symbols[dim.dim_param] = size
+
+    def _guess(self, info: onnx.ValueInfoProto, symbols: dict[str, int], missing: list[str]) -> Shape:
+        """The declared shape, symbolic dimensions bound by other inputs, else 1 for what looks like a batch."""
+        if not info.type.tensor_type.HasField("shape"):
+            missing.append(f"  {info.name}: no shape declared; give one, e.g. --shape {info.name}=1x3x224x224")
+            return ()
+        dims = info.type.tensor_type.shape.dim
+        sizes: list[int | None] = []
+        for axis, dim in enumerate(dims):
+            size = _static(dim)
+            if size is None:
+                size = symbols.get(dim.dim_param)
+            if size is None and (axis == 0 or dim.dim_param.lower() in _NAMES_OF_BATCH[:4]):
+                size = 1
+            sizes.append(size)
+        if None in sizes:
+            example = "x".join("?" if size is None else str(size) for size in sizes)
+            missing.append(f"  {info.name}: {_describe(info)}; give it as --shape {info.name}={example}")
+        return tuple(size or 0 if size is None else size for size in sizes)
+
+    # ---- graphs and nodes ----
+
+    def run_graph(self, graph: onnx.GraphProto, scope: Scope) -> None:
+        """Import the initialisers and the needed nodes of a graph into a scope."""
+        for tensor in graph.initializer:
+            try:
+                scope.values[tensor.name] = known(scope.array_of(tensor), name=tensor.name)
+            except NodeError as error:
+                self.problems.append(f"initialiser {tensor.name!r}: {error}")
+                scope.values[tensor.name] = _POISON
+        for sparse in graph.sparse_initializer:
+            self.problems.append(f"initialiser {sparse.values.name!r}: sparse tensors are not supported")
+            scope.values[sparse.values.name] = _POISON
+        self.run_nodes(graph.node, [info.name for info in graph.output], scope)
+
+    def run_nodes(self, nodes: Iterable[onnx.NodeProto], outputs: Iterable[str], scope: Scope) -> None:
+        """Import the nodes that the outputs need."""
+        needed = _needed(list(nodes), set(outputs))
+        for node in needed:
+            for name in node.input:
+                scope.uses[name] = scope.uses.get(name, 0) + 1
+        for name in outputs:
+            scope.uses[name] = scope.uses.get(name, 0) + 1
+        for node in needed:
+            results = self._run_node(node, scope)
+            for position, name in enumerate(node.output):
+                if name:
+                    result = _POISON if results is None else results[position] if position < len(results) else None
+                    if result is None:
+                        self._report(node, scope, f"output {position} is not supported")
+                        result = _POISON
+                    _name(result, name)
+                    scope.values[name] = result
+
+    def is_poisoned(self, tensors: Iterable[Tensor | None]) -> bool:
+        """Whether one of the tensors could not be imported."""
+        return any(tensor is _POISON for tensor in tensors)
+
+    def _run_node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Tensor] | None:
+        """The outputs of a node, or None after reporting why it cannot be imported."""
+        try:
+            return self._import_node(proto, scope)
+        except _AlreadyReported:
+            return None
+        except NodeError as error:
+            self._report(proto, scope, str(error))
+            return None
+
+    def _import_node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Tensor]:
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        opset = scope.opsets.get(domain, 0)
+        function = registry.find(proto.op_type, opset) if domain == "" else None
+        inputs = [scope.lookup(name) for name in proto.input]
+        local = self.functions.get((proto.domain, proto.op_type))
+        if local is None and function is None and not _has_body(proto.op_type, domain, opset):
+            raise NodeError("the operator is not supported")
+        if self.is_poisoned(inputs):
+            raise _AlreadyReported
+        node = Node(proto, inputs, opset, scope)
+        before = scope.build.ops.insertion_point.block.last_op
+        scope.build.hint = next((name for name in proto.output if name), "")
+        if local is not None:
+            results = self._call(local, node, {o.domain: o.version for o in local.opset_import})
+        elif function is not None:
+            result = function(node)
+            results = [result] if isinstance(result, Tensor) else list(result)
+        else:
+            results = self._call(_body(node, domain), node, scope.opsets)
+        self._locate(proto, scope, before)
+        return results
+
+    def _locate(self, proto: onnx.NodeProto, scope: Scope, before: Any) -> None:
+        """Give the new operations the node's name as location."""
+        name = proto.name or next((output for output in proto.output if output), "")
+        location = NameLoc(StringAttr(f"{proto.op_type}:{name}"), UnknownLoc())
+        op = scope.build.ops.insertion_point.block.last_op
+        while op is not None and op is not before:
+            if not isinstance(op.location, NameLoc):
+                op.location = location
+            op = op.prev_op
+
+    def _call(self, function: onnx.FunctionProto, node: Node, opsets: Mapping[str, int]) -> list[Tensor]:
+        """Inline a function body in place of a node."""
+        opsets = {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()}
+        scope = Scope(self, opsets, {}, node.build)
+        for position, name in enumerate(function.input):
+            scope.values[name] = node.get(position)
+        given = dict(node.attributes())
+        for default in function.attribute_proto:
+            given.setdefault(default.name, default)
+        self.run_nodes([_substitute(inner, given) for inner in function.node], function.output, scope)
+        results = [scope.lookup(name) for name in function.output]
+        if self.is_poisoned(results):
+            raise _AlreadyReported
+        return [result for result in results if result is not None]
+
+    def _report(self, proto: onnx.NodeProto, scope: Scope, reason: str) -> None:
+        domain = proto.domain or "ai.onnx"
+        name = proto.name or "(unnamed, output " + next((o for o in proto.output if o), "?") + ")"
+        key = (proto.op_type, name, reason)
+        if key not in self._reported:
+            self._reported.add(key)
+            opset = scope.opsets.get("" if domain == "ai.onnx" else domain, 0)
+            self.problems.append(f"operator {proto.op_type} (domain {domain}, opset {opset}), node {name}: {reason}")
+
+
+def _static(dim: onnx.TensorShapeProto.Dimension) -> int | None:
+    return int(dim.dim_value) if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0 else None
+
+
+def _describe(info: onnx.ValueInfoProto) -> str:
+    dims = info.type.tensor_type.shape.dim
+    return "[" + ", ".join(dim.dim_param or str(_static(dim) if _static(dim) is not None else "?") for dim in dims) + "]"
+
+
+def _hint(name: str) -> str | None:
+    clean = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+    return clean if SSAValue.is_valid_name(clean) else None
+
+
+def _name(tensor: Tensor, name: str) -> None:
+    """Let the IR's value be called as the ONNX value, for who reads it."""
+    if tensor is _POISON:
+        return
+    tensor.name = tensor.name or name
+    if tensor.value is not None and tensor.value.name_hint is None:
+        tensor.value.name_hint = _hint(name)
+
+
+def _name_attrs(names: Iterable[str]) -> ArrayAttr[DictionaryAttr]:
+    return ArrayAttr([DictionaryAttr({"dataflow.name": StringAttr(name)}) for name in names])
+
+
+def _inner_names(node: onnx.NodeProto) -> Iterable[str]:
+    """Names that subgraphs of a node may take from outside."""
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            for inner in graph.node:
+                yield from inner.input
+                yield from _inner_names(inner)
+            yield from (info.name for info in graph.output)
+
+
+def _needed(nodes: Sequence[onnx.NodeProto], outputs: set[str]) -> list[onnx.NodeProto]:
+    """The nodes that the outputs depend on, in their order."""
+    wanted = set(outputs)
+    kept: list[onnx.NodeProto] = []
+    for node in reversed(nodes):
+        if any(name in wanted for name in node.output if name):
+            kept.append(node)
+            wanted.update(node.input)
+            wanted.update(_inner_names(node))
+    return kept[::-1]
+
+
+def _has_body(name: str, domain: str, opset: int) -> bool:
+    try:
+        schema = onnx.defs.get_schema(name, max(opset, 1), domain)
+    except onnx.defs.SchemaError:
+        return False
+    return schema.has_function or schema.has_context_dependent_function
+
+
+def _body(node: Node, domain: str) -> onnx.FunctionProto:
+    """The function body that ONNX gives for an operator, with the node's attributes and types."""
+    schema = onnx.defs.get_schema(node.proto.op_type, node.opset, domain)
+    if schema.has_function:
+        versions = [v for v in schema.function_opset_versions if v <= node.opset]
+        if versions:
+            data = schema.get_function_with_opset_version(max(versions))
+            return onnx.FunctionProto.FromString(data)
+    types = [
+        onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(one.dtype), one.shape).SerializeToString()
+        if one is not None
+        else b""
+        for one in node.inputs
+    ]
+    versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.opset]
+    if not versions:
+        raise NodeError("the operator is not supported")
+    data = schema.get_context_dependent_function_with_opset_version(
+        max(versions), node.proto.SerializeToString(), types
+    )
+    return onnx.FunctionProto.FromString(data)
+
+
+def _substitute(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
+    """A function's node with references to the function's attributes replaced by what the caller gave."""
+    if not any(attribute.ref_attr_name or attribute.HasField("g") for attribute in node.attribute):
+        return node
+    result = onnx.NodeProto()
+    result.CopyFrom(node)
+    del result.attribute[:]
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            value = given.get(attribute.ref_attr_name)
+            if value is not None:
+                added = result.attribute.add()
+                added.CopyFrom(value)
+                added.name = attribute.name
+        else:
+            added = result.attribute.add()
+            added.CopyFrom(attribute)
+            for position, inner in enumerate(attribute.g.node):
+                added.g.node[position].CopyFrom(_substitute(inner, given))
+    return result
+
+
+def _erase_dead(block: Block) -> None:
+    """Erase the operations without users, which all are free of effects."""
+    for op in list(block.ops)[::-1]:
+        if op.results and not any(result.has_one_use() or result.uses for result in op.results):
+            op.detach()
+            op.erase()
+
+

@@ -1,0 +1,104 @@
+"""Gathers: by slices, by elements, by tuples of indices."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..builder import Builder
+from ..node import Node
+from ..registry import onnx_op
+from ..tensors import INT64, NodeError, Tensor, known
+
+
+@onnx_op("Gather")
+def gather(node: Node) -> Tensor:
+    """Slices along an axis."""
+    x, indices = node[0], node[1]
+    axis = x.axis(node.int("axis", 0))
+    return node.build.gather(x, indices, axis)
+
+
+def non_negative(b: Builder, indices: Tensor, size: int) -> Tensor:
+    """int64 indices with negative ones counted from the end."""
+    wide = b.cast(indices, INT64)
+    if wide.array is not None and np.all(wide.array >= 0):
+        return wide
+    return b.select(b.compare("lt", wide, 0), b.add(wide, size), wide)
+
+
+def flat_element_indices(b: Builder, shape: tuple[int, ...], indices: Tensor, axis: int) -> Tensor:
+    """Where in the flat data of `shape` the elements are that GatherElements' indices name."""
+    base = np.zeros(indices.shape, np.int64)
+    for other, size in enumerate(indices.shape):
+        if other != axis:
+            step = math.prod(shape[other + 1 :])
+            base += (np.arange(size) * step).reshape(*[1] * other, -1, *[1] * (indices.rank - other - 1))
+    moved = b.mul(non_negative(b, indices, shape[axis]), math.prod(shape[axis + 1 :]))
+    return b.add(moved, known(base))
+
+
+@onnx_op("GatherElements", since=11)
+def gather_elements(node: Node) -> Tensor:
+    """One element for each index: index arithmetic and a gather from the flat data."""
+    b, x, indices = node.build, node[0], node[1]
+    axis = x.axis(node.int("axis", 0))
+    if x.rank != indices.rank:
+        raise NodeError(f"indices of rank {indices.rank} for data of rank {x.rank}")
+    return b.gather(b.reshape(x, [x.size]), flat_element_indices(b, x.shape, indices, axis), 0)
+
+
+def flat_tuple_indices(b: Builder, shape: tuple[int, ...], indices: Tensor, batch: int) -> Tensor:
+    """Row numbers, in data of `shape` with its indexed dimensions made one, that GatherND's tuples name."""
+    width = indices.shape[-1]
+    prefix = indices.shape[:-1]
+    rows = math.prod(shape[batch : batch + width])
+    result: Tensor | None = None
+    for position in range(width):
+        step = math.prod(shape[batch + position + 1 : batch + width])
+        part = b.reshape(b.slice_axis(indices, indices.rank - 1, position, 1), prefix)
+        part = b.mul(non_negative(b, part, shape[batch + position]), step)
+        result = part if result is None else b.add(result, part)
+    assert result is not None
+    if batch:
+        batches = (np.arange(math.prod(shape[:batch])) * rows).reshape(shape[:batch])
+        result = b.add(result, known(batches.reshape(*shape[:batch], *[1] * (len(prefix) - batch))))
+    return result
+
+
+@onnx_op("GatherND", since=11)
+def gather_nd(node: Node) -> Tensor:
+    """Slices named by tuples of indices: index arithmetic and a gather of rows."""
+    b, x, indices, batch = node.build, node[0], node[1], node.int("batch_dims", 0)
+    width = indices.shape[-1]
+    if width < 1 or batch + width > x.rank:
+        raise NodeError(f"index tuples of {width} do not fit data of rank {x.rank}")
+    inner = x.shape[batch + width :]
+    data = b.reshape(x, [math.prod(x.shape[: batch + width]), *inner])
+    return b.gather(data, flat_tuple_indices(b, x.shape, indices, batch), 0)
+
+
+@onnx_op("Compress")
+def compress(node: Node) -> Tensor:
+    """The slices where a condition known at import holds."""
+    b, x = node.build, node[0]
+    keep = np.flatnonzero(node.known(1, "the condition"))
+    if node.has("axis"):
+        return b.gather(x, known(keep), x.axis(node.int("axis")))
+    return b.gather(b.reshape(x, [x.size]), known(keep), 0)
+
+
+@onnx_op("NonZero")
+def non_zero(node: Node) -> Tensor:
+    """Indices of what is not zero, known at import."""
+    return known(np.stack(np.nonzero(node.known(0, "the operand"))).astype(np.int64))
+
+
+@onnx_op("Unique", since=11)
+def unique(node: Node) -> Tensor:
+    """Needs values that are known at import, and only the first output."""
+    x = node.known(0, "the operand")
+    if not node.int("sorted", 1) or node.has("axis") or node.output_count > 1:
+        raise NodeError("only sorted unique values of the flat operand are supported")
+    return known(np.unique(x))

@@ -1,0 +1,67 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+import math
+
+from ..builder import Builder
+from ..node import Node
+from ..registry import onnx_op
+from ..tensors import NodeError, Tensor
+from .einsum import einsum as einsum_of
+
+
+def matmul(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    """numpy's matmul: one-dimensional operands are rows on the left and columns on the right."""
+    if x.rank == 0 or y.rank == 0:
+        raise NodeError("scalars cannot be multiplied as matrices")
+    left = b.reshape(x, [1, x.size]) if x.rank == 1 else x
+    right = b.reshape(y, [y.size, 1]) if y.rank == 1 else y
+    if left.rank > 2 and right.rank == 2:
+        # One product of a tall matrix is what the matrix unit is good at.
+        tall = b.reshape(left, [math.prod(left.shape[:-1]), left.shape[-1]])
+        result = b.matmul(tall, right)
+        result = b.reshape(result, [*left.shape[:-1], right.shape[-1]])
+    else:
+        result = b.matmul(left, right)
+    shape = list(result.shape)
+    if y.rank == 1:
+        del shape[-1]
+    if x.rank == 1:
+        del shape[-1 if y.rank == 1 else -2]
+    return b.reshape(result, shape)
+
+
+@onnx_op("MatMul")
+def matmul_op(node: Node) -> Tensor:
+    """Matrix product with broadcasting; narrow integers are not part of ONNX's MatMul."""
+    return matmul(node.build, node[0], node[1])
+
+
+@onnx_op("Gemm")
+def gemm(node: Node) -> Tensor:
+    """alpha A' B' + beta C"""
+    b, x, y = node.build, node[0], node[1]
+    if x.rank != 2 or y.rank != 2:
+        raise NodeError(f"operands of rank {x.rank} and {y.rank} are not matrices")
+    alpha, beta = node.float("alpha", 1.0), node.float("beta", 1.0)
+    if node.int("transB", 0) and y.array is not None:
+        y = b.transpose(y, [1, 0])
+        flip = False
+    else:
+        flip = bool(node.int("transB", 0))
+    if alpha != 1 and y.array is not None:
+        y, alpha = b.mul(y, alpha), 1.0
+    result = b.matmul(x, y, transpose_a=bool(node.int("transA", 0)), transpose_b=flip)
+    if alpha != 1:
+        result = b.mul(result, alpha)
+    bias = node.get(2)
+    if bias is None or beta == 0:
+        return result
+    return b.add(result, bias if beta == 1 else b.mul(bias, beta))
+
+
+@onnx_op("Einsum")
+def einsum(node: Node) -> Tensor:
+    """Sums of products in Einstein's notation."""
+    return einsum_of(node.build, node.str("equation"), node.all())

@@ -1,0 +1,221 @@
+"""Recurrent layers, unrolled over the sequence. The products with the inputs of all steps are one matrix product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..builder import Builder
+from ..node import Node
+from ..registry import onnx_op
+from ..tensors import NodeError, Tensor, known
+from .activation import softplus
+
+Activation = Callable[[Tensor], Tensor]
+
+
+@dataclass
+class Direction:
+    """Weights and states of one direction: w [G*H, I], r [G*H, H], biases [G*H], states [N, H]."""
+
+    w: Tensor
+    r: Tensor
+    input_bias: Tensor | None
+    state_bias: Tensor | None
+    hidden: Tensor
+    cell: Tensor | None
+    peepholes: list[Tensor] | None
+    activations: list[Activation]
+    reverse: bool
+
+
+def _activation(b: Builder, name: str, alpha: float | None, beta: float | None, clip: float | None) -> Activation:
+    def default(value: float | None, otherwise: float) -> float:
+        return otherwise if value is None else value
+
+    functions: dict[str, Activation] = {
+        "sigmoid": lambda x: b.unary("sigmoid", x),
+        "tanh": lambda x: b.unary("tanh", x),
+        "relu": lambda x: b.unary("relu", x),
+        "affine": lambda x: b.add(b.mul(x, default(alpha, 1.0)), default(beta, 0.0)),
+        "leakyrelu": lambda x: b.add(b.unary("relu", x), b.mul(b.minimum(x, 0), default(alpha, 0.01))),
+        "thresholdedrelu": lambda x: b.select(b.compare("gt", x, default(alpha, 1.0)), x, 0),
+        "scaledtanh": lambda x: b.mul(b.unary("tanh", b.mul(x, default(beta, 1.0))), default(alpha, 1.0)),
+        "hardsigmoid": lambda x: b.minimum(
+            b.unary("relu", b.add(b.mul(x, default(alpha, 0.2)), default(beta, 0.5))), 1
+        ),
+        "elu": lambda x: b.add(
+            b.unary("relu", x), b.mul(b.sub(b.unary("exp", b.minimum(x, 0)), 1), default(alpha, 1.0))
+        ),
+        "softsign": lambda x: b.div(x, b.add(b.unary("abs", x), 1)),
+        "softplus": lambda x: softplus(b, x),
+    }
+    function = functions.get(name.lower())
+    if function is None:
+        raise NodeError(f"activation {name!r} is unknown")
+    if clip is None:
+        return function
+    return lambda x: function(b.maximum(b.minimum(x, clip), -clip))
+
+
+def _part(b: Builder, x: Tensor | None, index: int) -> Tensor | None:
+    """One direction of an operand whose first axis counts directions."""
+    return None if x is None else b.reshape(b.slice_axis(x, 0, index, 1), x.shape[1:])
+
+
+def _directions(node: Node, x: Tensor, gates: int, defaults: Sequence[str]) -> list[Direction]:
+    b, size = node.build, node.int("hidden_size", node[2].shape[-1])
+    kind = node.str("direction", "forward")
+    count = 2 if kind == "bidirectional" else 1
+    names = node.strs("activations", list(defaults) * count)
+    alphas, betas = node.floats("activation_alpha", []), node.floats("activation_beta", [])
+    clip = node.float("clip") if node.has("clip") else None
+    result: list[Direction] = []
+    for index in range(count):
+        chosen = range(index * len(defaults), (index + 1) * len(defaults))
+        activations = [
+            _activation(
+                b, names[n], alphas[n] if n < len(alphas) else None, betas[n] if n < len(betas) else None, clip
+            )
+            for n in chosen
+        ]
+        w, r, bias = (_part(b, node.get(position), index) for position in (1, 2, 3))
+        hidden = _part(b, node.get(5), index)
+        zero = b.full((x.shape[1], size), 0, x.dtype)
+        peepholes = _part(b, node.get(7), index)
+        assert w is not None
+        assert r is not None
+        result.append(
+            Direction(
+                w,
+                r,
+                None if bias is None else b.slice_axis(bias, 0, 0, gates * size),
+                None if bias is None else b.slice_axis(bias, 0, gates * size, gates * size),
+                zero if hidden is None else hidden,
+                _part(b, node.get(6), index) or zero if node.proto.op_type == "LSTM" else None,
+                None if peepholes is None else [b.slice_axis(peepholes, 0, g * size, size) for g in range(3)],
+                activations,
+                kind == "reverse" or index == 1,
+            )
+        )
+    return result
+
+
+Step = Callable[[Tensor, Direction], None]
+
+
+def _run(node: Node, gates: int, defaults: Sequence[str], step: Step) -> list[Tensor]:
+    """Unroll `step`, which updates a direction's states from the products of one time step."""
+    b, x = node.build, node[0]
+    batch_first = bool(node.int("layout", 0))
+    if batch_first:
+        x = b.transpose(x, [1, 0, 2])
+        for index in (5, 6):
+            state = node.get(index)
+            if state is not None:
+                node.inputs[index] = b.transpose(state, [1, 0, 2])
+    steps, batch, width = x.shape
+    lengths = node.get(4)
+    if lengths is not None and lengths.array is not None and np.all(lengths.array == steps):
+        lengths = None
+    outputs: list[Tensor] = []
+    directions = _directions(node, x, gates, defaults)
+    for one in directions:
+        flat = b.matmul(b.reshape(x, [steps * batch, width]), b.transpose(one.w, [1, 0]))
+        if one.input_bias is not None:
+            flat = b.add(flat, one.input_bias)
+        one.r = b.transpose(one.r, [1, 0])
+        products = b.reshape(flat, [steps, batch, one.w.shape[0]])
+        hidden: list[Tensor] = []
+        for time in range(steps)[::-1] if one.reverse else range(steps):
+            before_hidden, before_cell = one.hidden, one.cell
+            step(b.reshape(b.slice_axis(products, 0, time, 1), [batch, one.w.shape[0]]), one)
+            shown = one.hidden
+            if lengths is not None:  # sequences that are over keep their state and give zeros
+                alive = b.reshape(b.compare("gt", lengths, time), [batch, 1])
+                shown = b.select(alive, one.hidden, 0)
+                one.hidden = b.select(alive, one.hidden, before_hidden)
+                if one.cell is not None and before_cell is not None:
+                    one.cell = b.select(alive, one.cell, before_cell)
+            hidden.append(b.reshape(shown, [1, 1, *shown.shape]))
+        outputs.append(b.concat(hidden[::-1] if one.reverse else hidden, 0))
+    states = [
+        [b.reshape(state, [1, *state.shape]) for state in (one.hidden, one.cell) if state is not None]
+        for one in directions
+    ]
+    results = [b.concat(outputs, 1), *(b.concat(list(parts), 0) for parts in zip(*states, strict=True))]
+    if batch_first:
+        results = [b.transpose(results[0], [2, 0, 1, 3]), *(b.transpose(one, [1, 0, 2]) for one in results[1:])]
+    return results
+
+
+def _gates(b: Builder, x: Tensor, count: int) -> list[Tensor]:
+    size = x.shape[1] // count
+    return [b.slice_axis(x, 1, gate * size, size) for gate in range(count)]
+
+
+@onnx_op("LSTM")
+def lstm(node: Node) -> Sequence[Tensor]:
+    """Gates in the order input, output, forget, cell."""
+    b = node.build
+
+    def step(products: Tensor, one: Direction) -> None:
+        assert one.cell is not None
+        total = b.add(products, b.matmul(one.hidden, one.r))
+        if one.state_bias is not None:
+            total = b.add(total, one.state_bias)
+        i, o, f, c = _gates(b, total, 4)
+        gate, inner, outer = one.activations
+        if one.peepholes is not None:
+            i, f = b.add(i, b.mul(one.cell, one.peepholes[0])), b.add(f, b.mul(one.cell, one.peepholes[2]))
+        i = gate(i)
+        forget = b.sub(known(np.ones((), i.dtype)), i) if node.int("input_forget", 0) else gate(f)
+        one.cell = b.add(b.mul(forget, one.cell), b.mul(i, inner(c)))
+        if one.peepholes is not None:
+            o = b.add(o, b.mul(one.cell, one.peepholes[1]))
+        one.hidden = b.mul(gate(o), outer(one.cell))
+
+    return _run(node, 4, ("Sigmoid", "Tanh", "Tanh"), step)
+
+
+@onnx_op("GRU")
+def gru(node: Node) -> Sequence[Tensor]:
+    """Gates in the order update, reset, hidden."""
+    b = node.build
+    after = bool(node.int("linear_before_reset", 0))
+
+    def step(products: Tensor, one: Direction) -> None:
+        size = one.hidden.shape[1]
+        gate, inner = one.activations
+        bias = one.state_bias or b.full((3 * size,), 0, products.dtype)
+        both = b.add(
+            b.add(b.slice_axis(products, 1, 0, 2 * size), b.matmul(one.hidden, b.slice_axis(one.r, 1, 0, 2 * size))),
+            b.slice_axis(bias, 0, 0, 2 * size),
+        )
+        z, r = (gate(x) for x in _gates(b, both, 2))
+        weights, shift = b.slice_axis(one.r, 1, 2 * size, size), b.slice_axis(bias, 0, 2 * size, size)
+        if after:
+            inside = b.mul(r, b.add(b.matmul(one.hidden, weights), shift))
+        else:
+            inside = b.add(b.matmul(b.mul(r, one.hidden), weights), shift)
+        new = inner(b.add(b.slice_axis(products, 1, 2 * size, size), inside))
+        # (1 - z) new + z old
+        one.hidden = b.add(new, b.mul(z, b.sub(one.hidden, new)))
+
+    return _run(node, 3, ("Sigmoid", "Tanh"), step)
+
+
+@onnx_op("RNN")
+def rnn(node: Node) -> Sequence[Tensor]:
+    """One gate."""
+    b = node.build
+
+    def step(products: Tensor, one: Direction) -> None:
+        total = b.add(products, b.matmul(one.hidden, one.r))
+        if one.state_bias is not None:
+            total = b.add(total, one.state_bias)
+        one.hidden = one.activations[0](total)
+
+    return _run(node, 1, ("Tanh",), step)

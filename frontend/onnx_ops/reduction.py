@@ -1,0 +1,139 @@
+"""Reductions and cumulative sums."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..builder import Builder
+from ..node import Node
+from ..registry import onnx_op
+from ..tensors import INT64, NodeError, Tensor
+
+# Opset version since which each operator takes its axes as an operand.
+_AXES_OPERAND = {"ReduceSum": 13}
+
+
+def _reduce(b: Builder, name: str, x: Tensor, axes: list[int]) -> Tensor:
+    """One of ONNX's reductions over non-negative axes, which stay with size 1."""
+    match name:
+        case "ReduceSum":
+            return b.reduce("sum", x, axes)
+        case "ReduceMean":
+            total = b.reduce("sum", x, axes)
+            count = max(1, math.prod(x.shape[axis] for axis in axes))
+            return b.mul(total, 1 / count) if x.is_float else b.div(total, count)
+        case "ReduceMax" | "ReduceMin":
+            kind = "max" if name == "ReduceMax" else "min"
+            if x.dtype == np.bool_:
+                narrow = b.cast(x, np.dtype(np.uint8))
+                return b.cast(b.reduce(kind, narrow, axes), x.dtype)
+            return b.reduce(kind, x, axes)
+        case "ReduceProd":
+            return b.reduce("prod", x, axes)
+        case "ReduceSumSquare":
+            return b.reduce("sum", b.mul(x, x), axes)
+        case "ReduceL1":
+            return b.reduce("sum", b.unary("abs", x), axes)
+        case "ReduceL2":
+            return _float_function(b, "sqrt", b.reduce("sum", b.mul(x, x), axes))
+        case "ReduceLogSum":
+            return _float_function(b, "log", b.reduce("sum", x, axes))
+        case _:  # ReduceLogSumExp
+            if x.size == 0:
+                return _float_function(b, "log", b.reduce("sum", x, axes))
+            top = b.reduce("max", x, axes)
+            # An infinite maximum would give inf - inf.
+            top = b.select(b.unary("isinf", top), 0, top) if x.is_float else top
+            total = b.reduce("sum", _float_function(b, "exp", b.sub(x, top)), axes)
+            return b.add(_float_function(b, "log", total), top)
+
+
+def _float_function(b: Builder, name: str, x: Tensor) -> Tensor:
+    if x.is_float:
+        return b.unary(name, x)
+    return b.cast(b.unary(name, b.cast(x, np.dtype(np.float64))), x.dtype)
+
+
+@onnx_op(
+    "ReduceSum",
+    "ReduceMean",
+    "ReduceMax",
+    "ReduceMin",
+    "ReduceProd",
+    "ReduceSumSquare",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+)
+def reduce(node: Node) -> Tensor:
+    """Reduction over `axes` (attribute or operand), all axes where there are none."""
+    b, x, name = node.build, node[0], node.proto.op_type
+    axes = node.axes(1, _AXES_OPERAND.get(name, 18), x.rank)
+    if not axes:
+        if axes is not None and not axes and not node.int("noop_with_empty_axes", 0):
+            axes = None
+        if axes is None and node.int("noop_with_empty_axes", 0):
+            axes = []
+        axes = list(range(x.rank)) if axes is None else axes
+    axes = sorted(set(axes))
+    result = _reduce(b, name, x, axes)
+    if node.int("keepdims", 1):
+        return result
+    return b.reshape(result, [size for axis, size in enumerate(result.shape) if axis not in axes])
+
+
+@onnx_op("ArgMax", "ArgMin")
+def arg_reduce(node: Node) -> Tensor:
+    """Index of the first (or last) extremum along an axis."""
+    b, x = node.build, node[0]
+    axis = x.axis(node.int("axis", 0))
+    last = bool(node.int("select_last_index", 0))
+    if last:
+        starts, steps = [0] * x.rank, [1] * x.rank
+        starts[axis], steps[axis] = x.shape[axis] - 1, -1
+        x = b.slice(x, starts, x.shape, steps)
+    result = b.arg_reduce("max" if node.proto.op_type == "ArgMax" else "min", x, axis)
+    if last:
+        result = b.sub(b.full((), x.shape[axis] - 1, INT64), result)
+    if node.int("keepdims", 1):
+        return result
+    return b.reshape(result, [*x.shape[:axis], *x.shape[axis + 1 :]])
+
+
+@onnx_op("CumSum", since=11)
+def cumsum(node: Node) -> Tensor:
+    """Sums along an axis up to each element."""
+    x = node[0]
+    (axis,) = node.ints_of(1, "the axis")
+    return node.build.cumsum(x, x.axis(axis), bool(node.int("exclusive", 0)), bool(node.int("reverse", 0)))
+
+
+@onnx_op("TopK")
+def top_k(node: Node) -> list[Tensor]:
+    """The k largest (or smallest) along an axis, found one after the other: meant for small k."""
+    b, x = node.build, node[0]
+    k = node.int("k") if node.opset < 10 else node.ints_of(1, "k")[0]
+    axis = x.axis(node.int("axis", -1))
+    if k > 64:
+        raise NodeError(f"k = {k} is not supported (up to 64 is)")
+    largest = node.opset < 11 or bool(node.int("largest", 1))
+    kind = "max" if largest else "min"
+    worst = (-np.inf if largest else np.inf) if x.is_float else (
+        np.iinfo(x.dtype).min if largest else np.iinfo(x.dtype).max
+    )
+    shape = [1] * x.rank
+    shape[axis] = x.shape[axis]
+    positions = b.reshape(Tensor((x.shape[axis],), INT64, np.arange(x.shape[axis])), shape)
+    rest, values, indices = x, list[Tensor](), list[Tensor]()
+    for _ in range(k):
+        index = b.arg_reduce(kind, rest, axis)
+        values.append(b.reduce(kind, rest, [axis]))
+        indices.append(index)
+        rest = b.select(b.compare("eq", positions, index), worst, rest)
+    if not k:
+        empty = [*x.shape[:axis], 0, *x.shape[axis + 1 :]]
+        return [b.full(empty, 0, x.dtype), b.full(empty, 0, INT64)]
+    return [b.concat(values, axis), b.concat(indices, axis)]

@@ -1,0 +1,211 @@
+"""
+Resizing: along each axis a gather (nearest) or a product with a matrix of interpolation weights, all known at import.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..builder import Builder
+from ..node import Node
+from ..registry import onnx_op
+from ..tensors import Array, NodeError, Tensor, known
+
+
+def coordinates(mode: str, size: int, length: int, scale: float, roi: tuple[float, float]) -> Array:
+    """Where in an axis of `size` each of `length` output positions lies; scale = output over input."""
+    at = np.arange(length, dtype=np.float64)
+    match mode:
+        case "half_pixel":
+            return (at + 0.5) / scale - 0.5
+        case "half_pixel_symmetric":
+            adjustment = length / (scale * size)
+            centre = size / 2
+            return centre * (1 - adjustment) + (at + 0.5) / scale - 0.5
+        case "pytorch_half_pixel":
+            return (at + 0.5) / scale - 0.5 if length > 1 else np.zeros(1)
+        case "align_corners":
+            return at * (size - 1) / (length - 1) if length > 1 else np.zeros(length)
+        case "asymmetric":
+            return at / scale
+        case "tf_half_pixel_for_nn":
+            return (at + 0.5) / scale
+        case "tf_crop_and_resize":
+            start, end = roi
+            if length > 1:
+                return start * (size - 1) + at * (end - start) * (size - 1) / (length - 1)
+            return np.full(length, 0.5 * (start + end) * (size - 1))
+        case _:
+            raise NodeError(f"coordinate_transformation_mode {mode!r} is unknown")
+
+
+def nearest_indices(at: Array, size: int, mode: str) -> Array:
+    """The element nearest to each coordinate."""
+    match mode:
+        case "round_prefer_floor":
+            index = np.ceil(at - 0.5)
+        case "round_prefer_ceil":
+            index = np.floor(at + 0.5)
+        case "floor":
+            index = np.floor(at)
+        case "ceil":
+            index = np.ceil(at)
+        case _:
+            raise NodeError(f"nearest_mode {mode!r} is unknown")
+    return np.clip(index, 0, size - 1).astype(np.int64)
+
+
+def _kernel(distance: Array, mode: str, cubic: float) -> Array:
+    d = np.abs(distance)
+    if mode == "linear":
+        return np.maximum(0, 1 - d)
+    near = ((cubic + 2) * d - (cubic + 3)) * d * d + 1
+    far = ((cubic * d - 5 * cubic) * d + 8 * cubic) * d - 4 * cubic
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+def interpolation_matrix(
+    at: Array, size: int, mode: str, cubic: float, exclude_outside: bool, stretch: float
+) -> Array:
+    """
+    Weights [positions, size] of linear or cubic interpolation; stretch > 1 widens the kernel (antialias).
+
+    Elements outside are the edge ones, or left out (and the rest scaled to 1) with `exclude_outside`.
+    """
+    support = (1 if mode == "linear" else 2) * stretch
+    matrix = np.zeros((len(at), size))
+    for row, x in enumerate(at):
+        taps = np.arange(math.floor(x - support) + 1 - (stretch > 1), math.ceil(x + support) + (stretch > 1))
+        if stretch == 1:
+            start = math.floor(x) - (0 if mode == "linear" else 1)
+            taps = np.arange(start, start + (2 if mode == "linear" else 4))
+        weights = _kernel((taps - x) / stretch, mode, cubic)
+        inside = (taps >= 0) & (taps < size)
+        if exclude_outside:
+            weights = np.where(inside, weights, 0)
+        if exclude_outside or stretch > 1:
+            weights = weights / weights.sum()
+        np.add.at(matrix[row], np.clip(taps, 0, size - 1), weights)
+    return matrix
+
+
+def apply_matrix(b: Builder, x: Tensor, axis: int, matrix: Array) -> Tensor:
+    """Multiply one axis of x by a matrix [new size, size]."""
+    weights = matrix.astype(x.dtype)
+    if axis == x.rank - 1 and x.rank >= 2:
+        flat = b.reshape(x, [math.prod(x.shape[:-1]), x.shape[-1]])
+        result = b.matmul(flat, known(np.ascontiguousarray(weights.T)))
+        return b.reshape(result, [*x.shape[:-1], len(matrix)])
+    rest = math.prod(x.shape[axis + 1 :])
+    flat = b.reshape(x, [math.prod(x.shape[:axis]), x.shape[axis], rest])
+    result = b.matmul(b.broadcast(known(weights[None]), [flat.shape[0], *weights.shape]), flat)
+    return b.reshape(result, [*x.shape[:axis], len(matrix), *x.shape[axis + 1 :]])
+
+
+def _target(node: Node, x: Tensor, scales_at: int, sizes_at: int) -> tuple[list[int], list[int], list[float]]:
+    """(axes, sizes, scales) of the result."""
+    axes = [x.axis(axis) for axis in node.ints("axes", range(x.rank))]
+    scales = node.get(scales_at)
+    if scales is not None and scales.size:
+        factors = [float(v) for v in node.constant(scales, "the scales").reshape(-1)]
+        return axes, [math.floor(x.shape[a] * s + 1e-7) for a, s in zip(axes, factors, strict=True)], factors
+    sizes = node.ints_of(sizes_at, "the sizes")
+    policy = node.str("keep_aspect_ratio_policy", "stretch")
+    factors = [size / x.shape[axis] for size, axis in zip(sizes, axes, strict=True)]
+    if policy != "stretch":
+        factor = min(factors) if policy == "not_larger" else max(factors)
+        factors = [factor] * len(axes)
+        sizes = [math.floor(x.shape[axis] * factor + 0.5) for axis in axes]
+    return axes, sizes, factors
+
+
+@onnx_op("Resize", since=10)
+def resize_10(node: Node) -> Tensor:
+    """Resize of opset 10 and Upsample: asymmetric, floor."""
+    x = node[0]
+    factors = [float(v) for v in node.known(1, "the scales").reshape(-1)]
+    return _upsample(node, x, factors)
+
+
+@onnx_op("Upsample", since=7)
+def upsample_7(node: Node) -> Tensor:
+    """Scales as attribute."""
+    return _upsample(node, node[0], node.floats("scales"))
+
+
+@onnx_op("Upsample", since=9)
+def upsample_9(node: Node) -> Tensor:
+    """Scales as operand."""
+    return resize_10(node)
+
+
+def _upsample(node: Node, x: Tensor, factors: Sequence[float]) -> Tensor:
+    mode = node.str("mode", "nearest")
+    for axis, factor in enumerate(factors):
+        length = math.floor(x.shape[axis] * factor + 1e-7)
+        if factor != 1:
+            at = coordinates("asymmetric", x.shape[axis], length, factor, (0, 1))
+            x = _resize_axis(node.build, x, axis, at, mode, "floor", -0.75, False, 1)
+    return x
+
+
+def _resize_axis(
+    b: Builder,
+    x: Tensor,
+    axis: int,
+    at: Array,
+    mode: str,
+    nearest: str,
+    cubic: float,
+    exclude_outside: bool,
+    stretch: float,
+) -> Tensor:
+    if mode == "nearest":
+        return b.gather(x, known(nearest_indices(at, x.shape[axis], nearest)), axis)
+    matrix = interpolation_matrix(at, x.shape[axis], mode, cubic, exclude_outside, stretch)
+    if x.is_float:
+        return apply_matrix(b, x, axis, matrix)
+    raise NodeError(f"{mode} interpolation of {x.dtype} is not supported")
+
+
+@onnx_op("Resize", since=11)
+def resize(node: Node) -> Tensor:
+    """All coordinate modes, nearest, linear and cubic, antialias."""
+    b, x = node.build, node[0]
+    axes, sizes, factors = _target(node, x, 2, 3)
+    transform = node.str("coordinate_transformation_mode", "half_pixel")
+    mode, nearest = node.str("mode", "nearest"), node.str("nearest_mode", "round_prefer_floor")
+    roi = node.get(1)
+    crop = transform == "tf_crop_and_resize"
+    bounds = [0.0] * len(axes) + [1.0] * len(axes)
+    if crop and roi is not None and roi.size:
+        bounds = [float(v) for v in node.constant(roi, "the region").reshape(-1)]
+    outside: list[tuple[int, Array]] = []
+    for position, (axis, length, factor) in enumerate(zip(axes, sizes, factors, strict=True)):
+        size = x.shape[axis]
+        region = (bounds[position], bounds[position + len(axes)])
+        if length == size and factor == 1 and (not crop or region == (0.0, 1.0)):
+            continue
+        at = coordinates(transform, size, length, factor, region)
+        stretch = max(1.0, 1 / factor) if node.int("antialias", 0) else 1.0
+        if crop:
+            outside.append((axis, (at < 0) | (at > size - 1)))
+        x = _resize_axis(
+            b,
+            x,
+            axis,
+            at,
+            mode,
+            nearest,
+            node.float("cubic_coeff_a", -0.75),
+            bool(node.int("exclude_outside", 0)),
+            stretch,
+        )
+    for axis, mask in outside:
+        if mask.any():
+            shaped = known(mask.reshape(*[1] * axis, -1, *[1] * (x.rank - axis - 1)))
+            x = b.select(shaped, node.float("extrapolation_value", 0.0), x)
+    return x

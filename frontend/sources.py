@@ -1,0 +1,91 @@
+"""Where the bytes of a model's tensors are in its files, so that weights name them there instead of copying them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
+
+from ..support.errors import InputError
+from . import weights
+from .tensors import Array
+from .weights import WeightRef
+
+_Message: TypeAlias = "Mapping[int, _Message | None]"
+
+# Which fields of ONNX's protobuf messages lead to tensors (None: the raw bytes themselves). The messages refer to
+# each other in circles (a node's attribute may hold a graph), hence the assignments below.
+_TENSOR: dict[int, Any] = {4: None, 9: None, 10: None}  # packed floats, raw bytes, packed doubles
+_NODE: dict[int, Any] = {}
+_GRAPH: dict[int, Any] = {1: _NODE, 5: _TENSOR}
+_ATTRIBUTE: dict[int, Any] = {5: _TENSOR, 6: _GRAPH, 10: _TENSOR, 11: _GRAPH}
+_NODE[5] = _ATTRIBUTE
+_MODEL: dict[int, Any] = {7: _GRAPH, 25: {7: _NODE}}
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+
+
+def _varint(data: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def raw_tensors(data: memoryview, message: Mapping[int, Any] = _MODEL, base: int = 0) -> Iterator[tuple[int, int]]:
+    """(offset, length) of the raw bytes of every tensor in a serialised model, which protobuf has parsed before."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        kind = key & 7
+        if kind == _VARINT:
+            _, at = _varint(data, at)
+        elif kind == _BYTES:
+            length, at = _varint(data, at)
+            if (key >> 3) in message:
+                inner = message[key >> 3]
+                if inner is None:
+                    yield base + at, length
+                else:
+                    yield from raw_tensors(data[at : at + length], inner, base + at)
+            at += length
+        elif kind in (_FIXED64, _FIXED32):
+            at += 8 if kind == _FIXED64 else 4
+        else:
+            raise InputError("the model holds a protobuf group, which ONNX does not use")
+
+
+class Sources:
+    """Finds the file and offset of known values by their bytes; what is in no file goes to the store in memory."""
+
+    def __init__(self, at_least: int):
+        self._at_least = at_least
+        self._refs: dict[str, WeightRef] = {}
+
+    def add_model(self, path: str, data: bytes) -> None:
+        """Know the tensors inside an `.onnx` file."""
+        view = memoryview(data)
+        for offset, length in raw_tensors(view):
+            self.add(path, offset, view[offset : offset + length])
+
+    def add(self, path: str, offset: int, data: memoryview) -> None:
+        """Know some bytes of a file."""
+        if len(data) >= self._at_least:
+            import numpy as np
+
+            digest = weights.sha256_of(np.frombuffer(data, np.uint8))
+            self._refs.setdefault(digest, WeightRef(path, offset, len(data), digest))
+
+    def reference(self, array: Array) -> WeightRef:
+        """The name of an array's bytes."""
+        digest = weights.sha256_of(weights.raw_bytes(array))
+        return self._refs.get(digest) or weights.STORE.put(array)
+
+    @staticmethod
+    def inline(array: Array, type: TensorType[Any]) -> DenseIntOrFPElementsAttr[Any]:
+        """The attribute of a small constant."""
+        return DenseIntOrFPElementsAttr(type, BytesAttr(weights.raw_bytes(array).tobytes()))

@@ -1,0 +1,128 @@
+"""Values during import: tensors that are known now (numpy arrays) and tensors that the network computes (SSA values)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from ..dialects.dataflow.types import ui8, ui16, ui32, ui64
+
+if TYPE_CHECKING:
+    from .onnx_ops.convolution import Convolution
+
+Array: TypeAlias = NDArray[Any]
+Dtype: TypeAlias = np.dtype[Any]
+Shape: TypeAlias = tuple[int, ...]
+
+FLOAT32: Dtype = np.dtype(np.float32)
+INT64: Dtype = np.dtype(np.int64)
+BOOL: Dtype = np.dtype(np.bool_)
+BFLOAT16: Dtype = np.dtype(ml_dtypes.bfloat16)
+
+_ELEMENT_TYPES: dict[Dtype, Attribute] = {
+    np.dtype(np.float32): f32,
+    np.dtype(np.float16): f16,
+    BFLOAT16: bf16,
+    np.dtype(np.float64): f64,
+    np.dtype(np.int8): i8,
+    np.dtype(np.uint8): ui8,
+    np.dtype(np.int16): i16,
+    np.dtype(np.uint16): ui16,
+    np.dtype(np.int32): i32,
+    np.dtype(np.uint32): ui32,
+    np.dtype(np.int64): i64,
+    np.dtype(np.uint64): ui64,
+    np.dtype(np.bool_): i1,
+}
+
+
+class NodeError(Exception):
+    """A node cannot be imported; the message says why, the importer adds which node it is."""
+
+
+def element_type(dtype: Dtype) -> Attribute:
+    """The IR's element type for a numpy dtype. Raises NodeError for types that the chip does not know."""
+    try:
+        return _ELEMENT_TYPES[dtype]
+    except KeyError:
+        raise NodeError(f"element type {dtype} is not supported") from None
+
+
+def tensor_type(dtype: Dtype, shape: Sequence[int]) -> TensorType[Any]:
+    """The tensor type of a value of this dtype and shape."""
+    return TensorType(element_type(dtype), list(shape))
+
+
+def is_float(dtype: Dtype) -> bool:
+    """Whether this is a float type (bfloat16 and 8-bit floats included, which numpy does not count)."""
+    return np.issubdtype(dtype, np.floating) or (dtype.kind == "V" and "float" in dtype.name)
+
+
+def is_integer(dtype: Dtype) -> bool:
+    """Whether this is an integer type (not bool)."""
+    return np.issubdtype(dtype, np.integer) or (dtype.kind == "V" and "int" in dtype.name)
+
+
+@dataclass(eq=False)
+class Tensor:
+    """A value during import: `array` where it is known now, else `value`. Both where a known value was materialised."""
+
+    shape: Shape
+    dtype: Dtype
+    array: Array | None = None
+    value: SSAValue | None = None
+    name: str = ""
+    """Name for the IR: the ONNX name, where there is one."""
+    convolution: Convolution | None = None
+    """How a convolution computed this, for what folds into its weights."""
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the elements are floats."""
+        return is_float(self.dtype)
+
+    def axis(self, axis: int, rank: int | None = None) -> int:
+        """`axis` counted from the front. Raises NodeError where it is out of range."""
+        rank = self.rank if rank is None else rank
+        if not -rank <= axis < max(rank, 1):
+            raise NodeError(f"axis {axis} is out of range for a tensor of rank {rank}")
+        return axis + rank if axis < 0 else axis
+
+
+def known(array: Any, dtype: Any = None, name: str = "") -> Tensor:
+    """A tensor whose elements are known at import."""
+    array = np.asarray(array, dtype)
+    return Tensor(array.shape, array.dtype, array, name=name)
+
+
+def broadcast(*shapes: Sequence[int]) -> Shape:
+    """The shape that numpy's rules give. Raises NodeError where they do not fit."""
+    try:
+        return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
+    except ValueError:
+        raise NodeError("shapes " + " and ".join(str(list(shape)) for shape in shapes) + " do not broadcast") from None
+
+
