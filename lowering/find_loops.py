@@ -1,0 +1,225 @@
+"""Search for repeats in a sequence of instructions: the kernel of loop rolling, over flat arrays.
+
+The sequence consists of items: words at first, later also loops found before. An item has a class (a 64-bit hash of
+everything but its addresses: what may be folded must be equal in it), its base addresses, and for every address a key:
+0, or the number of the register that the item itself moves for this address. p consecutive items that come again with
+equal classes, m times, with addresses that advance by constants, become one loop item.
+
+A loop's keys are the distinct (child, child's key, delta) of its addresses. Keys of plain words that advance alike
+share a register. An address that moves inside a child loop has a register of its own child, since the child's motion
+must be undone at the end of the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numba  # pyright: ignore[reportMissingTypeStubs]
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_REGISTERS = 15
+MAX_DEPTH = 4
+_MAX_KEYS = 64
+_MAX_DELTA = 2**30
+_MAX_PERIODS = 256
+
+_jit = cast(
+    "Callable[[Callable[..., Any]], Callable[..., Any]]",
+    numba.njit(cache=True),  # pyright: ignore[reportUnknownMemberType]
+)
+
+
+def mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble 64-bit values (the finaliser of splitmix64)."""
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+def candidate_periods(classes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Distances at which runs of 1, 4 or 16 classes come again often enough for a fold, ascending."""
+    counts = np.zeros(len(classes) // 2 + 2, dtype=np.int64)
+    gram, length = classes, 1
+    for wanted in (1, 4, 16):
+        while length < wanted:
+            if len(gram) <= length:
+                break
+            gram = mix(gram[:-length] * np.uint64(0x9E3779B97F4A7C15) + gram[length:])
+            length *= 2
+        if length < wanted:
+            break
+        order = np.argsort(gram, kind="stable")
+        same = gram[order[1:]] == gram[order[:-1]]
+        distance = (order[1:] - order[:-1])[same]
+        found = np.bincount(distance[distance < len(counts)], minlength=len(counts))
+        counts = np.maximum(counts, found)
+    # A period p that repeats shows at distance p for most of its p positions, unless it resembles itself inside.
+    periods = np.flatnonzero(counts * 4 >= np.arange(len(counts)))
+    periods = periods[(periods > 0) & (counts[periods] > 0)]
+    if len(periods) > _MAX_PERIODS:
+        periods = np.sort(periods[np.argsort(-counts[periods], kind="stable")[:_MAX_PERIODS]])
+    return periods
+
+
+@_jit
+def _scramble(value: np.uint64, more: np.uint64) -> np.uint64:
+    value = (value ^ more) * np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return value ^ (value >> np.uint64(27))
+
+
+@_jit
+def repetitions(at: int, period: int, most: int, first: NDArray[np.int64], values: NDArray[np.int64]) -> int:
+    """How often the items from `at` come, up to `most`, with addresses that advance by constants."""
+    low = first[at]
+    width = first[at + period] - low
+    count = 2
+    while count < most:
+        base = low + count * width
+        for j in range(width):
+            if values[base + j] - values[base - width + j] != values[low + width + j] - values[low + j]:
+                return count
+        count += 1
+    return count
+
+
+@_jit
+def fold_keys(
+    at: int,
+    period: int,
+    count: int,
+    first: NDArray[np.int64],
+    values: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    operand_keys: NDArray[np.int64],
+    table: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Number the keys of a loop over the items from `at`: rows of `table` are (child or -1, child's key, delta).
+
+    Fills operand_keys[: width] with 0 or 1 + the row of every address. Returns the number of rows and how many of
+    them advance; (-1, 0) if there are too many or they advance too far.
+    """
+    low = first[at]
+    width = first[at + period] - low
+    used = live = 0
+    for child in range(period):
+        for j in range(first[at + child] - low, first[at + child + 1] - low):
+            delta = values[low + width + j] - values[low + j]
+            inner = keys[low + j]
+            if inner == 0 and delta == 0:
+                operand_keys[j] = 0
+                continue
+            if abs(delta) >= _MAX_DELTA or abs(delta) * count >= _MAX_DELTA:
+                return -1, 0
+            owner = child if inner != 0 else -1
+            row = 0
+            while row < used and (table[row, 0] != owner or table[row, 1] != inner or table[row, 2] != delta):
+                row += 1
+            if row == used:
+                if delta != 0:
+                    live += 1
+                if live > MAX_REGISTERS or used == _MAX_KEYS:
+                    return -1, 0
+                table[row, 0], table[row, 1], table[row, 2] = owner, inner, delta
+                used += 1
+            operand_keys[j] = row + 1
+    return used, live
+
+
+@_jit
+def fold_pass(
+    period: int,
+    least: int,
+    classes: NDArray[np.uint64],
+    first: NDArray[np.int64],
+    values: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    shape: NDArray[np.int64],
+    loops_before: int,
+    new_classes: NDArray[np.uint64],
+    new_first: NDArray[np.int64],
+    new_values: NDArray[np.int64],
+    new_keys: NDArray[np.int64],
+    new_shape: NDArray[np.int64],
+    loops: NDArray[np.int64],
+    children: NDArray[np.int64],
+    loop_keys: NDArray[np.int64],
+    loop_operands: NDArray[np.int64],
+) -> tuple[int, int, int, int, int]:
+    """Fold every run of at least `least` repeats of `period` items that saves words, left to right.
+
+    Items: classes [n], first [n + 1] (their addresses in values and keys), shape [n, 4] = (node, words, registers,
+    depth); a node below 0 is loop -1 - node, else a word. The new_ arrays take the result. Records of new loops:
+    loops [., 4] = (count, end in children, end in loop_keys, end in loop_operands). Returns the numbers of items,
+    loops, children, loop keys and loop operands.
+    """
+    total = len(classes)
+    run = np.zeros(total + 1, np.int64)
+    for i in range(total - period - 1, -1, -1):
+        if classes[i] == classes[i + period]:
+            run[i] = run[i + 1] + 1
+    items = found = child_end = key_end = operand_end = 0
+    new_first[0] = 0
+    i = 0
+    while i < total:
+        count = 1
+        used = live = words = registers = depth = 0
+        if run[i] >= period * (least - 1):
+            count = repetitions(i, period, run[i] // period + 1, first, values)
+            words = registers = depth = 0
+            for child in range(i, i + period):
+                words += shape[child, 1]
+                registers = max(registers, shape[child, 2])
+                depth = max(depth, shape[child, 3])
+            if count >= least and depth < MAX_DEPTH and words * (count - 1) > 1:
+                used, live = fold_keys(
+                    i, period, count, first, values, keys, loop_operands[operand_end:], loop_keys[key_end:]
+                )
+                # li and addi each; an address that a child moves too may split the child's register, at every level.
+                rolled = words + 1 + 2 * live
+                for row in range(key_end, key_end + max(used, 0)):
+                    if loop_keys[row, 0] >= 0 and loop_keys[row, 2] != 0:
+                        rolled += depth
+                if used < 0 or live + registers > MAX_REGISTERS or rolled >= words * count:
+                    count = 1
+                else:
+                    words = rolled
+            else:
+                count = 1
+        low = first[i]
+        start = new_first[items]
+        if count == 1:
+            width = first[i + 1] - low
+            new_values[start : start + width] = values[low : low + width]
+            new_keys[start : start + width] = keys[low : low + width]
+            new_classes[items] = classes[i]
+            new_shape[items] = shape[i]
+            new_first[items + 1] = start + width
+            items += 1
+            i += 1
+            continue
+        width = first[i + period] - low
+        code = _scramble(np.uint64(count), np.uint64(period))
+        for child in range(period):
+            children[child_end] = shape[i + child, 0]
+            child_end += 1
+            code = _scramble(code, classes[i + child])
+        for j in range(width):
+            code = _scramble(code, np.uint64(values[low + width + j] - values[low + j]))
+            new_keys[start + j] = loop_operands[operand_end + j]
+        new_values[start : start + width] = values[low : low + width]
+        new_classes[items] = code
+        new_first[items + 1] = start + width
+        new_shape[items, 0] = -1 - (loops_before + found)
+        new_shape[items, 1] = words
+        new_shape[items, 2] = live + registers
+        new_shape[items, 3] = depth + 1
+        key_end += used
+        operand_end += width
+        loops[found, 0], loops[found, 1], loops[found, 2], loops[found, 3] = count, child_end, key_end, operand_end
+        items += 1
+        found += 1
+        i += period * count
+    return items, found, child_end, key_end, operand_end

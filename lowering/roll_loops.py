@@ -1,0 +1,266 @@
+"""Fold repeats in the words of a core into hardware loops; the stream of instructions that is executed stays the same.
+
+Words that come again, equal in everything but addresses that advance by constants, become
+`loop count, body` with registers that hold iteration * delta: `li` before the loop where its registers begin, `addi`
+at the end of the body. Loops nest; a register that an inner loop has moved is corrected by the outer body's `addi`
+(delta - count * inner delta), which vanishes for contiguous accesses. Only what saves words is folded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .find_loops import candidate_periods, fold_pass, mix
+from .stream import UNUSED
+from .wide_words import WIDE, IsaFacts, address_operands
+
+_MAX_ROUNDS = 40
+
+
+def roll_loops(words: NDArray[np.void], facts: IsaFacts) -> NDArray[np.void]:
+    """The words [n] WIDE (without loops and registers) as an equivalent shorter program [<= n] WIDE.
+
+    Source indices of a loop are those of its first iteration.
+    """
+    if len(words) < 3:
+        return words.copy()
+    is_address, values = address_operands(words, facts.high_half)
+    items = _Items.of_words(_classes(words, is_address, facts.high_half), is_address, values)
+    forest = _Forest()
+    for least in (3, 2):
+        items = _fold_all(items, forest, least)
+    writer = _Writer(words, is_address, facts, forest)
+    writer.top_level(items.shape[:, 0])
+    return writer.finish()
+
+
+def _classes(words: NDArray[np.void], is_address: NDArray[np.bool_], high_half: NDArray[np.int8]) -> NDArray[np.uint64]:
+    """Hash of everything that must be equal: all fields but the addresses (both halves)."""
+    fixed = np.where(is_address, 0, words["addr"])
+    halves = high_half[words["op"]]
+    for operand in range(4):
+        rows = np.flatnonzero((halves[:, operand] >= 0) & is_address[:, operand])
+        fixed[rows, halves[rows, operand]] = 0
+    code = np.zeros(len(words), dtype=np.uint64)
+    columns = [words[name] for name in ("op", "dtype", "wait", "signal", "imm")]
+    columns += [words["desc"][:, k] for k in range(4)] + [fixed[:, k] for k in range(4)]
+    for column in columns:
+        code = mix(code * np.uint64(0x9E3779B97F4A7C15) + column.astype(np.uint64) + np.uint64(1))
+    return code
+
+
+@dataclass
+class _Items:
+    """A sequence of words and loops, see `fold_pass`."""
+
+    classes: NDArray[np.uint64]
+    first: NDArray[np.int64]
+    values: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    shape: NDArray[np.int64]
+
+    @staticmethod
+    def of_words(classes: NDArray[np.uint64], is_address: NDArray[np.bool_], values: NDArray[np.int64]) -> _Items:
+        first = np.zeros(len(classes) + 1, dtype=np.int64)
+        first[1:] = np.cumsum(is_address.sum(axis=1))
+        shape = np.zeros((len(classes), 4), dtype=np.int64)
+        shape[:, 0] = np.arange(len(classes))
+        shape[:, 1] = 1
+        flat = values[is_address]
+        return _Items(classes, first, flat, np.zeros(len(flat), dtype=np.int64), shape)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    count: int
+    children: NDArray[np.int64]
+    """Nodes: a word index, or -1 - loop number."""
+    keys: NDArray[np.int64]
+    """[keys, 3]: child or -1, child's key, delta."""
+    operands: NDArray[np.int64]
+    """Key number (from 1; 0: fixed) of every address of the children in order."""
+
+
+@dataclass
+class _Forest:
+    """The loops found so far."""
+
+    loops: list[_Loop] = field(default_factory=list[_Loop])
+
+
+def _fold_all(items: _Items, forest: _Forest, least: int) -> _Items:
+    """Fold, shortest periods first, until nothing is found any more."""
+    for _ in range(_MAX_ROUNDS):
+        before = len(items.classes)
+        for period in candidate_periods(items.classes).tolist():
+            items = _fold(items, forest, period, least)
+            # Inner loops change the periods of what is around them: look again after a real change.
+            if len(items.classes) * 16 < before * 15:
+                break
+        if len(items.classes) == before:
+            break
+    return items
+
+
+def _fold(items: _Items, forest: _Forest, period: int, least: int) -> _Items:
+    count, width = len(items.classes), len(items.values)
+    if period * least > count:
+        return items
+    new = _Items(
+        np.empty(count, np.uint64),
+        np.empty(count + 1, np.int64),
+        np.empty(width, np.int64),
+        np.empty(width, np.int64),
+        np.empty((count, 4), np.int64),
+    )
+    loops = np.empty((count // 2 + 1, 4), np.int64)
+    children = np.empty(count, np.int64)
+    loop_keys = np.empty((width + 64, 3), np.int64)
+    loop_operands = np.empty(width + 1, np.int64)
+    ends: tuple[int, int, int, int, int] = fold_pass(
+        period,
+        least,
+        items.classes,
+        items.first,
+        items.values,
+        items.keys,
+        items.shape,
+        len(forest.loops),
+        new.classes,
+        new.first,
+        new.values,
+        new.keys,
+        new.shape,
+        loops,
+        children,
+        loop_keys,
+        loop_operands,
+    )
+    kept, found = ends[:2]
+    if found == 0:
+        return items
+    children, loop_keys, loop_operands = (
+        children[: ends[2]].copy(),
+        loop_keys[: ends[3]].copy(),
+        loop_operands[: ends[4]].copy(),
+    )
+    last = (0, 0, 0)
+    for repeat, child_end, key_end, operand_end in loops[:found].tolist():
+        forest.loops.append(
+            _Loop(
+                repeat,
+                children[last[0] : child_end],
+                loop_keys[last[1] : key_end],
+                loop_operands[last[2] : operand_end],
+            )
+        )
+        last = (child_end, key_end, operand_end)
+    end = int(new.first[kept])
+    return _Items(
+        new.classes[:kept].copy(),
+        new.first[: kept + 1].copy(),
+        new.values[:end].copy(),
+        new.keys[:end].copy(),
+        new.shape[:kept].copy(),
+    )
+
+
+class _Writer:
+    """Writes words and loops in order, choosing registers: a loop takes the next free ones, siblings reuse them."""
+
+    def __init__(
+        self, words: NDArray[np.void], is_address: NDArray[np.bool_], facts: IsaFacts, forest: _Forest
+    ) -> None:
+        self._words = words
+        self._facts = facts
+        self._forest = forest
+        self._slots: list[list[int]] = [[k for k in range(4) if mask >> k & 1] for mask in range(16)]
+        self._mask: list[int] = (is_address.astype(np.int64) @ np.array([1, 2, 4, 8])).tolist()
+        self._index: list[int] = []
+        self._regs: list[int] = []
+        self._control: list[tuple[int, int, int, int, int]] = []
+        """(position, opcode, imm, addr0, addr1) of control words; their index is the word that lends its source."""
+
+    def top_level(self, nodes: NDArray[np.int64]) -> None:
+        numbers: list[int] = nodes.tolist()
+        for node in numbers:
+            if node >= 0:
+                self._index.append(node)
+                self._regs.append(0)
+            else:
+                loop = self._forest.loops[-1 - node]
+                self._loop(loop, [0] * len(loop.operands), 0)
+
+    def finish(self) -> NDArray[np.void]:
+        result = self._words[np.array(self._index, dtype=np.int64)]
+        result["regs"] = self._regs
+        if self._control:
+            table = np.array(self._control, dtype=np.int64)
+            control = np.zeros(len(table), dtype=WIDE)
+            control["op"], control["imm"] = table[:, 1], table[:, 2]
+            control["addr"][:, :2] = (table[:, 3:] & 0xFFFF_FFFF).astype(np.uint32)
+            control["desc"] = UNUSED
+            control["source"] = result["source"][table[:, 0]]
+            result[table[:, 0]] = control
+        return result
+
+    def _control_word(self, op: int, imm: int, addr0: int, addr1: int, like: int) -> None:
+        self._control.append((len(self._index), op, imm, addr0, addr1))
+        self._index.append(like)
+        self._regs.append(0)
+
+    def _width(self, node: int) -> int:
+        return self._mask[node].bit_count() if node >= 0 else len(self._forest.loops[-1 - node].operands)
+
+    def _loop(self, loop: _Loop, outer: list[int], used: int) -> None:
+        """Write a loop inside loops that hold `used` registers; `outer`: their register (or 0) for every address."""
+        facts = self._facts
+        like = self._first_word(loop)
+        keys: list[list[int]] = loop.keys.tolist()
+        operands: list[int] = loop.operands.tolist()
+        own: dict[int, int] = {}
+        registers: list[int] = []
+        moved: dict[tuple[int, int], None] = {}
+        for key, register in zip(operands, outer, strict=True):
+            if key and not register and keys[key - 1][2]:
+                if key not in own:
+                    used += 1
+                    own[key] = used
+                    self._control_word(facts.li, used, 0, 0, like)
+                register = own[key]
+            if key and register:
+                moved[key, register] = None
+            registers.append(register)
+        header = len(self._control)
+        self._control_word(facts.loop, 0, loop.count, 0, like)
+        begin = len(self._index)
+        children: list[int] = loop.children.tolist()
+        at = 0
+        for node in children:
+            width = self._width(node)
+            inside = registers[at : at + width]
+            at += width
+            if node >= 0:
+                slots = self._slots[self._mask[node]]
+                self._index.append(node)
+                self._regs.append(sum(register << 4 * slot for slot, register in zip(slots, inside, strict=True)))
+            else:
+                self._loop(self._forest.loops[-1 - node], inside, used)
+        for key, register in moved:
+            owner, inner_key, step = keys[key - 1]
+            if owner >= 0:
+                inner = self._forest.loops[-1 - children[owner]]
+                step -= inner.count * int(inner.keys[inner_key - 1, 2])
+            if step:
+                self._control_word(facts.addi, register, step, 0, like)
+        position, op, imm, count, _ = self._control[header]
+        self._control[header] = (position, op, imm, count, len(self._index) - begin)
+
+    def _first_word(self, loop: _Loop) -> int:
+        node = int(loop.children[0])
+        while node < 0:
+            node = int(self._forest.loops[-1 - node].children[0])
+        return node

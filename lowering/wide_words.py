@@ -1,0 +1,61 @@
+"""Instruction words on their way from streams to programs: as in the binary, but with 32-bit descriptor operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .stream import CORE_SET_FLAG, StreamArrays
+
+WIDE = np.dtype(
+    [
+        ("op", "u1"),
+        ("dtype", "u1"),
+        ("wait", "u1"),
+        ("signal", "u1"),
+        ("regs", "<u2"),
+        ("imm", "<u2"),
+        ("addr", "<u4", (4,)),
+        ("desc", "<u4", (4,)),
+        ("source", "<u4"),
+    ]
+)
+"""One instruction; `desc` as in `stream` (descriptor number, core set, IMMEDIATE or UNUSED)."""
+
+
+@dataclass(frozen=True)
+class IsaFacts:
+    """What the passes over words need to know of the instruction set, as arrays by opcode."""
+
+    unit_of_op: NDArray[np.uint8]
+    """[256], 0 to 7; 8 for the sequencer's own instructions."""
+    high_half: NDArray[np.int8]
+    """[256, 4]: for operands that are 64-bit DRAM addresses the address field with the upper half, else -1."""
+    halt: int
+    loop: int
+    addi: int
+    li: int
+    pipelined: int = 0
+    """Units (bits) whose instructions may start before earlier ones of the same unit have completed."""
+
+
+def wide_words(stream: StreamArrays, wait: NDArray[np.uint8], signal: NDArray[np.uint8]) -> NDArray[np.void]:
+    """The words of a stream [n] WIDE, with its token bits and without registers."""
+    words = np.zeros(len(stream), dtype=WIDE)
+    words["op"], words["dtype"], words["imm"] = stream.op, stream.dtype, stream.imm
+    words["wait"], words["signal"] = wait, signal
+    words["addr"], words["desc"], words["source"] = stream.addr, stream.desc, stream.source
+    return words
+
+
+def address_operands(
+    words: NDArray[np.void], high_half: NDArray[np.int8]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which operands are addresses (those with a descriptor), and their values with upper halves, each [n, 4]."""
+    is_address = words["desc"] < CORE_SET_FLAG
+    low = words["addr"].astype(np.int64)
+    halves = high_half[words["op"]].astype(np.int64)
+    high = np.take_along_axis(low, np.maximum(halves, 0), axis=1)
+    return is_address, np.where(halves >= 0, low | high << 32, low)
