@@ -82,13 +82,18 @@ def constant_array(value: SSAValue) -> Array | None:
     return array_of(owner.value) if isinstance(owner, ConstantOp) else None  # pyright: ignore[reportArgumentType]
 
 
-def has_special_values(value: Dense) -> bool:
-    """Whether a float constant holds an infinity, a NaN or a negative zero."""
+def needs_bytes(value: Dense) -> bool:
+    """
+    Whether xDSL's decimal text of a float constant could lose bits: infinities, NaN and negative zeros, and integral
+    values of more than six digits, which it prints as hexadecimal bits and then reads as integers.
+    """
     array = array_of(value)
     type: Tensor = value.get_type()  # pyright: ignore[reportAssignmentType]
     if type.element_type == bf16:
         array = widen_bf16(array)
-    return not bool(np.isfinite(array).all()) or bool((np.signbit(array) & (array == 0)).any())
+    size = np.abs(array)
+    long = (size >= 1e6) & (np.trunc(size) == size)
+    return bool((~np.isfinite(array) | long | (np.signbit(array) & (size == 0))).any())
 
 
 def splat_bits(array: Array) -> bytes | None:

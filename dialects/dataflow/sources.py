@@ -99,13 +99,13 @@ class ConstantOp(DataflowOp):
 
     @staticmethod
     def _needs_hex(value: Dense) -> bool:
-        """Whether decimal text could lose bits: infinities, NaN and negative zeros."""
+        """Whether decimal text could lose bits."""
         type = cast(Tensor, value.get_type())
         if not is_float(type.element_type) or not value.data.data:
             return False
-        from .constants import has_special_values
+        from .constants import needs_bytes
 
-        return has_special_values(value)
+        return needs_bytes(value)
 
 
 @irdl_op_definition

@@ -42,14 +42,14 @@ from meshloom.dialects.dataflow.evaluate import evaluate
 from meshloom.dialects.dataflow.evaluate_movement import strided
 from meshloom.dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
 from xdsl.dialects.builtin import f32, i1, i32, i64
-from xdsl.dialects.test import TestOp
+from xdsl.dialects.test import TestOp as OpaqueOp
 from xdsl.ir import Attribute, SSAValue
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
 def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
-    return TestOp(result_types=[tensor(element, shape)]).results[0]
+    return OpaqueOp(result_types=[tensor(element, shape)]).results[0]
 
 
 def integers(draw: Draw, low: int, high: int, count: int) -> tuple[int, ...]:
@@ -256,7 +256,7 @@ def check(op: TiledOp, draw: Draw) -> None:
     ids=lambda family: family.__name__,
 )
 def test_tiles_make_the_whole(family: Callable[[Draw], TiledOp]) -> None:
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(st.data())
     def law(data: st.DataObject) -> None:
         check(family(data.draw), data.draw)

@@ -1,0 +1,97 @@
+// RUN: meshloom-opt %s -p canonicalize | filecheck %s
+
+// CHECK-LABEL: @identities
+func.func @identities(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  // CHECK-NEXT: func.return %x
+  %0 = dataflow.reshape %x : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %1 = dataflow.transpose %0 [0, 1] : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %2 = dataflow.slice %1 starts [0, 0] sizes [4, 6] steps [1, 1] : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %3 = dataflow.cast %2 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %4 = dataflow.broadcast %3 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %5 = dataflow.pad %4 low [0, 0] high [0, 0] interior [0, 0] value 0.0 : f32 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %6 = dataflow.concat %5 axis 0 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %7 = dataflow.transpose %6 [1, 0] : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  %8 = dataflow.transpose %7 [1, 0] : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  %9 = dataflow.neg %8 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %10 = dataflow.neg %9 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  func.return %10 : tensor<4x6xf32>
+}
+
+// x + -0.0, x - 0.0, x * 1 and x / 1 are x to the last bit.
+// CHECK-LABEL: @neutral
+func.func @neutral(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: func.return %x
+  %zero = dataflow.constant dense<0.0> : tensor<1xf32>
+  %minus = dataflow.constant dense<"0x00000080"> : tensor<1xf32>
+  %one = dataflow.constant dense<1.0> : tensor<4xf32>
+  %0 = dataflow.add %minus, %x : (tensor<1xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = dataflow.sub %0, %zero : (tensor<4xf32>, tensor<1xf32>) -> tensor<4xf32>
+  %2 = dataflow.mul %one, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = dataflow.div %2, %one : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %3 : tensor<4xf32>
+}
+
+// -0.0 + 0.0 is 0.0, and a result of another shape is not the operand.
+// CHECK-LABEL: @not_neutral
+func.func @not_neutral(%x: tensor<1xf32>) -> tensor<4xf32> {
+  %zero = dataflow.constant dense<0.0> : tensor<1xf32>
+  %one = dataflow.constant dense<1.0> : tensor<4xf32>
+  // CHECK: dataflow.add
+  %0 = dataflow.add %x, %zero : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  // CHECK: dataflow.mul
+  %1 = dataflow.mul %0, %one : (tensor<1xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: @constants
+func.func @constants() -> (tensor<2x1xi64>, tensor<2xf32>, tensor<2000xf32>) {
+  %a = dataflow.constant dense<[7, -7]> : tensor<2xi64>
+  %b = dataflow.constant dense<[2]> : tensor<1xi64>
+  %0 = dataflow.div %a, %b : (tensor<2xi64>, tensor<1xi64>) -> tensor<2xi64>
+  // CHECK-DAG: dataflow.constant dense<[[3], [-3]]> : tensor<2x1xi64>
+  %1 = dataflow.reshape %0 : (tensor<2xi64>) -> tensor<2x1xi64>
+  %c = dataflow.constant dense<[0.0, -1.0]> : tensor<2xf32>
+  // CHECK-DAG: dataflow.constant dense<"0x0000807F000080BF"> : tensor<2xf32>
+  %2 = dataflow.reciprocal %c : (tensor<2xf32>) -> tensor<2xf32>
+  // Above 4096 bytes only equal elements become a constant.
+  // CHECK-DAG: dataflow.iota
+  %3 = dataflow.iota axis 0 : tensor<2000xf32>
+  func.return %1, %2, %3 : tensor<2x1xi64>, tensor<2xf32>, tensor<2000xf32>
+}
+
+// CHECK-LABEL: @movement
+func.func @movement(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> (tensor<2x3x4xf32>, tensor<2x2xf32>, tensor<8x6xf32>, tensor<6xf32>) {
+  // CHECK-NEXT: %[[R:.*]] = dataflow.reshape %x : (tensor<4x6xf32>) -> tensor<2x3x4xf32>
+  %0 = dataflow.reshape %x : (tensor<4x6xf32>) -> tensor<24xf32>
+  %1 = dataflow.reshape %0 : (tensor<24xf32>) -> tensor<2x3x4xf32>
+  // CHECK-NEXT: %[[S:.*]] = dataflow.slice %y starts [1, 4] sizes [2, 2] steps [1, -2] : (tensor<4x6xf32>) -> tensor<2x2xf32>
+  %2 = dataflow.concat %x, %y axis 0 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+  %3 = dataflow.slice %2 starts [4, 0] sizes [4, 3] steps [1, 2] : (tensor<8x6xf32>) -> tensor<4x3xf32>
+  %4 = dataflow.slice %3 starts [1, 2] sizes [2, 2] steps [1, -1] : (tensor<4x3xf32>) -> tensor<2x2xf32>
+  // CHECK-NEXT: %[[A:.*]] = dataflow.pad %x low [1, 0] high [3, 0] interior [0, 0]
+  %5 = dataflow.pad %x low [1, 0] high [1, 0] interior [0, 0] value 0.0 : f32 : (tensor<4x6xf32>) -> tensor<6x6xf32>
+  %6 = dataflow.pad %5 low [0, 0] high [2, 0] interior [0, 0] value 0.0 : f32 : (tensor<6x6xf32>) -> tensor<8x6xf32>
+  // One row by a constant index is a slice.
+  // CHECK-NEXT: %[[ROW:.*]] = dataflow.slice %x starts [3, 0] sizes [1, 6] steps [1, 1]
+  // CHECK-NEXT: dataflow.reshape %[[ROW]] : (tensor<1x6xf32>) -> tensor<6xf32>
+  %i = dataflow.constant dense<-1> : tensor<i64>
+  %7 = dataflow.gather %x, %i axis 0 : (tensor<4x6xf32>, tensor<i64>) -> tensor<6xf32>
+  func.return %1, %4, %6, %7 : tensor<2x3x4xf32>, tensor<2x2xf32>, tensor<8x6xf32>, tensor<6xf32>
+}
+
+// CHECK-LABEL: @computing
+func.func @computing(%x: tensor<4x6xf32>, %row: tensor<6xf32>, %y: tensor<6x4xf32>) -> (tensor<4x6xf32>, tensor<4x4xf32>, tensor<1x1xf32>, tensor<4x6xi32>) {
+  // CHECK-NEXT: %{{.*}} = dataflow.add %x, %row
+  %0 = dataflow.broadcast %row : (tensor<6xf32>) -> tensor<4x6xf32>
+  %1 = dataflow.add %x, %0 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  // CHECK-NEXT: %{{.*}} = dataflow.matmul %y, %y transpose_a
+  %2 = dataflow.transpose %y [1, 0] : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  %3 = dataflow.matmul %2, %y : (tensor<4x6xf32>, tensor<6x4xf32>) -> tensor<4x4xf32>
+  // CHECK-NEXT: %{{.*}} = dataflow.reduce max %x axes [0, 1]
+  %4 = dataflow.reduce max %x axes [1] : (tensor<4x6xf32>) -> tensor<4x1xf32>
+  %5 = dataflow.reduce max %4 axes [0] : (tensor<4x1xf32>) -> tensor<1x1xf32>
+  // CHECK-NEXT: %{{.*}} = dataflow.cast %x : (tensor<4x6xf32>) -> tensor<4x6xi32>
+  %6 = dataflow.cast %x : (tensor<4x6xf32>) -> tensor<4x6xf64>
+  %7 = dataflow.cast %6 : (tensor<4x6xf64>) -> tensor<4x6xi32>
+  func.return %1, %3, %5, %7 : tensor<4x6xf32>, tensor<4x4xf32>, tensor<1x1xf32>, tensor<4x6xi32>
+}
