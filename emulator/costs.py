@@ -1,0 +1,278 @@
+"""
+What every instruction costs: one formula each, over arrays of any length, from the numbers of the chip.
+
+Both timing engines and the statistics use these functions; `word_costs` applies them to the words of a program.
+Cycles are integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..chips.chip import RATES, Chip
+from ..dialects.coreasm.isa import (
+    BY_CODE,
+    COST_KINDS,
+    COST_OF_OPCODE,
+    FACTOR_OF_OPCODE,
+    ITEMSIZE,
+    NO_DESC,
+    OPCODE,
+    SLOTS,
+    TYPES,
+    UNIT_OF_OPCODE,
+    Cost,
+    Family,
+    TypeOf,
+    Unit,
+)
+from .functional_errors import EmulationError
+
+Ints: TypeAlias = NDArray[np.int64]
+
+STARTUP = 4
+"""Cycles that the vector and the data access unit need to begin an instruction."""
+MAX_POINTS = 1 << 40
+"""More elements than any instruction of a real program touches; guards the arithmetic against damaged descriptors."""
+
+_BY_WIDTH = {1: RATES["i8"], 2: RATES["f16"]}
+RATE = np.array([RATES.get(t.name, _BY_WIDTH.get(t.bytes, 1)) for t in TYPES] + [1] * (16 - len(TYPES)), np.int64)
+"""Operations a cycle relative to f32 by type code; types without a rate of their own go by their width."""
+
+
+def _kinds(*costs: Cost) -> NDArray[np.bool_]:
+    return np.isin(COST_OF_OPCODE, [COST_KINDS.index(cost) for cost in costs])
+
+
+def _families(*families: Family) -> NDArray[np.bool_]:
+    return np.array([c in BY_CODE and BY_CODE[c].family in families for c in range(256)])
+
+
+_MATMUL, _VECTOR, _COPY, _FILL, _ROWS = (
+    _kinds(cost) for cost in (Cost.MATMUL, Cost.VECTOR, Cost.COPY, Cost.FILL, Cost.ROWS)
+)
+_DRAM, _PUT = _kinds(Cost.DRAM), _kinds(Cost.PUT)
+_FROM_A = _families(Family.REDUCE, Family.ARG_REDUCE, Family.DOT, Family.CUMSUM)
+"""Opcodes whose iteration points are those of A, not of D."""
+_OPERAND_TYPE = np.zeros((256, SLOTS), np.int64)
+"""0: no operand in memory in this slot; else 1 source type, 2 destination type, 3 bool."""
+_TYPE_NUMBER = {TypeOf.SOURCE: 1, TypeOf.DESTINATION: 2, TypeOf.BOOL: 3}
+for _code, _entry in BY_CODE.items():
+    for _operand in _entry.operands:
+        _OPERAND_TYPE[_code, _operand.slot] = _TYPE_NUMBER[_operand.type]
+_BOOL = next(t.code for t in TYPES if t.name == "bool")
+
+
+def ceil_div(a: Ints, b: Ints | int) -> Ints:
+    """a / b rounded up, for a >= 0 and b > 0."""
+    return -(-a // b)
+
+
+def matmul_cycles(chip: Chip, code: Ints, batch: Ints, m: Ints, k: Ints, n: Ints) -> Ints:
+    """
+    Cold-start cycles of D[b, m, n] = A[b, m, k] x B[b, k, n] with elements of type `code`.
+
+    An R x C weight-stationary array, R = mpu_rows * rate: each block of R x C weights takes mpu_rows cycles to load
+    and the m rows of A take m + mpu_rows + C - 2 to pass (SCALE-Sim's form where the rate is 1).
+    """
+    rows = chip.mpu_rows * RATE[code]
+    blocks = ceil_div(k, rows) * ceil_div(n, chip.mpu_cols)
+    return batch * blocks * (m + 2 * chip.mpu_rows + chip.mpu_cols - 2) - 1
+
+
+def vector_cycles(chip: Chip, code: Ints, points: Ints, factor: Ints, operand_bytes: Ints) -> Ints:
+    """Cycles of `points` element operations (each `factor` passes) whose largest operand has `operand_bytes`."""
+    lanes = chip.vpu_lanes * RATE[code]
+    memory = ceil_div(operand_bytes, chip.sram_bytes_per_cycle)
+    return STARTUP + np.maximum(ceil_div(points, lanes) * factor, memory)
+
+
+def copy_cycles(chip: Chip, runs: Ints, run_bytes: Ints) -> Ints:
+    """Cycles of moving `runs` contiguous pieces of `run_bytes` each within SRAM."""
+    return STARTUP + runs * ceil_div(run_bytes, chip.sram_bytes_per_cycle)
+
+
+def dram_traffic(chip: Chip, runs: Ints, run_bytes: Ints) -> Ints:
+    """Bytes that cross the DRAM port for `runs` contiguous pieces of `run_bytes` each: whole bursts."""
+    return runs * ceil_div(run_bytes, chip.dram_burst) * chip.dram_burst
+
+
+def link_cycles(chip: Chip, nbytes: Ints | int) -> Ints:
+    """Cycles for which a packet occupies a link of the network."""
+    return ceil_div(np.asarray(nbytes, np.int64), chip.link_bytes_per_cycle)
+
+
+def port_cycles(chip: Chip, nbytes: Ints | int) -> Ints:
+    """Cycles for which a packet occupies a DRAM port: its share of the bandwidth is that of one of `dram_ports`."""
+    return ceil_div(np.asarray(nbytes, np.int64) * chip.dram_ports, chip.dram_bytes_per_cycle)
+
+
+def host_cycles(chip: Chip, nbytes: int) -> int:
+    """Cycles of one copy between host and DRAM."""
+    return chip.host_latency + -(-nbytes // chip.host_bytes_per_cycle)
+
+
+def contiguous_run(sizes: Ints, strides: list[Ints], itemsize: Ints) -> Ints:
+    """
+    Bytes of the longest innermost run that is contiguous for all of `strides`.
+
+    `sizes` and each of `strides`: [n, 5], outermost dimension first; `itemsize`: [n].
+    """
+    run = itemsize.astype(np.int64)
+    going = np.ones(len(sizes), np.bool_)
+    for dim in range(sizes.shape[1] - 1, -1, -1):
+        size = sizes[:, dim]
+        for stride in strides:
+            going &= (stride[:, dim] == run) | (size == 1)
+        run = np.where(going, run * size, run)
+    return run
+
+
+@dataclass(frozen=True)
+class WordCosts:
+    """Per word, all int64 arrays; 0 where it does not apply."""
+
+    cycles: Ints
+    """Cycles of instructions of MPU, VPU and DAU."""
+    traffic: Ints
+    """Bytes that travel: a put's data, whole DRAM bursts of loads and stores."""
+    macs: Ints
+    """Multiply-accumulates of matmul and dot."""
+    vpu_ops: Ints
+    """Element operations of the vector unit, slow functions counted by their factor."""
+    sram_bytes: Ints
+    """Bytes read and written in SRAM, as the unit sees them (each operand once)."""
+
+
+def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str = "program") -> WordCosts:
+    """
+    Costs of `words` (WORD, [n]), whose descriptor fields index `descs` (DESC).
+
+    Raises EmulationError, naming `place` and the word, for a descriptor that does not exist or makes no sense.
+    """
+    ops: NDArray[np.uint8] = words["op"]
+    geometry = _Geometry(words, descs, place)
+    source, count = (words["dtype"] & 15).astype(np.int64), len(words)
+    cycles, traffic, macs, vpu_ops = (np.zeros(count, np.int64) for _ in range(4))
+    at = np.flatnonzero(_MATMUL[ops])
+    if len(at):
+        b, m, k, n = geometry.matmul(at)
+        cycles[at] = np.maximum(matmul_cycles(chip, source[at], b, m, k, n), 1)
+        macs[at] = b * m * k * n
+    at = np.flatnonzero(_VECTOR[ops])
+    if len(at):
+        points = geometry.points[at, _FROM_A[ops[at]].astype(np.int64)]
+        factor = FACTOR_OF_OPCODE[ops[at]]
+        cycles[at] = vector_cycles(chip, source[at], points, factor, geometry.bytes[at].max(axis=1))
+        vpu_ops[at] = points * factor
+        macs[at] = points * _families(Family.DOT)[ops[at]]
+    at = np.flatnonzero(_FILL[ops])
+    if len(at):
+        run = geometry.run(at, [0])
+        cycles[at] = copy_cycles(chip, geometry.total(at, 0) // run, run)
+    at = np.flatnonzero(_COPY[ops])
+    if len(at):
+        run = geometry.run(at, [0, 1])
+        cycles[at] = copy_cycles(chip, geometry.total(at, 0) // run, run)
+    at = np.flatnonzero(_ROWS[ops])
+    if len(at):
+        # The dense side (D of a gather, S of a scatter) walks all rows; a run is at most a row.
+        dense = _families(Family.SCATTER)[ops[at]].astype(np.int64)
+        total, run = geometry.rows(at, dense, np.full(len(at), 2, np.int64))
+        cycles[at] = copy_cycles(chip, ceil_div(total, run), run)
+    at = np.flatnonzero(_DRAM[ops])
+    if len(at):
+        side = np.where(ops[at] == OPCODE["store"], 0, 1)
+        run = geometry.run_of(at, side)
+        total = geometry.item[at, side] * geometry.points[at, side]
+        rows = ops[at] == OPCODE["load.gather"]
+        if rows.any():
+            total[rows], run[rows] = geometry.rows(at[rows], np.zeros(rows.sum(), int), np.full(rows.sum(), 3))
+        traffic[at] = dram_traffic(chip, ceil_div(total, run), run)
+    at = np.flatnonzero(_PUT[ops])
+    if len(at):
+        traffic[at] = geometry.total(at, 1)
+    return WordCosts(cycles, traffic, macs, vpu_ops, geometry.bytes.sum(axis=1))
+
+
+class _Geometry:
+    """Sizes and strides of all operands of some words: [n, 4, 5], and what follows from them."""
+
+    def __init__(self, words: NDArray[Any], descs: NDArray[Any], place: str) -> None:
+        ops = words["op"]
+        types = _OPERAND_TYPE[ops]
+        unit = UNIT_OF_OPCODE[ops]
+        if (bad := np.flatnonzero(unit >= Unit.CTL)).size:
+            raise EmulationError(f"{place}: word {bad[0]}: operation code {ops[bad[0]]} is not one of a core's program")
+        desc = words["desc"].astype(np.int64)
+        there = (types > 0) & (desc != NO_DESC)
+        if (bad := np.argwhere(there & (desc >= len(descs)))).size:
+            word, slot = bad[0]
+            raise EmulationError(f"{place}: word {word}: descriptor {desc[word, slot]} does not exist")
+        table = np.concatenate([descs, np.zeros(1, descs.dtype)])
+        table["size"][-1] = 1
+        index = np.where(there, desc, len(descs))
+        all_sizes, all_strides = table["size"].astype(np.int64), table["stride"].astype(np.int64)
+        exact = np.prod(all_sizes.astype(np.float64), axis=1)
+        wrong = ((exact > MAX_POINTS) | (exact < 1))[index]
+        if (bad := np.argwhere(wrong)).size:
+            raise EmulationError(f"{place}: word {bad[0][0]}: the sizes of descriptor {desc[tuple(bad[0])]} are absurd")
+        self.imm = words["imm"].astype(np.int64)
+        self.there = there
+        self._index, self._sizes, self._strides = index, all_sizes, all_strides
+        self.points: Ints = np.prod(all_sizes, axis=1)[index]
+        """[n, 4] iteration points of each operand's descriptor."""
+        moved = np.prod(np.where(all_strides == 0, 1, all_sizes), axis=1)[index]
+        low, high = (words["dtype"] & 15).astype(np.int64), (words["dtype"] >> 4).astype(np.int64)
+        code = np.where(types == 3, _BOOL, np.where(types == 2, high[:, None], low[:, None]))
+        self.item: Ints = np.where(there, ITEMSIZE[code], 0)
+        """[n, 4] bytes of an element."""
+        if (bad := np.argwhere(there & (self.item == 0))).size:
+            raise EmulationError(f"{place}: word {bad[0][0]}: element type does not exist")
+        self.bytes: Ints = moved * self.item
+        """[n, 4] bytes that each operand touches, broadcast elements once."""
+
+    def sizes(self, at: Ints, slot: int) -> Ints:
+        """[len(at), 5]"""
+        return self._sizes[self._index[at, slot]]
+
+    def total(self, at: Ints, slot: int) -> Ints:
+        """Bytes of all iteration points of an operand."""
+        return self.points[at, slot] * self.item[at, slot]
+
+    def run(self, at: Ints, slots: list[int]) -> Ints:
+        """Bytes of the contiguous run that `slots` have in common, under the sizes of the first."""
+        strides = [self._strides[self._index[at, slot]] for slot in slots]
+        return contiguous_run(self.sizes(at, slots[0]), strides, self.item[at, slots[0]])
+
+    def run_of(self, at: Ints, slot: Ints) -> Ints:
+        """Bytes of the contiguous run of one operand, whose slot may differ from word to word."""
+        index = self._index[at, slot]
+        return contiguous_run(self._sizes[index], [self._strides[index]], self.item[at, slot])
+
+    def rows(self, at: Ints, dense: Ints, index_slot: Ints) -> tuple[Ints, Ints]:
+        """Of gathers and scatters: bytes moved, and bytes of the longest run (within one row) on both sides."""
+        total = self.points[at, dense] * self.item[at, dense]
+        # Index dims are the trailing `imm` ones of I; leading ones have size 1, hence all of I's points count rows.
+        row = np.maximum(total // self.points[at, index_slot], 1)
+        run = np.minimum(np.minimum(self.run_of(at, dense), self.run_of(at, 1 - dense)), row)
+        return total, run
+
+    def matmul(self, at: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Points of batch, m, k and n of each matmul."""
+        groups = [self.imm[at] >> shift & 15 for shift in (0, 4, 8, 12)]
+        _, _, nk, nn = groups
+        last = np.arange(5)
+
+        def tail(slot: int, dims: Ints) -> Ints:
+            inside = last[None, :] >= 5 - dims[:, None]
+            return np.prod(np.where(inside, self.sizes(at, slot), 1), axis=1)
+
+        n, k = tail(2, nn), tail(1, nk)
+        m = tail(1, nk + groups[1]) // k
+        b = self.points[at, 0] // np.maximum(m * n, 1)
+        return np.maximum(b, 1), m, k, n

@@ -1,0 +1,106 @@
+"""Random programs for the timing engines: valid, free of deadlock, with loops, multicasts and DRAM traffic."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from meshloom.chips import load_chip
+from meshloom.chips.chip import Chip
+from meshloom.emulator.executable import Executable
+from meshloom.emulator.functional_build import Assembly, at
+
+MPU, VPU, DAU, LOAD, STORE, SEND, RECV = range(7)
+
+
+def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: int = 0, unit: int | None = None) -> int:
+    """One random instruction of MPU, VPU, DAU, LOAD or STORE; the unit."""
+    unit = rng.choice([MPU, VPU, VPU, DAU, LOAD, STORE]) if unit is None else unit
+    n, m, k = (rng.choice([1, 2, 3, 5, 8, 9, 16, 33]) for _ in range(3))
+    match unit:
+        case 0:
+            mkn = 1 << 4 | 1 << 8 | 1 << 12
+            a, b = at(0, (m, k)), at(0, (k, n))
+            asm.op(core, "matmul", at(0, (m, n)), a, b, imm=mkn, wait=wait, signal=signal)
+        case 1:
+            name = rng.choice(["add", "mul", "div"])
+            asm.op(core, name, at(0, (m, n)), at(0, (m, n)), 1.0, wait=wait, signal=signal)
+        case 2:
+            source = at(0, (m, n), strides=(4 * n + rng.choice([0, 4]), 4))
+            asm.op(core, "copy", at(0, (m, n)), source, wait=wait, signal=signal)
+        case 3:
+            source = at(0, (m, 4 * n), strides=(16 * n + rng.choice([0, 4]), 4))
+            asm.op(core, "load", at(0, (m, 4 * n)), source, wait=wait, signal=signal)
+        case _:
+            asm.op(core, "store", at(0, (m, 4 * n)), at(0, (m, 4 * n)), wait=wait, signal=signal)
+    return unit
+
+
+def random_program(seed: int, chip: Chip | None = None, rounds: int = 12) -> Executable:
+    """
+    Rounds of local work, linked pairs of units, loops and messages, in an order that all cores agree on.
+
+    No deadlock: a message is received by its targets before anything later; its sender never waits for a later one.
+    """
+    rng = random.Random(seed)
+    chip = chip or load_chip(rng.choice(["tiny", "edge", "grid"]))
+    asm = Assembly(chip)
+    cores = range(chip.cores)
+    for step in range(rounds):
+        for core in cores:
+            match rng.randrange(5):
+                case 0:
+                    local(asm, rng, core)
+                case 1:
+                    linked(asm, rng, core)
+                case 2:
+                    loop(asm, rng, core, depth=2)
+                case _:
+                    pass
+        for _ in range(max(1, chip.cores // 4)):
+            message(asm, rng, rng.choice(cores), rng.sample(cores, rng.choice([1, 1, 1, 2, min(chip.cores, 5)])), step)
+    return asm.build()
+
+
+def linked(asm: Assembly, rng: random.Random, core: int) -> None:
+    """An instruction of one unit, then one of another that waits for it, and a third that waits for both."""
+    units = rng.sample([MPU, VPU, DAU, LOAD, STORE], 3)
+    first = local(asm, rng, core, unit=units[0], signal=1 << units[1] | 1 << units[2])
+    second = local(asm, rng, core, unit=units[1], wait=1 << first, signal=1 << units[2])
+    local(asm, rng, core, unit=units[2], wait=1 << first | 1 << second)
+
+
+def loop(asm: Assembly, rng: random.Random, core: int, depth: int) -> None:
+    """A hardware loop over local work, perhaps with a loop inside, perhaps right at its end."""
+    body = Assembly(asm.chip, table=asm.table, sets=asm.sets, sources=asm.sources)
+    for _ in range(rng.randrange(1, 4)):
+        if depth > 1 and rng.random() < 0.4:
+            loop(body, rng, core, depth - 1)
+        elif rng.random() < 0.4:
+            linked(body, rng, core)
+        else:
+            local(body, rng, core)
+    inner = body.words[core]
+    asm.op(core, "loop", raw=(rng.randrange(1, 6), len(inner)))
+    for word in inner:
+        asm.op(core, "nop")
+        asm.words[core][-1] = word
+
+
+def message(asm: Assembly, rng: random.Random, sender: int, targets: Sequence[int], step: int) -> None:
+    """A multicast put that follows a unit's work, credits first in half of the cases, and the receivers' waits."""
+    n = rng.choice([1, 7, 64, 300, 1000])
+    semaphore = rng.randrange(8)
+    if rng.random() < 0.5:
+        for core in targets:
+            asm.op(core, "ready", cores=[sender], imm=8 + semaphore)
+        asm.op(sender, "send.wait", imm=8 + semaphore, raw=(len(targets),))
+    unit = local(asm, rng, sender, unit=rng.choice([MPU, VPU, DAU, LOAD]), signal=1 << SEND)
+    if rng.random() < 0.2:
+        asm.op(sender, "signal", cores=targets, imm=semaphore, wait=1 << unit)
+    else:
+        asm.op(sender, "put", at(0, (n,)), at(0, (n,)), cores=targets, imm=semaphore, wait=1 << unit)
+    for core in targets:
+        then = rng.choice([VPU, MPU, STORE])
+        asm.op(core, "wait", imm=semaphore, raw=(1,), signal=1 << then)
+        local(asm, rng, core, unit=then, wait=1 << RECV)
