@@ -91,8 +91,9 @@ def needs_bytes(value: Dense) -> bool:
     type: Tensor = value.get_type()  # pyright: ignore[reportAssignmentType]
     if type.element_type == bf16:
         array = widen_bf16(array)
-    size = np.abs(array)
-    long = (size >= 1e6) & (np.trunc(size) == size)
+    with np.errstate(invalid="ignore"):
+        size = np.abs(array.astype(np.float64))
+        long = (size >= 1e6) & (np.trunc(size) == size)
     return bool((~np.isfinite(array) | long | (np.signbit(array) & (size == 0))).any())
 
 

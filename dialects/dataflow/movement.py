@@ -207,6 +207,10 @@ class ConcatOp(MovementOp):
         """Where operand `index` begins along the axis of the result."""
         return sum(shape_of(value)[self.axis_index] for value in self.inputs[:index])
 
+    @property
+    def uniform_slices(self) -> bool:
+        return False
+
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
         axis, start = self.axis_index, self.start_of(index)
         size = self.operand_shape(index)[axis]
@@ -302,6 +306,10 @@ class PadOp(MovementOp):
     def number(self) -> float | int:
         """The value as a Python number."""
         return self.value.value.data
+
+    @property
+    def uniform_slices(self) -> bool:
+        return False
 
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
         """The elements that land in the tile, without padding; an empty box where there is only padding."""

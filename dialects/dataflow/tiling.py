@@ -196,6 +196,11 @@ class TilingInterface(Operation, abc.ABC):
         """How partial results of split reduction dimensions are joined; None: these may not be split."""
         return None
 
+    @property
+    def uniform_slices(self) -> bool:
+        """Whether tiles of equal sizes read slices of equal shapes, padding included, wherever the tiles lie."""
+        return True
+
     def may_split(self, dim: int, parts: int) -> bool:
         """Whether cutting dimension `dim` evenly into `parts` gives tiles that read nothing needlessly twice."""
         del dim, parts
