@@ -53,7 +53,7 @@ def lay_out_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramLayo
         return address
 
     for op in function.body.block.ops:
-        if isinstance(op, ConstantOp | WeightOp) and op.results[0].has_uses:
+        if isinstance(op, ConstantOp | WeightOp) and op.results[0].first_use is not None:
             addresses[op.results[0]] = reserve(op.results[0])
             constants.append((addresses[op.results[0]], constant_bytes(op)))
     weights = np.zeros(cursor, np.uint8)

@@ -97,7 +97,7 @@ def ideal_work(function: FuncOp) -> dict[str, int]:
             cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
             macs += cost.macs if cost.matmul is not None else 0
             vpu_ops += cost.vpu_ops if cost.matmul is None else 0
-        elif len(op.results) == 1 and not op.operands and op.results[0].has_uses:
+        elif len(op.results) == 1 and not op.operands and op.results[0].first_use is not None:
             dram_bytes += _bytes(op.results[0])
     return {"macs": macs, "vpu_ops": vpu_ops, "dram_bytes": dram_bytes}
 

@@ -57,7 +57,9 @@ class TaskReads:
         held = self.places.distribution(value)
         if held is None:
             raise AssertionError("values in DRAM are not gathered")
-        address = self.places.sram.addresses.get(("read", self.number, index, 0), 0)
+        if not any(piece.box.volume for piece in read.whole.values()):
+            return
+        address = self.places.sram.read(self.number, index, 0)
         for core, piece in read.whole.items():
             bounds = piece.bounds
             buffer = View.dense("sram", address, dtype_code(value), gathered_shape(piece))
@@ -99,7 +101,8 @@ class TaskReads:
         stream.piece = piece
         value = self.info.operands[self.plan.reads[index].read.operand]
         slots = max(1, self.plan.buffers_of(index))
-        address = self.places.sram.addresses.get(("read", self.number, index, stream.version % slots), 0)
+        empty = 0 in piece.shape
+        address = 0 if empty else self.places.sram.read(self.number, index, stream.version % slots)
         view = View.dense("sram", address, dtype_code(value), piece.shape)
         stream.views[step] = view
         if view.count:

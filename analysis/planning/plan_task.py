@@ -118,20 +118,20 @@ def _with_grid(
     )
     needed = 1 << 62
     for _ in range(MAX_REFINEMENTS):
-        candidate = _measure(info, chip, reads, Tiling(grid, cores, steps, _default_order(info)), tile, resident, 2)
+        candidate = _measure(info, chip, reads, Tiling(grid, cores, steps, _default_order(info)), tiles, resident, 2)
         if _fits(candidate, chip, available):
-            return _best_order(info, chip, candidate, tile)
+            return _best_order(info, chip, candidate, tiles)
         finer = [
-            _measure(info, chip, reads, Tiling(grid, cores, option, _default_order(info)), tile, resident, 2)
+            _measure(info, chip, reads, Tiling(grid, cores, option, _default_order(info)), tiles, resident, 2)
             for option in finer_steps(info, tile.sizes, steps)
         ]
         needed = min(needed, candidate.working_bytes)
         if not finer:
-            single = _measure(info, chip, reads, candidate.tiling, tile, resident, 1)
+            single = _measure(info, chip, reads, candidate.tiling, tiles, resident, 1)
             return single if single.working_bytes <= available else Shortage(single.working_bytes, available)
         fitting = [plan for plan in finer if _fits(plan, chip, available)]
         if fitting:
-            return _best_order(info, chip, min(fitting, key=lambda plan: plan.cycles), tile)
+            return _best_order(info, chip, min(fitting, key=lambda plan: plan.cycles), tiles)
         # Nothing fits yet: go where most bytes are saved for the cycles that it costs.
         steps = min(finer, key=lambda plan: (_excess(plan, chip, available), plan.cycles)).tiling.steps
     return Shortage(needed, available)
@@ -153,7 +153,7 @@ def _default_order(info: TaskInfo) -> tuple[int, ...]:
     return (*rest, *info.reductions)
 
 
-def _best_order(info: TaskInfo, chip: Chip, plan: TaskPlan, tile: Box) -> TaskPlan:
+def _best_order(info: TaskInfo, chip: Chip, plan: TaskPlan, tiles: dict[int, Box]) -> TaskPlan:
     """The loop order that moves least, reductions always innermost."""
     tiling = plan.tiling
     moving = [dim for dim, count in enumerate(tiling.steps) if count > 1 and dim not in info.reductions]
@@ -161,7 +161,7 @@ def _best_order(info: TaskInfo, chip: Chip, plan: TaskPlan, tile: Box) -> TaskPl
     best = plan
     for order in permutations(moving):
         option = Tiling(tiling.grid, tiling.cores, tiling.steps, (*still, *order, *info.reductions))
-        candidate = _measure(info, chip, plan.reads, option, tile, plan.resident, plan.slots)
+        candidate = _measure(info, chip, plan.reads, option, tiles, plan.resident, plan.slots)
         if candidate.cycles < best.cycles and candidate.working_bytes <= plan.working_bytes:
             best = candidate
     return best
@@ -172,17 +172,18 @@ def _measure(
     chip: Chip,
     reads: tuple[ReadPlan, ...],
     tiling: Tiling,
-    tile: Box,
+    tiles: dict[int, Box],
     resident: bool,
     slots: int,
 ) -> TaskPlan:
+    tile = tiles[tiling.cores[-1]]
     sizes_of_step = tuple(math.ceil(size / steps) for size, steps in zip(tile.sizes, tiling.steps, strict=True))
     # The last step is the largest one in every dimension (`split_evenly`), and the last tile the largest tile.
     offsets = tuple(
         offset + size - part for offset, size, part in zip(tile.offsets, tile.sizes, sizes_of_step, strict=True)
     )
     step = Box(offsets, sizes_of_step)
-    sizes = tuple(measure_read(read, info, tiling, tile, step) for read in reads)
+    sizes = tuple(measure_read(read, info, tiling, tiles, step) for read in reads)
     item = value_bytes(info.result)
     tile_bytes = info.root.result_box(tile).volume * item
     step_elements = info.root.result_box(step).volume

@@ -76,14 +76,17 @@ def plan_read(
     return ReadPlan(read, ReadKind.DIRECT if direct else ReadKind.GATHER, False, item_bytes, whole, ())
 
 
-def measure_read(plan: ReadPlan, info: TaskInfo, tiling: Tiling, tile: Box, step: Box) -> ReadSize:
-    """Sizes of a read for the largest tile and its largest step."""
+def measure_read(plan: ReadPlan, info: TaskInfo, tiling: Tiling, tiles: dict[int, Box], step: Box) -> ReadSize:
+    """Sizes of a read, given all tiles and the largest step of the largest tile."""
     match plan.kind:
         case ReadKind.GATHER:
-            size = gathered_bytes(info.read_slice(plan.read, tile), plan.item_bytes)
+            size = max((gathered_bytes(piece, plan.item_bytes) for piece in plan.whole.values()), default=0)
             return ReadSize(1, size, size, 0)
         case ReadKind.STREAM:
-            size = math.prod(info.read_slice(plan.read, step).shape) * plan.item_bytes
+            steps = [step]
+            if not info.root.uniform_slices:
+                steps = [box for tile in tiles.values() for box in tiling.step_boxes(tile) if box.volume]
+            size = max(math.prod(info.read_slice(plan.read, box).shape) for box in steps) * plan.item_bytes
             versions = version_count(info, tiling, plan.read)
             loads = sum(1 if is_shared(group, size * versions) else len(group) for group in plan.groups)
             shared = any(is_shared(group, size * versions) for group in plan.groups)
