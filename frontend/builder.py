@@ -433,7 +433,9 @@ class Builder:
         parts = [one for one in tensors if one.shape[axis]] or [first]
         if any(one.dtype != first.dtype for one in parts):
             raise NodeError("tensors of different element types cannot be concatenated")
-        if any(one.shape[:axis] + one.shape[axis + 1 :] != first.shape[:axis] + first.shape[axis + 1 :] for one in parts):
+        if any(
+            one.shape[:axis] + one.shape[axis + 1 :] != first.shape[:axis] + first.shape[axis + 1 :] for one in parts
+        ):
             raise NodeError("cannot concatenate shapes " + ", ".join(str(list(one.shape)) for one in parts))
         if len(parts) == 1:
             return parts[0]
@@ -450,7 +452,7 @@ class Builder:
         x: Tensor,
         low: Sequence[int],
         high: Sequence[int],
-        value: float | int | bool = 0,
+        value: float | bool = 0,
         interior: Sequence[int] | None = None,
     ) -> Tensor:
         """x with `value` around it and `interior` times between its elements; negative amounts cut off."""
@@ -466,16 +468,19 @@ class Builder:
         if not any((*low, *high, *interior)):
             return x
         shape = [
-            a + b + size + max(0, size - 1) * gap
-            for size, a, b, gap in zip(x.shape, low, high, interior, strict=True)
+            a + b + size + max(0, size - 1) * gap for size, a, b, gap in zip(x.shape, low, high, interior, strict=True)
         ]
         if x.size == 0:
             return self.full(shape, value, x.dtype)
 
         def fold(a: Array) -> Array:
             result = np.full(shape, value, x.dtype)
-            result[tuple(slice(at, at + size * (gap + 1), gap + 1) if size > 1 else slice(at, at + 1)
-                         for at, size, gap in zip(low, x.shape, interior, strict=True))] = a
+            result[
+                tuple(
+                    slice(at, at + size * (gap + 1), gap + 1) if size > 1 else slice(at, at + 1)
+                    for at, size, gap in zip(low, x.shape, interior, strict=True)
+                )
+            ] = a
             return result
 
         def make() -> Operation:

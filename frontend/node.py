@@ -51,7 +51,7 @@ class Node:
     def constant(self, tensor: Tensor, what: str) -> Array:
         """The elements of a tensor that must be known at import. Raises NodeError saying what it is."""
         if tensor.array is None:
-            raise NodeError(f"{what} must be known at import, but it depends on the network's inputs")
+            raise NodeError(f"{what} must be known at import, but depends on the network's inputs", tensor.value)
         return tensor.array
 
     def ints_of(self, index: int, what: str) -> list[int]:

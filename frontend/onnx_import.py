@@ -19,7 +19,7 @@ from google.protobuf.message import DecodeError
 from xdsl.builder import Builder as OpBuilder
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NameLoc, StringAttr, UnknownLoc
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..support.errors import InputError
@@ -44,7 +44,7 @@ def import_onnx(
 
     `shapes` gives the shapes of inputs with symbolic dimensions; `values` fixes inputs to constants, which then are no
     inputs of the result. Raises InputError for files that are not ONNX, and one InputError that lists all nodes that
-    cannot be imported.
+    cannot be imported (a ValuesNeededError naming inputs, where known values for these would help).
     """
     proto, path, data = _read(model)
     name = str(path) if path else (proto.graph.name or "model")
@@ -79,6 +79,14 @@ def _read(model: ModelLike) -> tuple[onnx.ModelProto, Path | None, bytes]:
     if not proto.opset_import:
         raise InputError(f"{where} does not say which operator set it uses (opset_import is empty)")
     return proto, path, data
+
+
+class ValuesNeededError(InputError):
+    """The model can only be imported with known values for some of its inputs, named by `inputs`."""
+
+    def __init__(self, message: str, inputs: tuple[str, ...]):
+        super().__init__(message)
+        self.inputs = inputs
 
 
 @dataclass
@@ -135,6 +143,7 @@ class _ModelImporter:
         self.problems: list[str] = []
         self.functions = {(f.domain, f.name): f for f in model.functions}
         self._reported: set[tuple[str, str, str]] = set()
+        self._needed_values: set[SSAValue] = set()
 
     # ---- the module ----
 
@@ -146,7 +155,10 @@ class _ModelImporter:
         scope = Scope(self, opsets, {}, build)
         inputs = self._inputs(graph, shapes, values, scope)
         for name, tensor in inputs:
-            argument = block.insert_arg(tensor_type(tensor.dtype, tensor.shape), len(block.args))
+            try:
+                argument = block.insert_arg(tensor_type(tensor.dtype, tensor.shape), len(block.args))
+            except NodeError as error:
+                raise InputError(f"{self.name}: input {name!r}: {error}") from error
             argument.name_hint = _hint(name)
             tensor.value = argument
             scope.values[name] = tensor
@@ -162,7 +174,10 @@ class _ModelImporter:
             except NodeError as error:
                 self.problems.append(f"output {info.name!r}: {error}")
         if self.problems:
-            raise InputError("\n".join([f"{self.name} cannot be imported:", *("  " + p for p in self.problems)]))
+            message = "\n".join([f"{self.name} cannot be imported:", *("  " + p for p in self.problems)])
+            needed = _sources_of(self._needed_values)
+            names = tuple(name for name, tensor in inputs if tensor.value in needed)
+            raise ValuesNeededError(message, names) if names else InputError(message)
         block.add_op(ReturnOp(*(value for _, value in outputs)))
         _erase_dead(block)
         function = FuncOp(
@@ -279,17 +294,19 @@ class _ModelImporter:
         """Whether one of the tensors could not be imported."""
         return any(tensor is _POISON for tensor in tensors)
 
-    def _run_node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Tensor] | None:
+    def _run_node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Tensor | None] | None:
         """The outputs of a node, or None after reporting why it cannot be imported."""
         try:
             return self._import_node(proto, scope)
         except _AlreadyReported:
             return None
         except NodeError as error:
+            if error.needs is not None:
+                self._needed_values.add(error.needs)
             self._report(proto, scope, str(error))
             return None
 
-    def _import_node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Tensor]:
+    def _import_node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Tensor | None]:
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         opset = scope.opsets.get(domain, 0)
         function = registry.find(proto.op_type, opset) if domain == "" else None
@@ -322,7 +339,7 @@ class _ModelImporter:
                 op.location = location
             op = op.prev_op
 
-    def _call(self, function: onnx.FunctionProto, node: Node, opsets: Mapping[str, int]) -> list[Tensor]:
+    def _call(self, function: onnx.FunctionProto, node: Node, opsets: Mapping[str, int]) -> list[Tensor | None]:
         """Inline a function body in place of a node."""
         opsets = {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()}
         scope = Scope(self, opsets, {}, node.build)
@@ -332,10 +349,11 @@ class _ModelImporter:
         for default in function.attribute_proto:
             given.setdefault(default.name, default)
         self.run_nodes([_substitute(inner, given) for inner in function.node], function.output, scope)
-        results = [scope.lookup(name) for name in function.output]
+        # An optional output may be left out by the body; `run_nodes` reports it if the caller wants it.
+        results = [scope.values.get(name) for name in function.output]
         if self.is_poisoned(results):
             raise _AlreadyReported
-        return [result for result in results if result is not None]
+        return results
 
     def _report(self, proto: onnx.NodeProto, scope: Scope, reason: str) -> None:
         domain = proto.domain or "ai.onnx"
@@ -353,7 +371,9 @@ def _static(dim: onnx.TensorShapeProto.Dimension) -> int | None:
 
 def _describe(info: onnx.ValueInfoProto) -> str:
     dims = info.type.tensor_type.shape.dim
-    return "[" + ", ".join(dim.dim_param or str(_static(dim) if _static(dim) is not None else "?") for dim in dims) + "]"
+    return (
+        "[" + ", ".join(dim.dim_param or str(_static(dim) if _static(dim) is not None else "?") for dim in dims) + "]"
+    )
 
 
 def _hint(name: str) -> str | None:
@@ -413,7 +433,9 @@ def _body(node: Node, domain: str) -> onnx.FunctionProto:
             data = schema.get_function_with_opset_version(max(versions))
             return onnx.FunctionProto.FromString(data)
     types = [
-        onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(one.dtype), one.shape).SerializeToString()
+        onnx.helper.make_tensor_type_proto(
+            onnx.helper.np_dtype_to_tensor_dtype(one.dtype), one.shape
+        ).SerializeToString()
         if one is not None
         else b""
         for one in node.inputs
@@ -449,11 +471,22 @@ def _substitute(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) 
     return result
 
 
+def _sources_of(values: Iterable[SSAValue]) -> set[SSAValue]:
+    """All values that these are computed from, themselves included."""
+    seen: set[SSAValue] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if value not in seen:
+            seen.add(value)
+            if isinstance(value.owner, Operation):
+                waiting.extend(value.owner.operands)
+    return seen
+
+
 def _erase_dead(block: Block) -> None:
     """Erase the operations without users, which all are free of effects."""
     for op in list(block.ops)[::-1]:
-        if op.results and not any(result.has_one_use() or result.uses for result in op.results):
+        if op.results and all(result.first_use is None for result in op.results):
             op.detach()
             op.erase()
-
-

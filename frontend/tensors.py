@@ -47,6 +47,11 @@ _ELEMENT_TYPES: dict[Dtype, Attribute] = {
 class NodeError(Exception):
     """A node cannot be imported; the message says why, the importer adds which node it is."""
 
+    def __init__(self, message: str, needs: SSAValue | None = None):
+        super().__init__(message)
+        self.needs = needs
+        """The value that would have to be known at import, where that is the reason."""
+
 
 def element_type(dtype: Dtype) -> Attribute:
     """The IR's element type for a numpy dtype. Raises NodeError for types that the chip does not know."""
@@ -124,5 +129,3 @@ def broadcast(*shapes: Sequence[int]) -> Shape:
         return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
     except ValueError:
         raise NodeError("shapes " + " and ".join(str(list(shape)) for shape in shapes) + " do not broadcast") from None
-
-

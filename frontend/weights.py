@@ -134,7 +134,9 @@ class WeightStore:
             raise InputError(f"cannot read weights file {path}: {error.strerror or error}") from error
         end = ref.offset + ref.bytes
         if ref.offset < 0 or ref.bytes < 0 or end > len(mapped):
-            raise InputError(f"weights file {path} is too short: {len(mapped)} bytes, where a weight ends at byte {end}")
+            raise InputError(
+                f"weights file {path} is too short: {len(mapped)} bytes, where a weight ends at byte {end}"
+            )
         data = mapped[ref.offset : end]
         if (*key, ref) not in self._checked:
             if sha256_of(data) != ref.sha256:

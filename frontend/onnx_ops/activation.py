@@ -30,11 +30,17 @@ def softmax(b: Builder, x: Tensor, axes: list[int], log: bool = False) -> Tensor
     return b.cast(result, x.dtype)
 
 
+def _first_axis(node: Node, x: Tensor) -> int:
+    """The attribute `axis` of operators on "all axes from it on": the rank itself is allowed, counted from the front."""
+    axis = node.int("axis", 1)
+    return axis if axis == x.rank else x.axis(axis)
+
+
 @onnx_op("Softmax", "LogSoftmax")
 def softmax_1(node: Node) -> Tensor:
     """Before opset 13 all axes from `axis` on are one."""
     x = node[0]
-    axis = x.axis(node.int("axis", 1), x.rank + 1)
+    axis = _first_axis(node, x)
     return softmax(node.build, x, list(range(axis, x.rank)), node.proto.op_type == "LogSoftmax")
 
 
@@ -49,7 +55,7 @@ def softmax_13(node: Node) -> Tensor:
 def hardmax_1(node: Node) -> Tensor:
     """1 at the first maximum over all axes from `axis` on, 0 elsewhere."""
     x, b = node[0], node.build
-    axis = x.axis(node.int("axis", 1), x.rank + 1)
+    axis = _first_axis(node, x)
     flat = b.reshape(x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
     return b.reshape(_hardmax(b, flat, 1), x.shape)
 

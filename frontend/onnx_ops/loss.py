@@ -55,5 +55,3 @@ def _loss(node: Node, scores: Tensor) -> Tensor:
                 return b.mul(total, 1 / max(1, math.prod(picked.shape)))
             factor = b.broadcast(factor, picked.shape)
             return b.div(total, b.reduce("sum", factor, axes, keepdims=False))
-
-

@@ -111,7 +111,7 @@ def pad_11(node: Node) -> Tensor:
     return _pad(node.build, x, [*low, *high], node.str("mode", "constant"), value)
 
 
-def _pad(b: Builder, x: Tensor, pads: Sequence[int], mode: str, value: float | int) -> Tensor:
+def _pad(b: Builder, x: Tensor, pads: Sequence[int], mode: str, value: float) -> Tensor:
     low, high = list(pads[: x.rank]), list(pads[x.rank :])
     if mode == "constant":
         return b.pad(x, low, high, value)
@@ -176,7 +176,8 @@ def space_to_depth(node: Node) -> Tensor:
     x, b, block = node[0], node.build, node.int("blocksize")
     n, c, h, w = x.shape
     parts = b.reshape(x, [n, c, h // block, block, w // block, block])
-    return b.reshape(b.transpose(parts, [0, 3, 5, 1, 2, 4]), [n, c * block**2, h // block, w // block])
+    order = [0, 3, 5, 1, 2, 4] if node.str("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    return b.reshape(b.transpose(parts, order), [n, c * block**2, h // block, w // block])
 
 
 @onnx_op("Trilu", since=14)

@@ -45,7 +45,9 @@ def batch_normalisation(node: Node) -> Tensor | Sequence[Tensor]:
     wide = np.result_type(np.float32, x.dtype) if x.dtype.itemsize >= 4 else FLOAT32
     scale, shift, average, variance = (b.cast(one, wide) for one in (scale, shift, average, variance))
     if not node.int("spatial", 1):
-        scale, shift, average, variance = (b.reshape(one, [1, *x.shape[1:]]) for one in (scale, shift, average, variance))
+        scale, shift, average, variance = (
+            b.reshape(one, [1, *x.shape[1:]]) for one in (scale, shift, average, variance)
+        )
     factor = b.mul(scale, b.unary("rsqrt", b.add(variance, epsilon)))
     offset = b.sub(shift, b.mul(average, factor))
     once = node.scope.uses.get(node.proto.input[0], 0) == 1

@@ -65,9 +65,7 @@ def _max_indices(b: Builder, x: Tensor, window: Window, high: Sequence[int], col
     strides = [math.prod(spatial[axis + 1 :]) for axis in range(rank)]
     if column_major:
         strides = [math.prod(spatial[:axis]) for axis in range(rank)]
-    within = [
-        sum(p * d * s for p, d, s in zip(place, window.dilations, strides, strict=True)) for place in places
-    ]
+    within = [sum(p * d * s for p, d, s in zip(place, window.dilations, strides, strict=True)) for place in places]
     base = np.zeros([*x.shape[:2], *shape], np.int64)
     base += (np.arange(x.shape[0] * x.shape[1]) * math.prod(spatial)).reshape(*x.shape[:2], *[1] * rank)
     for axis in range(rank):

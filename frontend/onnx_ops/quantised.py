@@ -180,7 +180,10 @@ def conv_integer(node: Node) -> Tensor:
     """Convolution of integers minus their zero points, in int32."""
     b, x, w = node.build, node[0], node[1]
     return _int_conv(
-        node, _centred(b, x, _channel(b, node.get(2), x.rank, 1)), _centred(b, w, _channel(b, node.get(3), w.rank, 0)), None
+        node,
+        _centred(b, x, _channel(b, node.get(2), x.rank, 1)),
+        _centred(b, w, _channel(b, node.get(3), w.rank, 0)),
+        None,
     )
 
 

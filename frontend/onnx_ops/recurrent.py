@@ -76,9 +76,7 @@ def _directions(node: Node, x: Tensor, gates: int, defaults: Sequence[str]) -> l
     for index in range(count):
         chosen = range(index * len(defaults), (index + 1) * len(defaults))
         activations = [
-            _activation(
-                b, names[n], alphas[n] if n < len(alphas) else None, betas[n] if n < len(betas) else None, clip
-            )
+            _activation(b, names[n], alphas[n] if n < len(alphas) else None, betas[n] if n < len(betas) else None, clip)
             for n in chosen
         ]
         w, r, bias = (_part(b, node.get(position), index) for position in (1, 2, 3))

@@ -121,8 +121,10 @@ def top_k(node: Node) -> list[Tensor]:
         raise NodeError(f"k = {k} is not supported (up to 64 is)")
     largest = node.opset < 11 or bool(node.int("largest", 1))
     kind = "max" if largest else "min"
-    worst = (-np.inf if largest else np.inf) if x.is_float else (
-        np.iinfo(x.dtype).min if largest else np.iinfo(x.dtype).max
+    worst = (
+        (-np.inf if largest else np.inf)
+        if x.is_float
+        else (np.iinfo(x.dtype).min if largest else np.iinfo(x.dtype).max)
     )
     shape = [1] * x.rank
     shape[axis] = x.shape[axis]

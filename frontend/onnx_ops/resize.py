@@ -67,9 +67,7 @@ def _kernel(distance: Array, mode: str, cubic: float) -> Array:
     return np.where(d <= 1, near, np.where(d < 2, far, 0))
 
 
-def interpolation_matrix(
-    at: Array, size: int, mode: str, cubic: float, exclude_outside: bool, stretch: float
-) -> Array:
+def interpolation_matrix(at: Array, size: int, mode: str, cubic: float, exclude_outside: bool, stretch: float) -> Array:
     """
     Weights [positions, size] of linear or cubic interpolation; stretch > 1 widens the kernel (antialias).
 

@@ -68,7 +68,9 @@ def _overwrite(b: Builder, data: Tensor, rows: Tensor, updates: Tensor) -> Tenso
     """For each row of data the last update that names it, or the row itself: an extremum and a gather."""
     count, targets = rows.size, data.shape[0]
     hit = b.compare("eq", known(np.arange(targets).reshape(-1, 1)), b.reshape(rows, [1, count]))
-    numbers = b.select(hit, known((np.arange(count) + targets).reshape(1, -1)), known(np.arange(targets).reshape(-1, 1)))
+    numbers = b.select(
+        hit, known((np.arange(count) + targets).reshape(1, -1)), known(np.arange(targets).reshape(-1, 1))
+    )
     source = b.reshape(b.reduce("max", numbers, [1]), [targets])
     return b.gather(b.concat([data, updates], 0), source, 0)
 

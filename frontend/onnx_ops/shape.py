@@ -86,7 +86,8 @@ def reshape_1(node: Node) -> Tensor:
 def flatten(node: Node) -> Tensor:
     """Two dimensions: what is before the axis and what is from it on."""
     x = node[0]
-    axis = x.axis(node.int("axis", 1), x.rank + 1) if node.int("axis", 1) >= 0 else x.axis(node.int("axis", 1))
+    axis = node.int("axis", 1)
+    axis = axis if axis == x.rank else x.axis(axis)
     return node.build.reshape(x, [math.prod(x.shape[:axis]), math.prod(x.shape[axis:])])
 
 
