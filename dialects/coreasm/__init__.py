@@ -1,0 +1,18 @@
+"""The `coreasm` dialect and the instruction table; xDSL is only imported where the dialect itself is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .dialect import Coreasm
+
+__all__ = ["Coreasm"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Coreasm":
+        from .dialect import Coreasm
+
+        return Coreasm
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
