@@ -55,6 +55,10 @@ def candidate_periods(classes: NDArray[np.uint64]) -> NDArray[np.int64]:
         distance = (order[1:] - order[:-1])[same]
         found = np.bincount(distance[distance < len(counts)], minlength=len(counts))
         counts = np.maximum(counts, found)
+    # Buffers that take turns make addresses advance evenly only from every second, third or fourth repeat to the next.
+    for turns in (4, 3, 2):
+        often = counts[: (len(counts) - 1) // turns + 1]
+        counts[::turns] = np.maximum(counts[::turns], often * (often * 4 >= np.arange(len(often)))[: len(often)])
     # A period p that repeats shows at distance p for most of its p positions, unless it resembles itself inside.
     periods = np.flatnonzero(counts * 4 >= np.arange(len(counts)))
     periods = periods[(periods > 0) & (counts[periods] > 0)]

@@ -6,7 +6,7 @@ of instructions. Descriptor operands are 32-bit here:
 - a number from `DescriptorTable.intern`, shared by all streams of a compilation (16 bits per program once linked);
 - `IMMEDIATE`: the operand is the immediate value in the address field (0xFFFF in the word);
 - `core_set_operand(index)`: an index into the executable's table of core sets (the index itself in the word);
-- `UNUSED`: nothing (0 in the word).
+- `UNUSED`: nothing (0xFFFF in the word as well).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CORE_SET_FLAG = 0x8000_0000
 NO_SOURCE = 0xFFFF_FFFF
 """Source index of an instruction that stems from no named operation."""
 SRAM, DRAM = 0, 1
-"""Spaces of effects."""
+"""Spaces of effects. Further small numbers may be used for order that stems from no memory."""
 MAX_DIMS = 5
 """Dimensions of an access descriptor."""
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from .stream import StreamArrays
 
 UNITS = 8
-_CLOSED = np.int64(2**62)
+_SPACE_BITS = 48
 
 _jit = cast(
     "Callable[[Callable[..., Any]], Callable[..., Any]]",
@@ -31,50 +31,45 @@ _jit = cast(
 )
 
 
-def synchronise(
-    stream: StreamArrays, unit_of_op: NDArray[np.uint8], pipelined: int = 0
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def synchronise(stream: StreamArrays, unit_of_op: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """The wait and signal bits, each [n] uint8, that order all conflicting accesses of `stream`.
 
-    `unit_of_op`: unit (0 to 7) by opcode. `pipelined`: bit u set means that instructions of unit u may start before
-    earlier ones of the same unit have completed (they complete in order), so that a read of what the unit itself
-    wrote needs a token of the unit to itself.
+    `unit_of_op`: unit (0 to 7) by opcode. Spaces of effects are small numbers, addresses below 2^48.
     """
-    return synchronise_units(unit_of_op[stream.op], stream.effect_start, stream.effects, pipelined)
+    return synchronise_units(unit_of_op[stream.op], stream.effect_start, stream.effects)
 
 
 def synchronise_units(
-    unit: NDArray[np.uint8], effect_start: NDArray[np.int64], effects: NDArray[np.int64], pipelined: int = 0
+    unit: NDArray[np.uint8], effect_start: NDArray[np.int64], effects: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """As `synchronise`, from the unit of every instruction [n] and its effects (see `StreamArrays`)."""
     wait = np.zeros(len(unit), dtype=np.uint8)
     signal = np.zeros(len(unit), dtype=np.uint8)
+    # One line of addresses for all spaces; DRAM first, since what is inserted often should have little behind it.
+    ranges = effects[:, 1:3] + ((effects[:, 0] ^ 1) << _SPACE_BITS)[:, np.newaxis]
+    writes = effects[:, 3] != 0
     _fill_bits(
         np.ascontiguousarray(unit),
         np.ascontiguousarray(effect_start),
-        np.ascontiguousarray(effects),
-        _touches_written(effects),
-        np.int64(pipelined),
+        ranges,
+        writes,
+        _touches_written(ranges, writes),
         wait,
         signal,
     )
     return wait, signal
 
 
-def _touches_written(effects: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """For every effect whether anything ever writes a byte of its range: reads of constants need no bookkeeping."""
-    result = effects[:, 3] != 0
-    for space in (0, 1):
-        written = effects[(effects[:, 0] == space) & result]
-        reads = np.flatnonzero((effects[:, 0] == space) & (effects[:, 3] == 0))
-        if len(written) == 0 or len(reads) == 0:
-            continue
-        order = np.argsort(written[:, 1], kind="stable")
-        low, high = written[order, 1], np.maximum.accumulate(written[order, 2])
-        # Of the writes that begin before the read ends, does one end after the read begins?
-        before = cast("NDArray[np.int64]", np.searchsorted(low, effects[reads, 2], side="left"))
-        result[reads] = (before > 0) & (high[np.maximum(before, 1) - 1] > effects[reads, 1])
-    return result
+def _touches_written(ranges: NDArray[np.int64], writes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """For every range whether anything ever writes a byte of it: reads of constants need no bookkeeping."""
+    written = ranges[writes]
+    if len(written) == 0:
+        return writes
+    order = np.argsort(written[:, 0], kind="stable")
+    low, high = written[order, 0], np.maximum.accumulate(written[order, 1])
+    # Of the writes that begin before the range ends, does one end after the range begins?
+    before = cast("NDArray[np.int64]", np.searchsorted(low, ranges[:, 1], side="left"))
+    return (before > 0) & (high[np.maximum(before, 1) - 1] > ranges[:, 0])
 
 
 @_jit
@@ -129,13 +124,13 @@ def _grown(array: NDArray[np.int64]) -> NDArray[np.int64]:
 def _fill_bits(
     unit: NDArray[np.uint8],
     effect_start: NDArray[np.int64],
-    effects: NDArray[np.int64],
+    ranges: NDArray[np.int64],
+    writes: NDArray[np.bool_],
     relevant: NDArray[np.bool_],
-    pipelined: np.int64,
     wait: NDArray[np.uint8],
     signal: NDArray[np.uint8],
 ) -> None:
-    """Walk the stream once. The state of a space is a sorted list of segments that cover it.
+    """Walk the stream once. The state of memory is a sorted list of segments that cover it.
 
     access[slot, u] is the newest read of the segment by unit u since its last write, access[slot, 8] that write
     (-1: none). Earlier accesses are ordered before the last write already. clock[i, v] is the newest instruction of
@@ -145,23 +140,15 @@ def _fill_bits(
     clock = np.full((total, UNITS), -1, np.int32)
     known = np.full((UNITS, UNITS), -1, np.int32)
     need = np.empty(UNITS, np.int64)
-    starts0, slots0 = np.zeros(64, np.int64), np.arange(64)
-    starts1, slots1 = np.zeros(64, np.int64), np.arange(64)
-    access0 = np.full((64, UNITS + 1), -1, np.int64)
-    access1 = np.full((64, UNITS + 1), -1, np.int64)
-    count0 = count1 = 1
-    starts0[0] = starts1[0] = -_CLOSED
+    starts, slots = np.zeros(64, np.int64), np.arange(64)
+    access = np.full((64, UNITS + 1), -1, np.int64)
+    count = 1
     for index in range(total):
         me = unit[index]
         need[:] = -1
         for number in range(effect_start[index], effect_start[index + 1]):
             if not relevant[number]:
                 continue
-            space, low, high, write = effects[number]
-            if space == 0:
-                starts, slots, access, count = starts0, slots0, access0, count0
-            else:
-                starts, slots, access, count = starts1, slots1, access1, count1
             if count + 2 > len(starts):
                 size = len(starts)
                 starts, slots = _grown(starts), _grown(slots)
@@ -169,31 +156,24 @@ def _fill_bits(
                 bigger = np.empty((2 * size, UNITS + 1), np.int64)
                 bigger[:size] = access
                 access = bigger
-            first, count = _split(low, starts, slots, count, access)
-            last, count = _split(high, starts, slots, count, access)
+            first, count = _split(ranges[number, 0], starts, slots, count, access)
+            last, count = _split(ranges[number, 1], starts, slots, count, access)
             for position in range(first, last):
                 slot = slots[position]
                 writer = access[slot, UNITS]
-                if writer >= 0 and writer < index:
-                    by = unit[writer]
-                    # A pipelined unit completes in order, so only what it reads (not overwrites) must be complete.
-                    if by != me or (write == 0 and (pipelined >> me) & 1):
-                        need[by] = max(need[by], writer)
-                if write != 0:
+                if writer >= 0 and unit[writer] != me:
+                    need[unit[writer]] = max(need[unit[writer]], writer)
+                if writes[number]:
                     for other in range(UNITS):
-                        if other != me and access[slot, other] < index:
+                        if other != me:
                             need[other] = max(need[other], access[slot, other])
                 else:
                     access[slot, me] = index
-            if write != 0:
+            if writes[number]:
                 # One segment again: a write makes all earlier accesses of the range irrelevant.
                 count = _remove(first + 1, last, starts, slots, count)
                 access[slots[first], :] = -1
                 access[slots[first], UNITS] = index
-            if space == 0:
-                starts0, slots0, access0, count0 = starts, slots, access, count
-            else:
-                starts1, slots1, access1, count1 = starts, slots, access, count
         # Newest need first: what it implies about older ones is then known.
         while True:
             best = 0

@@ -37,8 +37,22 @@ class IsaFacts:
     loop: int
     addi: int
     li: int
-    pipelined: int = 0
-    """Units (bits) whose instructions may start before earlier ones of the same unit have completed."""
+    patchable: NDArray[np.bool_]
+    """[256, 10] which fields (addr0..3, desc0..3, imm, regs) may be parameters of a shared program."""
+
+
+def isa_facts() -> IsaFacts:
+    """The facts of the instruction set in use."""
+    from ..dialects.coreasm.check import PATCHABLE
+    from ..dialects.coreasm.isa import INSTRUCTIONS, OPCODE, UNIT_OF_OPCODE
+
+    high_half = np.full((256, 4), -1, dtype=np.int8)
+    for instruction in INSTRUCTIONS:
+        for operand in instruction.operands:
+            if operand.high is not None:
+                high_half[instruction.code, operand.slot] = operand.high
+    codes = {name: OPCODE[name] for name in ("halt", "loop", "addi", "li")}
+    return IsaFacts(UNIT_OF_OPCODE, high_half, patchable=PATCHABLE, **codes)
 
 
 def wide_words(stream: StreamArrays, wait: NDArray[np.uint8], signal: NDArray[np.uint8]) -> NDArray[np.void]:

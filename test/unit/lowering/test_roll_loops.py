@@ -19,7 +19,8 @@ Words = NDArray[np.void]
 def facts() -> IsaFacts:
     high = np.full((256, 4), -1, dtype=np.int8)
     high[LOAD, 1], high[STORE, 0] = 2, 3
-    return IsaFacts(np.zeros(256, dtype=np.uint8), high, halt=HALT, loop=LOOP, addi=ADDI, li=LI)
+    patchable = np.zeros((256, 10), dtype=np.bool_)
+    return IsaFacts(np.zeros(256, dtype=np.uint8), high, HALT, LOOP, ADDI, LI, patchable)
 
 
 def signed(value: int) -> int:

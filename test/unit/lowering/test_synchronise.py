@@ -16,11 +16,11 @@ Instruction = tuple[int, list[Effect]]
 MPU, VPU, DAU, LOAD, STORE, SEND = range(6)
 
 
-def bits(program: list[Instruction], pipelined: int = 0) -> tuple[list[int], list[int]]:
+def bits(program: list[Instruction]) -> tuple[list[int], list[int]]:
     """Wait and signal bits of a program given as (unit, effects)."""
     starts = np.cumsum([0, *[len(effects) for _, effects in program]])
     flat = np.array([effect for _, effects in program for effect in effects], dtype=np.int64).reshape(-1, 4)
-    wait, signal = synchronise_units(np.array([u for u, _ in program], dtype=np.uint8), starts, flat, pipelined)
+    wait, signal = synchronise_units(np.array([u for u, _ in program], dtype=np.uint8), starts, flat)
     return wait.tolist(), signal.tolist()
 
 
@@ -46,7 +46,7 @@ def effect(space: int, low: int, size: int, write: bool) -> Effect:
     return space, low, low + size, write
 
 
-effects = st.builds(effect, st.integers(0, 1), st.integers(0, 20), st.integers(1, 8), st.booleans())
+effects = st.builds(effect, st.integers(0, 2), st.integers(0, 20), st.integers(1, 8), st.booleans())
 programs = st.lists(st.tuples(st.integers(0, 7), st.lists(effects, max_size=4)), max_size=40)
 
 
@@ -172,17 +172,6 @@ def test_needs_met_through_a_third_unit_are_dropped():
         ]
     )
     assert wait == [0, 1 << LOAD, 1 << VPU]
-
-
-def test_a_pipelined_unit_waits_for_what_it_loaded_itself():
-    """Rows gathered from DRAM by indices that LOAD brings: the indices must be complete; overwriting needs no token."""
-    program: list[Instruction] = [
-        (LOAD, [(0, 0, 8, True)]),
-        (LOAD, [(0, 0, 8, False), (0, 8, 16, True)]),
-        (LOAD, [(0, 0, 8, True)]),
-    ]
-    assert bits(program) == ([0, 0, 0], [0, 0, 0])
-    assert bits(program, pipelined=1 << LOAD) == ([0, 1 << LOAD, 0], [1 << LOAD, 0, 0])
 
 
 def test_streams_go_through_the_table_of_units():
