@@ -1,0 +1,59 @@
+# Every target sets up what it needs: a virtual environment in .venv, the public models in models/.
+# PYTHON chooses the interpreter (3.11 or newer) that makes the environment.
+PYTHON ?= python3
+BIN := .venv/bin
+CODE := meshloom analysis chips dialects emulator frontend lowering support tools transforms test bench examples
+
+.PHONY: help demo test test-all lint unit filecheck bench models format clean
+
+help:
+	@echo "make demo      compile and run a small trained network, explain its answer"
+	@echo "make test      style, types, unit tests, IR tests, small models end to end (minutes)"
+	@echo "make test-all  make test and everything that takes longer"
+	@echo "make bench     figures of all public models and of ONNX's own test suite, as JSON lines"
+	@echo "make models    download the public models into models/"
+	@echo "make format    bring the sources into the project's style"
+
+demo: .venv/.ready models/.ready
+	@$(BIN)/python examples/what_file_is_this.py README.md Makefile tools/run.py
+
+test: lint filecheck unit
+
+lint: .venv/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+
+filecheck: .venv/.ready
+	$(BIN)/lit -v test/filecheck
+
+unit: .venv/.ready models/.ready
+	$(BIN)/pytest -q -m "not slow" --durations=15 test
+
+test-all: lint filecheck models/.ready
+	$(BIN)/pytest -q --durations=30 test
+
+bench: .venv/.ready models/.ready
+	@$(BIN)/python bench/models.py
+	@$(BIN)/python bench/onnx_suite.py
+
+models: models/.ready
+
+format: .venv/.ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv models build dist .pytest_cache .ruff_cache .hypothesis
+
+.venv/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: $(PYTHON) is older than 3.11: give another one, as in make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@test -x $(BIN)/python || { echo "making the virtual environment .venv"; $(PYTHON) -m venv .venv; }
+	@echo "installing Meshloom and its tools into .venv"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	@touch $@
+
+models/.ready: bench/fetch_models.py | .venv/.ready
+	@$(BIN)/python bench/fetch_models.py models
+	@touch $@
