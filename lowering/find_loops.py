@@ -133,6 +133,68 @@ def fold_keys(
 
 
 @_jit
+def try_fold(
+    at: int,
+    period: int,
+    least: int,
+    run: int,
+    first: NDArray[np.int64],
+    values: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    shape: NDArray[np.int64],
+    operand_keys: NDArray[np.int64],
+    table: NDArray[np.int64],
+) -> tuple[int, int, int, int, int]:
+    """The loop of `period` items from `at`, whose classes come again for `run` items, if it saves words.
+
+    Returns how often the body runs (1: no loop), its keys, words, registers and depth; see `fold_pass` for the arrays.
+    """
+    if run < period * (least - 1):
+        return 1, 0, 0, 0, 0
+    words = registers = depth = 0
+    for child in range(at, at + period):
+        words += shape[child, 1]
+        registers = max(registers, shape[child, 2])
+        depth = max(depth, shape[child, 3])
+    if depth == MAX_DEPTH:
+        return 1, 0, 0, 0, 0
+    count = repetitions(at, period, run // period + 1, first, values)
+    if count < least or words * (count - 1) <= 1:
+        return 1, 0, 0, 0, 0
+    used, live = fold_keys(at, period, count, first, values, keys, operand_keys, table)
+    # li and addi each; an address that a child moves too may split the child's register, at every level.
+    rolled = words + 1 + 2 * live
+    for row in range(max(used, 0)):
+        if table[row, 0] >= 0 and table[row, 2] != 0:
+            rolled += depth
+    if used < 0 or live + registers > MAX_REGISTERS or rolled >= words * count:
+        return 1, 0, 0, 0, 0
+    return count, used, rolled, live + registers, depth + 1
+
+
+@_jit
+def has_fold(
+    period: int,
+    least: int,
+    classes: NDArray[np.uint64],
+    first: NDArray[np.int64],
+    values: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    shape: NDArray[np.int64],
+    operand_keys: NDArray[np.int64],
+    table: NDArray[np.int64],
+) -> bool:
+    """Whether `fold_pass` would find anything: most passes do not, and this is much cheaper."""
+    run = 0
+    for i in range(len(classes) - period - 1, -1, -1):
+        run = run + 1 if classes[i] == classes[i + period] else 0
+        if run >= period * (least - 1):
+            if try_fold(i, period, least, run, first, values, keys, shape, operand_keys, table)[0] > 1:
+                return True
+    return False
+
+
+@_jit
 def fold_pass(
     period: int,
     least: int,
@@ -168,30 +230,18 @@ def fold_pass(
     new_first[0] = 0
     i = 0
     while i < total:
-        count = 1
-        used = live = words = registers = depth = 0
-        if run[i] >= period * (least - 1):
-            count = repetitions(i, period, run[i] // period + 1, first, values)
-            words = registers = depth = 0
-            for child in range(i, i + period):
-                words += shape[child, 1]
-                registers = max(registers, shape[child, 2])
-                depth = max(depth, shape[child, 3])
-            if count >= least and depth < MAX_DEPTH and words * (count - 1) > 1:
-                used, live = fold_keys(
-                    i, period, count, first, values, keys, loop_operands[operand_end:], loop_keys[key_end:]
-                )
-                # li and addi each; an address that a child moves too may split the child's register, at every level.
-                rolled = words + 1 + 2 * live
-                for row in range(key_end, key_end + max(used, 0)):
-                    if loop_keys[row, 0] >= 0 and loop_keys[row, 2] != 0:
-                        rolled += depth
-                if used < 0 or live + registers > MAX_REGISTERS or rolled >= words * count:
-                    count = 1
-                else:
-                    words = rolled
-            else:
-                count = 1
+        count, used, words, registers, depth = try_fold(
+            i,
+            period,
+            least,
+            run[i],
+            first,
+            values,
+            keys,
+            shape,
+            loop_operands[operand_end:],
+            loop_keys[key_end:],
+        )
         low = first[i]
         start = new_first[items]
         if count == 1:
@@ -218,8 +268,8 @@ def fold_pass(
         new_first[items + 1] = start + width
         new_shape[items, 0] = -1 - (loops_before + found)
         new_shape[items, 1] = words
-        new_shape[items, 2] = live + registers
-        new_shape[items, 3] = depth + 1
+        new_shape[items, 2] = registers
+        new_shape[items, 3] = depth
         key_end += used
         operand_end += width
         loops[found, 0], loops[found, 1], loops[found, 2], loops[found, 3] = count, child_end, key_end, operand_end

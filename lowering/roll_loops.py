@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .find_loops import candidate_periods, fold_pass, mix
+from .find_loops import candidate_periods, fold_pass, has_fold, mix
 from .stream import UNUSED
 from .wide_words import WIDE, IsaFacts, address_operands
 
@@ -107,7 +107,10 @@ def _fold_all(items: _Items, forest: _Forest, least: int) -> _Items:
 
 def _fold(items: _Items, forest: _Forest, period: int, least: int) -> _Items:
     count, width = len(items.classes), len(items.values)
-    if period * least > count:
+    loop_keys = np.empty((width + 64, 3), np.int64)
+    loop_operands = np.empty(width + 1, np.int64)
+    before = (items.classes, items.first, items.values, items.keys, items.shape)
+    if period * least > count or not has_fold(period, least, *before, loop_operands, loop_keys):
         return items
     new = _Items(
         np.empty(count, np.uint64),
@@ -118,16 +121,10 @@ def _fold(items: _Items, forest: _Forest, period: int, least: int) -> _Items:
     )
     loops = np.empty((count // 2 + 1, 4), np.int64)
     children = np.empty(count, np.int64)
-    loop_keys = np.empty((width + 64, 3), np.int64)
-    loop_operands = np.empty(width + 1, np.int64)
     ends: tuple[int, int, int, int, int] = fold_pass(
         period,
         least,
-        items.classes,
-        items.first,
-        items.values,
-        items.keys,
-        items.shape,
+        *before,
         len(forest.loops),
         new.classes,
         new.first,
