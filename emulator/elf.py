@@ -106,7 +106,7 @@ def find_sections(data: memoryview, place: str) -> list[tuple[str, memoryview]]:
         if offset + size > len(data):
             raise InputError(f"{place} is damaged or cut off: a section lies outside the file")
         contents.append(data[offset : offset + size])
-    names = contents[names_index].tobytes()
+    names = bytes(contents[int(names_index)])
     found: list[tuple[str, memoryview]] = []
     for header, content in zip(headers[1:], contents[1:], strict=True):
         end = names.find(b"\0", header[0], header[0] + 256)

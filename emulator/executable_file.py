@@ -24,7 +24,7 @@ import os
 import re
 import struct
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -196,7 +196,7 @@ def _read_notes(raw: memoryview, place: str) -> dict[str, str]:
     return {key: str(value) for key, value in notes.items()}
 
 
-def write_pieces(path: str | Path, pieces: Sequence[bytes | memoryview]) -> None:
+def write_pieces(path: str | Path, pieces: Iterable[bytes | memoryview]) -> None:
     """Write the pieces one after another to a temporary file and rename it to `path`. Raises MeshloomError."""
     path = Path(path)
     temporary = ""

@@ -1,0 +1,100 @@
+"""Tokens of one line of a listing."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NoReturn
+
+from ..support.errors import InputError
+
+_TOKEN = re.compile(
+    r'\s*(?:(?P<comment>;.*)|(?P<string>"(?:[^"\\]|\\.)*")'
+    r"|(?P<number>-?(?:0x[0-9a-fA-F]+|[0-9]+(?:\.[0-9]*(?:e[-+]?[0-9]+)?)?))"
+    r"|(?P<word>\.?[A-Za-z_][A-Za-z0-9_.]*)|(?P<mark>->|[\[\](){},=+]))"
+)
+_LONGEST_NUMBER = 60
+
+
+class LineTokens:
+    """The tokens of a line, taken one by one; every failure is an InputError naming file and line."""
+
+    def __init__(self, text: str, place: str) -> None:
+        """`place` is `FILE:LINE`."""
+        self.place = place
+        self.kinds: list[str] = []
+        self.texts: list[str] = []
+        self.at = 0
+        position = 0
+        text = text.rstrip()
+        while position < len(text):
+            match = _TOKEN.match(text, position)
+            if match is None or match.lastgroup is None:
+                raise InputError(f"{place}: cannot read '{text[position : position + 20].strip()}'")
+            position = match.end()
+            if match.lastgroup != "comment":
+                self.kinds.append(match.lastgroup)
+                self.texts.append(match[match.lastgroup])
+
+    def _take(self, kind: str, text: str | None = None) -> str | None:
+        if self.at < len(self.kinds) and self.kinds[self.at] == kind:
+            found = self.texts[self.at]
+            if text is None or found == text:
+                self.at += 1
+                return found
+        return None
+
+    def keyword(self, text: str) -> bool:
+        """Take the word `text` if it is next."""
+        return self._take("word", text) is not None
+
+    def punctuation(self, text: str) -> bool:
+        """Take the mark `text` if it is next."""
+        return self._take("mark", text) is not None
+
+    def word(self) -> str | None:
+        """Take the next word."""
+        return self._take("word")
+
+    def number(self) -> int | float | None:
+        """Take the next number."""
+        text = self._take("number")
+        if text is None:
+            return None
+        if len(text) > _LONGEST_NUMBER:
+            self.fail("the number is too long")
+        if "x" in text:
+            return int(text, 16)
+        return float(text) if "." in text else int(text)
+
+    def integer(self, what: str, low: int = 0, high: int = (1 << 63) - 1) -> int:
+        """Take an integer in range."""
+        value = self.number()
+        if isinstance(value, int) and low <= value <= high:
+            return value
+        self.fail(f"expected {what}: an integer from {low} to {high}")
+
+    def string(self, what: str) -> str:
+        """Take a string."""
+        text = self._take("string")
+        if text is not None:
+            try:
+                return str(json.loads(text))
+            except ValueError:
+                pass
+        self.fail(f'expected {what} in "quotes"')
+
+    def expect(self, text: str) -> None:
+        """Take the word or mark `text`."""
+        if not (self.keyword(text) or self.punctuation(text)):
+            self.fail(f"expected '{text}'")
+
+    def end(self) -> None:
+        """Nothing may be left on the line."""
+        if self.at < len(self.kinds):
+            self.fail("expected the end of the line")
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise InputError, saying where on the line."""
+        next_ = f"before '{self.texts[self.at]}'" if self.at < len(self.texts) else "at the end of the line"
+        raise InputError(f"{self.place}: {message} ({next_})")

@@ -1,0 +1,50 @@
+"""`meshloom-as`: a listing, as `meshloom-objdump` prints it, becomes an executable."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .cli import make_parser, run_tool
+
+EXAMPLES = """
+  meshloom-as model.lst -o model.mlx
+  meshloom-objdump model.mlx | meshloom-as - -o same.mlx
+  meshloom-as model.lst --weights weights.bin -o model.mlx    for a listing made with --no-weights
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    parser = make_parser("meshloom-as", "Assemble a listing into a Meshloom executable (.mlx).", EXAMPLES)
+    parser.add_argument("listing", metavar="LISTING", help="the listing, - for standard input")
+    parser.add_argument("-o", "--output", metavar="OUT.mlx", required=True, help="the executable to write")
+    parser.add_argument("--weights", metavar="FILE", help="take the weights from FILE (same bytes as the listing says)")
+    options = parser.parse_args(arguments)
+    return run_tool(lambda: _run(options))
+
+
+def _run(options: argparse.Namespace) -> None:
+    from ..emulator.executable import write_executable
+    from ..emulator.executable_file import map_file
+    from ..lowering.assembly import assemble
+    from ..support.errors import InputError
+
+    weights = None if options.weights is None else map_file(options.weights)
+    place = "standard input" if options.listing == "-" else str(options.listing)
+    folder = Path() if options.listing == "-" else Path(options.listing).parent
+    try:
+        if options.listing == "-":
+            exe = assemble(sys.stdin, place, folder, weights)
+        else:
+            with open(options.listing, encoding="utf-8") as lines:
+                exe = assemble(lines, place, folder, weights)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{place} is not a listing: it is not UTF-8 text") from error
+    write_executable(exe, options.output)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""`meshloom-objdump`: an executable as a listing that `meshloom-as` turns back into the same bytes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .cli import make_parser, run_tool
+
+EXAMPLES = """
+  meshloom-objdump model.mlx                        everything, weights as base64 at the end
+  meshloom-objdump model.mlx --no-weights | less    to read: weights by their hash only
+  meshloom-objdump model.mlx -x                     headers, tensors, core sets and launches
+  meshloom-objdump model.mlx -d                     instructions only
+  meshloom-objdump model.mlx --program NAME         the instructions of one program
+  meshloom-objdump model.mlx --weights-file w.bin -o model.lst && meshloom-as model.lst -o same.mlx
+"""
+
+_ALL_HEADERS = ("headers", "tensors", "sets", "launches")
+_CODE = ("programs", "controller")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    return run_tool(lambda: _run(options))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = make_parser("meshloom-objdump", "Print a Meshloom executable (.mlx) as a complete listing.", EXAMPLES)
+    parser.add_argument("file", metavar="FILE.mlx", help="the executable")
+    parser.add_argument("-o", "--output", metavar="LISTING", help="write to a file instead of the terminal")
+    parts = parser.add_argument_group("parts (default: all; options add up)")
+    parts.add_argument("-f", "--headers", action="store_true", help="chip, notes, version")
+    parts.add_argument("-x", "--all-headers", action="store_true", help="headers, tensors, core sets and launches")
+    parts.add_argument("-d", "--disassemble", action="store_true", help="programs and controller")
+    parts.add_argument("-t", "--tensors", action="store_true", help="the tensor table")
+    parts.add_argument("--program", metavar="NAME", help="only the program of that name")
+    parts.add_argument(
+        "-j",
+        "--section",
+        metavar="PART",
+        action="append",
+        default=[],
+        choices=_part_names(),
+        help=f"one of {', '.join(_part_names())}",
+    )
+    weights = parser.add_mutually_exclusive_group()
+    weights.add_argument("--no-weights", action="store_true", help="print the weights' size and hash only")
+    weights.add_argument("--weights-file", metavar="FILE", help="write the weights to FILE and refer to it")
+    return parser
+
+
+def _part_names() -> tuple[str, ...]:
+    from ..lowering.listing import PART_NAMES
+
+    return PART_NAMES
+
+
+def _run(options: argparse.Namespace) -> None:
+    from ..emulator.executable import as_view, read_executable
+    from ..emulator.executable_file import write_pieces
+    from ..lowering.listing import listing
+    from ..support.errors import InputError
+
+    exe = read_executable(options.file)
+    names = [p.name for p in exe.programs]
+    if options.program is not None and options.program not in names:
+        some = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise InputError(f"{options.file} has no program '{options.program}'; it has {some or 'none'}")
+    parts = _chosen(options)
+    how, file = "none" if options.no_weights else "inline", ""
+    if options.weights_file is not None:
+        how, file = "file", str(Path(options.weights_file).resolve())
+        if options.output is not None:
+            folder = Path(options.output).resolve().parent
+            file = str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else file
+        write_pieces(options.weights_file, [as_view(exe.weights)])
+    lines = (line + "\n" for line in listing(exe, parts, options.program, how, file))
+    if options.output is None:
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
+    else:
+        write_pieces(options.output, (line.encode() for line in lines))
+
+
+def _chosen(options: argparse.Namespace) -> tuple[str, ...]:
+    chosen: list[str] = [*options.section]
+    if options.headers:
+        chosen.append("headers")
+    if options.all_headers:
+        chosen.extend(_ALL_HEADERS)
+    if options.tensors:
+        chosen.append("tensors")
+    if options.disassemble:
+        chosen.extend(_CODE)
+    if options.program is not None and not options.disassemble:
+        chosen.append("programs")
+    return tuple(chosen) or _part_names()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
