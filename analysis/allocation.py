@@ -63,9 +63,7 @@ def lower_bound(sizes: NDArray[np.int64], first: NDArray[np.int64], last: NDArra
     return int(np.cumsum(change).max())
 
 
-def _orders(
-    size: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], ...]:
+def _orders(size: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     length = end - begin + 1
     return (
         np.lexsort((begin, -size)),

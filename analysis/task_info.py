@@ -9,7 +9,7 @@ from typing import cast
 
 from xdsl.ir import BlockArgument, SSAValue
 
-from ..dialects.dataflow.tiling import Box, DimKind, IterDim, OperandSlice, TilingInterface, split_evenly
+from ..dialects.dataflow.tiling import Box, DimKind, IterDim, OpCost, OperandSlice, TilingInterface, split_evenly
 from ..dialects.dataflow.types import element_bytes, element_of
 from ..dialects.manycore import TaskOp
 
@@ -144,6 +144,27 @@ class TaskInfo:
         if len(op.iteration_space()) != box.rank:
             raise AssertionError("verified tasks have epilogues of the root's result shape")
         return op.operand_slice(index, box)
+
+    def largest_slice(self, number: int, index: int, tile: Box) -> tuple[int, ...]:
+        """Shape of the largest slice that tiles of these sizes read of an operand of operation `number`."""
+        return self.body[number].largest_slice(index, tile if number == 0 else self.root.result_box(tile))
+
+    def cost(self, number: int, tile: Box) -> OpCost:
+        """The cost of operation `number` for a tile of the root's iteration space; only the tile's sizes count."""
+        key = (number, tile.sizes)
+        if key not in self._costs:
+            box = tile if number == 0 else self.root.result_box(tile)
+            self._costs[key] = self.body[number].cost(box)
+        return self._costs[key]
+
+    @cached_property
+    def _costs(self) -> dict[tuple[int, tuple[int, ...]], OpCost]:
+        return {}
+
+    @cached_property
+    def value_bytes(self) -> tuple[int, ...]:
+        """Bytes of an element of each operation's result."""
+        return tuple(value_bytes(op.results[0]) for op in self.body)
 
     def is_indexed(self, number: int, index: int) -> bool:
         """Whether which rows of this operand are read depends on data."""

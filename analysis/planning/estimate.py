@@ -33,10 +33,10 @@ def compute_cycles(info: TaskInfo, step: Box, chip: Chip) -> int:
     """Cycles of all operations of a task's body for one step."""
     if step.volume == 0:
         return 0
-    total = op_cycles(info.root.cost(step), chip, value_bytes(info.root.operands[0]) if info.root.operands else 4)
-    box = info.root.result_box(step)
-    for op in info.body[1:]:
-        total += op_cycles(op.cost(box), chip, value_bytes(op.results[0]))
+    first = value_bytes(info.root.operands[0]) if info.root.operands else 4
+    total = op_cycles(info.cost(0, step), chip, first)
+    for number in range(1, len(info.body)):
+        total += op_cycles(info.cost(number, step), chip, info.value_bytes[number])
     return total
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 from ...chips import Chip
@@ -91,8 +91,14 @@ def plan_task(
     """The cheapest tiling that fits `available` bytes of SRAM on each core, by estimated cycles."""
     best: TaskPlan | None = None
     least = Shortage(1 << 62, available)
-    for grid in grid_candidates(info, chip):
-        plan = _with_grid(info, chip, sources, available, resident, grid, place(info, grid))
+    # A grid is at its fastest without steps: the fastest first, until none can beat what has been found.
+    unstepped = [
+        _unstepped(info, chip, sources, resident, grid, place(info, grid)) for grid in grid_candidates(info, chip)
+    ]
+    for first in sorted(unstepped, key=lambda plan: plan.cycles):
+        if best is not None and first.cycles >= best.cycles:
+            break
+        plan = _refine(info, chip, first, available)
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
         elif best is None or plan.cycles < best.cycles:
@@ -100,40 +106,45 @@ def plan_task(
     return best or least
 
 
-def _with_grid(
+def _unstepped(
     info: TaskInfo,
     chip: Chip,
     sources: Sequence[Source],
-    available: int,
     resident: bool,
     grid: tuple[int, ...],
     cores: tuple[int, ...],
-) -> TaskPlan | Shortage:
-    steps = (1,) * len(grid)
-    tiles = Tiling(grid, cores, steps, tuple(range(len(grid)))).tile_boxes(info.sizes)
-    tile = tiles[cores[-1]]
+) -> TaskPlan:
+    """The plan of a grid whose tiles are computed in one step each, whether that fits or not."""
+    tiling = Tiling(grid, cores, (1,) * len(grid), _default_order(info))
+    tiles = tiling.tile_boxes(info.sizes)
     reads = tuple(
         plan_read(info, tiles, read, sources[read.operand].distribution, sources[read.operand].constant)
         for read in info.reads
     )
-    needed = 1 << 62
+    return _measure(info, chip, reads, tiling, tiles, resident, 2)
+
+
+def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskPlan | Shortage:
+    """Cut tiles into steps until they fit."""
+    tiles = plan.tiling.tile_boxes(info.sizes)
+    tile = tiles[plan.tiling.cores[-1]]
+    needed = plan.working_bytes
     for _ in range(MAX_REFINEMENTS):
-        candidate = _measure(info, chip, reads, Tiling(grid, cores, steps, _default_order(info)), tiles, resident, 2)
-        if _fits(candidate, chip, available):
-            return _best_order(info, chip, candidate, tiles)
+        if _fits(plan, chip, available):
+            return _best_order(info, chip, plan, tiles)
         finer = [
-            _measure(info, chip, reads, Tiling(grid, cores, option, _default_order(info)), tiles, resident, 2)
-            for option in finer_steps(info, tile.sizes, steps)
+            _measure(info, chip, plan.reads, replace(plan.tiling, steps=option), tiles, plan.resident, 2)
+            for option in finer_steps(info, tile.sizes, plan.tiling.steps)
         ]
-        needed = min(needed, candidate.working_bytes)
         if not finer:
-            single = _measure(info, chip, reads, candidate.tiling, tiles, resident, 1)
+            single = _measure(info, chip, plan.reads, plan.tiling, tiles, plan.resident, 1)
             return single if single.working_bytes <= available else Shortage(single.working_bytes, available)
-        fitting = [plan for plan in finer if _fits(plan, chip, available)]
+        fitting = [option for option in finer if _fits(option, chip, available)]
         if fitting:
-            return _best_order(info, chip, min(fitting, key=lambda plan: plan.cycles), tiles)
-        # Nothing fits yet: go where most bytes are saved for the cycles that it costs.
-        steps = min(finer, key=lambda plan: (_excess(plan, chip, available), plan.cycles)).tiling.steps
+            return _best_order(info, chip, min(fitting, key=lambda option: option.cycles), tiles)
+        # Nothing fits yet: go where most bytes are saved, and among equals where it costs least.
+        plan = min(finer, key=lambda option: (_excess(option, chip, available), option.cycles))
+        needed = min(needed, plan.working_bytes)
     return Shortage(needed, available)
 
 
@@ -183,7 +194,7 @@ def _measure(
         offset + size - part for offset, size, part in zip(tile.offsets, tile.sizes, sizes_of_step, strict=True)
     )
     step = Box(offsets, sizes_of_step)
-    sizes = tuple(measure_read(read, info, tiling, tiles, step) for read in reads)
+    sizes = tuple(measure_read(read, info, tiling, step) for read in reads)
     item = value_bytes(info.result)
     tile_bytes = info.root.result_box(tile).volume * item
     step_elements = info.root.result_box(step).volume

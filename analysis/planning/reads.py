@@ -38,8 +38,10 @@ class ReadPlan:
     item_bytes: int
     whole: dict[int, OperandSlice]
     """Per core: the slice of its whole tile."""
-    groups: tuple[tuple[int, ...], ...]
+    groups: tuple[tuple[int, ...], ...] = ()
     """STREAM: cores that read the same slices in all steps."""
+    gathered: int = 0
+    """GATHER: bytes of the largest core's buffer."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def plan_read(
     whole = {core: info.read_slice(read, box) for core, box in tiles.items() if box.volume}
     item_bytes = value_bytes(info.operands[read.operand])
     if any(piece.indexed for piece in whole.values()):
-        return ReadPlan(read, ReadKind.INDEXED, constant, item_bytes, whole, ())
+        return ReadPlan(read, ReadKind.INDEXED, constant, item_bytes, whole)
     if source is None:
         same: dict[OperandSlice, list[int]] = {}
         for core, piece in whole.items():
@@ -73,20 +75,20 @@ def plan_read(
         not piece.is_padded and core in source.boxes and contains(source.boxes[core], piece.bounds)
         for core, piece in whole.items()
     )
-    return ReadPlan(read, ReadKind.DIRECT if direct else ReadKind.GATHER, False, item_bytes, whole, ())
+    if direct:
+        return ReadPlan(read, ReadKind.DIRECT, False, item_bytes, whole)
+    size = max((gathered_bytes(piece, item_bytes) for piece in whole.values()), default=0)
+    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, gathered=size)
 
 
-def measure_read(plan: ReadPlan, info: TaskInfo, tiling: Tiling, tiles: dict[int, Box], step: Box) -> ReadSize:
-    """Sizes of a read, given all tiles and the largest step of the largest tile."""
+def measure_read(plan: ReadPlan, info: TaskInfo, tiling: Tiling, step: Box) -> ReadSize:
+    """Sizes of a read, given the largest step of the largest tile."""
     match plan.kind:
         case ReadKind.GATHER:
-            size = max((gathered_bytes(piece, plan.item_bytes) for piece in plan.whole.values()), default=0)
-            return ReadSize(1, size, size, 0)
+            return ReadSize(1, plan.gathered, plan.gathered, 0)
         case ReadKind.STREAM:
-            steps = [step]
-            if not info.root.uniform_slices:
-                steps = [box for tile in tiles.values() for box in tiling.step_boxes(tile) if box.volume]
-            size = max(math.prod(info.read_slice(plan.read, box).shape) for box in steps) * plan.item_bytes
+            number, index = plan.read.uses[0]
+            size = math.prod(info.largest_slice(number, index, step)) * plan.item_bytes
             versions = version_count(info, tiling, plan.read)
             loads = sum(1 if is_shared(group, size * versions) else len(group) for group in plan.groups)
             shared = any(is_shared(group, size * versions) for group in plan.groups)

@@ -207,9 +207,8 @@ class ConcatOp(MovementOp):
         """Where operand `index` begins along the axis of the result."""
         return sum(shape_of(value)[self.axis_index] for value in self.inputs[:index])
 
-    @property
-    def uniform_slices(self) -> bool:
-        return False
+    def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
+        return tuple(map(min, self.operand_shape(index), tile.sizes))
 
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
         axis, start = self.axis_index, self.start_of(index)
@@ -307,9 +306,8 @@ class PadOp(MovementOp):
         """The value as a Python number."""
         return self.value.value.data
 
-    @property
-    def uniform_slices(self) -> bool:
-        return False
+    def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
+        return tuple(map(min, self.operand_shape(index), tile.sizes))
 
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
         """The elements that land in the tile, without padding; an empty box where there is only padding."""

@@ -196,10 +196,9 @@ class TilingInterface(Operation, abc.ABC):
         """How partial results of split reduction dimensions are joined; None: these may not be split."""
         return None
 
-    @property
-    def uniform_slices(self) -> bool:
-        """Whether tiles of equal sizes read slices of equal shapes, padding included, wherever the tiles lie."""
-        return True
+    def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
+        """Shape of the largest slice of an operand, padding included, that tiles of the sizes of `tile` read anywhere."""
+        return self.operand_slice(index, tile).shape
 
     def may_split(self, dim: int, parts: int) -> bool:
         """Whether cutting dimension `dim` evenly into `parts` gives tiles that read nothing needlessly twice."""
