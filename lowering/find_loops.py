@@ -23,7 +23,6 @@ MAX_REGISTERS = 15
 MAX_DEPTH = 4
 _MAX_KEYS = 64
 _MAX_DELTA = 2**30
-_MAX_PERIODS = 256
 
 _jit = cast(
     "Callable[[Callable[..., Any]], Callable[..., Any]]",
@@ -38,8 +37,8 @@ def mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return value ^ (value >> np.uint64(31))
 
 
-def candidate_periods(classes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Distances at which runs of 1, 4 or 16 classes come again often enough for a fold, ascending."""
+def candidate_periods(classes: NDArray[np.uint64], most: int) -> NDArray[np.int64]:
+    """Distances at which runs of 1, 4 or 16 classes come again often enough for a fold: the `most` best, ascending."""
     counts = np.zeros(len(classes) // 2 + 2, dtype=np.int64)
     gram, length = classes, 1
     for wanted in (1, 4, 16):
@@ -62,8 +61,8 @@ def candidate_periods(classes: NDArray[np.uint64]) -> NDArray[np.int64]:
     # A period p that repeats shows at distance p for most of its p positions, unless it resembles itself inside.
     periods = np.flatnonzero(counts * 4 >= np.arange(len(counts)))
     periods = periods[(periods > 0) & (counts[periods] > 0)]
-    if len(periods) > _MAX_PERIODS:
-        periods = np.sort(periods[np.argsort(-counts[periods], kind="stable")[:_MAX_PERIODS]])
+    if len(periods) > most:
+        periods = np.sort(periods[np.argsort(-counts[periods], kind="stable")[:most]])
     return periods
 
 
@@ -151,15 +150,15 @@ def try_fold(
     """
     if run < period * (least - 1):
         return 1, 0, 0, 0, 0
+    count = repetitions(at, period, run // period + 1, first, values)
+    if count < least:
+        return 1, 0, 0, 0, 0
     words = registers = depth = 0
     for child in range(at, at + period):
         words += shape[child, 1]
         registers = max(registers, shape[child, 2])
         depth = max(depth, shape[child, 3])
-    if depth == MAX_DEPTH:
-        return 1, 0, 0, 0, 0
-    count = repetitions(at, period, run // period + 1, first, values)
-    if count < least or words * (count - 1) <= 1:
+    if depth == MAX_DEPTH or words * (count - 1) <= 1:
         return 1, 0, 0, 0, 0
     used, live = fold_keys(at, period, count, first, values, keys, operand_keys, table)
     # li and addi each; an address that a child moves too may split the child's register, at every level.

@@ -18,6 +18,8 @@ from .stream import UNUSED
 from .wide_words import WIDE, IsaFacts, address_operands
 
 _MAX_ROUNDS = 40
+_PERIODS = {3: 256, 2: 32}
+"""How many periods to try, by the least number of repeats: pairs are costly to try everywhere and save little."""
 
 
 def roll_loops(words: NDArray[np.void], facts: IsaFacts) -> NDArray[np.void]:
@@ -30,7 +32,7 @@ def roll_loops(words: NDArray[np.void], facts: IsaFacts) -> NDArray[np.void]:
     is_address, values = address_operands(words, facts.high_half)
     items = _Items.of_words(_classes(words, is_address, facts.high_half), is_address, values)
     forest = _Forest()
-    for least in (3, 2):
+    for least in _PERIODS:
         items = _fold_all(items, forest, least)
     writer = _Writer(words, is_address, facts, forest)
     writer.top_level(items.shape[:, 0])
@@ -95,7 +97,7 @@ def _fold_all(items: _Items, forest: _Forest, least: int) -> _Items:
     """Fold, shortest periods first, until nothing is found any more."""
     for _ in range(_MAX_ROUNDS):
         before = len(items.classes)
-        for period in candidate_periods(items.classes).tolist():
+        for period in candidate_periods(items.classes, _PERIODS[least]).tolist():
             items = _fold(items, forest, period, least)
             # Inner loops change the periods of what is around them: look again after a real change.
             if len(items.classes) * 16 < before * 15:
