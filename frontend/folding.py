@@ -24,7 +24,7 @@ def _div(x: Array, y: Array) -> Array:
     if is_float(x.dtype):
         return x / y
     safe = np.where(y == 0, np.ones_like(y), y)
-    quotient = x // safe
+    quotient: Array = x // safe
     # Floor division rounds down; the dialect truncates.
     quotient = quotient + ((quotient * safe != x) & ((x < 0) != (safe < 0))).astype(x.dtype)
     return np.where(y == 0, np.zeros_like(quotient), quotient)

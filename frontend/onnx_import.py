@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError
 from xdsl.builder import Builder as OpBuilder
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NameLoc, StringAttr, UnknownLoc
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -24,14 +22,15 @@ from xdsl.rewriter import InsertPoint
 
 from ..support.errors import InputError
 from . import registry
-from .builder import SMALL, Builder
+from .builder import Builder
+from .builder_values import SMALL
+from .function_bodies import body_of, has_body, substitute
+from .model_file import ModelLike, describe_shape, read_model, static_size
 from .node import Node, array_of, numpy_dtype
 from .sources import Sources
 from .tensors import Array, NodeError, Shape, Tensor, known, tensor_type
 
-ModelLike: TypeAlias = "str | Path | bytes | onnx.ModelProto"
-
-_NAMES_OF_BATCH = ("n", "b", "batch", "batch_size", "none", "?", "unk")
+_NAMES_OF_BATCH = ("n", "b", "batch", "batch_size")
 
 
 def import_onnx(
@@ -46,39 +45,13 @@ def import_onnx(
     inputs of the result. Raises InputError for files that are not ONNX, and one InputError that lists all nodes that
     cannot be imported (a ValuesNeededError naming inputs, where known values for these would help).
     """
-    proto, path, data = _read(model)
+    proto, path, data = read_model(model)
     name = str(path) if path else (proto.graph.name or "model")
     sources = Sources(SMALL)
     if path and data:
         sources.add_model(str(path), data)
     importer = _ModelImporter(proto, name, sources, str(path.parent) if path else "")
     return importer.run(dict(shapes or {}), dict(values or {}))
-
-
-def _read(model: ModelLike) -> tuple[onnx.ModelProto, Path | None, bytes]:
-    if isinstance(model, onnx.ModelProto):
-        return model, None, b""
-    path: Path | None = None
-    data = b""
-    if isinstance(model, bytes):
-        data = model
-    else:
-        path = Path(model)
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    where = str(path) if path else "the model"
-    proto = onnx.ModelProto()
-    try:
-        proto.ParseFromString(data)
-    except DecodeError:
-        raise InputError(f"{where} is not an ONNX model or is damaged (protobuf cannot read it)") from None
-    if not proto.HasField("graph") or not proto.graph.output:
-        raise InputError(f"{where} is not an ONNX model: it has no graph with outputs")
-    if not proto.opset_import:
-        raise InputError(f"{where} does not say which operator set it uses (opset_import is empty)")
-    return proto, path, data
 
 
 class ValuesNeededError(InputError):
@@ -227,11 +200,11 @@ class _ModelImporter:
             return
         dims = info.type.tensor_type.shape.dim
         if len(dims) != len(shape) or any(
-            _static(dim) not in (None, size) for dim, size in zip(dims, shape, strict=True)
+            static_size(dim) not in (None, size) for dim, size in zip(dims, shape, strict=True)
         ):
             raise InputError(
                 f"{self.name}: shape {'x'.join(map(str, shape))} does not fit input {info.name!r},"
-                f" which is declared as {_describe(info)}"
+                f" which is declared as {describe_shape(info)}"
             )
         for dim, size in zip(dims, shape, strict=True):
             if dim.dim_param and dim.dim_param != "?":
@@ -245,15 +218,15 @@ class _ModelImporter:
         dims = info.type.tensor_type.shape.dim
         sizes: list[int | None] = []
         for axis, dim in enumerate(dims):
-            size = _static(dim)
+            size = static_size(dim)
             if size is None:
                 size = symbols.get(dim.dim_param)
-            if size is None and (axis == 0 or dim.dim_param.lower() in _NAMES_OF_BATCH[:4]):
+            if size is None and (axis == 0 or dim.dim_param.lower() in _NAMES_OF_BATCH):
                 size = 1
             sizes.append(size)
         if None in sizes:
             example = "x".join("?" if size is None else str(size) for size in sizes)
-            missing.append(f"  {info.name}: {_describe(info)}; give it as --shape {info.name}={example}")
+            missing.append(f"  {info.name}: {describe_shape(info)}; give it as --shape {info.name}={example}")
         return tuple(size or 0 if size is None else size for size in sizes)
 
     # ---- graphs and nodes ----
@@ -261,6 +234,8 @@ class _ModelImporter:
     def run_graph(self, graph: onnx.GraphProto, scope: Scope) -> None:
         """Import the initialisers and the needed nodes of a graph into a scope."""
         for tensor in graph.initializer:
+            if tensor.data_location == onnx.TensorProto.EXTERNAL:
+                self.sources.add_external(self.folder, tensor)
             try:
                 scope.values[tensor.name] = known(scope.array_of(tensor), name=tensor.name)
             except NodeError as error:
@@ -305,6 +280,10 @@ class _ModelImporter:
                 self._needed_values.add(error.needs)
             self._report(proto, scope, str(error))
             return None
+        except (ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError) as error:
+            # What malformed nodes lead to: wrong numbers of operands, shapes that make no sense, ...
+            self._report(proto, scope, f"malformed ({type(error).__name__}: {error})")
+            return None
 
     def _import_node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Tensor | None]:
         domain = "" if proto.domain == "ai.onnx" else proto.domain
@@ -312,7 +291,7 @@ class _ModelImporter:
         function = registry.find(proto.op_type, opset) if domain == "" else None
         inputs = [scope.lookup(name) for name in proto.input]
         local = self.functions.get((proto.domain, proto.op_type))
-        if local is None and function is None and not _has_body(proto.op_type, domain, opset):
+        if local is None and function is None and not has_body(proto.op_type, domain, opset):
             raise NodeError("the operator is not supported")
         if self.is_poisoned(inputs):
             raise _AlreadyReported
@@ -325,7 +304,7 @@ class _ModelImporter:
             result = function(node)
             results = [result] if isinstance(result, Tensor) else list(result)
         else:
-            results = self._call(_body(node, domain), node, scope.opsets)
+            results = self._call(body_of(node, domain), node, scope.opsets)
         self._locate(proto, scope, before)
         return results
 
@@ -348,7 +327,7 @@ class _ModelImporter:
         given = dict(node.attributes())
         for default in function.attribute_proto:
             given.setdefault(default.name, default)
-        self.run_nodes([_substitute(inner, given) for inner in function.node], function.output, scope)
+        self.run_nodes([substitute(inner, given) for inner in function.node], function.output, scope)
         # An optional output may be left out by the body; `run_nodes` reports it if the caller wants it.
         results = [scope.values.get(name) for name in function.output]
         if self.is_poisoned(results):
@@ -363,17 +342,6 @@ class _ModelImporter:
             self._reported.add(key)
             opset = scope.opsets.get("" if domain == "ai.onnx" else domain, 0)
             self.problems.append(f"operator {proto.op_type} (domain {domain}, opset {opset}), node {name}: {reason}")
-
-
-def _static(dim: onnx.TensorShapeProto.Dimension) -> int | None:
-    return int(dim.dim_value) if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0 else None
-
-
-def _describe(info: onnx.ValueInfoProto) -> str:
-    dims = info.type.tensor_type.shape.dim
-    return (
-        "[" + ", ".join(dim.dim_param or str(_static(dim) if _static(dim) is not None else "?") for dim in dims) + "]"
-    )
 
 
 def _hint(name: str) -> str | None:
@@ -414,61 +382,6 @@ def _needed(nodes: Sequence[onnx.NodeProto], outputs: set[str]) -> list[onnx.Nod
             wanted.update(node.input)
             wanted.update(_inner_names(node))
     return kept[::-1]
-
-
-def _has_body(name: str, domain: str, opset: int) -> bool:
-    try:
-        schema = onnx.defs.get_schema(name, max(opset, 1), domain)
-    except onnx.defs.SchemaError:
-        return False
-    return schema.has_function or schema.has_context_dependent_function
-
-
-def _body(node: Node, domain: str) -> onnx.FunctionProto:
-    """The function body that ONNX gives for an operator, with the node's attributes and types."""
-    schema = onnx.defs.get_schema(node.proto.op_type, node.opset, domain)
-    if schema.has_function:
-        versions = [v for v in schema.function_opset_versions if v <= node.opset]
-        if versions:
-            data = schema.get_function_with_opset_version(max(versions))
-            return onnx.FunctionProto.FromString(data)
-    types = [
-        onnx.helper.make_tensor_type_proto(
-            onnx.helper.np_dtype_to_tensor_dtype(one.dtype), one.shape
-        ).SerializeToString()
-        if one is not None
-        else b""
-        for one in node.inputs
-    ]
-    versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.opset]
-    if not versions:
-        raise NodeError("the operator is not supported")
-    data = schema.get_context_dependent_function_with_opset_version(
-        max(versions), node.proto.SerializeToString(), types
-    )
-    return onnx.FunctionProto.FromString(data)
-
-
-def _substitute(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
-    """A function's node with references to the function's attributes replaced by what the caller gave."""
-    if not any(attribute.ref_attr_name or attribute.HasField("g") for attribute in node.attribute):
-        return node
-    result = onnx.NodeProto()
-    result.CopyFrom(node)
-    del result.attribute[:]
-    for attribute in node.attribute:
-        if attribute.ref_attr_name:
-            value = given.get(attribute.ref_attr_name)
-            if value is not None:
-                added = result.attribute.add()
-                added.CopyFrom(value)
-                added.name = attribute.name
-        else:
-            added = result.attribute.add()
-            added.CopyFrom(attribute)
-            for position, inner in enumerate(attribute.g.node):
-                added.g.node[position].CopyFrom(_substitute(inner, given))
-    return result
 
 
 def _sources_of(values: Iterable[SSAValue]) -> set[SSAValue]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import onnx
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
 
 from ..support.errors import InputError
 from . import weights
 from .tensors import Array
 from .weights import WeightRef
-
-_Message: TypeAlias = "Mapping[int, _Message | None]"
 
 # Which fields of ONNX's protobuf messages lead to tensors (None: the raw bytes themselves). The messages refer to
 # each other in circles (a node's attribute may hold a graph), hence the assignments below.
@@ -72,11 +73,22 @@ class Sources:
         for offset, length in raw_tensors(view):
             self.add(path, offset, view[offset : offset + length])
 
+    def add_external(self, folder: str, tensor: onnx.TensorProto) -> None:
+        """Know the bytes of a tensor in an external data file; whether they are good is for the reader to find out."""
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        path = Path(folder) / entries.get("location", "")
+        try:
+            offset = int(entries.get("offset", "0"))
+            with path.open("rb") as file:
+                file.seek(offset)
+                data = file.read(int(entries.get("length", "-1")))
+        except (OSError, ValueError):
+            return
+        self.add(str(path), offset, memoryview(data))
+
     def add(self, path: str, offset: int, data: memoryview) -> None:
         """Know some bytes of a file."""
         if len(data) >= self._at_least:
-            import numpy as np
-
             digest = weights.sha256_of(np.frombuffer(data, np.uint8))
             self._refs.setdefault(digest, WeightRef(path, offset, len(data), digest))
 

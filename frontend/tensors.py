@@ -1,4 +1,4 @@
-"""Values during import: tensors that are known now (numpy arrays) and tensors that the network computes (SSA values)."""
+"""Values during import: tensors known now (numpy arrays) and tensors that the network computes (SSA values)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ where an operator needs the value of an input (the axes of a reduction given as 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -43,7 +43,7 @@ class CompiledModel(BackendRep):
         Raises BackendIsNotSupposedToImplementIt for models with operators or types that are not supported.
         """
         given: dict[str, Array] = (
-            {name: np.asarray(value) for name, value in inputs.items()}
+            {name: np.asarray(value) for name, value in cast(Mapping[str, Any], inputs).items()}
             if isinstance(inputs, Mapping)
             else dict(zip(self._inputs, map(np.asarray, self._as_sequence(inputs)), strict=True))
         )

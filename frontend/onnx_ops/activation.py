@@ -31,7 +31,7 @@ def softmax(b: Builder, x: Tensor, axes: list[int], log: bool = False) -> Tensor
 
 
 def _first_axis(node: Node, x: Tensor) -> int:
-    """The attribute `axis` of operators on "all axes from it on": the rank itself is allowed, counted from the front."""
+    """The attribute `axis` of operators on all axes from it on; it may be the rank itself."""
     axis = node.int("axis", 1)
     return axis if axis == x.rank else x.axis(axis)
 

@@ -109,7 +109,7 @@ def _transposed_pads(
         pads = node.ints("pads", [0] * 2 * rank) if auto == "NOTSET" else [0] * 2 * rank
         return pads[:rank], pads[rank:]
     shape = node.ints("output_shape", [size * s for size, s in zip(spatial, strides, strict=True)])[-rank:]
-    low, high = [], []
+    low, high = list[int](), list[int]()
     for size, stride, extent, more, wanted in zip(spatial, strides, extents, extra, shape, strict=True):
         total = stride * (size - 1) + more + extent - wanted
         half = total // 2

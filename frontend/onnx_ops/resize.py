@@ -75,11 +75,13 @@ def interpolation_matrix(at: Array, size: int, mode: str, cubic: float, exclude_
     """
     support = (1 if mode == "linear" else 2) * stretch
     matrix = np.zeros((len(at), size))
-    for row, x in enumerate(at):
-        taps = np.arange(math.floor(x - support) + 1 - (stretch > 1), math.ceil(x + support) + (stretch > 1))
+    for row, x in enumerate(at.tolist()):
         if stretch == 1:
             start = math.floor(x) - (0 if mode == "linear" else 1)
-            taps = np.arange(start, start + (2 if mode == "linear" else 4))
+            stop = start + (2 if mode == "linear" else 4)
+        else:
+            start, stop = math.floor(x - support), math.ceil(x + support) + 1
+        taps = np.arange(start, stop, dtype=np.int64)
         weights = _kernel((taps - x) / stretch, mode, cubic)
         inside = (taps >= 0) & (taps < size)
         if exclude_outside:
@@ -137,7 +139,7 @@ def upsample_7(node: Node) -> Tensor:
 @onnx_op("Upsample", since=9)
 def upsample_9(node: Node) -> Tensor:
     """Scales as operand."""
-    return resize_10(node)
+    return _upsample(node, node[0], [float(v) for v in node.known(1, "the scales").reshape(-1)])
 
 
 def _upsample(node: Node, x: Tensor, factors: Sequence[float]) -> Tensor:

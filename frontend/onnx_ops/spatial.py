@@ -39,7 +39,7 @@ def window_of(node: Node, spatial: tuple[int, ...], sizes: list[int]) -> Window:
     if auto == "VALID":
         low, high = [0] * rank, [0] * rank
     elif auto in ("SAME_UPPER", "SAME_LOWER"):
-        low, high = [], []
+        low, high = list[int](), list[int]()
         for size, k, stride, dilation in zip(spatial, sizes, strides, dilations, strict=True):
             total = max(0, (-(-size // stride) - 1) * stride + (k - 1) * dilation + 1 - size)
             less, more = total // 2, total - total // 2

@@ -1,0 +1,203 @@
+"""The builder's operations that move data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation
+
+from ..dialects import dataflow
+from .builder_values import Values
+from .tensors import INT64, Array, Dtype, NodeError, Tensor, broadcast, known
+
+
+class Movement(Values):
+    """Reshape, transpose, slice, concat, pad, broadcast, gather."""
+
+    def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        """The same elements in row-major order with another shape of the same count."""
+        shape = tuple(int(size) for size in shape)
+        if shape == x.shape:
+            return x
+        if np.prod(shape, dtype=np.int64) != x.size:
+            raise NodeError(f"cannot reshape {list(x.shape)} to {list(shape)}")
+
+        def fold(a: Array) -> Array:
+            return a.reshape(shape)
+
+        result = self.make(shape, x.dtype, lambda: dataflow.ReshapeOp(self.value(x), shape), [x], fold)
+        result.name = x.name if result.array is not None else ""
+        return result
+
+    def transpose(self, x: Tensor, permutation: Sequence[int]) -> Tensor:
+        """Dimension i of the result is dimension permutation[i] of x."""
+        if list(permutation) == list(range(x.rank)):
+            return x
+        shape = [x.shape[p] for p in permutation]
+        moved = [p for p in permutation if x.shape[p] != 1]
+        if moved == sorted(moved):  # only unit dimensions move: no data does
+            return self.reshape(x, shape)
+
+        def fold(a: Array) -> Array:
+            return np.ascontiguousarray(np.transpose(a, permutation))
+
+        result = self.make(
+            shape,
+            x.dtype,
+            lambda: dataflow.TransposeOp(self.value(x), permutation),
+            [x],
+            fold,
+        )
+        result.name = x.name if result.array is not None else ""
+        return result
+
+    def slice(
+        self, x: Tensor, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None = None
+    ) -> Tensor:
+        """`sizes[i]` elements of each dimension from `starts[i]` on by `steps[i]` (which may be negative)."""
+        steps = [1] * x.rank if steps is None else steps
+        if tuple(sizes) == x.shape and not any(starts) and all(step > 0 for step in steps):
+            return x
+        steps = [1 if size == 1 else step for size, step in zip(sizes, steps, strict=True)]
+
+        def fold(a: Array) -> Array:
+            picks = [s + np.arange(n) * d for s, n, d in zip(starts, sizes, steps, strict=True)]
+            return a[np.ix_(*picks)]
+
+        return self.make(sizes, x.dtype, lambda: dataflow.SliceOp(self.value(x), starts, sizes, steps), [x], fold)
+
+    def slice_axis(self, x: Tensor, axis: int, start: int, size: int) -> Tensor:
+        """`size` elements of one dimension from `start` on."""
+        starts, sizes = [0] * x.rank, list(x.shape)
+        starts[axis], sizes[axis] = start, size
+        return self.slice(x, starts, sizes)
+
+    def concat(self, tensors: Sequence[Tensor], axis: int) -> Tensor:
+        """The tensors one after the other along an axis; empty ones are left out."""
+        first = tensors[0]
+        size = sum(one.shape[axis] for one in tensors)
+        parts = [one for one in tensors if one.shape[axis]] or [first]
+        if any(one.dtype != first.dtype for one in parts):
+            raise NodeError("tensors of different element types cannot be concatenated")
+        if any(
+            one.shape[:axis] + one.shape[axis + 1 :] != first.shape[:axis] + first.shape[axis + 1 :] for one in parts
+        ):
+            raise NodeError("cannot concatenate shapes " + ", ".join(str(list(one.shape)) for one in parts))
+        if len(parts) == 1:
+            return parts[0]
+
+        def fold(*arrays: Array) -> Array:
+            return np.concatenate(arrays, axis)
+
+        return self.make(
+            (*first.shape[:axis], size, *first.shape[axis + 1 :]),
+            first.dtype,
+            lambda: dataflow.ConcatOp([self.value(one) for one in parts], axis),
+            parts,
+            fold,
+        )
+
+    def pad(
+        self,
+        x: Tensor,
+        low: Sequence[int],
+        high: Sequence[int],
+        value: float | bool = 0,
+        interior: Sequence[int] | None = None,
+    ) -> Tensor:
+        """x with `value` around it and `interior` times between its elements; negative amounts cut off."""
+        interior = [0] * x.rank if interior is None else interior
+        if any(amount < 0 for amount in (*low, *high)):
+            starts = [max(0, -amount) for amount in low]
+            sizes = [
+                max(0, size - start - max(0, -amount))
+                for size, start, amount in zip(x.shape, starts, high, strict=True)
+            ]
+            x = self.slice(x, starts, sizes)
+            low, high = [max(0, a) for a in low], [max(0, a) for a in high]
+        if not any((*low, *high, *interior)):
+            return x
+        shape = [
+            a + b + size + max(0, size - 1) * gap for size, a, b, gap in zip(x.shape, low, high, interior, strict=True)
+        ]
+        if x.size == 0:
+            return self.full(shape, value, x.dtype)
+
+        def fold(a: Array) -> Array:
+            result = np.full(shape, value, x.dtype)
+            result[
+                tuple(
+                    slice(at, at + size * (gap + 1), gap + 1) if size > 1 else slice(at, at + 1)
+                    for at, size, gap in zip(low, x.shape, interior, strict=True)
+                )
+            ] = a
+            return result
+
+        def make() -> Operation:
+            return dataflow.PadOp(self.value(x), low, high, interior=interior, value=value)
+
+        return self.make(shape, x.dtype, make, [x], fold)
+
+    def broadcast(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        """x repeated to `shape` by numpy's rules."""
+        if tuple(shape) == x.shape:
+            return x
+        if broadcast(x.shape, shape) != tuple(shape):
+            raise NodeError(f"cannot broadcast {list(x.shape)} to {list(shape)}")
+        if x.array is not None:  # a view without memory; it becomes a broadcast again if it is large and needed
+            return Tensor(tuple(shape), x.dtype, np.broadcast_to(x.array, tuple(shape)), name=x.name)
+        return self.make(shape, x.dtype, lambda: dataflow.BroadcastOp(self.value(x), shape))
+
+    def full(self, shape: Sequence[int], value: Any, dtype: Dtype) -> Tensor:
+        """A known tensor with one value everywhere."""
+        scalar = np.asarray(value).astype(dtype).reshape(())
+        return known(np.broadcast_to(scalar, tuple(shape)))
+
+    def gather(self, data: Tensor, indices: Tensor, axis: int) -> Tensor:
+        """ONNX's Gather: the slices of `data` along `axis` that `indices` name; negative ones count from the end."""
+        shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
+        if indices.array is not None and data.array is None and indices.size:
+            picked = self._gather_known(data, indices.array, axis)
+            if picked is not None:
+                return self.reshape(picked, shape)
+        if indices.dtype not in (INT64, np.dtype(np.int32)):
+            indices = self.cast(indices, INT64)
+
+        def fold(a: Array, i: Array) -> Array:
+            return np.take(a, i, axis)
+
+        return self.make(
+            shape,
+            data.dtype,
+            lambda: dataflow.GatherOp(self.value(data), self.value(indices), axis),
+            [data, indices],
+            fold,
+        )
+
+    def _gather_known(self, data: Tensor, indices: Array, axis: int) -> Tensor | None:
+        """Gather by known indices as slice or repetition where they are regular."""
+        size = data.shape[axis]
+        flat = indices.reshape(-1).astype(np.int64)
+        if np.any(flat < -size) or np.any(flat >= size):
+            raise NodeError(f"an index is out of range for an axis of size {size}")
+        flat = np.where(flat < 0, flat + size, flat)
+        step = int(flat[1] - flat[0]) if len(flat) > 1 else 1
+        if step and np.array_equal(flat, flat[0] + step * np.arange(len(flat))):
+            starts, sizes, steps = [0] * data.rank, list(data.shape), [1] * data.rank
+            starts[axis], sizes[axis], steps[axis] = int(flat[0]), len(flat), step
+            return self.slice(data, starts, sizes, steps)
+        times = len(flat) // size
+        if times * size == len(flat) and np.array_equal(flat, np.repeat(np.arange(size), times)):
+            return self._repeat(data, axis, 1, times)
+        if times * size == len(flat) and np.array_equal(flat, np.tile(np.arange(size), times)):
+            return self._repeat(data, axis, 0, times)
+        return None
+
+    def _repeat(self, data: Tensor, axis: int, after: int, times: int) -> Tensor:
+        """Each element (after = 1) or the whole (after = 0) repeated along an axis."""
+        at = axis + after
+        wide = self.reshape(data, [*data.shape[:at], 1, *data.shape[at:]])
+        wide = self.broadcast(wide, [*data.shape[:at], times, *data.shape[at:]])
+        return self.reshape(wide, [*data.shape[:axis], data.shape[axis] * times, *data.shape[axis + 1 :]])

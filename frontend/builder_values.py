@@ -1,0 +1,139 @@
+"""
+The foundation of the builder: operations where values are computed, numpy where they are known.
+
+A known value becomes a constant or a weight only when an operation needs it, equal ones once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.builder import Builder as OpBuilder
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ..dialects import dataflow
+from ..dialects.dataflow.types import shape_of
+from . import folding
+from .sources import Sources
+from .tensors import Array, Dtype, NodeError, Shape, Tensor, element_type, known, tensor_type
+
+Operand: TypeAlias = "Tensor | float | int | bool"
+
+SMALL = 4096
+"""Bytes up to which a known value becomes a constant in the IR's text and no weight outside it."""
+
+ALWAYS_FOLD = 1 << 16
+"""Bytes up to which the result of known operands is computed at import, whatever the size of the operands."""
+
+
+class Values:
+    """Makes operations at one insertion point, and constants and weights where they need them."""
+
+    def __init__(self, ops: OpBuilder, sources: Sources):
+        self.ops = ops
+        self.sources = sources
+        self.hint = ""
+        """Name of the ONNX value being computed, for the names of weights."""
+        self._constants: dict[tuple[Dtype, Shape, bytes | str], SSAValue] = {}
+        self._names: set[str] = set()
+
+    # ---- known values ----
+
+    def value(self, tensor: Tensor) -> SSAValue:
+        """The SSA value of a tensor; makes the constant or weight of a known one the first time it is asked for."""
+        if tensor.value is None:
+            if tensor.array is None:
+                raise AssertionError("a tensor is known or computed")
+            tensor.value = self._constant(tensor.array, tensor.name or self.hint)
+        return tensor.value
+
+    def _constant(self, array: Array, name: str) -> SSAValue:
+        type = tensor_type(array.dtype, array.shape)
+        if array.nbytes > SMALL and self._is_splat(array):
+            one = known(array.reshape(-1)[:1].reshape((1,) * array.ndim))
+            return self._emit(lambda: dataflow.BroadcastOp(self.value(one), array.shape)).results[0]
+        if array.nbytes <= SMALL:
+            key = (array.dtype, array.shape, array.tobytes())
+            make = lambda: dataflow.ConstantOp(self.sources.inline(array, type))  # noqa: E731
+        else:
+            ref = self.sources.reference(array)
+            key = (array.dtype, array.shape, ref.sha256)
+            make = lambda: dataflow.WeightOp(  # noqa: E731
+                self._unique(name), type, source=ref.source, offset=ref.offset, nbytes=ref.bytes, sha256=ref.sha256
+            )
+        if key not in self._constants:
+            self._constants[key] = self._emit(make).results[0]
+        return self._constants[key]
+
+    @staticmethod
+    def _is_splat(array: Array) -> bool:
+        if all(stride == 0 for stride, size in zip(array.strides, array.shape, strict=True) if size > 1):
+            return True
+        flat = array.reshape(-1)
+        head = flat[:64].tobytes()
+        return head == flat[:1].tobytes() * (len(head) // array.itemsize) and bool(np.all(flat == flat[0]))
+
+    def _unique(self, name: str) -> str:
+        clean = "".join(c if (c.isascii() and c.isalnum()) or c in "_.$" else "_" for c in name) or "w"
+        clean = clean if clean[0].isalpha() or clean[0] == "_" else "w" + clean
+        unique, n = clean, 1
+        while unique in self._names:
+            unique, n = f"{clean}_{n}", n + 1
+        self._names.add(unique)
+        return unique
+
+    def _emit(self, make: Callable[[], Operation]) -> Operation:
+        try:
+            return self.ops.insert(make())
+        except VerifyException as error:
+            raise NodeError(str(error)) from error
+
+    def make(
+        self,
+        shape: Sequence[int],
+        dtype: Dtype,
+        make: Callable[[], Operation],
+        operands: Sequence[Tensor] = (),
+        fold: Callable[..., Any] | None = None,
+    ) -> Tensor:
+        """Fold if the operands are known (or the result is empty), else make the operation."""
+        shape = tuple(int(size) for size in shape)
+        result = Tensor(shape, dtype)
+        if result.size == 0:
+            result.array = np.zeros(shape, dtype)
+            return result
+        arrays = [operand.array for operand in operands if operand.array is not None]
+        if fold is not None and len(arrays) == len(operands):
+            limit = max(ALWAYS_FOLD, 4 * sum(operand.nbytes for operand in operands))
+            if result.nbytes <= limit:
+                with np.errstate(all="ignore"):
+                    result.array = np.asarray(fold(*arrays)).astype(dtype, copy=False).reshape(shape)
+                return result
+        result.value = self._emit(make).results[0]
+        actual = shape_of(result.value)
+        if actual != shape:
+            raise AssertionError(f"{result.value.owner} has shape {actual}, expected {shape}")
+        return result
+
+    def operand(self, x: Operand, dtype: Dtype) -> Tensor:
+        """A tensor; a Python number becomes a scalar of this dtype."""
+        return x if isinstance(x, Tensor) else known(np.asarray(x).astype(dtype))
+
+    def cast(self, x: Tensor, dtype: Dtype) -> Tensor:
+        """x with another element type."""
+        if dtype == x.dtype:
+            return x
+
+        def fold(a: Array) -> Array:
+            return folding.cast(a, dtype)
+
+        return self.make(
+            x.shape,
+            dtype,
+            lambda: dataflow.CastOp(self.value(x), element_type(dtype)),
+            [x],
+            fold,
+        )

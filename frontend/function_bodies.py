@@ -1,0 +1,67 @@
+"""Operators that ONNX or the model defines by other operators: their bodies, ready to be imported in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import onnx
+
+from .node import Node
+from .tensors import NodeError
+
+
+def has_body(name: str, domain: str, opset: int) -> bool:
+    """Whether ONNX defines an operator by other operators."""
+    try:
+        schema: Any = onnx.defs.get_schema(name, max(opset, 1), domain)
+    except onnx.defs.SchemaError:
+        return False
+    return schema.has_function or schema.has_context_dependent_function
+
+
+def body_of(node: Node, domain: str) -> onnx.FunctionProto:
+    """The function body that ONNX gives for an operator, with the node's attributes and types."""
+    schema: Any = onnx.defs.get_schema(node.proto.op_type, node.opset, domain)
+    if schema.has_function:
+        versions = [v for v in schema.function_opset_versions if v <= node.opset]
+        if versions:
+            data = schema.get_function_with_opset_version(max(versions))
+            return onnx.FunctionProto.FromString(data)
+    types = [
+        onnx.helper.make_tensor_type_proto(
+            onnx.helper.np_dtype_to_tensor_dtype(one.dtype), one.shape
+        ).SerializeToString()
+        if one is not None
+        else b""
+        for one in node.inputs
+    ]
+    versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.opset]
+    if not versions:
+        raise NodeError("the operator is not supported")
+    data = schema.get_context_dependent_function_with_opset_version(
+        max(versions), node.proto.SerializeToString(), types
+    )
+    return onnx.FunctionProto.FromString(data)
+
+
+def substitute(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:
+    """A function's node with references to the function's attributes replaced by what the caller gave."""
+    if not any(attribute.ref_attr_name or attribute.HasField("g") for attribute in node.attribute):
+        return node
+    result = onnx.NodeProto()
+    result.CopyFrom(node)
+    del result.attribute[:]
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            value = given.get(attribute.ref_attr_name)
+            if value is not None:
+                added = result.attribute.add()
+                added.CopyFrom(value)
+                added.name = attribute.name
+        else:
+            added = result.attribute.add()
+            added.CopyFrom(attribute)
+            for position, inner in enumerate(attribute.g.node):
+                added.g.node[position].CopyFrom(substitute(inner, given))
+    return result

@@ -1,0 +1,55 @@
+"""Reading `.onnx` files, and what they say about the shapes of inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from ..support.errors import InputError
+
+ModelLike: TypeAlias = "str | Path | bytes | onnx.ModelProto"
+
+
+def read_model(model: ModelLike) -> tuple[onnx.ModelProto, Path | None, bytes]:
+    """(model, its path, its bytes), as far as there are any. Raises InputError for what is no ONNX model."""
+    if isinstance(model, onnx.ModelProto):
+        return model, None, b""
+    path: Path | None = None
+    data = b""
+    if isinstance(model, bytes):
+        data = model
+    else:
+        path = Path(model)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    where = str(path) if path else "the model"
+    proto = onnx.ModelProto()
+    try:
+        proto.ParseFromString(data)
+    except DecodeError:
+        raise InputError(f"{where} is not an ONNX model or is damaged (protobuf cannot read it)") from None
+    if not proto.HasField("graph") or not proto.graph.output:
+        raise InputError(f"{where} is not an ONNX model: it has no graph with outputs")
+    if not proto.opset_import:
+        raise InputError(f"{where} does not say which operator set it uses (opset_import is empty)")
+    return proto, path, data
+
+
+def static_size(dim: onnx.TensorShapeProto.Dimension) -> int | None:
+    """The size of a dimension, None where it is symbolic or not said."""
+    return int(dim.dim_value) if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0 else None
+
+
+def describe_shape(info: onnx.ValueInfoProto) -> str:
+    """The declared shape of an input, for messages."""
+    dims = info.type.tensor_type.shape.dim
+    return (
+        "["
+        + ", ".join(dim.dim_param or str(static_size(dim) if static_size(dim) is not None else "?") for dim in dims)
+        + "]"
+    )
