@@ -1,4 +1,4 @@
 """Conversions between levels and everything below the plan. `PASSES` is the table that the tools read."""
 
-PASSES: dict[str, str] = {}
+PASSES: dict[str, str] = {"dataflow-to-manycore": "dataflow_to_manycore:DataflowToManycorePass"}
 """Pass name -> `module:Class`, the module relative to this package. Modules are imported when a pass is asked for."""

@@ -1,0 +1,10 @@
+"""Operators cut over the cores of a chip (see docs/rationale/manycore.md)."""
+
+from xdsl.ir import Dialect
+
+from .attributes import CHIP, ChipAttr, TilingAttr, chip_of
+from .ops import ExchangeOp, TaskOp, YieldOp
+
+Manycore = Dialect("manycore", [TaskOp, YieldOp, ExchangeOp], [ChipAttr, TilingAttr])
+
+__all__ = ["CHIP", "ChipAttr", "ExchangeOp", "Manycore", "TaskOp", "TilingAttr", "YieldOp", "chip_of"]

@@ -1,0 +1,21 @@
+"""Buffers in the chip's memories (see docs/rationale/memory.md)."""
+
+from xdsl.ir import Dialect
+
+from .attributes import BufferType, Space, SpaceAttr
+from .ops import AllocOp, CopyOp, FreeOp, LoadOp, StoreOp, TransferOp
+
+Memory = Dialect("memory", [AllocOp, FreeOp, LoadOp, StoreOp, CopyOp], [SpaceAttr, BufferType])
+
+__all__ = [
+    "AllocOp",
+    "BufferType",
+    "CopyOp",
+    "FreeOp",
+    "LoadOp",
+    "Memory",
+    "Space",
+    "SpaceAttr",
+    "StoreOp",
+    "TransferOp",
+]

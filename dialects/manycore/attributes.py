@@ -1,0 +1,191 @@
+"""Attributes of the `manycore` dialect: the chip, and how an iteration space is cut over cores and time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, ModuleOp, StringAttr, i64
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ...support.errors import InputError
+from ..dataflow.tiling import Box, split_evenly
+
+if TYPE_CHECKING:
+    from ...chips import Chip
+
+CHIP = "manycore.chip"
+"""Name of the module attribute that holds the chip."""
+
+
+@lru_cache(maxsize=16)
+def _load(name: str) -> Chip:
+    from ...chips import load_chip
+
+    return load_chip(name)
+
+
+@irdl_attr_definition
+class ChipAttr(ParametrizedAttribute):
+    """
+    The chip that a module is for: the name of a description that ships with the package, or the path of a `.toml`.
+
+    ```
+    module attributes {manycore.chip = #manycore.chip<"edge">}
+    ```
+    """
+
+    name = "manycore.chip"
+    description: StringAttr
+
+    def __init__(self, description: str | StringAttr) -> None:
+        super().__init__(StringAttr(description) if isinstance(description, str) else description)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            start = parser.pos
+            description = parser.parse_str_literal()
+            try:
+                _load(description)
+            except InputError as error:
+                parser.raise_error(str(error), start, parser.pos)
+        return [StringAttr(description)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.description.data)
+
+    def load(self) -> Chip:
+        """The chip's numbers. Raises InputError where the description is missing or wrong."""
+        return _load(self.description.data)
+
+
+def chip_of(op: Operation) -> Chip | None:
+    """The chip of the module that `op` lies in, or None where the module names none. Raises VerifyException."""
+    top = op.get_toplevel_object()
+    if not isinstance(top, ModuleOp) or (attribute := top.attributes.get(CHIP)) is None:
+        return None
+    if not isinstance(attribute, ChipAttr):
+        raise VerifyException(f"module attribute {CHIP} is {attribute}: expected #manycore.chip<...>")
+    try:
+        return attribute.load()
+    except InputError as error:
+        raise VerifyException(str(error)) from error
+
+
+_FIELDS = ("grid", "cores", "steps", "order")
+
+
+@irdl_attr_definition
+class TilingAttr(ParametrizedAttribute):
+    """
+    How an iteration space is cut.
+
+    `grid` parts per dimension go to `cores` (row-major tile number -> core); each core's tile is cut into `steps` parts
+    per dimension in time, looped with the dimensions in `order`, outermost first. Both cuts are as even as can be:
+
+    ```
+    #manycore.tiling<grid = [1, 2], cores = [0, 1], steps = [4, 1], order = [0, 1]>
+
+    parallel for tile in row-major grid:              # on core cores[tile]
+        for step in loops over steps, in this order:
+            compute the box
+    ```
+    """
+
+    name = "manycore.tiling"
+    grid_attr: DenseArrayBase[I64]
+    cores_attr: DenseArrayBase[I64]
+    steps_attr: DenseArrayBase[I64]
+    order_attr: DenseArrayBase[I64]
+
+    def __init__(self, grid: Sequence[int], cores: Sequence[int], steps: Sequence[int], order: Sequence[int]) -> None:
+        super().__init__(*(DenseArrayBase.from_list(i64, list(values)) for values in (grid, cores, steps, order)))
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Parts per dimension, each on a core of its own."""
+        return tuple(self.grid_attr.get_values())
+
+    @property
+    def cores(self) -> tuple[int, ...]:
+        """Core of each tile, by row-major number in the grid."""
+        return tuple(self.cores_attr.get_values())
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Parts per dimension, one after the other."""
+        return tuple(self.steps_attr.get_values())
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Dimensions from the outermost loop to the innermost."""
+        return tuple(self.order_attr.get_values())
+
+    @staticmethod
+    def check(grid: Sequence[int], cores: Sequence[int], steps: Sequence[int], order: Sequence[int]) -> str | None:
+        """What is wrong with these lists taken together, or None."""
+        rank = len(grid)
+        if len(steps) != rank or len(order) != rank:
+            return f"grid, steps and order have {rank}, {len(steps)} and {len(order)} entries: expected equally many"
+        if any(parts < 1 for parts in (*grid, *steps)):
+            return f"grid = {list(grid)} and steps = {list(steps)} should be at least 1 everywhere"
+        if sorted(order) != list(range(rank)):
+            return f"order = {list(order)} should be a permutation of the {rank} dimensions"
+        if len(cores) != math.prod(grid):
+            return f"the grid has {math.prod(grid)} tiles but cores has {len(cores)} entries: expected one a tile"
+        if any(core < 0 for core in cores) or len(set(cores)) != len(cores):
+            return f"cores = {list(cores)} should be distinct core numbers"
+        return None
+
+    def verify(self) -> None:
+        if problem := self.check(self.grid, self.cores, self.steps, self.order):
+            raise VerifyException(problem)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        lists: list[list[int]] = []
+        with parser.in_angle_brackets():
+            start = parser.pos
+            for number, field in enumerate(_FIELDS):
+                if number:
+                    parser.parse_punctuation(",")
+                parser.parse_keyword(field)
+                parser.parse_punctuation("=")
+                lists.append(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+            if any(abs(value) >= 1 << 31 for values in lists for value in values):
+                parser.raise_error("numbers of a tiling should fit in 32 bits", start, parser.pos)
+            if problem := cls.check(*lists):
+                parser.raise_error(problem, start, parser.pos)
+        return [DenseArrayBase.from_list(i64, values) for values in lists]
+
+    def print_parameters(self, printer: Printer) -> None:
+        values = (self.grid, self.cores, self.steps, self.order)
+        with printer.in_angle_brackets():
+            printer.print_string(", ".join(f"{name} = {list(one)}" for name, one in zip(_FIELDS, values, strict=True)))
+
+    def tiles(self, sizes: Sequence[int]) -> Iterator[tuple[int, Box]]:
+        """(core, its tile) of an iteration space of these sizes, in row-major order; tiles may be empty."""
+        parts = [split_evenly(size, count) for size, count in zip(sizes, self.grid, strict=True)]
+        for core, ranges in zip(self.cores, product(*parts), strict=True):
+            yield core, Box(tuple(r[0] for r in ranges), tuple(r[1] for r in ranges))
+
+    def step_boxes(self, tile: Box) -> Iterator[tuple[tuple[int, ...], Box]]:
+        """(index per dimension, box) of each step of a tile, in the order of execution."""
+        parts = [
+            [(offset + low, size) for low, size in split_evenly(extent, count)]
+            for offset, extent, count in zip(tile.offsets, tile.sizes, self.steps, strict=True)
+        ]
+        for looped in product(*(range(self.steps[dim]) for dim in self.order)):
+            at = dict(zip(self.order, looped, strict=True))
+            index = tuple(at[dim] for dim in range(len(parts)))
+            ranges = [parts[dim][part] for dim, part in enumerate(index)]
+            yield index, Box(tuple(r[0] for r in ranges), tuple(r[1] for r in ranges))

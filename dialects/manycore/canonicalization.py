@@ -1,0 +1,63 @@
+"""Canonical form of tasks: no operand twice or unused, no result unused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from .ops import TaskOp, YieldOp
+
+
+def _rebuild(task: TaskOp, operands: Sequence[SSAValue], kept: Sequence[int], rewriter: PatternRewriter) -> None:
+    """Replace a task by one with these operands and the results whose numbers are `kept`."""
+    types = [task.outputs[number].type for number in kept]
+    new = TaskOp(task.sym_name.data, operands, types, task.tiling, task.detach_region(task.body))
+    new.placement = task.placement
+    new.attributes.update(task.attributes)
+    for number, result in zip(kept, new.outputs, strict=True):
+        result.name_hint = task.outputs[number].name_hint
+    by_number = dict(zip(kept, new.outputs, strict=True))
+    rewriter.replace(task, new, [by_number.get(number) for number in range(len(task.outputs))])
+
+
+class TidyOperands(RewritePattern):
+    """Operands that the body does not use go; an operand given twice is given once."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: TaskOp, rewriter: PatternRewriter) -> None:
+        block = op.body.block
+        first: dict[SSAValue, SSAValue] = {}
+        gone: list[int] = []
+        for number, (value, argument) in enumerate(zip(op.inputs, block.args, strict=True)):
+            known = first.get(value)
+            if known is not None:
+                rewriter.replace_all_uses_with(argument, known)
+            if argument.first_use is None:
+                gone.append(number)
+            elif known is None:
+                first[value] = argument
+        if not gone:
+            return
+        operands = [value for number, value in enumerate(op.inputs) if number not in gone]
+        for number in reversed(gone):
+            block.erase_arg(block.args[number])
+        _rebuild(op, operands, range(len(op.outputs)), rewriter)
+
+
+class DropUnusedResults(RewritePattern):
+    """Results that nobody reads are not computed (a task without any goes as a whole)."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: TaskOp, rewriter: PatternRewriter) -> None:
+        kept = [number for number, value in enumerate(op.outputs) if value.first_use is not None]
+        if len(kept) == len(op.outputs) or not kept:
+            return
+        last = op.body.block.last_op
+        assert last is not None
+        rewriter.replace(last, YieldOp(*(last.operands[number] for number in kept)))
+        _rebuild(op, list(op.inputs), kept, rewriter)
+
+
+PATTERNS: tuple[RewritePattern, ...] = (TidyOperands(), DropUnusedResults())

@@ -1,0 +1,304 @@
+"""Operations of the `manycore` dialect: operators cut over cores and time, and values sent between cores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..dataflow.elementwise import ElementwiseOp
+from ..dataflow.tiling import DimKind, TilingInterface
+from ..dataflow.types import shape_of, verify_tensor
+from ..memory.attributes import Space, SpaceAttr
+from .attributes import TilingAttr, chip_of
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends the body of a task with the values that become its results."""
+
+    name = "manycore.yield"
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), Pure())
+    assembly_format = "$values attr-dict `:` type($values)"
+
+    def __init__(self, *values: SSAValue | Operation) -> None:
+        super().__init__(operands=[list(values)])
+
+
+@irdl_op_definition
+class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
+    """
+    An operator, with the elementwise operators that follow it, cut over cores and time.
+
+    The body's first operation is the *root*: its iteration space is what `tiling` cuts. The others are elementwise
+    over the root's result shape. Every core computes its tile step by step: slices of the operands, the root on them
+    (partial results joined where reductions are split), after the last partial result the rest, then the box of the
+    results is written.
+
+    ```
+    %y = manycore.task @conv1(%a = %x : tensor<1x8xf32>, %b = %w : tensor<8x4xf32>) -> tensor<1x4xf32>
+        tiled <grid = [1, 2, 1], cores = [0, 1], steps = [1, 1, 2], order = [0, 1, 2]> {
+      %0 = dataflow.matmul %a, %b : (tensor<1x8xf32>, tensor<8x4xf32>) -> tensor<1x4xf32>
+      manycore.yield %0 : tensor<1x4xf32>
+    }
+    ```
+
+    `-> type in sram` says that the results stay in the cores that compute them; the default is DRAM.
+    """
+
+    name = "manycore.task"
+    sym_name = prop_def(StringAttr)
+    """Name of the source operator; for people, need not be unique."""
+    tiling = prop_def(TilingAttr)
+    placement = opt_prop_def(SpaceAttr)
+    inputs = var_operand_def()
+    outputs = var_result_def()
+    body = region_def("single_block")
+    traits = traits_def(Pure(), IsolatedFromAbove())
+
+    def __init__(
+        self,
+        name: str,
+        operands: Sequence[SSAValue | Operation],
+        result_types: Sequence[Attribute],
+        tiling: TilingAttr,
+        body: Region,
+        placement: Space | None = None,
+    ) -> None:
+        super().__init__(
+            operands=[list(operands)],
+            result_types=[list(result_types)],
+            properties={
+                "sym_name": StringAttr(name),
+                "tiling": tiling,
+                "placement": SpaceAttr(placement) if placement is not None else None,
+            },
+            regions=[body],
+        )
+
+    @property
+    def space(self) -> Space:
+        """Where the results lie."""
+        return self.placement.data if self.placement is not None else Space.DRAM
+
+    @property
+    def root(self) -> TilingInterface:
+        """The operation whose iteration space is cut."""
+        return cast(TilingInterface, self.body.block.first_op)
+
+    @property
+    def epilogue(self) -> tuple[ElementwiseOp, ...]:
+        """The elementwise operations after the root."""
+        return tuple(cast(ElementwiseOp, op) for op in list(self.body.block.ops)[1:-1])
+
+    @property
+    def yielded(self) -> tuple[SSAValue, ...]:
+        """Values of the body that become the results."""
+        last = self.body.block.last_op
+        return tuple(last.operands) if last is not None else ()
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from .canonicalization import PATTERNS
+
+        return PATTERNS
+
+    def verify_(self) -> None:
+        block = self.body.block
+        self._verify_values(block)
+        ops = list(block.ops)
+        if not isinstance(root := ops[0], TilingInterface):
+            raise VerifyException(
+                f"the body begins with '{root.name}': expected an operation with the tiling interface"
+            )
+        shape = shape_of(root.results[0])
+        for op in ops[1:-1]:
+            if not isinstance(op, ElementwiseOp):
+                raise VerifyException(f"'{op.name}' follows the root: expected elementwise operations only")
+            if shape_of(op.results[0]) != shape:
+                raise VerifyException(
+                    f"'{op.name}' has result shape {list(shape_of(op.results[0]))}: expected the root's, {list(shape)}"
+                )
+        self._verify_tiling(root)
+        self._verify_cores()
+
+    def _verify_values(self, block: Block) -> None:
+        types, inside = [value.type for value in self.inputs], [arg.type for arg in block.args]
+        if types != inside:
+            raise VerifyException(
+                f"the body has arguments {', '.join(map(str, inside)) or 'none'}: "
+                f"expected the operands' types, {', '.join(map(str, types)) or 'none'}"
+            )
+        last = block.last_op
+        if not isinstance(last, YieldOp) or last is block.first_op:
+            raise VerifyException("the body should hold at least one operation and end with manycore.yield")
+        if [value.type for value in last.operands] != [value.type for value in self.outputs]:
+            raise VerifyException("manycore.yield should have one value of the same type for each result")
+        for number, value in enumerate((*self.inputs, *self.outputs)):
+            verify_tensor(value.type, f"operand or result {number}")
+        if any(value.owner is block for value in last.operands):
+            raise VerifyException("manycore.yield gives back an argument: expected values that the body computes")
+
+    def _verify_tiling(self, root: TilingInterface) -> None:
+        space, tiling = root.iteration_space(), self.tiling
+        if len(tiling.grid) != len(space):
+            raise VerifyException(
+                f"the tiling has rank {len(tiling.grid)}: expected {len(space)}, the iteration space of '{root.name}'"
+            )
+        for dim, (one, grid, steps) in enumerate(zip(space, tiling.grid, tiling.steps, strict=True)):
+            reduction = one.kind is DimKind.REDUCTION
+            fixed = one.kind in (DimKind.WHOLE, DimKind.SEQUENTIAL)
+            if grid > 1 and (reduction or fixed):
+                raise VerifyException(f"grid = {grid} in dimension {dim}, which is {one.kind}: expected 1")
+            if steps > 1 and (fixed or (reduction and root.combine is None)):
+                raise VerifyException(f"steps = {steps} in dimension {dim}, which is {one.kind} and cannot be split")
+
+    def _verify_cores(self) -> None:
+        if (chip := chip_of(self)) is None:
+            return
+        if unusable := sorted(set(self.tiling.cores) - set(chip.usable_cores)):
+            raise VerifyException(
+                f"core {unusable[0]} is not usable on chip '{chip.name}' of {chip.cores} cores, "
+                f"{len(chip.usable_cores)} of them usable"
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> TaskOp:
+        name = parser.parse_symbol_name()
+
+        def binding() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand, Attribute]:
+            argument = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            return argument, operand, parser.parse_type()
+
+        bindings = parser.parse_comma_separated_list(parser.Delimiter.PAREN, binding)
+        parser.parse_punctuation("->")
+        if parser.parse_optional_punctuation("("):
+            results = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+            parser.parse_punctuation(")")
+        else:
+            results = [parser.parse_type()]
+        placement = SpaceAttr(parser.parse_str_enum(Space)) if parser.parse_optional_keyword("in") else None
+        parser.parse_keyword("tiled")
+        tiling = TilingAttr.new(TilingAttr.parse_parameters(parser))
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        operands = [parser.resolve_operand(operand, type) for _, operand, type in bindings]
+        body = parser.parse_region([argument.resolve(type) for argument, _, type in bindings])
+        task = TaskOp(name.data, operands, results, tiling, body)
+        if placement is not None:
+            task.placement = placement
+        if attributes is not None:
+            task.attributes.update(attributes.data)
+        return task
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        block = self.body.block
+        with printer.in_parens():
+            printer.print_list(
+                list(zip(block.args, self.inputs, strict=True)), lambda pair: _print_binding(printer, *pair)
+            )
+        printer.print_string(" -> ")
+        types = [value.type for value in self.outputs]
+        if len(types) == 1:
+            printer.print_attribute(types[0])
+        else:
+            with printer.in_parens():
+                printer.print_list(types, printer.print_attribute)
+        if self.placement is not None:
+            printer.print_string(f" in {self.placement.data.value}")
+        printer.print_string(" tiled ")
+        self.tiling.print_parameters(printer)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+
+def _print_binding(printer: Printer, argument: SSAValue, value: SSAValue) -> None:
+    printer.print_ssa_value(argument)
+    printer.print_string(" = ")
+    printer.print_ssa_value(value)
+    printer.print_string(" : ")
+    printer.print_attribute(value.type)
+
+
+@irdl_op_definition
+class ExchangeOp(IRDLOperation, HasFolderInterface):
+    """
+    The same tensor, cut differently over the cores: what each core of `tiling` needs and does not hold is sent to it.
+
+    The tiling is over the tensor's dimensions. The messages (sends, receives, multicasts) follow from the two tilings.
+
+    ```
+    %y = manycore.exchange %x to <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> : tensor<4x8xf32>
+    ```
+    """
+
+    name = "manycore.exchange"
+    value = operand_def(TensorType)
+    result = result_def(TensorType)
+    tiling = prop_def(TilingAttr)
+    traits = traits_def(Pure())
+
+    def __init__(self, value: SSAValue | Operation, tiling: TilingAttr) -> None:
+        super().__init__(operands=[value], result_types=[SSAValue.get(value).type], properties={"tiling": tiling})
+
+    def verify_(self) -> None:
+        if self.result.type != self.value.type:
+            raise VerifyException(f"result has type {self.result.type}: expected {self.value.type}, as the operand")
+        rank = len(shape_of(self.value))
+        if len(self.tiling.grid) != rank:
+            raise VerifyException(f"the tiling has rank {len(self.tiling.grid)}: expected {rank}, as the tensor")
+        if any(steps != 1 for steps in self.tiling.steps):
+            raise VerifyException(f"steps = {list(self.tiling.steps)} should be 1 everywhere: an exchange has no loop")
+
+    def fold(self) -> Sequence[SSAValue | Attribute] | None:
+        """The tensor is where it is needed already when the operand has the same tiling."""
+        before = self.value.owner
+        if isinstance(before, ExchangeOp) and before.tiling == self.tiling:
+            return (self.value,)
+        return None
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ExchangeOp:
+        operand = parser.parse_unresolved_operand()
+        parser.parse_keyword("to")
+        tiling = TilingAttr.new(TilingAttr.parse_parameters(parser))
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = ExchangeOp(parser.resolve_operand(operand, parser.parse_type()), tiling)
+        op.attributes.update(attributes)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(" to ")
+        self.tiling.print_parameters(printer)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)

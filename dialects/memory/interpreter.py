@@ -1,0 +1,64 @@
+"""
+Running `memory` programs: a buffer is a numpy array that copies change in place.
+
+New and freed buffers hold NaN (the highest number for integers), so that a read of what was never written, or of what
+is gone, shows in the results.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
+
+from ..dataflow.constants import Array, numpy_type
+from .ops import AllocOp, CopyOp, FreeOp, LoadOp, StoreOp, TransferOp, buffer_of
+
+
+def spoil(array: Array) -> None:
+    """Overwrite with NaN, or the highest number of an integer type."""
+    if array.dtype.kind == "f":
+        array[...] = np.nan
+    else:
+        array[...] = True if array.dtype.kind == "b" else np.iinfo(array.dtype).max
+
+
+@register_impls
+class MemoryFunctions(InterpreterFunctions):
+    """The reference semantics, for xDSL's interpreter."""
+
+    @impl(AllocOp)
+    def run_alloc(self, interpreter: Interpreter, op: AllocOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A new array."""
+        type = buffer_of(op.buffer)
+        array = np.empty(type.shape, numpy_type(type.element_type))
+        spoil(array)
+        return (array,)
+
+    @impl(FreeOp)
+    def run_free(self, interpreter: Interpreter, op: FreeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The contents are gone."""
+        spoil(args[0])
+        return ()
+
+    @impl(LoadOp)
+    def run_load(self, interpreter: Interpreter, op: LoadOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Copy."""
+        return self.transfer(op, args)
+
+    @impl(StoreOp)
+    def run_store(self, interpreter: Interpreter, op: StoreOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Copy."""
+        return self.transfer(op, args)
+
+    @impl(CopyOp)
+    def run_copy(self, interpreter: Interpreter, op: CopyOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Copy."""
+        return self.transfer(op, args)
+
+    def transfer(self, op: TransferOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """All elements from the first array to the second."""
+        source, target = args
+        target[...] = source
+        return ()

@@ -1,0 +1,150 @@
+"""Operations of the `memory` dialect: buffers with lifetimes, and copies within and between memories."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, i64
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
+from xdsl.ir import Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import MemoryAllocEffect, MemoryFreeEffect, MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from .attributes import BufferType, Space
+
+
+def buffer_of(value: SSAValue) -> BufferType:
+    """The buffer type of a value that has one."""
+    assert isinstance(value.type, BufferType)
+    return value.type
+
+
+@irdl_op_definition
+class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
+    """
+    Memory for a buffer, with unspecified contents. `live` gives the first and last step of the schedule at which the
+    buffer is in use, for static allocation; an offset in the type is the address that allocation has chosen.
+
+    ```
+    %0 = memory.alloc {live = array<i64: 0, 3>} : !memory.buffer<64x64xf32, sram>
+    ```
+    """
+
+    name = "memory.alloc"
+    buffer = result_def(BufferType)
+    live = opt_prop_def(DenseArrayBase[I64])
+    traits = traits_def(MemoryAllocEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "attr-dict `:` type($buffer)"
+
+    def __init__(self, type: BufferType, live: tuple[int, int] | None = None) -> None:
+        interval = DenseArrayBase.from_list(i64, list(live)) if live is not None else None
+        super().__init__(result_types=[type], properties={"live": interval})
+
+    @property
+    def interval(self) -> tuple[int, int] | None:
+        """First and last step at which the buffer is in use, both included."""
+        if self.live is None:
+            return None
+        first, last = self.live.get_values()
+        return first, last
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from .canonicalization import DropUnreadBuffer
+
+        return (DropUnreadBuffer(),)
+
+    def verify_(self) -> None:
+        from ..manycore.attributes import chip_of
+
+        if self.live is not None:
+            live = self.live.get_values()
+            if len(live) != 2 or not 0 <= live[0] <= live[1]:
+                raise VerifyException(f"live = {list(live)} should be [first, last] with 0 <= first <= last")
+        type = buffer_of(self.buffer)
+        if (chip := chip_of(self)) is None or type.space is Space.HOST:
+            return
+        capacity = chip.sram_bytes if type.space is Space.SRAM else chip.dram_bytes
+        end = (type.offset or 0) + type.nbytes
+        if end > capacity:
+            raise VerifyException(
+                f"the buffer ends at byte {end}: chip '{chip.name}' has {capacity} bytes of {type.space.value}"
+            )
+
+
+@irdl_op_definition
+class FreeOp(IRDLOperation):
+    """Ends the life of a buffer: `memory.free %0 : !memory.buffer<64x64xf32, sram>`."""
+
+    name = "memory.free"
+    buffer = operand_def(BufferType)
+    traits = traits_def(MemoryFreeEffect())
+    assembly_format = "$buffer attr-dict `:` type($buffer)"
+
+    def __init__(self, buffer: SSAValue | Operation) -> None:
+        super().__init__(operands=[buffer])
+
+
+class TransferOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
+    """Base of the copies: all elements of `source` to `target`, of the same shape and element type."""
+
+    source = operand_def(BufferType)
+    target = operand_def(BufferType)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$source `to` $target attr-dict `:` type($source) `to` type($target)"
+
+    SPACES: ClassVar[tuple[tuple[Space, Space], ...]]
+    """The pairs of spaces (from, to) between which this operation copies."""
+
+    def __init__(self, source: SSAValue | Operation, target: SSAValue | Operation) -> None:
+        super().__init__(operands=[source, target])
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from .canonicalization import DropCopyToItself
+
+        return (DropCopyToItself(),)
+
+    def verify_(self) -> None:
+        source, target = buffer_of(self.source), buffer_of(self.target)
+        if (source.shape, source.element_type) != (target.shape, target.element_type):
+            raise VerifyException(f"copies {source} to {target}: expected equal shapes and element types")
+        if (source.space, target.space) not in self.SPACES:
+            ways = " or ".join(f"{a.value} to {b.value}" for a, b in self.SPACES)
+            raise VerifyException(f"copies from {source.space.value} to {target.space.value}: expected {ways}")
+
+
+@irdl_op_definition
+class LoadOp(TransferOp):
+    """Copies from DRAM to a core's SRAM: `memory.load %d to %s : !memory.buffer<.. dram> to !memory.buffer<.. sram>`."""
+
+    name = "memory.load"
+    SPACES: ClassVar = ((Space.DRAM, Space.SRAM),)
+
+
+@irdl_op_definition
+class StoreOp(TransferOp):
+    """Copies from a core's SRAM to DRAM: `memory.store %s to %d : !memory.buffer<.. sram> to !memory.buffer<.. dram>`."""
+
+    name = "memory.store"
+    SPACES: ClassVar = ((Space.SRAM, Space.DRAM),)
+
+
+@irdl_op_definition
+class CopyOp(TransferOp):
+    """Copies within one memory: `memory.copy %a to %b : !memory.buffer<4xf32, sram> to !memory.buffer<4xf32, sram>`."""
+
+    name = "memory.copy"
+    SPACES: ClassVar = tuple((space, space) for space in Space)
