@@ -169,7 +169,7 @@ class InstructionOp(IRDLOperation, abc.ABC):
             raise VerifyException("an instruction must stand in a 'coreasm.program' or a 'coreasm.loop' in one")
         # counts that depend on the executable are checked when it is linked; here only the field's own range
         limits = Limits(
-            NO_DESC if program.descs is None else len(program.descs), NO_DESC, 1 << 16, 1 << 16, program.is_controller
+            0 if program.descs is None else len(program.descs), NO_DESC, 1 << 16, 1 << 16, program.is_controller
         )
         problem = first_problem(fields_to_words([(self.instruction, self.fields)]), limits)
         if problem is not None:
