@@ -49,7 +49,7 @@ class Machine:
 
     def announce(self, producers: Sequence[int], consumers: Sequence[int], written: View) -> None:
         """Consumers may go on to read `written` (in DRAM) when all producers have stored their parts."""
-        semaphore, _ = self.semaphore_pair()
+        _, semaphore = self.semaphore_pair()
         target = self.core_sets.intern(frozenset(consumers))
         after: list[Effect] = [effect(written, writes=False), (ORDER_SPACE, 0, 1, False)]
         for core in producers:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...chips import RATES, Chip
-from ...dialects.dataflow.tiling import Box, OpCost
+from ...dialects.dataflow.tiling import Box, OpCost, Unit
 from ..task_info import TaskInfo, value_bytes
 from .reads import ReadSize
 
@@ -29,28 +29,39 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> int:
     return VPU_STARTUP + math.ceil(cost.vpu_ops / chip.vpu_lanes)
 
 
-def compute_cycles(info: TaskInfo, step: Box, chip: Chip) -> int:
-    """Cycles of all operations of a task's body for one step."""
+def compute_cycles(info: TaskInfo, step: Box, chip: Chip) -> dict[Unit, int]:
+    """Cycles of the operations of a task's body for one step, by unit."""
     if step.volume == 0:
-        return 0
+        return {}
     first = value_bytes(info.root.operands[0]) if info.root.operands else 4
-    total = op_cycles(info.cost(0, step), chip, first)
-    for number in range(1, len(info.body)):
-        total += op_cycles(info.cost(number, step), chip, info.value_bytes[number])
-    return total
+    busy: dict[Unit, int] = {}
+    for number in range(len(info.body)):
+        cost = info.cost(number, step)
+        cycles = op_cycles(cost, chip, info.value_bytes[number] if number else first)
+        busy[cost.unit] = busy.get(cost.unit, 0) + cycles
+    return busy
 
 
 def task_cycles(
-    chip: Chip, compute: int, steps: int, reads: Sequence[ReadSize], result_dram_bytes: int, cores: int
+    chip: Chip,
+    compute: Mapping[Unit, int],
+    steps: int,
+    exchange: float,
+    reads: Sequence[ReadSize],
+    result_dram_bytes: int,
+    cores: int,
 ) -> float:
     """
-    Cycles of a task: units overlap, so the busiest one counts in full and the others by a quarter.
+    Cycles of a task: values are gathered, then steps follow each other, in which units overlap.
 
-    `compute` is of one step; `result_dram_bytes` is 0 where the result stays in the cores.
+    `compute` is of one step: its units follow each other there, but those of neighbouring steps overlap. `exchange` is
+    the time of gathering; `result_dram_bytes` is 0 where the result stays in the cores.
     """
+    longest = max(compute.values(), default=0)
+    work = longest * steps + sum(compute.values()) - longest
     dram = sum(read.dram_bytes for read in reads) + result_dram_bytes
     dram_cycles = dram / min(chip.dram_bytes_per_cycle, cores * chip.link_bytes_per_cycle)
-    noc_cycles = sum(read.received_bytes for read in reads) / chip.link_bytes_per_cycle
-    times = (float(compute * steps), dram_cycles, noc_cycles)
+    shared_cycles = sum(read.received_bytes for read in reads) / chip.link_bytes_per_cycle
+    times = (float(work), dram_cycles, shared_cycles)
     messages = sum(read.versions for read in reads if read.buffer_bytes) + (steps if result_dram_bytes else 0)
-    return max(times) + 0.25 * (sum(times) - max(times)) + MESSAGE_CYCLES * (2 + 0.25 * messages)
+    return exchange + max(times) + 0.2 * (sum(times) - max(times)) + MESSAGE_CYCLES * (2 + 0.25 * messages)

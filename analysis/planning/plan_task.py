@@ -20,6 +20,8 @@ ALIGNMENT = 64
 CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be loaded ahead."""
 MAX_REFINEMENTS = 64
+OVERLAP_GAIN = 0.8
+"""Steps may make a plan faster, because units overlap: at best, it is assumed, to this fraction of the time."""
 
 
 def aligned(size: int) -> int:
@@ -96,9 +98,11 @@ def plan_task(
         _unstepped(info, chip, sources, resident, grid, place(info, grid)) for grid in grid_candidates(info, chip)
     ]
     for first in sorted(unstepped, key=lambda plan: plan.cycles):
-        if best is not None and first.cycles >= best.cycles:
+        if best is not None and first.cycles * OVERLAP_GAIN >= best.cycles:
             break
-        plan = _refine(info, chip, first, available)
+        plan = _refine(
+            info, chip, replace(first, reads=tuple(read.with_traffic(chip) for read in first.reads)), available
+        )
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
         elif best is None or plan.cycles < best.cycles:
@@ -118,7 +122,7 @@ def _unstepped(
     tiling = Tiling(grid, cores, (1,) * len(grid), _default_order(info))
     tiles = tiling.tile_boxes(info.sizes)
     reads = tuple(
-        plan_read(info, tiles, read, sources[read.operand].distribution, sources[read.operand].constant)
+        plan_read(info, chip, tiles, read, sources[read.operand].distribution, sources[read.operand].constant)
         for read in info.reads
     )
     return _measure(info, chip, reads, tiling, tiles, resident, 2)
@@ -128,24 +132,29 @@ def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskP
     """Cut tiles into steps until they fit."""
     tiles = plan.tiling.tile_boxes(info.sizes)
     tile = tiles[plan.tiling.cores[-1]]
+    plan = _measure(info, chip, plan.reads, plan.tiling, tiles, plan.resident, 2)
     needed = plan.working_bytes
     for _ in range(MAX_REFINEMENTS):
-        if _fits(plan, chip, available):
-            return _best_order(info, chip, plan, tiles)
         finer = [
             _measure(info, chip, plan.reads, replace(plan.tiling, steps=option), tiles, plan.resident, 2)
             for option in finer_steps(info, tile.sizes, plan.tiling.steps)
         ]
-        if not finer:
+        fitting = [option for option in finer if _fits(option, chip, available)]
+        fastest = min(fitting, key=lambda option: option.cycles, default=None)
+        if _fits(plan, chip, available):
+            if fastest is None or fastest.cycles >= plan.cycles:
+                return _best_order(info, chip, plan, tiles)
+            plan = fastest
+        elif fastest is not None:
+            plan = fastest
+        elif finer:
+            # Nothing fits yet: go where most bytes are saved, and among equals where it costs least.
+            plan = min(finer, key=lambda option: (_excess(option, chip, available), option.cycles))
+        else:
             single = _measure(info, chip, plan.reads, plan.tiling, tiles, plan.resident, 1)
             return single if single.working_bytes <= available else Shortage(single.working_bytes, available)
-        fitting = [option for option in finer if _fits(option, chip, available)]
-        if fitting:
-            return _best_order(info, chip, min(fitting, key=lambda option: option.cycles), tiles)
-        # Nothing fits yet: go where most bytes are saved, and among equals where it costs least.
-        plan = min(finer, key=lambda option: (_excess(option, chip, available), option.cycles))
         needed = min(needed, plan.working_bytes)
-    return Shortage(needed, available)
+    return plan if _fits(plan, chip, available) else Shortage(needed, available)
 
 
 def _excess(plan: TaskPlan, chip: Chip, available: int) -> int:
@@ -207,6 +216,7 @@ def _measure(
         chip,
         compute_cycles(info, step, chip),
         tiling.step_count,
+        sum(read.exchange_cycles for read in reads),
         sizes,
         0 if resident else whole_bytes,
         len(tiling.cores),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from ...chips import Chip
 from ...dialects.dataflow.tiling import Box, OperandSlice
 from ..task_info import Read, TaskInfo, Tiling, value_bytes
 from .storage import Distribution, contains
+from .traffic import exchange_traffic
 
 SHARE_ABOVE_BYTES = 4096
 """Slices that several cores need are read from DRAM once and sent on if reading them everywhere costs more bytes."""
@@ -42,6 +45,18 @@ class ReadPlan:
     """STREAM: cores that read the same slices in all steps."""
     gathered: int = 0
     """GATHER: bytes of the largest core's buffer."""
+    held: Mapping[int, Box] | None = None
+    """GATHER: what is where."""
+    exchange_cycles: float = 0.0
+    """GATHER: estimated time of the exchange; a lower bound until `with_traffic` has looked at it closely."""
+
+    def with_traffic(self, chip: Chip) -> ReadPlan:
+        """The same with the exchange estimated from its messages."""
+        if self.held is None:
+            return self
+        needed = {core: piece.bounds for core, piece in self.whole.items()}
+        cycles = exchange_traffic(self.held, needed, self.item_bytes, chip).cycles(chip)
+        return replace(self, exchange_cycles=max(self.exchange_cycles, cycles))
 
 
 @dataclass(frozen=True)
@@ -53,13 +68,13 @@ class ReadSize:
     buffer_bytes: int
     """Bytes of one buffer, padding included."""
     received_bytes: int
-    """Bytes that reach a core over the network from other cores."""
+    """Bytes that other cores which read the same pass on to a core, step by step."""
     dram_bytes: int
     """Bytes read from DRAM by all cores."""
 
 
 def plan_read(
-    info: TaskInfo, tiles: dict[int, Box], read: Read, source: Distribution | None, constant: bool
+    info: TaskInfo, chip: Chip, tiles: dict[int, Box], read: Read, source: Distribution | None, constant: bool
 ) -> ReadPlan:
     """Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None)."""
     whole = {core: info.read_slice(read, box) for core, box in tiles.items() if box.volume}
@@ -78,14 +93,18 @@ def plan_read(
     if direct:
         return ReadPlan(read, ReadKind.DIRECT, False, item_bytes, whole)
     size = max((gathered_bytes(piece, item_bytes) for piece in whole.values()), default=0)
-    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, gathered=size)
+    missing = max((_missing(source, core, piece) for core, piece in whole.items()), default=0) * item_bytes
+    cycles = missing / chip.link_bytes_per_cycle
+    return ReadPlan(
+        read, ReadKind.GATHER, False, item_bytes, whole, gathered=size, held=source.boxes, exchange_cycles=cycles
+    )
 
 
 def measure_read(plan: ReadPlan, info: TaskInfo, tiling: Tiling, step: Box) -> ReadSize:
     """Sizes of a read, given the largest step of the largest tile."""
     match plan.kind:
         case ReadKind.GATHER:
-            return ReadSize(1, plan.gathered, plan.gathered, 0)
+            return ReadSize(1, plan.gathered, 0, 0)
         case ReadKind.STREAM:
             number, index = plan.read.uses[0]
             size = math.prod(info.largest_slice(number, index, step)) * plan.item_bytes
@@ -95,6 +114,12 @@ def measure_read(plan: ReadPlan, info: TaskInfo, tiling: Tiling, step: Box) -> R
             return ReadSize(versions, size, size * versions if shared else 0, loads * size * versions)
         case _:
             return ReadSize(1, 0, 0, 0)
+
+
+def _missing(source: Distribution, core: int, piece: OperandSlice) -> int:
+    """Elements of a slice that a core does not hold itself."""
+    own = source.boxes.get(core)
+    return piece.bounds.volume - (own.intersect(piece.bounds).volume if own is not None else 0)
 
 
 def is_shared(group: tuple[int, ...], bytes_each: int) -> bool:

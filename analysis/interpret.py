@@ -1,0 +1,82 @@
+"""Run `@main` of a module of any level that has an interpreter, on inputs made from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp, TensorType, bf16
+from xdsl.ir import Attribute
+
+from ..dialects.dataflow.constants import narrow_bf16, numpy_type, widen_bf16
+from ..dialects.dataflow.interpreter import argument_names, find_main, interpret_function, result_names
+from ..dialects.dataflow.types import DTYPE_CODES
+from ..dialects.manycore.interpreter import ManycoreFunctions
+from ..dialects.memory import BufferType
+from ..dialects.memory.interpreter import MemoryFunctions
+from ..support.errors import InputError
+
+Array: TypeAlias = NDArray[Any]
+Fill = Literal["random", "iota"]
+
+
+def make_inputs(
+    module: ModuleOp, seed: int = 0, fill: Fill = "random", integers: tuple[int, int] = (0, 8)
+) -> dict[str, Array]:
+    """
+    Values for the arguments of `@main`, by name and in storage form.
+
+    `random` draws floats from the normal distribution and integers from the half-open range `integers`; `iota` counts
+    -3, -2 ... 3, -3 ... (0 ... 3, 0 ... for integers). Raises InputError for arguments that are not tensors or buffers.
+    """
+    generator = np.random.default_rng(seed)
+    main = find_main(module)
+    inputs: dict[str, Array] = {}
+    for name, argument in zip(argument_names(main), main.body.block.args, strict=True):
+        type = argument.type
+        if not isinstance(type, TensorType | BufferType) or type.element_type not in DTYPE_CODES:
+            raise InputError(f"argument '{name}' of @main has type {type}: cannot make values for it")
+        inputs[name] = _values(tuple(type.get_shape()), type.element_type, generator, fill, integers)
+    return inputs
+
+
+def _values(
+    shape: tuple[int, ...], element: Attribute, generator: np.random.Generator, fill: Fill, integers: tuple[int, int]
+) -> Array:
+    storage = numpy_type(element)
+    floating = element == bf16 or storage.kind == "f"
+    if fill == "iota":
+        counted = np.arange(int(np.prod(shape))).reshape(shape)
+        values = counted % 7 - 3 if floating else counted % 4
+    elif floating:
+        values = generator.standard_normal(shape)
+    else:
+        values = generator.integers(*integers, size=shape)
+    if element == bf16:
+        return narrow_bf16(np.asarray(values, np.float32))
+    return np.asarray(values != 0 if storage.kind == "b" else values).astype(storage)
+
+
+def run_main(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """
+    The results of `@main` by name, in storage form; the inputs are left alone.
+
+    Raises MeshloomError for what the operations raise, xDSL's InterpretationError where one has no implementation.
+    """
+    copies = {name: array.copy() for name, array in inputs.items()}
+    return interpret_function(module, copies, [ManycoreFunctions(), MemoryFunctions()])
+
+
+def result_types(module: ModuleOp) -> dict[str, Attribute]:
+    """Types of the results of `@main`, by name."""
+    main = find_main(module)
+    return dict(zip(result_names(main), main.function_type.outputs, strict=True))
+
+
+def numbers(array: Array, type: Attribute) -> Array:
+    """The values that an array in storage form stands for (bf16 as f32)."""
+    if isinstance(type, TensorType | BufferType) and type.element_type == bf16:
+        return widen_bf16(array)
+    return array
