@@ -150,23 +150,24 @@ def try_fold(
     """
     if run < period * (least - 1):
         return 1, 0, 0, 0, 0
+    # In the order of how early each test gives up: this runs at almost every item.
     count = repetitions(at, period, run // period + 1, first, values)
     if count < least:
+        return 1, 0, 0, 0, 0
+    used, live = fold_keys(at, period, count, first, values, keys, operand_keys, table)
+    if used < 0:
         return 1, 0, 0, 0, 0
     words = registers = depth = 0
     for child in range(at, at + period):
         words += shape[child, 1]
         registers = max(registers, shape[child, 2])
         depth = max(depth, shape[child, 3])
-    if depth == MAX_DEPTH or words * (count - 1) <= 1:
-        return 1, 0, 0, 0, 0
-    used, live = fold_keys(at, period, count, first, values, keys, operand_keys, table)
     # li and addi each; an address that a child moves too may split the child's register, at every level.
     rolled = words + 1 + 2 * live
-    for row in range(max(used, 0)):
+    for row in range(used):
         if table[row, 0] >= 0 and table[row, 2] != 0:
             rolled += depth
-    if used < 0 or live + registers > MAX_REGISTERS or rolled >= words * count:
+    if depth == MAX_DEPTH or live + registers > MAX_REGISTERS or rolled >= words * count:
         return 1, 0, 0, 0, 0
     return count, used, rolled, live + registers, depth + 1
 
