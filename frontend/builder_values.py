@@ -29,6 +29,13 @@ ALWAYS_FOLD = 1 << 16
 """Bytes up to which the result of known operands is computed at import, whatever the size of the operands."""
 
 
+NEVER_FOLD = 1 << 30
+"""Bytes above which results of known operands are left to the chip."""
+
+LARGEST = 1 << 40
+"""Bytes of the largest tensor; what is above comes of damaged files."""
+
+
 class Values:
     """Makes operations at one insertion point, and constants and weights where they need them."""
 
@@ -102,12 +109,14 @@ class Values:
         """Fold if the operands are known (or the result is empty), else make the operation."""
         shape = tuple(int(size) for size in shape)
         result = Tensor(shape, dtype)
+        if result.nbytes > LARGEST:
+            raise NodeError(f"a tensor of shape {list(shape)} takes more than {LARGEST} bytes")
         if result.size == 0:
             result.array = np.zeros(shape, dtype)
             return result
         arrays = [operand.array for operand in operands if operand.array is not None]
         if fold is not None and len(arrays) == len(operands):
-            limit = max(ALWAYS_FOLD, 4 * sum(operand.nbytes for operand in operands))
+            limit = min(NEVER_FOLD, max(ALWAYS_FOLD, 4 * sum(operand.nbytes for operand in operands)))
             if result.nbytes <= limit:
                 with np.errstate(all="ignore"):
                     result.array = np.asarray(fold(*arrays)).astype(dtype, copy=False).reshape(shape)

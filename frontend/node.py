@@ -166,7 +166,7 @@ def array_of(proto: onnx.TensorProto, folder: str) -> Array:
     """The elements of a tensor. Raises NodeError for bad data."""
     try:
         return np.asarray(numpy_helper.to_array(proto, folder))
-    except (ValueError, TypeError, OSError, onnx.checker.ValidationError) as error:
+    except (KeyError, ValueError, TypeError, OSError, onnx.checker.ValidationError) as error:
         raise NodeError(f"tensor {proto.name!r} is damaged: {error}") from error
 
 

@@ -51,7 +51,14 @@ def import_onnx(
     if path and data:
         sources.add_model(str(path), data)
     importer = _ModelImporter(proto, name, sources, str(path.parent) if path else "")
-    return importer.run(dict(shapes or {}), dict(values or {}))
+    try:
+        return importer.run(dict(shapes or {}), dict(values or {}))
+    except MALFORMED as error:
+        raise InputError(f"{name} is damaged: {type(error).__name__}: {error}") from error
+
+
+MALFORMED = (ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError)
+"""What malformed nodes and names lead to: too few operands, shapes without sense, bytes that are no text."""
 
 
 class ValuesNeededError(InputError):
@@ -280,8 +287,7 @@ class _ModelImporter:
                 self._needed_values.add(error.needs)
             self._report(proto, scope, str(error))
             return None
-        except (ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError) as error:
-            # What malformed nodes lead to: wrong numbers of operands, shapes that make no sense, ...
+        except MALFORMED as error:
             self._report(proto, scope, f"malformed ({type(error).__name__}: {error})")
             return None
 

@@ -12,6 +12,9 @@ from ..node import Node
 from ..registry import onnx_op
 from ..tensors import INT64, Array, NodeError, Tensor, known
 
+LONGEST_PADDING = 1 << 24
+"""Elements by which an axis is padded with its own elements at most."""
+
 
 @onnx_op("Transpose")
 def transpose(node: Node) -> Tensor:
@@ -116,6 +119,8 @@ def _pad(b: Builder, x: Tensor, pads: Sequence[int], mode: str, value: float) ->
     if mode == "constant":
         return b.pad(x, low, high, value)
     for axis, (a, z) in enumerate(zip(low, high, strict=True)):
+        if abs(a) + abs(z) > LONGEST_PADDING:
+            raise NodeError(f"padding by {a} and {z} elements is not supported")
         if a or z:
             x = _take_pieces(b, x, axis, padding_indices(x.shape[axis], a, z, mode))
     return x

@@ -10,6 +10,9 @@ from ..node import Node, numpy_dtype, resolve_shape
 from ..registry import onnx_op
 from ..tensors import INT64, NodeError, Tensor, known
 
+LONGEST_RANGE = 1 << 28
+"""Elements of a range at most."""
+
 
 @onnx_op("Shape")
 def shape(node: Node) -> Tensor:
@@ -46,6 +49,8 @@ def range_op(node: Node) -> Tensor:
     """start, start + delta, ... up to limit."""
     start, limit, delta = (node.known(index, "the range").reshape(()) for index in range(3))
     count = max(0, math.ceil((limit.item() - start.item()) / delta.item())) if delta.item() else 0
+    if count > LONGEST_RANGE:
+        raise NodeError(f"a range of {count} elements is not supported")
     values = np.arange(count).astype(start.dtype) * delta + start
     return known(values.astype(start.dtype))
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import onnx
 import pytest
-
 from meshloom.frontend.onnx_import import import_onnx
 
 FOLDER = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
