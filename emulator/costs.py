@@ -58,13 +58,18 @@ _MATMUL, _VECTOR, _COPY, _FILL, _ROWS = (
 _DRAM, _PUT = _kinds(Cost.DRAM), _kinds(Cost.PUT)
 _FROM_A = _families(Family.REDUCE, Family.ARG_REDUCE, Family.DOT, Family.CUMSUM)
 """Opcodes whose iteration points are those of A, not of D."""
-_OPERAND_TYPE = np.zeros((256, SLOTS), np.int64)
+_DENSE_SLOT: Ints = _families(Family.SCATTER).astype(np.int64)
+"""The operand of gathers and scatters that walks all rows: D (0) of a gather, S (1) of a scatter."""
+_OPERAND_TYPE = np.zeros((256, SLOTS), np.uint8)
 """0: no operand in memory in this slot; else 1 source type, 2 destination type, 3 bool."""
+_ITEM = np.zeros((4, 256), np.int64)
+"""Bytes of an element by operand type as above and by a word's `dtype`."""
+_ITEM[1], _ITEM[2] = ITEMSIZE[np.arange(256) & 15], ITEMSIZE[np.arange(256) >> 4]
+_ITEM[3] = next(t.bytes for t in TYPES if t.name == "bool")
 _TYPE_NUMBER = {TypeOf.SOURCE: 1, TypeOf.DESTINATION: 2, TypeOf.BOOL: 3}
 for _code, _entry in BY_CODE.items():
     for _operand in _entry.operands:
         _OPERAND_TYPE[_code, _operand.slot] = _TYPE_NUMBER[_operand.type]
-_BOOL = next(t.code for t in TYPES if t.name == "bool")
 
 
 def ceil_div(a: Ints, b: Ints | int) -> Ints:
@@ -167,7 +172,7 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str 
     if len(at):
         points = geometry.points[at, _FROM_A[ops[at]].astype(np.int64)]
         factor = FACTOR_OF_OPCODE[ops[at]]
-        cycles[at] = vector_cycles(chip, source[at], points, factor, geometry.bytes[at].max(axis=1))
+        cycles[at] = vector_cycles(chip, source[at], points, factor, geometry.largest(at))
         vpu_ops[at] = points * factor
         macs[at] = points * _families(Family.DOT)[ops[at]]
     at = np.flatnonzero(_FILL[ops])
@@ -178,11 +183,10 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str 
     if len(at):
         run = geometry.run(at, [0, 1])
         cycles[at] = copy_cycles(chip, geometry.total(at, 0) // run, run)
-    at = np.flatnonzero(_ROWS[ops])
+    at: Ints = np.flatnonzero(_ROWS[ops])
     if len(at):
-        # The dense side (D of a gather, S of a scatter) walks all rows; a run is at most a row.
-        dense = _families(Family.SCATTER)[ops[at]].astype(np.int64)
-        total, run = geometry.rows(at, dense, np.full(len(at), 2, np.int64))
+        dense = _DENSE_SLOT[ops[at]]
+        total, run = geometry.rows(at, dense, np.full_like(dense, 2))
         cycles[at] = copy_cycles(chip, ceil_div(total, run), run)
     at = np.flatnonzero(_DRAM[ops])
     if len(at):
@@ -191,12 +195,12 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str 
         total = geometry.item[at, side] * geometry.points[at, side]
         rows = ops[at] == OPCODE["load.gather"]
         if rows.any():
-            total[rows], run[rows] = geometry.rows(at[rows], np.zeros(rows.sum(), int), np.full(rows.sum(), 3))
+            total[rows], run[rows] = geometry.rows(at[rows], side[rows] * 0, side[rows] * 0 + 3)
         traffic[at] = dram_traffic(chip, ceil_div(total, run), run)
     at = np.flatnonzero(_PUT[ops])
     if len(at):
         traffic[at] = geometry.total(at, 1)
-    return WordCosts(cycles, traffic, macs, vpu_ops, geometry.bytes.sum(axis=1))
+    return WordCosts(cycles, traffic, macs, vpu_ops, np.einsum("ij->i", geometry.bytes))
 
 
 class _Geometry:
@@ -206,32 +210,32 @@ class _Geometry:
         ops = words["op"]
         types = _OPERAND_TYPE[ops]
         unit = UNIT_OF_OPCODE[ops]
-        if (bad := np.flatnonzero(unit >= Unit.CTL)).size:
+        if (unit >= Unit.CTL).any():
+            bad = np.flatnonzero(unit >= Unit.CTL)
             raise EmulationError(f"{place}: word {bad[0]}: operation code {ops[bad[0]]} is not one of a core's program")
         desc = words["desc"].astype(np.int64)
         there = (types > 0) & (desc != NO_DESC)
-        if (bad := np.argwhere(there & (desc >= len(descs)))).size:
-            word, slot = bad[0]
+        if (missing := there & (desc >= len(descs))).any():
+            word, slot = np.argwhere(missing)[0]
             raise EmulationError(f"{place}: word {word}: descriptor {desc[word, slot]} does not exist")
         table = np.concatenate([descs, np.zeros(1, descs.dtype)])
         table["size"][-1] = 1
         index = np.where(there, desc, len(descs))
         all_sizes, all_strides = table["size"].astype(np.int64), table["stride"].astype(np.int64)
         exact = np.prod(all_sizes.astype(np.float64), axis=1)
-        wrong = ((exact > MAX_POINTS) | (exact < 1))[index]
-        if (bad := np.argwhere(wrong)).size:
+        if (wrong := (exact > MAX_POINTS) | (exact < 1)).any() and wrong[index].any():
+            bad = np.argwhere(wrong[index])
             raise EmulationError(f"{place}: word {bad[0][0]}: the sizes of descriptor {desc[tuple(bad[0])]} are absurd")
         self.imm = words["imm"].astype(np.int64)
         self.there = there
         self._index, self._sizes, self._strides = index, all_sizes, all_strides
         self.points: Ints = np.prod(all_sizes, axis=1)[index]
         """[n, 4] iteration points of each operand's descriptor."""
-        moved = np.prod(np.where(all_strides == 0, 1, all_sizes), axis=1)[index]
-        low, high = (words["dtype"] & 15).astype(np.int64), (words["dtype"] >> 4).astype(np.int64)
-        code = np.where(types == 3, _BOOL, np.where(types == 2, high[:, None], low[:, None]))
-        self.item: Ints = np.where(there, ITEMSIZE[code], 0)
+        moved: Ints = np.prod(np.where(all_strides == 0, 1, all_sizes), axis=1)[index]
+        self.item: Ints = _ITEM[types, words["dtype"][:, None]] * there
         """[n, 4] bytes of an element."""
-        if (bad := np.argwhere(there & (self.item == 0))).size:
+        if (there & (self.item == 0)).any():
+            bad = np.argwhere(there & (self.item == 0))
             raise EmulationError(f"{place}: word {bad[0][0]}: element type does not exist")
         self.bytes: Ints = moved * self.item
         """[n, 4] bytes that each operand touches, broadcast elements once."""
@@ -239,6 +243,11 @@ class _Geometry:
     def sizes(self, at: Ints, slot: int) -> Ints:
         """[len(at), 5]"""
         return self._sizes[self._index[at, slot]]
+
+    def largest(self, at: Ints) -> Ints:
+        """Bytes that the largest operand touches."""
+        part = self.bytes[at]
+        return np.maximum(np.maximum(part[:, 0], part[:, 1]), np.maximum(part[:, 2], part[:, 3]))
 
     def total(self, at: Ints, slot: int) -> Ints:
         """Bytes of all iteration points of an operand."""

@@ -70,13 +70,12 @@ def build_routes(chip: Chip, core_sets: NDArray[np.bool_], used: NDArray[np.bool
     ports = np.array([port_of_core(chip, core) for core in range(cores)], np.int32)
     homes = np.array([port_rows(chip)[p] * chip.cols for p in ports], np.int64)
     pairs = np.argwhere(used)
-    here = np.arange(cores)
+    here = np.arange(cores, dtype=np.int64)
     sources = np.concatenate([pairs[:, 0], homes, here]).astype(np.int64)
     # Targets of journey j: members[bounds[j]:bounds[j + 1]].
-    set_cores: list[NDArray[np.int64]] = [np.flatnonzero(core_sets[s]) for s in range(sets)]
-    lengths = np.concatenate([np.array([len(set_cores[s]) for s in pairs[:, 1]], np.int64), np.ones(2 * cores, int)])
+    lengths = np.concatenate([core_sets.sum(axis=1, dtype=np.int64)[pairs[:, 1]], np.ones(2 * cores, np.int64)])
     bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    members = np.concatenate([*(set_cores[s] for s in pairs[:, 1]), here, homes]).astype(np.int64)
+    members = np.concatenate([*(here[core_sets[s]] for s in pairs[:, 1]), here, homes])
     ends = np.repeat(np.array([EJECT, DELIVER, PORT], np.int64), [len(pairs), cores, cores])
     journey_port = np.concatenate([np.full(len(pairs), -1, np.int32), ports, ports])
     router, mask, child, port, roots = _grow(chip.cols, cores, sources, bounds, members, ends, journey_port)

@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dialects.coreasm.isa import QUEUES
+from ..dialects.coreasm.isa import MAX_LOOPS, QUEUES
 from .costs import host_cycles
 from .executable import Executable
 from .functional_errors import EmulationError
 from .functional_host import controller_steps
 from .timing_deadlock import Blocked, describe
-from .timing_kernel import DONE, TOO_LONG, simulate
+from .timing_kernel import DONE, NO_ROOM, TOO_LONG, simulate
 from .timing_tables import Tables, build_tables
 
+FIRST_ROOM, LAST_ROOM = 1 << 14, 1 << 24
+"""Tokens, semaphore counts and packets outstanding at one time for which the kernel has room: at first, at most."""
 MAX_TRACE = 1 << 26
 """Instructions that a trace may hold (2 GB of memory)."""
 
@@ -232,25 +234,31 @@ def time_launch(exe: Executable, tables: Tables, number: int, trace: bool = Fals
     traced = int(instructions[:, :QUEUES].sum()) if trace else 0
     if traced > MAX_TRACE:
         raise EmulationError(f"{traced} instructions are too many for a trace (at most {MAX_TRACE}): run without it")
-    state = KernelState(
-        tables.base.copy(), np.zeros(cores, np.uint8), np.zeros(lanes, np.int64), np.zeros(lanes, np.int64),
-        np.zeros(lanes, np.uint8), np.zeros((lanes, ring), np.int32), np.zeros((lanes, ring), np.int64),
-        np.zeros(cores * 64, np.int64), np.zeros(cores * chip.semaphores, np.int64), np.zeros(cores, np.int64),
-    )  # fmt: skip
-    seq_count, busy = np.zeros(cores, np.int64), np.zeros(lanes, np.int64)
-    first, last = np.full(lanes, -1, np.int64), np.full(lanes, -1, np.int64)
-    link_bytes, finish = np.zeros(cores * 5, np.int64), np.zeros(2, np.int64)
-    read, written = np.zeros(chip.dram_ports, np.int64), np.zeros(chip.dram_ports, np.int64)
-    t_word, t_lane = np.zeros(traced, np.int32), np.zeros(traced, np.int32)
-    t_start, t_end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
     routes = tables.routes
-    status = simulate(
-        tables.kind, tables.unit, tables.wait, tables.signal, tables.a, tables.b, tables.target, tables.base,
-        routes.router, routes.mask, routes.child, routes.port, routes.put_root, routes.load_root, routes.store_root,
-        numbers, state.pc, state.halted, state.dispatched, state.started, state.outstanding, state.pend_word,
-        state.pend_time, state.tokens, state.semaphores, state.seq_time, seq_count, busy, first, last, link_bytes,
-        read, written, finish, t_word, t_lane, t_start, t_end,
-    )  # fmt: skip
+    room, status = FIRST_ROOM, NO_ROOM
+    while True:
+        state = KernelState(
+            tables.base.copy(), np.zeros(cores, np.uint8), np.zeros(lanes, np.int64), np.zeros(lanes, np.int64),
+            np.zeros(lanes, np.uint8), np.zeros((lanes, ring), np.int32), np.zeros((lanes, ring), np.int64),
+            np.zeros(cores * 64, np.int64), np.zeros(cores * chip.semaphores, np.int64), np.zeros(cores, np.int64),
+        )  # fmt: skip
+        seq_count, busy = np.zeros(cores, np.int64), np.zeros(lanes, np.int64)
+        first, last = np.full(lanes, -1, np.int64), np.full(lanes, -1, np.int64)
+        link_bytes, finish = np.zeros(cores * 5, np.int64), np.zeros(2, np.int64)
+        read, written = np.zeros(chip.dram_ports, np.int64), np.zeros(chip.dram_ports, np.int64)
+        t_word, t_lane = np.zeros(traced, np.int32), np.zeros(traced, np.int32)
+        t_start, t_end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
+        status = simulate(
+            tables.kind, tables.unit, tables.wait, tables.signal, tables.a, tables.b, tables.target, tables.base,
+            routes.router, routes.mask, routes.child, routes.port, routes.put_root, routes.load_root,
+            routes.store_root, numbers, state.pc, state.halted, state.dispatched, state.started, state.outstanding,
+            state.pend_word, state.pend_time, state.tokens, state.semaphores, state.seq_time,
+            *_working_room(exe, ring, room), seq_count, busy, first, last, link_bytes, read, written, finish,
+            t_word, t_lane, t_start, t_end,
+        )  # fmt: skip
+        if status != NO_ROOM or room >= LAST_ROOM:
+            break
+        room *= 16
     if status != DONE:
         limit = "cycles" if status == TOO_LONG else "tokens, messages or packets at one time"
         raise EmulationError(f"launch {number} needs more {limit} than the emulator allows: is a loop count damaged?")
@@ -269,6 +277,20 @@ def time_launch(exe: Executable, tables: Tables, number: int, trace: bool = Fals
         int(finish[0]), busy.reshape(cores, QUEUES), first.reshape(cores, QUEUES), last.reshape(cores, QUEUES),
         executed, link_bytes.reshape(cores, 5), read, written, trace_arrays,
     )  # fmt: skip
+
+
+def _working_room(exe: Executable, ring: int, room: int) -> list[NDArray[Any]]:
+    """The kernel's private arrays, in the order of its parameters, with `room` tokens, counts and packets."""
+    chip, cores = exe.chip, exe.chip.cores
+    lanes = cores * QUEUES
+    by_lane = [np.zeros((lanes, ring), np.int64), *(np.zeros(lanes, np.int64) for _ in range(3))]
+    by_lane += [np.zeros(lanes, np.int32), np.full(lanes, -1, np.int32)]
+    by_core = [np.zeros(cores, np.int32), *(np.zeros((cores, MAX_LOOPS), np.int64) for _ in range(3))]
+    shared = [np.zeros(cores * 5, np.int64), np.zeros(chip.dram_ports, np.int64)]
+    lengths = (cores * 64, cores * 64, cores * chip.semaphores, cores * chip.semaphores)
+    heads = [np.full(length, -1, np.int32) for length in lengths]
+    kinds = (np.int64, np.int32, np.int64, np.int32, np.int32, np.int64, np.int32, np.uint8, np.int32)
+    return [*by_lane, *by_core, *shared, *heads, *(np.empty(room, kind) for kind in kinds)]
 
 
 def _blocked(tables: Tables, state: KernelState, semaphores: int) -> Iterator[Blocked]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from meshloom.chips import load_chip
-from meshloom.chips.chip import Chip
-from meshloom.emulator.executable import Executable
-from meshloom.emulator.functional_build import Assembly, at
+from ..chips.chip import Chip
+from ..chips.load import load_chip
+from .executable import Executable
+from .functional_build import Assembly, at
 
 MPU, VPU, DAU, LOAD, STORE, SEND, RECV = range(7)
 
@@ -58,7 +58,7 @@ def random_program(seed: int, chip: Chip | None = None, rounds: int = 12) -> Exe
                 case _:
                     pass
         for _ in range(max(1, chip.cores // 4)):
-            message(asm, rng, rng.choice(cores), rng.sample(cores, rng.choice([1, 1, 1, 2, min(chip.cores, 5)])), step)
+            message(asm, rng, rng.choice(cores), rng.sample(cores, min(chip.cores, rng.choice([1, 1, 1, 2, 5]))), step)
     return asm.build()
 
 

@@ -1,0 +1,153 @@
+"""The figures of a run as one dictionary, ready for JSON: what `--stats` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dialects.coreasm.isa import DESC, QUEUES, UNIT_OF_OPCODE, WORD, Unit
+from .costs import RATE
+from .energy import energy_picojoules
+from .executable import Executable
+from .roofline import Roofline, Work, ideal_work, roofline
+from .stats_memory import peak_sram
+from .timing import TimingResult
+from .timing_tables import Segment, build_tables
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a run's instructions do, over all cores and launches; exact integers except the f32-equivalents."""
+
+    macs: int
+    """Multiply-accumulates of the matrix unit and of the vector unit's dot products."""
+    mpu_macs: int
+    mpu_macs_f32: float
+    """Those of the matrix unit, divided by the rate of their type."""
+    vpu_ops: int
+    """Element operations, slow functions by their factor."""
+    vpu_ops_f32: float
+    sram_bytes: int
+
+
+def count_work(exe: Executable, launches: Sequence[int]) -> Totals:
+    """Totals over `launches` (numbers, in order, repeated where a launch runs again)."""
+    total = np.zeros(6, np.float64)
+    exact = [0, 0, 0, 0]
+    for number in sorted(set(launches)):
+        runs = launches.count(number)
+        tables = build_tables(exe, exe.launches[number])
+        users = np.bincount(tables.segment_of_core, minlength=len(tables.segments))
+        for segment, cores in zip(tables.segments, users.tolist(), strict=True):
+            values, floats = _segment_work(segment)
+            exact = [e + v * cores * runs for e, v in zip(exact, values, strict=True)]
+            total[:2] += np.array(floats) * cores * runs
+    return Totals(exact[0], exact[1], float(total[0]), exact[2], float(total[1]), exact[3])
+
+
+def _segment_work(segment: Segment) -> tuple[list[int], list[float]]:
+    ops, times, costs = segment.words["op"], segment.times, segment.costs
+    rate = RATE[(segment.words["dtype"] & 15).astype(np.int64)]
+    mpu = UNIT_OF_OPCODE[ops] == Unit.MPU
+    values = [int(np.dot(column, times)) for column in (costs.macs, costs.macs * mpu, costs.vpu_ops, costs.sram_bytes)]
+    floats = [float(np.sum(column * times / rate)) for column in (costs.macs * mpu, costs.vpu_ops)]
+    return values, floats
+
+
+def collect(exe: Executable, timing: TimingResult) -> dict[str, Any]:
+    """
+    All figures of a run of `exe` that took `timing`.
+
+    cycles count from the first launch to the last completion; utilisation is busy cycles over these. Bytes on links
+    count each byte once a link, in whole packets. Raises EmulationError for a malformed note `ideal`.
+    """
+    chip = exe.chip
+    launches = [number for number, _, _ in timing.launches]
+    work = count_work(exe, launches)
+    cycles = max(timing.cycles, 1)
+    links = {
+        "horizontal": int(timing.link_bytes[:, :2].sum()),
+        "vertical": int(timing.link_bytes[:, 2:4].sum()),
+        "into_cores": int(timing.link_bytes[:, 4].sum()),
+    }
+    dram = int(timing.port_read.sum() + timing.port_written.sum())
+    host = timing.host_in_bytes + timing.host_out_bytes
+    noc = sum(links.values())
+    own = roofline(chip, Work(work.mpu_macs_f32, work.vpu_ops_f32, dram, noc, host))
+    ideal = ideal_work(exe)
+    bound = own if ideal is None else roofline(chip, _at_rate(ideal, work))
+    words = sum(len(program.words) for program in exe.programs)
+    descriptors = sum(len(program.descs) for program in exe.programs)
+    parameters = sum(len(values) for launch in exe.launches for values in launch.params_of_core)
+    names = [Unit(unit).name for unit in range(QUEUES)]
+    energy = energy_picojoules(
+        chip, work.mpu_macs_f32, work.vpu_ops_f32, work.sram_bytes, noc, dram, host
+    )  # fmt: skip
+    return {
+        "chip": chip.name,
+        "cycles": timing.cycles,
+        "time_us": timing.cycles / (chip.clock_ghz * 1e3),
+        "total_cycles": timing.total_cycles,
+        "load_cycles": timing.load_cycles,
+        "host_in_cycles": timing.host_in_cycles,
+        "host_out_cycles": timing.host_out_cycles,
+        "launches": [{"number": n, "start": start, "end": end} for n, start, end in timing.launches],
+        "units": _units(names, timing, cycles, len(chip.usable_cores)),
+        "busy_cycles_of_core": {name: timing.busy[:, u].tolist() for u, name in enumerate(names)},
+        "macs": work.macs,
+        "vpu_ops": work.vpu_ops,
+        "mpu_efficiency": work.mpu_macs_f32 / (cycles * len(chip.usable_cores) * chip.mpu_rows * chip.mpu_cols),
+        "instructions": {
+            "executed": int(timing.instructions.sum()),
+            "static": words,
+            "code_bytes": words * WORD.itemsize + descriptors * DESC.itemsize + 4 * parameters,
+        },
+        "roofline": _roofline(bound, cycles, "executable" if ideal is None else "network"),
+        "roofline_of_executable": _roofline(own, cycles, "executable"),
+        "bytes": {
+            "links": links,
+            "dram_read": int(timing.port_read.sum()),
+            "dram_written": int(timing.port_written.sum()),
+            "dram_of_port": (timing.port_read + timing.port_written).tolist(),
+            "host_in": timing.host_in_bytes,
+            "host_out": timing.host_out_bytes,
+            "sram": work.sram_bytes,
+            "weights": exe.weight_bytes,
+        },
+        "peak_sram": _peaks(peak_sram(exe, launches)),
+        "peak_dram": exe.dram_bytes_used,
+        "energy_pj": energy,
+    }
+
+
+def _at_rate(ideal: Work, work: Totals) -> Work:
+    """`ideal` counts operations of any type; in f32-equivalents at the mean rate of the executable's own."""
+    mpu = work.mpu_macs_f32 / work.mpu_macs if work.mpu_macs else 1.0
+    vpu = work.vpu_ops_f32 / work.vpu_ops if work.vpu_ops else 1.0
+    return replace(ideal, macs=ideal.macs * mpu, vpu_ops=ideal.vpu_ops * vpu)
+
+
+def _units(names: list[str], timing: TimingResult, cycles: int, cores: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for unit, name in enumerate(names):
+        busy = int(timing.busy[:, unit].sum())
+        found[name] = {
+            "busy_cycles": busy,
+            "utilisation": busy / (cycles * max(cores, 1)),
+            "utilisation_max": float(timing.busy[:, unit].max(initial=0)) / cycles,
+            "instructions": int(timing.instructions[:, unit].sum()),
+        }
+    return found
+
+
+def _roofline(bound: Roofline, cycles: int, of: str) -> dict[str, Any]:
+    ratio = cycles / bound.bound if bound.bound > 0 else None
+    return {"of": of, "cycles": bound.bound, "unit": bound.binding, "ratio": ratio, "by_unit": bound.cycles}
+
+
+def _peaks(peak: NDArray[np.int64]) -> dict[str, Any]:
+    return {"max": int(peak.max(initial=0)), "of_core": peak.tolist()}

@@ -1,0 +1,122 @@
+"""The highest byte of its SRAM that each core touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from numpy.typing import NDArray
+
+from ..dialects.coreasm.isa import BY_CODE, ITEMSIZE, NO_DESC, OPCODE, SLOTS, Space, TypeOf
+from .executable import Executable, Launch
+from .functional_load import patched_words
+
+_LOCAL, _REMOTE = 1, 2
+_WHERE = np.zeros((256, SLOTS), np.uint8)
+_TYPE = np.zeros((256, SLOTS), np.uint8)
+for _code, _entry in BY_CODE.items():
+    for _operand in _entry.operands:
+        _WHERE[_code, _operand.slot] = {Space.SRAM: _LOCAL, Space.REMOTE: _REMOTE, Space.DRAM: 0}[_operand.space]
+        _TYPE[_code, _operand.slot] = [TypeOf.SOURCE, TypeOf.DESTINATION, TypeOf.BOOL].index(_operand.type)
+_LOOP, _ADDI, _LI, _HALT = (OPCODE[name] for name in ("loop", "addi", "li", "halt"))
+
+
+def peak_sram(exe: Executable, launches: Sequence[int]) -> NDArray[np.int64]:
+    """
+    [cores] one more than the highest SRAM address touched, in `launches`, by the core itself or by a put from another.
+
+    Bytes are those of the operands' boxes of strides; registers are followed exactly through the loops.
+    """
+    peak = np.zeros(exe.chip.cores, np.int64)
+    for number in sorted(set(launches)):
+        _one_launch(exe, exe.launches[number], peak)
+    return peak
+
+
+def _one_launch(exe: Executable, launch: Launch, peak: NDArray[np.int64]) -> None:
+    known: dict[tuple[int, bytes], tuple[int, NDArray[np.int64]]] = {}
+    for core in range(exe.chip.cores):
+        index, values = int(launch.program_of_core[core]), launch.params_of_core[core]
+        key = (index, values.tobytes())
+        program = exe.programs[index]
+        if key not in known:
+            words = patched_words(program, values)
+            remote = np.zeros(len(exe.core_sets) + 1, np.int64)
+            extent, where = _extents(words, program.descs)
+            own = _walk(
+                words["op"].astype(np.int64), words["imm"].astype(np.int64), words["regs"].astype(np.int64),
+                words["addr"].astype(np.int64), extent, where, words["desc"][:, 3].astype(np.int64), remote,
+                _LOOP, _ADDI, _LI, _HALT,
+            )  # fmt: skip
+            known[key] = (own, remote)
+        own, remote = known[key]
+        peak[core] = max(peak[core], own)
+        for core_set in np.flatnonzero(remote[:-1]).tolist():
+            members = exe.core_sets[core_set]
+            peak[members] = np.maximum(peak[members], remote[core_set])
+
+
+def _extents(words: NDArray[Any], descs: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """[n, 4] bytes from the address to the end of the highest element; and where each operand lies (0: not in SRAM)."""
+    sizes, strides = descs["size"].astype(np.int64), descs["stride"].astype(np.int64)
+    reach = np.append((np.maximum(strides, 0) * (sizes - 1)).sum(axis=1), 0)
+    desc = words["desc"].astype(np.int64)
+    where = np.where(desc == NO_DESC, 0, _WHERE[words["op"]]).astype(np.uint8)
+    low, high = (words["dtype"] & 15).astype(np.int64), (words["dtype"] >> 4).astype(np.int64)
+    kind = _TYPE[words["op"]]
+    item = np.where(kind == 0, ITEMSIZE[low][:, None], np.where(kind == 1, ITEMSIZE[high][:, None], 1))
+    return reach[np.where(where > 0, desc, len(descs))] + item, where
+
+
+@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+def _walk(
+    op: NDArray[Any],
+    imm: NDArray[Any],
+    regs: NDArray[Any],
+    addr: NDArray[Any],
+    extent: NDArray[Any],
+    where: NDArray[Any],
+    core_set: NDArray[Any],
+    remote: NDArray[Any],
+    loop: int,
+    addi: int,
+    li: int,
+    halt: int,
+) -> int:
+    """Follow one program; the peak in the own SRAM, that of puts by core set goes to `remote`."""
+    register = np.zeros(16, np.int64)
+    start, end, left = np.zeros(8, np.int64), np.zeros(8, np.int64), np.zeros(8, np.int64)
+    level, pc, peak = 0, 0, 0
+    while pc < len(op):
+        if op[pc] == halt:
+            break
+        if op[pc] == loop:
+            start[level], end[level], left[level] = pc + 1, pc + 1 + addr[pc, 1], addr[pc, 0]
+            level += 1
+            pc += 1
+            continue
+        if op[pc] == addi or op[pc] == li:
+            value = addr[pc, 0]
+            if value >= 1 << 31:
+                value -= 1 << 32
+            number = imm[pc] & 15
+            register[number] = value + (register[number] if op[pc] == addi else 0)
+            register[0] = 0
+        else:
+            for slot in range(4):
+                if where[pc, slot] != 0:
+                    top = addr[pc, slot] + register[regs[pc] >> (4 * slot) & 15] + extent[pc, slot]
+                    if where[pc, slot] == 1:
+                        peak = max(peak, top)
+                    else:
+                        remote[core_set[pc]] = max(remote[core_set[pc]], top)
+        pc += 1
+        while level > 0 and pc == end[level - 1]:
+            left[level - 1] -= 1
+            if left[level - 1] > 0:
+                pc = start[level - 1]
+                break
+            level -= 1
+    return peak

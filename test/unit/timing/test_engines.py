@@ -1,0 +1,220 @@
+"""The compiled engine against the definition, and both against small cases worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from meshloom.chips import load_chip
+from meshloom.emulator.executable import Executable
+from meshloom.emulator.functional_build import Assembly, at
+from meshloom.emulator.functional_errors import EmulationError
+from meshloom.emulator.reference import run_reference
+from meshloom.emulator.timing import TimingResult, run_timing
+from meshloom.emulator.timing_random import DAU, LOAD, MPU, RECV, SEND, VPU, random_program
+
+TINY = load_chip("tiny")
+
+
+def assert_equal(fast: TimingResult, slow: TimingResult) -> None:
+    for name in (field.name for field in fields(TimingResult) if field.name != "trace"):
+        left, right = getattr(fast, name), getattr(slow, name)
+        assert np.array_equal(np.asarray(left, object), np.asarray(right, object)), name
+
+
+def both(exe: Executable) -> TimingResult:
+    result = run_timing(exe, trace=True)
+    assert_equal(result, run_reference(exe))
+    return result
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("chip", ["tiny", "edge"])
+def test_engines_agree_to_the_cycle(chip: str, seed: int) -> None:
+    both(random_program(seed, load_chip(chip), rounds=6))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"queue_depth": 1}, {"queue_depth": 3}, {"noc_packet_bytes": 24}, {"hop_cycles": 1}, {"hop_cycles": 7},
+        {"dram_ports": 2, "dram_bytes_per_cycle": 3}, {"link_bytes_per_cycle": 1}, {"dram_latency": 0},
+        {"rows": 1, "cols": 5}, {"rows": 3, "cols": 2, "dram_ports": 3},
+    ],
+)  # fmt: skip
+def test_engines_agree_on_odd_chips(change: dict[str, int]) -> None:
+    chip = replace(TINY, **change)  # pyright: ignore[reportArgumentType]
+    for seed in range(3):
+        both(random_program(seed + 100, chip, rounds=5))
+
+
+def test_more_instructions_than_any_buffer_holds() -> None:
+    """The kernel's pools grow: 5,000 tokens and 20,000 semaphore counts wait at once."""
+    asm = Assembly(TINY)
+    asm.op(0, "loop", raw=(5000, 1))
+    asm.op(0, "add", at(0, (1,)), 1.0, 1.0, signal=1 << DAU)
+    asm.op(0, "loop", raw=(5000, 1))
+    asm.op(0, "fill", at(0, (1,)), 1.0, wait=1 << VPU)
+    asm.op(1, "loop", raw=(20000, 1))
+    asm.op(1, "signal", cores=[3], imm=1)
+    asm.op(3, "wait", imm=1, raw=(20000,))
+    result = both(asm.build())
+    # One add every 5 cycles from cycle 3 on (loop, dispatch); one flit a cycle, 2 hops, then the wait.
+    assert result.last[0, VPU] == 2 + 5000 * 5
+    assert result.last[3, RECV] == 2 + 19999 + 1 * 2 + 1 + 1
+
+
+def test_units_overlap_and_tokens_order() -> None:
+    """
+    Core 0 of `tiny`: an add of 64 f32 (4 + 8 cycles), a fill (4 + 8) beside it, and a copy that waits for the add.
+
+    The sequencer spends a cycle each: the add starts at 1 and ends at 13, the fill at 2 and 14; the copy is there
+    at 3, its unit is free at 14, its token came at 13.
+    """
+    asm = Assembly(TINY)
+    x = at(0, (64,))
+    asm.op(0, "add", x, x, 1.0, signal=1 << DAU)
+    asm.op(0, "fill", x, 0.0)
+    asm.op(0, "copy", x, x, wait=1 << VPU)
+    trace = both(asm.build()).trace
+    assert trace is not None
+    assert list(zip(trace.unit.tolist(), trace.start.tolist(), trace.end.tolist(), strict=True)) == [
+        (VPU, 1, 13), (DAU, 2, 14), (DAU, 14, 26),
+    ]  # fmt: skip
+
+
+def test_full_queue_stalls_the_sequencer() -> None:
+    """
+    Depth 2, adds of 12 cycles, then a fill: when the fourth add enters, the second must have started.
+
+    Adds start at 1, 13, 25, 37. The third occupies the second place in the queue at 2 (words 0 to 2 dispatch at 0, 1,
+    2: one runs, two wait), the fourth is dispatched at 13, the fill at 14; the fill starts at 15.
+    """
+    asm = Assembly(replace(TINY, queue_depth=2))
+    x = at(0, (64,))
+    for _ in range(4):
+        asm.op(0, "add", x, x, 1.0)
+    asm.op(0, "fill", x, 0.0)
+    result = both(asm.build())
+    assert result.first[0, DAU] == 15
+    assert result.last[0, VPU] == 49
+
+
+def test_load_pipelines_latency() -> None:
+    """
+    Two loads of 256 bytes by core 0, whose port (8 bytes a cycle) is at row 1: 32 cycles each, one packet each.
+
+    The first leaves the port from 1 to 33, the second from 33 to 65. Heads: port, one hop to router (0, 1), one hop to
+    (0, 0): 4 cycles; the data is complete 32 cycles after and `dram_latency` = 100 passes: 33 + 4 + 32 + 100 = 169.
+    """
+    asm = Assembly(TINY)
+    x = at(0, (64,))
+    asm.op(0, "load", x, x)
+    asm.op(0, "load", x, x)
+    result = both(asm.build())
+    assert result.busy[0, LOAD] == 64
+    assert result.last[0, LOAD] == 169
+    assert result.cycles == 169
+    assert result.port_read.tolist() == [512]
+
+
+def test_multicast_takes_each_link_once() -> None:
+    """
+    Core 0 puts 600 bytes (packets of 256, 256, 88: 32, 32, 11 cycles) to all four cores, itself included.
+
+    It leaves east, south and into the core at cycles 1, 33, 65 and is done at 76. The last packet's head is at router 1
+    at 67, at 3 (via 1) at 69, and has passed into core 3 at 80; the wait ends at 81.
+    """
+    asm = Assembly(TINY)
+    x = at(0, (150,))
+    asm.op(0, "put", x, x, cores=range(4), imm=2)
+    for core in range(4):
+        asm.op(core, "wait", imm=2, raw=(1,))
+    result = both(asm.build())
+    assert result.last[0, SEND] == 76
+    assert result.last[:, RECV].tolist() == [77, 79, 79, 81]
+    # east, west, north, south, into the core
+    assert result.link_bytes.tolist() == [
+        [600, 0, 0, 600, 600], [0, 0, 0, 600, 600], [0, 0, 0, 0, 600], [0, 0, 0, 0, 600],
+    ]  # fmt: skip
+
+
+def test_two_senders_share_a_link() -> None:
+    """
+    In a row of 3, cores 0 and 1 put 80 bytes (10 cycles) to core 2 at cycle 1; both need the link from 1 to 2.
+
+    Core 1 is there at 1 and takes it until 11; core 0's head arrives at 3, enters at 11, is at router 2 at 13 and
+    has passed into core 2 at 23 (the first passed at 3 to 13).
+    """
+    asm = Assembly(replace(TINY, rows=1, cols=3))
+    x = at(0, (20,))
+    asm.op(0, "put", x, x, cores=[2], imm=0)
+    asm.op(1, "put", x, x, cores=[2], imm=1)
+    asm.op(2, "wait", imm=1, raw=(1,))
+    asm.op(2, "wait", imm=0, raw=(1,))
+    result = both(asm.build())
+    assert result.last[:2, SEND].tolist() == [11, 11]
+    assert result.last[2, RECV] == 24
+
+
+def test_loops_are_run_not_expanded() -> None:
+    """3 x 1000 x 1000 adds of 5 cycles each: 15 million cycles, quickly."""
+    asm = Assembly(TINY)
+    asm.op(0, "loop", raw=(3, 3))
+    asm.op(0, "loop", raw=(1000, 2))
+    asm.op(0, "loop", raw=(1000, 1))
+    asm.op(0, "add", at(0, (1,)), 1.0, 1.0)
+    result = run_timing(asm.build())
+    assert result.instructions[0, VPU] == 3_000_000
+    assert result.last[0, VPU] == 4 + 15_000_000
+
+
+def test_host_copies_stand_beside_the_cycles() -> None:
+    """`tiny`: 1,000 cycles of latency and 4 bytes a cycle: 256 bytes in 1,064 cycles, each way."""
+    asm = Assembly(TINY, weights=bytes(400))
+    asm.tensor("x", "input", (64,), 0)
+    asm.tensor("y", "output", (64,), 4096)
+    asm.op(0, "matmul", at(0, (8, 8)), at(0, (8, 8)), at(0, (8, 8)), imm=1 << 4 | 1 << 8 | 1 << 12)
+    result = both(asm.build())
+    assert result.cycles == 1 + 8 + 16 + 8 - 2 - 1
+    assert result.total_cycles == 1064 + result.cycles + 1064
+    assert result.load_cycles == 1100
+    assert result.first[0, MPU] == 1065
+
+
+def test_two_queues_on_one_semaphore_are_refused() -> None:
+    asm = Assembly(TINY)
+    asm.op(0, "wait", imm=1, raw=(1,))
+    asm.op(0, "send.wait", imm=1, raw=(1,))
+    with pytest.raises(EmulationError, match="semaphore 1 is waited for by SEND and by RECV"):
+        run_timing(asm.build())
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "fields", "message"),
+    [
+        ("loop", {"raw": (0, 1)}, "a loop needs a count and a body"),
+        ("loop", {"raw": (2, 7)}, "a loop needs a count and a body"),
+        ("loop", {"raw": ((1 << 32) - 1, 1)}, "more than 100000000000 instructions"),
+        ("wait", {"imm": 64, "raw": (1,)}, "semaphore 64 does not exist"),
+    ],
+)
+def test_bad_words_are_named(mnemonic: str, fields: dict[str, int], message: str) -> None:
+    asm = Assembly(TINY)
+    if "1000" in message:
+        asm.op(0, "loop", raw=((1 << 32) - 1, 2))
+    asm.op(0, mnemonic, **fields)  # pyright: ignore[reportArgumentType]
+    asm.op(0, "nop")
+    with pytest.raises(EmulationError, match=message):
+        run_timing(asm.build())
+
+
+def test_trace_covers_every_instruction() -> None:
+    exe = random_program(5, TINY)
+    result = run_timing(exe, trace=True)
+    assert result.trace is not None
+    assert len(result.trace.core) == result.instructions[:, :8].sum()
+    busy = np.zeros_like(result.busy)
+    np.add.at(busy, (result.trace.core, result.trace.unit), result.trace.end - result.trace.start)
+    assert np.array_equal(busy, result.busy)

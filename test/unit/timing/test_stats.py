@@ -1,0 +1,115 @@
+"""Statistics, roofline, energy and traces of programs small enough to count by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshloom.chips import load_chip
+from meshloom.emulator.executable import Executable
+from meshloom.emulator.functional_build import Assembly, at
+from meshloom.emulator.functional_errors import EmulationError
+from meshloom.emulator.memory import I8, I32
+from meshloom.emulator.roofline import Work, roofline
+from meshloom.emulator.stats import collect
+from meshloom.emulator.timing import run_timing
+from meshloom.emulator.trace import to_npz, write_trace
+from meshloom.support.errors import MeshloomError
+
+TINY = load_chip("tiny")
+MATMUL = 1 << 4 | 1 << 8 | 1 << 12
+
+
+def small() -> Executable:
+    """Core 0: a load, three matmuls in a loop that walks through SRAM, an exp, a put to core 1 at address 2000."""
+    asm = Assembly(TINY, weights=bytes(256), source="gemm")
+    asm.tensor("x", "input", (64,), 0)
+    asm.op(0, "load", at(0, (64,)), at(0, (64,)), signal=1)
+    asm.op(0, "loop", raw=(3, 2))
+    asm.op(0, "matmul", at(512, (8, 8)), at(0, (8, 8)), at(0, (8, 8)), imm=MATMUL, regs=0x001)
+    asm.op(0, "addi", imm=1, raw=(256,))
+    asm.op(0, "exp", at(512, (64,)), at(512, (64,)), wait=0)
+    asm.op(0, "put", at(2000, (64,)), at(512, (64,)), cores=[1], imm=0)
+    asm.op(1, "wait", imm=0, raw=(1,))
+    return asm.build()
+
+
+def test_counts() -> None:
+    exe = small()
+    timing = run_timing(exe)
+    stats = collect(exe, timing)
+    assert stats["cycles"] == timing.cycles
+    assert stats["time_us"] == timing.cycles / 500  # 0.5 GHz
+    assert stats["macs"] == 3 * 8 * 8 * 8
+    assert stats["vpu_ops"] == 64 * 4
+    assert stats["units"]["MPU"]["busy_cycles"] == 3 * (8 + 16 + 8 - 2 - 1)
+    assert stats["units"]["MPU"]["instructions"] == 3
+    # 11 of core 0 (load, loop, 3 matmul, 3 addi, exp, put, halt), 2 of core 1, a halt of each other core.
+    assert stats["instructions"]["executed"] == 11 + 2 + 2
+    assert stats["instructions"]["static"] == 7 + 2 + 2
+    assert stats["bytes"]["links"] == {"horizontal": 256, "vertical": 256, "into_cores": 256}  # load south to north
+    assert stats["bytes"]["dram_read"] == 256
+    assert stats["bytes"]["host_in"] == 256
+    # The third matmul writes 256 bytes from 512 + 2 * 256 on; core 1 is written up to 2000 + 256.
+    assert stats["peak_sram"]["of_core"] == [1280, 2256, 0, 0]
+    assert stats["energy_pj"]["mac"] == pytest.approx(1536 * 3.1)
+    assert stats["energy_pj"]["dram"] == 256 * 30
+    json.dumps(stats)
+
+
+def test_roofline_of_the_executable() -> None:
+    """1,536 MACs on 4 arrays of 64; 256 f32-operations on 4 * 8 lanes; 256 bytes of DRAM at 8 a cycle: DRAM binds."""
+    exe = small()
+    stats = collect(exe, run_timing(exe))
+    found = stats["roofline"]
+    assert found["of"] == "executable"
+    assert found["by_unit"]["MPU"] == 1536 / 256
+    assert found["by_unit"]["VPU"] == 256 / 32
+    assert found["by_unit"]["DRAM"] == 32
+    assert (found["unit"], found["cycles"]) == ("DRAM", 32)
+    assert found["ratio"] == stats["cycles"] / 32
+
+
+def test_roofline_of_the_network() -> None:
+    exe = replace(small(), notes={"ideal": json.dumps({"macs": 25600, "vpu_ops": 32, "dram_bytes": 80})})
+    found = collect(exe, run_timing(exe))["roofline"]
+    assert (found["of"], found["unit"], found["cycles"]) == ("network", "MPU", 100)
+    assert found["by_unit"]["DRAM"] == 10
+    bad = replace(exe, notes={"ideal": "[1]"})
+    with pytest.raises(EmulationError, match="note 'ideal'"):
+        collect(bad, run_timing(bad))
+
+
+def test_bytes_count_at_their_rate() -> None:
+    """512 i8 MACs take the array's time of 128 f32 ones."""
+    asm = Assembly(TINY)
+    asm.op(0, "matmul", at(512, (8, 8)), at(0, (8, 8), I8), at(0, (8, 8), I8), imm=MATMUL, source=I8, result=I32)
+    exe = asm.build()
+    stats = collect(exe, run_timing(exe))
+    assert stats["macs"] == 512
+    assert stats["roofline"]["by_unit"]["MPU"] == 512 / 4 / 256
+
+
+def test_roofline_leaves_the_host_out() -> None:
+    bound = roofline(TINY, Work(macs=256, host_bytes=1e9))
+    assert bound.binding == "MPU"
+    assert bound.cycles["host"] == 2.5e8
+
+
+def test_traces(tmp_path: Path) -> None:
+    exe = small()
+    timing = run_timing(exe, trace=True)
+    arrays = np.load(io.BytesIO(to_npz(timing)))
+    assert arrays["start"].tolist() == timing.trace.start.tolist() if timing.trace else False
+    write_trace(exe, timing, tmp_path / "run.json")
+    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+    matmuls = [e for e in events if e["name"] == "matmul"]
+    assert len(matmuls) == 3
+    assert matmuls[0]["args"]["source"] == "gemm"
+    assert matmuls[0]["dur"] == pytest.approx(29 / 500)
+    with pytest.raises(MeshloomError, match="not traced"):
+        to_npz(run_timing(exe))
