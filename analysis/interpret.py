@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from xdsl.ir import Attribute
 
 from ..dialects.dataflow.constants import narrow_bf16, numpy_type, widen_bf16
 from ..dialects.dataflow.interpreter import argument_names, find_main, interpret_function, result_names
-from ..dialects.dataflow.types import DTYPE_CODES
 from ..dialects.manycore.interpreter import ManycoreFunctions
 from ..dialects.memory import BufferType
 from ..dialects.memory.interpreter import MemoryFunctions
@@ -36,9 +35,10 @@ def make_inputs(
     inputs: dict[str, Array] = {}
     for name, argument in zip(argument_names(main), main.body.block.args, strict=True):
         type = argument.type
-        if not isinstance(type, TensorType | BufferType) or type.element_type not in DTYPE_CODES:
+        if not isinstance(type, TensorType | BufferType):
             raise InputError(f"argument '{name}' of @main has type {type}: cannot make values for it")
-        inputs[name] = _values(tuple(type.get_shape()), type.element_type, generator, fill, integers)
+        element = cast(Attribute, type.element_type)
+        inputs[name] = _values(tuple(type.get_shape()), element, generator, fill, integers)
     return inputs
 
 
@@ -77,6 +77,6 @@ def result_types(module: ModuleOp) -> dict[str, Attribute]:
 
 def numbers(array: Array, type: Attribute) -> Array:
     """The values that an array in storage form stands for (bf16 as f32)."""
-    if isinstance(type, TensorType | BufferType) and type.element_type == bf16:
+    if isinstance(type, TensorType | BufferType) and cast(Attribute, type.element_type) == bf16:
         return widen_bf16(array)
     return array

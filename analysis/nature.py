@@ -19,7 +19,7 @@ class Nature:
     kind: Literal["exact", "reassociating", "lossy", "interface-changing"]
     """
     exact: every bit stays. reassociating: floats may differ by rounding, within the bound; integers stay. lossy: all
-    values may differ within the bound. interface-changing: inputs or results are others, so there is nothing to compare.
+    values may differ within the bound. interface-changing: inputs or results become others; nothing to compare.
     """
     bound: float = 0.0
 

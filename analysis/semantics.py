@@ -35,7 +35,7 @@ def difference(before: Array, after: Array, nature: Nature) -> str | None:
     if bool(same.all()):
         return None
     wrong = np.flatnonzero(~same.reshape(-1))
-    place = [int(index) for index in np.unravel_index(wrong[0], before.shape)]
+    place = list(map(int, np.unravel_index(int(wrong[0]), before.shape)))
     was, now = before.reshape(-1)[wrong[0]], after.reshape(-1)[wrong[0]]
     allowed = f", allowed difference {bound:.3g}" if bound else ""
     return f"{len(wrong)} of {before.size} elements differ, first at {place}: was {was}, is {now}{allowed}"
@@ -87,8 +87,12 @@ class SemanticsChecker:
 
     def report(self) -> str:
         """One line: what was checked and what was not."""
-        lines = f"check-semantics: {', '.join(self.checked) or 'no pass'} kept all results (seed {self.seed})"
-        return lines + (f"; skipped {', '.join(self.skipped)}" if self.skipped else "")
+        parts: list[str] = []
+        if self.checked:
+            parts.append(f"{', '.join(self.checked)} kept all results (seed {self.seed})")
+        if self.skipped:
+            parts.append(f"skipped {', '.join(self.skipped)}")
+        return f"check-semantics: {'; '.join(parts) or 'no passes to check'}"
 
     def _start(self, module: ModuleOp, what: str) -> None:
         """Choose inputs that the module runs on, and keep its results."""

@@ -65,6 +65,10 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
         """Sizes, outermost first."""
         return tuple(size.data for size in self.shape_attr)
 
+    def get_shape(self) -> tuple[int, ...]:
+        """Sizes, by the name that tensor types use."""
+        return self.shape
+
     @property
     def space(self) -> Space:
         """The memory that the buffer lies in."""

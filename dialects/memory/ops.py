@@ -128,7 +128,7 @@ class TransferOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
 
 @irdl_op_definition
 class LoadOp(TransferOp):
-    """Copies from DRAM to a core's SRAM: `memory.load %d to %s : !memory.buffer<.. dram> to !memory.buffer<.. sram>`."""
+    """Copies from DRAM to a core's SRAM: `memory.load %d to %s : !memory.buffer<4xf32, dram> to ...`."""
 
     name = "memory.load"
     SPACES: ClassVar = ((Space.DRAM, Space.SRAM),)
@@ -136,7 +136,7 @@ class LoadOp(TransferOp):
 
 @irdl_op_definition
 class StoreOp(TransferOp):
-    """Copies from a core's SRAM to DRAM: `memory.store %s to %d : !memory.buffer<.. sram> to !memory.buffer<.. dram>`."""
+    """Copies from a core's SRAM to DRAM: `memory.store %s to %d : !memory.buffer<4xf32, sram> to ...`."""
 
     name = "memory.store"
     SPACES: ClassVar = ((Space.SRAM, Space.DRAM),)
