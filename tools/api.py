@@ -60,11 +60,11 @@ class CompiledNetwork:
         program that does what it must not.
         """
         from ..emulator.functional import run_functional
-        from ..emulator.stats import collect_stats
+        from ..emulator.stats import collect
 
         arrays = checked_inputs(self.executable, inputs)
         functional = run_functional(self.executable, arrays, check=check)
-        stats = collect_stats(self.executable, self.timing)
+        stats = collect(self.executable, self.timing)
         return RunResult(functional.outputs, self.timing, stats)
 
     def save(self, path: str | Path) -> None:

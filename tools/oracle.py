@@ -1,0 +1,102 @@
+"""ONNX Runtime without optimisations: what an executable's outputs are compared with. An optional dependency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..support.errors import InputError, MeshloomError
+
+Array = NDArray[Any]
+RELATIVE, ABSOLUTE = 1e-4, 1e-6
+"""Of the largest absolute value of the expected output; and beside it."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How far one output is from what is expected."""
+
+    name: str
+    difference: float
+    """Largest absolute difference; infinite where shapes, types, infinities or NaNs differ."""
+    allowed: float
+    """0 for integers and booleans."""
+
+    @property
+    def equal(self) -> bool:
+        return self.difference <= self.allowed
+
+
+class Oracle:
+    """A model in ONNX Runtime, one thread, no optimisations."""
+
+    def __init__(self, model: str | Path | bytes) -> None:
+        """Raises MeshloomError where ONNX Runtime is not installed, InputError where it does not take the model."""
+        try:
+            ort: Any = import_module("onnxruntime")
+        except ImportError as error:
+            raise MeshloomError(
+                "--check needs ONNX Runtime, which is not installed: pip install 'meshloom[check]'"
+            ) from error
+        ort.set_default_logger_severity(4)
+        options = ort.SessionOptions()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        if isinstance(model, str | Path) and not Path(model).is_file():
+            raise InputError(f"{model}: no such file")
+        source = model if isinstance(model, bytes) else str(model)
+        try:
+            self.session: Any = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            what = "the model" if isinstance(model, bytes) else str(model)
+            raise InputError(f"ONNX Runtime does not take {what}: {_line(error)}") from error
+
+    @property
+    def inputs(self) -> list[str]:
+        return [str(info.name) for info in self.session.get_inputs()]
+
+    @property
+    def outputs(self) -> list[str]:
+        return [str(info.name) for info in self.session.get_outputs()]
+
+    def run(self, inputs: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+        """The outputs (all, or those named) by name. Raises InputError if the inputs are not the model's."""
+        names = self.outputs if outputs is None else list(outputs)
+        try:
+            values: list[Array] = self.session.run(names, {name: inputs[name] for name in self.inputs})
+        except KeyError as error:
+            raise InputError(f"the executable has no input {error}, the model to check against has") from error
+        except Exception as error:
+            raise InputError(f"ONNX Runtime cannot run the model on these inputs: {_line(error)}") from error
+        return dict(zip(names, values, strict=True))
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def compare(name: str, got: Array, expected: Array) -> Comparison:
+    """Integers and booleans must be equal; floats within 1e-4 of the largest expected value, plus 1e-6."""
+    got, expected = np.asarray(got), np.asarray(expected)
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        return Comparison(name, float("inf"), 0.0)
+    if expected.dtype.kind != "f":
+        if expected.dtype.kind == "b":
+            got, expected = got.astype(np.int8), expected.astype(np.int8)
+        # Python integers: differences of 64-bit values must not wrap.
+        unequal = got != expected
+        pairs: zip[tuple[Any, Any]] = zip(got[unequal].tolist(), expected[unequal].tolist(), strict=True)
+        return Comparison(name, float(max((abs(a - b) for a, b in pairs), default=0)), 0.0)
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    finite = np.isfinite(b)
+    if not np.array_equal(a[~finite], b[~finite], equal_nan=True) or not np.isfinite(a[finite]).all():
+        return Comparison(name, float("inf"), 0.0)
+    a, b = a[finite], b[finite]
+    allowed = RELATIVE * float(np.abs(b).max(initial=0)) + ABSOLUTE
+    return Comparison(name, float(np.abs(a - b).max(initial=0)), allowed)

@@ -1,0 +1,40 @@
+"""The figures of a run as a few lines for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..emulator.executable import Executable
+
+PICO = {"pJ": 1.0, "nJ": 1e3, "uJ": 1e6, "mJ": 1e9, "J": 1e12}
+MICRO = {"us": 1.0, "ms": 1e3, "s": 1e6}
+
+
+def scaled(value: float, units: dict[str, float]) -> str:
+    """`value` in the largest of `units` (ascending factors) that keeps it at 1 or more, three digits."""
+    unit, factor = next(iter(units.items()))
+    for name, size in units.items():
+        if value >= size:
+            unit, factor = name, size
+    return f"{value / factor:.3g} {unit}"
+
+
+def summary(name: str, exe: Executable, stats: dict[str, Any]) -> str:
+    """Cycles, distance to the roofline, use of the units, traffic, memory and energy. Keys as in `stats.collect`."""
+    chip, bound, moved = exe.chip, stats["roofline"], stats["bytes"]
+    ratio = f"{bound['ratio']:.2f} x the bound" if bound["ratio"] else "no bound"
+    units = [(unit, entry) for unit, entry in stats["units"].items() if entry["instructions"]]
+    busy = "  ".join(f"{unit} {100 * entry['utilisation']:.1f}%" for unit, entry in units)
+    network = sum(moved["links"].values())
+    lines = [
+        f"{name} on {chip.name}: {chip.rows} x {chip.cols} cores at {chip.clock_ghz:g} GHz",
+        f"  cycles   {stats['cycles']:,} ({scaled(stats['time_us'], MICRO)}), {ratio} of {bound['cycles']:,.0f} "
+        f"that {bound['unit']} sets",
+        f"  busy     {busy}",
+        f"  traffic  DRAM {moved['dram_read']:,} bytes read, {moved['dram_written']:,} written; "
+        f"network {network:,} bytes x links; host {moved['host_in']:,} in, {moved['host_out']:,} out",
+        f"  memory   SRAM peak {stats['peak_sram']['max']:,} of {chip.sram_bytes:,} bytes a core; "
+        f"DRAM {stats['peak_dram']:,} of {chip.dram_bytes:,}",
+        f"  energy   {scaled(stats['energy_pj']['total'], PICO)}",
+    ]
+    return "\n".join(lines)

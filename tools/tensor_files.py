@@ -1,0 +1,90 @@
+"""Inputs from `.npy` files or a seed, outputs to `.npy` files."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dialects.coreasm.encoding import TYPES
+from ..emulator.executable import TensorInfo
+from ..emulator.memory import round_bf16
+from ..support.errors import InputError
+from ..support.files import write_atomically
+
+Array = NDArray[Any]
+
+
+def read_inputs(options: Sequence[str]) -> dict[str, Array]:
+    """Arrays of `NAME=FILE.npy` options. Raises InputError on anything that is not such a file."""
+    arrays: dict[str, Array] = {}
+    for option in options:
+        name, separator, path = option.partition("=")
+        if not separator or not name or not path:
+            raise InputError(f"--input {option!r}: expected NAME=FILE.npy")
+        if name in arrays:
+            raise InputError(f"--input {name} is given twice")
+        try:
+            loaded: object = np.load(path, allow_pickle=False)
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+        except (ValueError, EOFError, SyntaxError, MemoryError) as error:
+            raise InputError(f"{path} is not a valid .npy file: {error}") from error
+        if not isinstance(loaded, np.ndarray):
+            raise InputError(f"{path} holds several arrays, expected one (.npy)")
+        arrays[name] = loaded
+    return arrays
+
+
+def random_inputs(tensors: Sequence[TensorInfo], seed: int) -> dict[str, Array]:
+    """
+    Seeded values for `tensors`: standard normal for floats, 0 or 1 for integers and booleans.
+
+    0 and 1 are valid as indices, token numbers, masks and lengths alike.
+    """
+    generator = np.random.default_rng(seed)
+    arrays: dict[str, Array] = {}
+    for tensor in tensors:
+        kind = TYPES[tensor.dtype]
+        if kind.name == "bf16":
+            arrays[tensor.name] = round_bf16(generator.standard_normal(tensor.shape, np.float32))
+        elif kind.is_float:
+            arrays[tensor.name] = np.asarray(generator.standard_normal(tensor.shape), kind.storage)
+        else:
+            storage = np.bool_ if kind.name == "bool" else kind.storage
+            arrays[tensor.name] = np.asarray(generator.integers(0, 2, tensor.shape), storage)
+    return arrays
+
+
+def write_outputs(folder: Path, outputs: Mapping[str, Array]) -> list[Path]:
+    """Write each output to `folder/NAME.npy`, each file whole or not at all; the paths, in order."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make folder {folder}: {error.strerror}") from error
+    paths: list[Path] = []
+    for stem, array in zip(file_stems(list(outputs)), outputs.values(), strict=True):
+        buffer = io.BytesIO()
+        np.save(buffer, array, allow_pickle=False)
+        paths.append(folder / f"{stem}.npy")
+        write_atomically(paths[-1], buffer.getvalue())
+    return paths
+
+
+def file_stems(names: Sequence[str]) -> list[str]:
+    """File names for tensors: characters other than letters, digits and `._-` become `_`; equal ones get a number."""
+    stems: list[str] = []
+    for name in names:
+        stem = re.sub(r"[^A-Za-z0-9._-]", "_", name)
+        stem = stem if stem.strip(".") else "_" * max(len(stem), 1)
+        count = 2
+        unique = stem
+        while unique in stems:
+            unique, count = f"{stem}-{count}", count + 1
+        stems.append(unique)
+    return stems
