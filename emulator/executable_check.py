@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from .executable import ROLES, Executable, Launch, Program, TensorInfo
 
 MAX_HOST_BYTES = 1 << 48
 MAX_PROGRAMS = 60000
+_PROGRAM_NAME = re.compile(r"[ !#-\[\]-~]{1,200}")
+"""What every tool and the dialect can write as it is."""
 
 
 def check_executable(exe: Executable, place: str = "executable") -> None:
@@ -28,6 +31,8 @@ def check_executable(exe: Executable, place: str = "executable") -> None:
     _check_names("tensor", [t.name for t in exe.tensors], place)
     limits = Limits(0, len(sets), chip.semaphores)
     for program in exe.programs:
+        if _PROGRAM_NAME.fullmatch(program.name) is None:
+            raise InputError(f"{place}: program name {program.name!r} must be printable ASCII without quotes")
         _check_program(program, limits, len(exe.source_names), f"{place}: program '{program.name}'")
     for number, launch in enumerate(exe.launches):
         _check_launch(exe, launch, f"{place}: launch {number}")

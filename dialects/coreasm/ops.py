@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    BytesAttr,
     DenseArrayBase,
     IntegerAttr,
     IntegerType,
@@ -126,7 +127,8 @@ class InstructionOp(IRDLOperation, abc.ABC):
     imm = prop_def(IntegerAttr[IntegerType])
     addr = prop_def(DenseArrayBase[IntegerType])
     desc = prop_def(DenseArrayBase[IntegerType])
-    source = opt_prop_def(StringAttr)
+    source = opt_prop_def(StringAttr | BytesAttr)
+    """Bytes (UTF-8) where xDSL reads a string literal with escapes back as such."""
 
     def __init__(self, fields: Fields, source: str | None = None, body: Sequence[Operation] | None = None) -> None:
         super().__init__(
@@ -137,6 +139,13 @@ class InstructionOp(IRDLOperation, abc.ABC):
     def instruction(self) -> Instruction:
         """The table's entry, which the op's name tells."""
         return _entry(self.name)
+
+    @property
+    def source_name(self) -> str | None:
+        """The name of the operation that the word stems from."""
+        if isinstance(self.source, BytesAttr):
+            return self.source.data.decode(errors="replace")
+        return None if self.source is None else self.source.data
 
     @property
     def fields(self) -> Fields:
@@ -197,17 +206,19 @@ def _properties(fields: Fields, source: str | None) -> dict[str, Attribute]:
 
 def _parse(parser: Parser, ins: Instruction) -> tuple[Fields, str | None]:
     fields = parse_fields(_ParserTokens(parser), ins)
-    source = parser.parse_str_literal() if parser.parse_optional_keyword("from") is not None else None
-    return fields, source
+    if parser.parse_optional_keyword("from") is None:
+        return fields, None
+    raw = parser.parse_optional_bytes_literal()
+    return fields, parser.parse_str_literal() if raw is None else raw.decode(errors="replace")
 
 
 def _print(op: InstructionOp, printer: Printer) -> None:
     text = format_fields(op.instruction, op.fields)
     if text:
         printer.print_string(f" {text}")
-    if op.source is not None:
+    if (name := op.source_name) is not None:
         printer.print_string(" from ")
-        printer.print_string_literal(op.source.data)
+        printer.print_string_literal(name)
 
 
 def fields_to_words(instructions: Sequence[tuple[Instruction, Fields]]) -> NDArray[Any]:
@@ -277,7 +288,7 @@ class ProgramOp(IRDLOperation):
                     raise VerifyException(f"'{op.name}' is not an instruction")
                 fields = op.fields
                 rows.append((op.instruction, fields))
-                sources.append(None if op.source is None else op.source.data)
+                sources.append(op.source_name)
                 if isinstance(op, LoopOp):
                     at = len(rows)
                     collect(iter(op.body.block.ops))

@@ -1,0 +1,99 @@
+"""The instruction table itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshloom.dialects.coreasm.check import Limits, canonical_words, first_problem
+from meshloom.dialects.coreasm.isa import (
+    BY_CODE,
+    BY_MNEMONIC,
+    DESC,
+    INSTRUCTIONS,
+    MNEMONICS,
+    OPCODE,
+    TYPES,
+    UNIT_OF_OPCODE,
+    WORD,
+    Unit,
+    bf16_to_f32,
+    f32_to_bf16,
+    new_words,
+)
+from meshloom.dialects.coreasm.ops import INSTRUCTION_OPS
+from meshloom.tools.isa_reference import page
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_layout() -> None:
+    assert (WORD.itemsize, DESC.itemsize) == (32, 40)
+    assert [t.code for t in TYPES] == list(range(13))
+    assert [t.bytes for t in TYPES] == [4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1]
+
+
+def test_entries_are_distinct_and_complete() -> None:
+    assert len(BY_CODE) == len(BY_MNEMONIC) == len(INSTRUCTIONS)
+    for i in INSTRUCTIONS:
+        assert MNEMONICS[i.code] == i.mnemonic
+        assert UNIT_OF_OPCODE[i.code] == i.unit
+        assert i.semantics
+        assert sum(o.writes for o in i.operands) <= 1
+        assert len({o.slot for o in i.operands}) == len(i.operands) <= 4
+        assert i.destination is None or i.destination.reads >= i.accumulates
+    assert not any(i.unit == Unit.MAP for i in INSTRUCTIONS)
+
+
+def test_every_instruction_has_an_op() -> None:
+    assert set(INSTRUCTION_OPS) | {"loop"} == set(BY_MNEMONIC)
+    assert INSTRUCTION_OPS["reduce.sum.acc"].name == "coreasm.reduce.sum.acc"
+
+
+def test_reference_page_is_up_to_date() -> None:
+    written = (ROOT / "docs" / "reference" / "isa.md").read_text(encoding="utf-8")
+    assert written == page(), "run: python -m meshloom.tools.isa_reference > docs/reference/isa.md"
+
+
+def test_table_needs_no_xdsl() -> None:
+    code = "import sys, meshloom.dialects.coreasm.isa, meshloom.emulator.executable; assert 'xdsl' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("code", [c for c in range(256) if c not in BY_CODE][::7])
+def test_unknown_opcodes(code: int) -> None:
+    words = new_words(3)
+    words["op"][1] = code
+    assert first_problem(words, Limits(1, 1, 1)) == (1, f"there is no instruction with opcode {code}")
+
+
+def test_first_problem_is_the_first() -> None:
+    words = new_words(3)
+    words["imm"][2], words["op"][1], words["imm"][1] = 1, OPCODE["li"], 99
+    assert first_problem(words, Limits(1, 1, 1)) == (1, "'li': register must be 1 to 15")
+    assert first_problem(words[:1], Limits(0, 0, 0)) is None
+    assert first_problem(words[:0], Limits(0, 0, 0)) is None
+
+
+def test_canonical_words_share_where_nothing_changes() -> None:
+    words = new_words(2)
+    assert canonical_words(words) is words
+    words["desc"][0] = 0
+    fixed = canonical_words(words)
+    assert (fixed["desc"] == 0xFFFF).all()
+    assert (words["desc"][0] == 0).all()
+
+
+def test_bf16() -> None:
+    values = np.array([0.0, -0.0, 1.0, 1.00390625, 1.01171875, np.inf, -np.inf, 3.4e38, np.nan], np.float32)
+    bits = f32_to_bf16(values)
+    # 1 + 2^-8 lies between 1 and 1 + 2^-7: ties to even; the largest values round to infinity
+    assert bits[:8].tolist() == [0, 0x8000, 0x3F80, 0x3F80, 0x3F82, 0x7F80, 0xFF80, 0x7F80]
+    assert np.isnan(bf16_to_f32(bits))[8]
+    all_bits = np.arange(1 << 16, dtype=np.uint16)
+    back = f32_to_bf16(bf16_to_f32(all_bits))
+    number = ~np.isnan(bf16_to_f32(all_bits))
+    assert (back[number] == all_bits[number]).all()

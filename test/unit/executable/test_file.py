@@ -1,0 +1,216 @@
+"""Executables as files: round trips, damage of every kind, what other tools read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+import struct
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meshloom.emulator.executable import (
+    Executable,
+    as_view,
+    from_bytes,
+    read_executable,
+    source_name,
+    to_bytes,
+    write_executable,
+)
+from meshloom.support.errors import InputError, MeshloomError
+
+Make = Callable[[], Executable]
+MakeSeeded = Callable[[int], Executable]
+
+
+def _with_checksum(data: bytearray) -> bytes:
+    """The bytes with the checksum that they should have: the first note's content."""
+    table = struct.unpack("<Q", data[40:48])[0]
+    offset = struct.unpack("<Q", data[table + 64 + 24 : table + 64 + 32])[0]
+    at = offset + 12 + 12
+    data[at : at + 32] = bytes(32)
+    data[at : at + 32] = hashlib.sha256(data).digest()
+    return bytes(data)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_round_trip(random_executable: MakeSeeded, seed: int) -> None:
+    exe = random_executable(seed)
+    data = to_bytes(exe)
+    again = from_bytes(data)
+    assert to_bytes(again) == data
+    assert [p.name for p in again.programs] == [p.name for p in exe.programs]
+    for left, right in zip(exe.programs, again.programs, strict=True):
+        np.testing.assert_array_equal(left.words, right.words)
+        np.testing.assert_array_equal(left.descs, right.descs)
+        np.testing.assert_array_equal(left.params, right.params)
+        np.testing.assert_array_equal(left.sources, right.sources)
+    np.testing.assert_array_equal(exe.core_sets, again.core_sets)
+    np.testing.assert_array_equal(exe.controller, again.controller)
+    assert (again.tensors, again.notes, again.source_names) == (exe.tensors, exe.notes, exe.source_names)
+    assert again.chip == exe.chip
+    assert (again.weights_address, again.dram_bytes_used) == (exe.weights_address, exe.dram_bytes_used)
+
+
+def test_file_is_mapped_not_copied(sample: Make, tmp_path: Path) -> None:
+    path = tmp_path / "a.mlx"
+    write_executable(sample(), path)
+    exe = read_executable(path)
+    assert isinstance(exe.weights, np.ndarray)
+    assert not exe.weights.flags.owndata
+    assert not exe.weights.flags.writeable
+    assert not exe.programs[0].words.flags.owndata
+    assert bytes(as_view(exe.weights)) == sample().weights
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_weights_of_any_kind(sample: Make) -> None:
+    exe = sample()
+    data = to_bytes(exe)
+    for weights in (bytearray(as_view(exe.weights)), as_view(exe.weights), np.frombuffer(as_view(exe.weights), "u1")):
+        exe.weights = weights
+        assert to_bytes(exe) == data
+    exe.weights = b""
+    assert from_bytes(to_bytes(exe)).weight_bytes == 0
+
+
+def test_unused_fields_are_made_canonical(sample: Make) -> None:
+    exe = sample()
+    data = to_bytes(exe)
+    exe.programs[0].words["desc"][7] = 0  # wait has no operands
+    exe.programs[0].words["addr"][7, 3] = 5
+    assert to_bytes(exe) == data
+
+
+def test_source_names(sample: Make) -> None:
+    exe = sample()
+    assert source_name(exe, exe.programs[0], 0) == "conv/0"
+    assert source_name(exe, exe.programs[1], 0) == ""
+
+
+def test_failed_write_leaves_nothing(sample: Make, tmp_path: Path) -> None:
+    with pytest.raises(MeshloomError, match="cannot write"):
+        write_executable(sample(), tmp_path / "missing" / "a.mlx")
+    exe = sample()
+    exe.programs[0].words["op"][4] = 250
+    with pytest.raises(MeshloomError, match=r"program 'worker', word 4: there is no instruction with opcode 250"):
+        write_executable(exe, tmp_path / "a.mlx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot read"):
+        read_executable(tmp_path / "none.mlx")
+    with pytest.raises(InputError, match="cannot read"):
+        read_executable(tmp_path)
+    (tmp_path / "empty.mlx").write_bytes(b"")
+    with pytest.raises(InputError, match="not a Meshloom executable"):
+        read_executable(tmp_path / "empty.mlx")
+
+
+def test_every_truncation(sample: Make) -> None:
+    data = to_bytes(sample())
+    for size in range(0, len(data), 7):
+        with pytest.raises(InputError):
+            from_bytes(data[:size])
+    with pytest.raises(InputError):
+        from_bytes(data + b"\0")
+
+
+@pytest.mark.parametrize("right_checksum", [False, True])
+def test_mutations(sample: Make, right_checksum: bool) -> None:
+    """Whatever the bytes: InputError or, with the checksum made right, an executable that encodes to these bytes."""
+    good = to_bytes(sample())
+    rng = random.Random(7)
+    accepted = 0
+    for _ in range(2000):
+        data = bytearray(good)
+        for _ in range(rng.choice([1, 1, 1, 2, 8])):
+            kind, at = rng.randrange(3), rng.randrange(len(data) - 1280)
+            if kind == 0:
+                data[at] ^= 1 << rng.randrange(8)
+            elif kind == 1:
+                data[at] = rng.choice([0, 0xFF, 0x7F, 0x80])
+            else:
+                data[at : at + 8] = rng.choice([b"\xff" * 8, bytes(8), rng.randbytes(8)])
+        if right_checksum:
+            try:
+                data = bytearray(_with_checksum(data))
+            except struct.error:
+                continue
+        changed = bytes(data)
+        if changed == good:
+            continue
+        try:
+            exe = from_bytes(changed, "x.mlx")
+        except InputError as error:
+            assert str(error).startswith("x.mlx")  # noqa: PT017
+        else:
+            assert right_checksum
+            assert to_bytes(exe) == changed
+            accepted += 1
+    assert accepted > 0 or not right_checksum
+
+
+def test_overlapping_sections_are_refused(sample: Make) -> None:
+    """Many sections that all name the same bytes must not make the reader use more memory than the file has."""
+    data = bytearray(to_bytes(sample()))
+    table = struct.unpack("<Q", data[40:48])[0]
+    header = bytes(data[table + 64 * 2 : table + 64 * 3])
+    struct.pack_into("<Q", data, 40, len(data))
+    struct.pack_into("<H", data, 60, 60000)
+    data += bytes(64) + header * 59999
+    with pytest.raises(InputError, match="overlap"):
+        from_bytes(bytes(data))
+
+
+def test_other_elf_files_are_refused() -> None:
+    python = Path("/proc/self/exe")
+    if not python.exists():
+        pytest.skip("no ELF file at hand")
+    with pytest.raises(InputError, match="not a Meshloom executable"):
+        read_executable(python)
+
+
+def test_notes_must_be_json_objects(sample: Make) -> None:
+    data = bytearray(to_bytes(sample()))
+    at = data.index(json.dumps({"compiler": "test", "entry": "main"}).encode())
+    data[at] = ord("[")
+    with pytest.raises(InputError, match="notes cannot be read"):
+        from_bytes(_with_checksum(data))
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="readelf is not installed")
+def test_readelf_sees_the_structure(sample: Make, tmp_path: Path) -> None:
+    path = tmp_path / "a.mlx"
+    write_executable(sample(), path)
+    done = subprocess.run(["readelf", "-hSlnW", str(path)], capture_output=True, text=True, check=True)
+    assert "Warning" not in done.stderr
+    assert "Error" not in done.stderr
+    for name in (".text.worker", ".text.idle", ".note.meshloom", ".tensors", ".debug.names", ".weights"):
+        assert name in done.stdout
+    assert "0x0000000100000000" in done.stdout
+    assert done.stdout.count("Meshloom") == 5
+
+
+def test_same_bytes_in_another_process(sample: Make, tmp_path: Path) -> None:
+    path = tmp_path / "a.mlx"
+    write_executable(sample(), path)
+    code = (
+        "import sys; from meshloom.emulator.executable import *;"
+        "sys.stdout.buffer.write(to_bytes(read_executable(sys.argv[1]))); assert 'xdsl' not in sys.modules"
+    )
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, check=True, env={"PYTHONHASHSEED": "5"}
+    )
+    assert done.stdout == path.read_bytes()
