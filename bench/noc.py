@@ -26,8 +26,9 @@ def random_traffic(rows: int, cols: int, load: float, count: int, seed: int, tar
     """
     chip = replace(load_chip("tiny"), rows=rows, cols=cols, queue_depth=4096, noc_packet_bytes=256)
     rng, asm, service = np.random.default_rng(seed), Assembly(chip), 32
+    hops: list[int] = []
     sources = [core for core in range(chip.cores) if core != target]
-    arrivals, hops, rate = np.zeros(chip.cores, int), [], 0.0
+    arrivals, rate = np.zeros(chip.cores, int), 0.0
     for core in sources:
         mean_gap = service / load * (len(sources) if target >= 0 else 1)
         gaps = np.maximum(np.round(rng.exponential(mean_gap, count)).astype(int), 5)
@@ -50,7 +51,7 @@ def random_traffic(rows: int, cols: int, load: float, count: int, seed: int, tar
 
 def main() -> None:
     for load in (0.3, 0.5, 0.7, 0.8):
-        points = [random_traffic(3, 3, load, 800, seed, target=4) for seed in range(5)]
+        points = [random_traffic(3, 3, load, 3000, seed, target=4) for seed in range(5)]
         waiting = float(np.mean([p["latency"] - p["empty"] for p in points]))
         theory = float(np.mean([p["load"] * 32 / (2 * (1 - p["load"])) for p in points]))
         line = {"bench": "noc", "case": "m_d_1", "load": load, "waiting": round(waiting, 2), "theory": round(theory, 2)}

@@ -248,14 +248,15 @@ def time_launch(exe: Executable, tables: Tables, number: int, trace: bool = Fals
         read, written = np.zeros(chip.dram_ports, np.int64), np.zeros(chip.dram_ports, np.int64)
         t_word, t_lane = np.zeros(traced, np.int32), np.zeros(traced, np.int32)
         t_start, t_end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
-        status = simulate(
+        arguments: list[Any] = [
             tables.kind, tables.unit, tables.wait, tables.signal, tables.a, tables.b, tables.target, tables.base,
             routes.router, routes.mask, routes.child, routes.port, routes.put_root, routes.load_root,
             routes.store_root, numbers, state.pc, state.halted, state.dispatched, state.started, state.outstanding,
             state.pend_word, state.pend_time, state.tokens, state.semaphores, state.seq_time,
             *_working_room(exe, ring, room), seq_count, busy, first, last, link_bytes, read, written, finish,
             t_word, t_lane, t_start, t_end,
-        )  # fmt: skip
+        ]  # fmt: skip
+        status = int(simulate(*arguments))
         if status != NO_ROOM or room >= LAST_ROOM:
             break
         room *= 16
