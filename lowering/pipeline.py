@@ -87,7 +87,7 @@ def main_function(module: ModuleOp) -> FuncOp:
 
 
 def ideal_work(function: FuncOp) -> dict[str, int]:
-    """Work of the network itself, for rooflines: multiply-accumulates, element operations, bytes that DRAM must move."""
+    """Work of the network itself, for rooflines: multiply-accumulates, element operations and bytes of DRAM traffic."""
     macs = vpu_ops = 0
     dram_bytes = sum(_bytes(value) for value in function.body.block.args)
     last = function.body.block.last_op
@@ -97,9 +97,22 @@ def ideal_work(function: FuncOp) -> dict[str, int]:
             cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
             macs += cost.macs if cost.matmul is not None else 0
             vpu_ops += cost.vpu_ops if cost.matmul is None else 0
-        elif len(op.results) == 1 and not op.operands and op.results[0].first_use is not None:
-            dram_bytes += _bytes(op.results[0])
+        elif len(op.results) == 1 and not op.operands:
+            dram_bytes += _bytes_read(op.results[0])
     return {"macs": macs, "vpu_ops": vpu_ops, "dram_bytes": dram_bytes}
+
+
+def _bytes_read(value: SSAValue) -> int:
+    """Bytes of a constant that must be read: of one that is only read by index, no more than what is picked."""
+    needed = 0
+    for use in value.uses:
+        user = use.operation
+        if not isinstance(user, TilingInterface):
+            return _bytes(value)
+        whole = Box.whole(tuple(dim.size for dim in user.iteration_space()))
+        indexed = user.operand_slice(use.index, whole).indexed
+        needed += _bytes(user.results[0]) if indexed else _bytes(value)
+    return min(needed, _bytes(value))
 
 
 def _bytes(value: SSAValue) -> int:

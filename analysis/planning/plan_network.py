@@ -17,6 +17,7 @@ from ...dialects.manycore import TaskOp
 from ...support.errors import MeshloomError
 from ..task_info import TaskInfo
 from .plan_task import PlaceTiles, Shortage, Source, TaskPlan, aligned, plan_task
+from .storage import Distribution
 
 RESIDENT_SHARE = 0.6
 """Of SRAM: values that stay in the cores take at most this much, the rest is for the task at work."""
@@ -59,6 +60,7 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles) -> NetworkPlan
             last_use[storage_root(value)] = number
     in_dram = _must_be_in_dram(function, tasks)
     numbers = {info.result: number for number, info in enumerate(tasks)}
+    shapes = _shapes_read(tasks)
     plans: list[TaskPlan] = []
     while len(plans) < len(tasks):
         number = len(plans)
@@ -69,7 +71,7 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles) -> NetworkPlan
             if plan.resident and last_use[tasks[earlier].result] >= number
         }
         stays = info.result not in in_dram and info.result in last_use
-        plan = _plan_next(info, chip, place, tasks, numbers, resident, stays)
+        plan = _plan_next(info, chip, place, tasks, numbers, resident, stays, shapes.get(info.result, set()))
         if isinstance(plan, TaskPlan):
             plans.append(plan)
         elif resident:
@@ -86,7 +88,7 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles) -> NetworkPlan
 
 
 def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAValue]:
-    """Results of the function, values that are read in another shape, and values read by index."""
+    """Results of the function, and values read by index."""
     found: set[SSAValue] = set()
     last = function.body.block.last_op
     if last is not None:
@@ -95,10 +97,18 @@ def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAVa
         for read in info.reads:
             value = info.operands[read.operand]
             root = storage_root(value)
-            squeezed = [[size for size in shape_of(one) if size != 1] for one in (root, value)]
             number, index = read.uses[0]
-            if squeezed[0] != squeezed[1] or info.is_indexed(number, index):
+            if info.is_indexed(number, index):
                 found.add(root)
+    return found
+
+
+def _shapes_read(tasks: tuple[TaskInfo, ...]) -> dict[SSAValue, set[tuple[int, ...]]]:
+    """Storage root -> the shapes in which tasks read it."""
+    found: dict[SSAValue, set[tuple[int, ...]]] = {}
+    for info in tasks:
+        for value in info.operands:
+            found.setdefault(storage_root(value), set()).add(shape_of(value))
     return found
 
 
@@ -110,16 +120,23 @@ def _plan_next(
     numbers: dict[SSAValue, int],
     resident: dict[SSAValue, TaskPlan],
     stays: bool,
+    shapes: set[tuple[int, ...]],
 ) -> TaskPlan | Shortage:
     """Plan a task beside what is resident; its result goes to DRAM where it must not or cannot stay."""
     held = sum(aligned(plan.tile_bytes) for plan in resident.values())
     sources = [_source(value, resident, tasks, numbers) for value in info.operands]
     available = int(chip.sram_bytes * WORKING_SHARE) - held
     if stays:
-        plan = plan_task(info, chip, sources, available, True, place)
-        if isinstance(plan, TaskPlan) and held + aligned(plan.tile_bytes) <= chip.sram_bytes * RESIDENT_SHARE:
+
+        def readable(distribution: Distribution) -> bool:
+            return all(distribution.reshaped(shape_of(info.result), shape) is not None for shape in shapes)
+
+        plan = plan_task(info, chip, sources, available, readable, place)
+        if isinstance(plan, TaskPlan) and (
+            not plan.resident or held + aligned(plan.tile_bytes) <= chip.sram_bytes * RESIDENT_SHARE
+        ):
             return plan
-    return plan_task(info, chip, sources, available, False, place)
+    return plan_task(info, chip, sources, available, None, place)
 
 
 def _source(

@@ -19,6 +19,8 @@ ALIGNMENT = 64
 """Bytes to which buffers in SRAM are aligned."""
 CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be loaded ahead."""
+PASS_THROUGH = 2
+"""A result in DRAM costs its bytes twice: when it is stored, and when it is read."""
 MAX_REFINEMENTS = 64
 OVERLAP_GAIN = 0.8
 """Steps may make a plan faster, because units overlap: at best, it is assumed, to this fraction of the time."""
@@ -88,14 +90,24 @@ PlaceTiles = Callable[[TaskInfo, tuple[int, ...]], tuple[int, ...]]
 
 
 def plan_task(
-    info: TaskInfo, chip: Chip, sources: Sequence[Source], available: int, resident: bool, place: PlaceTiles
+    info: TaskInfo,
+    chip: Chip,
+    sources: Sequence[Source],
+    available: int,
+    readable: Callable[[Distribution], bool] | None,
+    place: PlaceTiles,
 ) -> TaskPlan | Shortage:
-    """The cheapest tiling that fits `available` bytes of SRAM on each core, by estimated cycles."""
+    """
+    The cheapest tiling that fits `available` bytes of SRAM on each core, by estimated cycles.
+
+    `readable` tells of a distribution of the result whether those who read it can do so where it is; where they cannot,
+    the result goes to DRAM. None: it goes there in any case.
+    """
     best: TaskPlan | None = None
     least = Shortage(1 << 62, available)
     # A grid is at its fastest without steps: the fastest first, until none can beat what has been found.
     unstepped = [
-        _unstepped(info, chip, sources, resident, grid, place(info, grid)) for grid in grid_candidates(info, chip)
+        _unstepped(info, chip, sources, readable, grid, place(info, grid)) for grid in grid_candidates(info, chip)
     ]
     for first in sorted(unstepped, key=lambda plan: plan.cycles):
         if best is not None and first.cycles * OVERLAP_GAIN >= best.cycles:
@@ -114,7 +126,7 @@ def _unstepped(
     info: TaskInfo,
     chip: Chip,
     sources: Sequence[Source],
-    resident: bool,
+    readable: Callable[[Distribution], bool] | None,
     grid: tuple[int, ...],
     cores: tuple[int, ...],
 ) -> TaskPlan:
@@ -125,7 +137,8 @@ def _unstepped(
         plan_read(info, chip, tiles, read, sources[read.operand].distribution, sources[read.operand].constant)
         for read in info.reads
     )
-    return _measure(info, chip, reads, tiling, tiles, resident, 2)
+    held = Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
+    return _measure(info, chip, reads, tiling, tiles, readable is not None and readable(held), 2)
 
 
 def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskPlan | Shortage:
@@ -218,7 +231,7 @@ def _measure(
         tiling.step_count,
         sum(read.exchange_cycles for read in reads),
         sizes,
-        0 if resident else whole_bytes,
+        0 if resident else PASS_THROUGH * whole_bytes,
         len(tiling.cores),
     )
     return TaskPlan(tiling, reads, sizes, slots, resident, tile_bytes, step_elements, working, cycles)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+from ...dialects.dataflow.reshape import Group, dimension_groups
 from ...dialects.dataflow.tiling import Box
 
 
@@ -16,19 +18,50 @@ class Distribution:
     """Bytes of the largest tile."""
 
     def reshaped(self, old: tuple[int, ...], new: tuple[int, ...]) -> Distribution | None:
-        """The same memory seen in another shape that differs in dimensions of size 1 only; None for other shapes."""
-        kept = [dim for dim, size in enumerate(old) if size != 1]
-        if [old[dim] for dim in kept] != [size for size in new if size != 1]:
-            return None
+        """The same memory seen in another shape; None where a tile is no box in that shape."""
+        if old == new:
+            return self
+        groups = dimension_groups(old, new)
         boxes: dict[int, Box] = {}
         for core, box in self.boxes.items():
-            empty = box.volume == 0
-            source = iter(kept)
-            picked = [next(source) if size != 1 else -1 for size in new]
-            offsets = tuple(box.offsets[dim] if dim >= 0 else 0 for dim in picked)
-            sizes = tuple(0 if empty else (box.sizes[dim] if dim >= 0 else 1) for dim in picked)
-            boxes[core] = Box(offsets, sizes)
+            seen = _reshaped_box(box, old, new, groups)
+            if seen is None:
+                return None
+            boxes[core] = seen
         return Distribution(boxes, self.tile_bytes)
+
+
+def _reshaped_box(box: Box, old: tuple[int, ...], new: tuple[int, ...], groups: list[Group]) -> Box | None:
+    if box.volume == 0:
+        return Box((0,) * len(new), (0,) * len(new))
+    offsets, sizes = [0] * len(new), [1] * len(new)
+    for group in groups:
+        start, length = _contiguous_range(box, old, group.source)
+        if length == 0:
+            return None
+        inner = math.prod(new[dim] for dim in group.target[1:])
+        if length % inner or start % inner:
+            if len(group.target) > 1:
+                return None
+        offsets[group.target[0]], sizes[group.target[0]] = start // inner, length // inner
+        for dim in group.target[1:]:
+            sizes[dim] = new[dim]
+    return Box(tuple(offsets), tuple(sizes))
+
+
+def _contiguous_range(box: Box, shape: tuple[int, ...], dims: tuple[int, ...]) -> tuple[int, int]:
+    """(start, length) of a box's part in a group of dimensions, as row-major positions; length 0 if it has gaps."""
+    start, length = 0, 1
+    pitch = 1
+    whole = True  # all dimensions further inside are taken whole
+    for dim in reversed(dims):
+        if not whole and box.sizes[dim] != 1:
+            return 0, 0
+        start += box.offsets[dim] * pitch
+        length *= box.sizes[dim]
+        whole = whole and box.sizes[dim] == shape[dim]
+        pitch *= shape[dim]
+    return start, length
 
 
 def contains(outer: Box, inner: Box) -> bool:
