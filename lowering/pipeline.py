@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from ..analysis.planning.placement import row_major
+from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..analysis.task_info import value_bytes
 from ..chips import Chip
@@ -51,7 +51,7 @@ def compile_module(module: ModuleOp, chip: Chip, progress: Progress = lambda sta
     progress("outline tasks")
     DataflowToManycorePass().apply(Context(), module)
     progress("plan")
-    network = plan_network(function, chip, row_major(chip))
+    network = plan_network(function, chip, column_major(chip))
     progress("lay out memory")
     places = Places(network, lay_out_dram(function, network, chip), lay_out_sram(network, chip))
     progress("generate code")

@@ -42,6 +42,13 @@ def compute_cycles(info: TaskInfo, step: Box, chip: Chip) -> dict[Unit, int]:
     return busy
 
 
+def dram_bandwidth(chip: Chip, cores: Sequence[int]) -> float:
+    """Bytes a cycle that these cores get from DRAM together: each port serves the rows that are nearest to it."""
+    ports = {core // chip.cols * chip.dram_ports // chip.rows for core in cores}
+    port = min(chip.dram_bytes_per_cycle / chip.dram_ports, chip.link_bytes_per_cycle)
+    return min(len(ports) * port, len(cores) * chip.link_bytes_per_cycle)
+
+
 def task_cycles(
     chip: Chip,
     compute: Mapping[Unit, int],
@@ -49,7 +56,7 @@ def task_cycles(
     exchange: float,
     reads: Sequence[ReadSize],
     result_dram_bytes: int,
-    cores: int,
+    cores: Sequence[int],
 ) -> float:
     """
     Cycles of a task: values are gathered, then steps follow each other, in which units overlap.
@@ -60,7 +67,7 @@ def task_cycles(
     longest = max(compute.values(), default=0)
     work = longest * steps + sum(compute.values()) - longest
     dram = sum(read.dram_bytes for read in reads) + result_dram_bytes
-    dram_cycles = dram / min(chip.dram_bytes_per_cycle, cores * chip.link_bytes_per_cycle)
+    dram_cycles = dram / dram_bandwidth(chip, cores)
     shared_cycles = sum(read.received_bytes for read in reads) / chip.link_bytes_per_cycle
     times = (float(work), dram_cycles, shared_cycles)
     messages = sum(read.versions for read in reads if read.buffer_bytes) + (steps if result_dram_bytes else 0)

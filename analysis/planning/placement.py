@@ -1,4 +1,4 @@
-"""First placement of tiles on cores: in the order of the cores' numbers. Other placements have the same signature."""
+"""First placements of tiles on cores. Others have the same signature (`PlaceTiles`)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from ..task_info import TaskInfo
 from .plan_task import PlaceTiles
 
 
-def row_major(chip: Chip) -> PlaceTiles:
-    """Tile t goes to the t-th usable core of `chip`."""
-    cores = chip.usable_cores
+def column_major(chip: Chip) -> PlaceTiles:
+    """Tiles go down the columns of usable cores: a few tiles already reach the DRAM ports of all rows."""
+    cores = sorted(chip.usable_cores, key=lambda core: (core % chip.cols, core // chip.cols))
+    return _in_order(tuple(cores))
 
+
+def row_major(chip: Chip) -> PlaceTiles:
+    """Tile t goes to the t-th usable core."""
+    return _in_order(chip.usable_cores)
+
+
+def _in_order(cores: tuple[int, ...]) -> PlaceTiles:
     def place(info: TaskInfo, grid: tuple[int, ...]) -> tuple[int, ...]:
         del info
         return cores[: math.prod(grid)]

@@ -232,6 +232,6 @@ def _measure(
         sum(read.exchange_cycles for read in reads),
         sizes,
         0 if resident else PASS_THROUGH * whole_bytes,
-        len(tiling.cores),
+        tiling.cores,
     )
     return TaskPlan(tiling, reads, sizes, slots, resident, tile_bytes, step_elements, working, cycles)
