@@ -135,4 +135,4 @@ def _checked(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: int)
     storage = np.dtype(np.bool_) if expected.name == "bool" else np.dtype(expected.storage)
     if array.dtype.newbyteorder("<") != storage.newbyteorder("<"):
         raise InputError(f"input '{name}' has type {array.dtype}, expected {expected.name}")
-    return np.ascontiguousarray(array)
+    return np.asarray(array, order="C")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,8 +88,8 @@ def _with_all_tensors(path: Path, oracle: Oracle, inputs: Mapping[str, Array]) -
     bare.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in names)
     values = Oracle(bare.SerializeToString()).run({name: inputs[name] for name in oracle.inputs})
     for name in names:
-        value = cast(object, values[name])
-        if isinstance(value, np.ndarray) and value.dtype != object:  # sequences and strings are no tensors of ours
-            kind = onnx.helper.np_dtype_to_tensor_dtype(values[name].dtype)
-            model.graph.output.append(onnx.helper.make_tensor_value_info(name, kind, values[name].shape))
+        value = np.asarray(values[name])
+        if value.dtype != object:  # sequences and strings are no tensors of ours
+            kind = onnx.helper.np_dtype_to_tensor_dtype(value.dtype)
+            model.graph.output.append(onnx.helper.make_tensor_value_info(name, kind, value.shape))
     return model

@@ -1,0 +1,25 @@
+"""ONNX's light models with seeded weights, compared with ONNX Runtime without optimisations."""
+
+from __future__ import annotations
+
+import pytest
+from light_models import LIGHT_MODELS, light_model
+from meshloom.tools.api import compile
+from meshloom.tools.oracle import Oracle, compare
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chip", ["edge", "cloud"])
+@pytest.mark.parametrize("name", LIGHT_MODELS)
+def test_equals_onnx_runtime(name: str, chip: str) -> None:
+    model, inputs = light_model(name)
+    data = model.SerializeToString()
+    result = compile(data, chip).run(inputs)
+    for output, value in Oracle(data).run(inputs).items():
+        assert compare(output, result.outputs[output], value).equal
+
+
+def test_weights_tell_classes_apart() -> None:
+    model, inputs = light_model("squeezenet")
+    (scores,) = Oracle(model.SerializeToString()).run(inputs).values()
+    assert len(set(scores.ravel().tolist())) > 500

@@ -1,0 +1,54 @@
+"""Every public model from ONNX file to binary to emulator, compared with ONNX Runtime without optimisations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from meshloom.tools.api import CompiledNetwork, compile, load
+from meshloom.tools.oracle import Oracle, compare
+from public_models import PUBLIC_MODELS, PublicModel
+
+QUICK = ("rnet", "pnet", "onet", "magika", "vad")
+CASES = [
+    pytest.param(name, chip, marks=[] if quick else [pytest.mark.slow], id=f"{name}-{chip}")
+    for chip in ("edge", "tiny", "cloud")
+    for name in PUBLIC_MODELS
+    for quick in ((chip == "edge" and name in QUICK) or (name, chip) == ("rnet", "tiny"),)
+]
+
+
+def check(model: PublicModel, network: CompiledNetwork, seed: int, validate: bool = False) -> None:
+    """Run on seeded inputs; every output must equal ONNX Runtime's."""
+    inputs = model.inputs(seed)
+    result = network.run(inputs, check=validate)
+    expected = Oracle(model.path).run(inputs)
+    assert [name for name, value in expected.items() if not compare(name, result.outputs[name], value).equal] == []
+    assert result.cycles > 0
+
+
+@pytest.mark.parametrize(("name", "chip"), CASES)
+def test_equals_onnx_runtime(name: str, chip: str) -> None:
+    model = PUBLIC_MODELS[name]
+    network = compile(model.path, chip, model.shapes)
+    check(model, network, seed=1)
+    check(model, network, seed=2)
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in PUBLIC_MODELS if n != "ocr-det"]
+)
+def test_has_no_races(name: str) -> None:
+    model = PUBLIC_MODELS[name]
+    check(model, compile(model.path, "edge", model.shapes), seed=3, validate=True)
+
+
+def test_a_saved_executable_gives_the_same(tmp_path: Path) -> None:
+    model = PUBLIC_MODELS["rnet"]
+    network = compile(model.path, "edge", model.shapes)
+    network.save(tmp_path / "rnet.mlx")
+    again = load(tmp_path / "rnet.mlx")
+    inputs = model.inputs(0)
+    first, second = network.run(inputs), again.run(inputs)
+    assert first.cycles == second.cycles
+    assert {k: v.tobytes() for k, v in first.outputs.items()} == {k: v.tobytes() for k, v in second.outputs.items()}
