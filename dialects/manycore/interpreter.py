@@ -80,11 +80,13 @@ def run_task(task: TaskOp, operands: Sequence[Array]) -> tuple[Array, ...]:
             target = root.result_box(box)
             if target.volume == 0:
                 continue
-            part = compute_tile(root, box, [outside[value] for value in root.operands])
-            if target in started and root.combine is not None:
-                part = combine_partials(root.combine, partial[_index(target)], part, element_of(root.results[0]))
-            started.add(target)
-            partial[_index(target)] = part
+            # More parts than positions of a reduced dimension leave steps without work.
+            if all(box.sizes[dim] or not space[dim].size for dim in reductions):
+                part = compute_tile(root, box, [outside[value] for value in root.operands])
+                if target in started and root.combine is not None:
+                    part = combine_partials(root.combine, partial[_index(target)], part, element_of(root.results[0]))
+                started.add(target)
+                partial[_index(target)] = part
             if all(index[dim] == task.tiling.steps[dim] - 1 for dim in reductions):
                 _finish(task, target, outside, whole)
     return tuple(whole[value] for value in task.yielded)

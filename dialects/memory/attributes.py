@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -29,10 +29,19 @@ class Space(StrEnum):
 
 
 @irdl_attr_definition
-class SpaceAttr(EnumAttribute[Space], SpacedOpaqueSyntaxAttribute):
+class SpaceAttr(EnumAttribute[Space]):
     """A memory space: `#memory.space<sram>`, `<dram>` or `<host>`."""
 
     name = "memory.space"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Space:
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(Space)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.value)
 
 
 @irdl_attr_definition
@@ -90,7 +99,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
         if element_type not in DTYPE_CODES:
             return f"element type {element_type}: expected one of {', '.join(map(str, ELEMENT_TYPES))}"
         if any(size < 0 for size in shape):
-            return f"shape {list(shape)}: expected static sizes"
+            return f"shape {'x'.join('?' if size < 0 else str(size) for size in shape)}: expected static sizes"
         if offset is not None and (offset < 0 or offset % element_bytes(element_type)):
             return f"offset {offset}: expected a multiple of the {element_bytes(element_type)} bytes of an element"
         return None

@@ -1,0 +1,153 @@
+// RUN: meshloom-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
+
+// CHECK: expected equally many
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1], order = [0, 1]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: should be at least 1 everywhere
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 0], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: order = [0, 0] should be a permutation of the 2 dimensions
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 0]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: the grid has 2 tiles but cores has 1 entries: expected one a tile
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 2], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: cores = [1, 1] should be distinct core numbers
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 2], cores = [1, 1], steps = [1, 1], order = [0, 1]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: the tiling has rank 1: expected 2, the iteration space of 'dataflow.relu'
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1], cores = [0], steps = [1], order = [0]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: core 7 is not usable on chip 'tiny' of 4 cores, 4 of them usable
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 2], cores = [0, 7], steps = [1, 1], order = [0, 1]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: grid = 2 in dimension 1, which is reduction: expected 1
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x1xf32> tiled <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> {
+    %0 = dataflow.reduce sum %a axes [1] : (tensor<4x8xf32>) -> tensor<4x1xf32>
+    manycore.yield %0 : tensor<4x1xf32>
+  }
+}
+
+// -----
+
+// CHECK: should hold at least one operation and end with manycore.yield
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    manycore.yield %a : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: manycore.yield gives back an argument
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %a : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: manycore.yield should have one value of the same type for each result
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf16> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
+// CHECK: 'dataflow.transpose' follows the root: expected elementwise operations only
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<8x4xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %1 = dataflow.transpose %0 [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+    manycore.yield %1 : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+// CHECK: steps = [2, 1] should be 1 everywhere: an exchange has no loop
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.exchange %x to <grid = [1, 1], cores = [0], steps = [2, 1], order = [0, 1]> : tensor<4x8xf32>
+}
+
+// -----
+
+// CHECK: the tiling has rank 1: expected 2, as the tensor
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.exchange %x to <grid = [1], cores = [0], steps = [1], order = [0]> : tensor<4x8xf32>
+}
+
+// -----
+
+// CHECK: no chip named 'huge': choose one of
+builtin.module attributes {manycore.chip = #manycore.chip<"huge">} {
+}

@@ -1,0 +1,25 @@
+// RUN: meshloom-opt %s | meshloom-opt | filecheck %s
+// RUN: MESHLOOM_ROUNDTRIP
+
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  func.func @main(%x: tensor<3x8xf32>, %w: tensor<8x5xf32>, %b: tensor<5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) {
+    %y, %mask = manycore.task @"dense/1"(%p = %x : tensor<3x8xf32>, %q = %w : tensor<8x5xf32>, %r = %b : tensor<5xf32>)
+        -> (tensor<3x5xf32>, tensor<3x5xi1>) in sram
+        tiled <grid = [2, 2, 1], cores = [0, 1, 2, 3], steps = [2, 1, 3], order = [2, 0, 1]> attributes {note = "x"} {
+      %0 = dataflow.matmul %p, %q : (tensor<3x8xf32>, tensor<8x5xf32>) -> tensor<3x5xf32>
+      %1 = dataflow.add %0, %r : (tensor<3x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
+      %2 = dataflow.isnan %1 : (tensor<3x5xf32>) -> tensor<3x5xi1>
+      manycore.yield %1, %2 : tensor<3x5xf32>, tensor<3x5xi1>
+    }
+    %z = manycore.exchange %y to <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> : tensor<3x5xf32>
+    func.return %z, %mask : tensor<3x5xf32>, tensor<3x5xi1>
+  }
+}
+
+// CHECK:      builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+// CHECK:        %y, %mask = manycore.task @"dense/1"(%p = %x : tensor<3x8xf32>, %q = %w : tensor<8x5xf32>, %r = %b : tensor<5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) in sram tiled <grid = [2, 2, 1], cores = [0, 1, 2, 3], steps = [2, 1, 3], order = [2, 0, 1]> attributes {note = "x"} {
+// CHECK-NEXT:     %0 = dataflow.matmul %p, %q : (tensor<3x8xf32>, tensor<8x5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT:     %1 = dataflow.add %0, %r : (tensor<3x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
+// CHECK-NEXT:     %2 = dataflow.isnan %1 : (tensor<3x5xf32>) -> tensor<3x5xi1>
+// CHECK-NEXT:     manycore.yield %1, %2 : tensor<3x5xf32>, tensor<3x5xi1>
+// CHECK:        %z = manycore.exchange %y to <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> : tensor<3x5xf32>

@@ -1,0 +1,80 @@
+"""The driver's errors, its output files and its options."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from meshloom.support.errors import InputError
+from meshloom.tools.cli import parse_shapes, run_tool
+from meshloom.tools.opt import main
+
+GOOD = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  func.return %x : tensor<4xf32>\n}\n"
+
+
+def run(tmp_path: Path, text: str | bytes, *args: str) -> int:
+    path = tmp_path / "in.mlir"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return main([str(path), *args])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @main(%x: tensor<4xf32>", "in.mlir:1:34: "),
+        (b"\xff\xfe", "in.mlir:1:1: not UTF-8 text"),
+        ('"test.op"() {a = #manycore.chip<"none">} : () -> ()', "in.mlir:1:33: no chip named 'none'"),
+        (
+            '"test.op"() {a = #manycore.tiling<grid = [0], cores = [], steps = [1], order = [0]>} : () -> ()',
+            "at least 1",
+        ),
+        (GOOD.replace("4xf32> {", "5xf32> {"), "Expected arguments to have the same types"),
+        ("[" * 3000, "in.mlir:1:1: "),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | bytes, message: str
+) -> None:
+    assert run(tmp_path, text) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("error: ")
+    assert message in lines[0]
+
+
+def test_strings_that_do_not_end_fail_fast(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    start = time.perf_counter()
+    assert run(tmp_path, '"test.op"() {a = "' + "a" * 5000 + "\n") == 2
+    assert time.perf_counter() - start < 1.0
+    assert "in.mlir:1:18" in capsys.readouterr().err
+
+
+def test_a_failing_run_leaves_the_output_file_alone(tmp_path: Path) -> None:
+    out = tmp_path / "out.mlir"
+    out.write_text("before")
+    assert run(tmp_path, "nonsense", "-o", str(out)) == 2
+    assert out.read_text() == "before"
+    assert run(tmp_path, GOOD, "-o", str(out)) == 0
+    assert "func.func @main" in out.read_text()
+    assert run(tmp_path, GOOD, "-o", str(tmp_path / "no" / "folder.mlir")) == 1
+
+
+def test_shapes() -> None:
+    assert parse_shapes(["x=1x3x224x224", "a=b=2", "s="]) == {"x": (1, 3, 224, 224), "a=b": (2,), "s": ()}
+    for wrong in ("x", "=1x2", "x=1x", "x=-1", "x=axb", "x=²"):
+        with pytest.raises(InputError, match="expected NAME=SHAPE"):
+            parse_shapes([wrong])
+
+
+def test_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    def defect() -> None:
+        raise KeyError("x")
+
+    assert run_tool(interrupted) == 130
+    assert run_tool(defect) == 1
+    assert "internal error: KeyError: 'x'" in capsys.readouterr().err
+    assert run_tool(lambda: None) == 0
