@@ -96,7 +96,7 @@ class MeshloomOpt(xDSLOptMain):
             action="append",
             default=[],
             metavar="NAME=1x3x224x224",
-            help="shape of an ONNX input with symbolic dimensions (may be repeated)",
+            help="shape of an ONNX input with symbolic dimensions (repeatable)",
         )
         arg_parser.add_argument(
             "--check-semantics",
@@ -190,6 +190,14 @@ class MeshloomOpt(xDSLOptMain):
             print(self.checker.report(), file=sys.stderr)
         if self.held is not None:
             self.save(self.held.getvalue())
+
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        """The output's text. With `-o`, weights that only this process holds go to a file beside it first."""
+        if self.args.output_file is not None and any(op.name == "dataflow.weight" for op in prog.walk()):
+            from ..frontend.weights import externalise
+
+            externalise(prog, f"{self.args.output_file}.weights")
+        return super().output_resulting_program(prog)
 
     def save(self, text: str) -> None:
         """Write the output file, whole or not at all."""

@@ -78,3 +78,31 @@ def test_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_tool(defect) == 1
     assert "internal error: KeyError: 'x'" in capsys.readouterr().err
     assert run_tool(lambda: None) == 0
+
+
+def test_onnx_in_text_out_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Weights of any kind survive the way through a file: the text gives the values that the model gives."""
+    import numpy as np
+    from onnx import TensorProto, helper, numpy_helper
+
+    typed = helper.make_tensor("typed", TensorProto.INT32, [2048], list(range(2048)))
+    raw = numpy_helper.from_array(np.arange(6144, dtype="f4").reshape(2048, 3), "raw")
+    nodes = [
+        helper.make_node("Cast", ["typed"], ["numbers"], to=TensorProto.FLOAT),
+        helper.make_node("Add", ["x", "numbers"], ["sum"]),
+        helper.make_node("MatMul", ["sum", "raw"], ["y"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 2048])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])
+    graph = helper.make_graph(nodes, "g", [x], [y], [typed, raw])
+    model, text = tmp_path / "net.onnx", tmp_path / "net.mlir"
+    model.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString())
+    assert main([str(model), "--shape", "x=1x2048", "-o", str(text)]) == 0
+    assert (tmp_path / "net.mlir.weights").stat().st_size >= 8192
+    capsys.readouterr()
+    assert main([str(model), "--shape", "x=1x2048", "-t", "interpret"]) == 0
+    direct = capsys.readouterr().out
+    assert main([str(text), "-t", "interpret"]) == 0
+    assert capsys.readouterr().out == direct
+    assert direct.startswith("y: tensor<1x3xf32> = [[")
+    assert main([str(model), "--shape", "x=1x7"]) == 2
