@@ -83,7 +83,7 @@ class TaskInfo:
     @staticmethod
     def of(op: TaskOp) -> TaskInfo:
         """Look at a verified task."""
-        body = tuple(cast(TilingInterface, child) for child in op.body.block.ops if isinstance(child, TilingInterface))
+        body = tuple(child for child in op.body.block.ops if isinstance(child, TilingInterface))
         return TaskInfo(op, body)
 
     @property
@@ -229,7 +229,7 @@ def value_bytes(value: SSAValue) -> int:
 
 
 def _body_buffers(info: TaskInfo) -> BodyBuffers:
-    number_of = {op.results[0]: number for number, op in enumerate(info.body)}
+    number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(info.body)}
     last_use: dict[int, int] = {}
     for number, op in enumerate(info.body):
         for value in op.operands:

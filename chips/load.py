@@ -77,8 +77,11 @@ def _typed(value: Any, kind: str, name: str, place: str) -> Any:
             return float(value)
         case "str" if isinstance(value, str):
             return value
-        case "tuple[int, ...]" if isinstance(value, list) and all(type(v) is int for v in value):  # pyright: ignore[reportUnknownVariableType]
-            return tuple(sorted(set(value)))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        case "tuple[int, ...]" if isinstance(value, list):
+            items = cast("list[Any]", value)
+            if all(type(item) is int for item in items):
+                return tuple(sorted(set(items)))
+            raise InputError(f"{place}: '{name}' is {value!r}, expected a list of integers")
         case _:
             wanted = {"int": "a positive integer", "float": "a non-negative number", "str": "a string"}
             raise InputError(f"{place}: '{name}' is {value!r}, expected {wanted.get(kind, 'a list of integers')}")

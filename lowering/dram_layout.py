@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
@@ -15,6 +14,7 @@ from ..analysis.planning.plan_network import NetworkPlan, storage_root
 from ..analysis.task_info import value_bytes
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, WeightOp
+from ..dialects.dataflow.interpreter import argument_names, result_names
 from ..dialects.dataflow.types import dtype_code, shape_of
 from ..emulator.executable import Role, TensorInfo
 from ..support.errors import MeshloomError
@@ -91,14 +91,9 @@ def _tensor_table(
 ) -> list[TensorInfo]:
     host = 0
     table: list[TensorInfo] = []
-    sides: tuple[tuple[Role, Sequence[SSAValue], object], ...] = (
-        ("input", arguments, function.arg_attrs),
-        ("output", results, function.res_attrs),
-    )
-    named = [
-        (value, name, role)
-        for role, values, attributes in sides
-        for value, name in zip(values, _names(attributes, role, len(values)), strict=True)
+    named: list[tuple[SSAValue, str, Role]] = [
+        *((value, name, "input") for value, name in zip(arguments, argument_names(function), strict=True)),
+        *((value, name, "output") for value, name in zip(results, result_names(function), strict=True)),
     ]
     for value, name, role in named:
         size = value_bytes(value) * int(np.prod(shape_of(value), dtype=np.int64))
@@ -116,13 +111,3 @@ def _tensor_table(
         )
         host += -(-size // ALIGNMENT) * ALIGNMENT
     return table
-
-
-def _names(attributes: object, kind: str, count: int) -> list[str]:
-    names = [f"{kind}{number}" for number in range(count)]
-    for number, table in enumerate(getattr(attributes, "data", ())):
-        if isinstance(table, DictionaryAttr):
-            name = table.data.get("dataflow.name")
-            if isinstance(name, StringAttr):
-                names[number] = name.data
-    return names

@@ -74,14 +74,8 @@ def _merged(effects: list[Effect]) -> list[Effect]:
     return [(effects[0][0], min(one[1] for one in effects), max(one[2] for one in effects), True)]
 
 
-def intersection(held: Box, needed: Box) -> Box | None:
-    """The common part of two boxes; None if they have none."""
-    common = held.intersect(needed)
-    return common if common.volume else None
-
-
 def split_outermost(shape: Sequence[int], parts: int) -> list[Box]:
-    """Cut a box of this shape into up to `parts` pieces of nearly equal size along its first dimension that is not 1."""
+    """Cut a box of this shape into up to `parts` pieces of equal size, along its first dimension that is not 1."""
     dim = next((dim for dim, size in enumerate(shape) if size > 1), 0)
     size = shape[dim] if shape else 1
     parts = max(1, min(parts, size))

@@ -41,7 +41,7 @@ class SemaphorePool:
         return BARRIER_SEMAPHORES + 2 * number, BARRIER_SEMAPHORES + 2 * number + 1
 
     def barrier(self) -> int:
-        """The semaphore of the next barrier; two alternate, as a core may enter a barrier while another leaves the last."""
+        """The semaphore of the next barrier; two alternate, as a core may enter one while another leaves the last."""
         self._since_barrier = 0
         self._barriers += 1
         return self._barriers % BARRIER_SEMAPHORES

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-
 from ..analysis.allocation import allocate
 from ..analysis.planning.plan_network import NetworkPlan
 from ..analysis.planning.plan_task import ALIGNMENT, aligned

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind, gathered_shape, is_shared
+from ..analysis.planning.traffic import overlaps
 from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.tiling import Box, OperandSlice
 from ..dialects.dataflow.types import dtype_code
-from .exchange import MessagePlan, emit_exchange, intersection, split_outermost
+from .exchange import MessagePlan, emit_exchange, split_outermost
 from .machine import Machine
 from .places import Places
 from .view import View
@@ -61,22 +62,20 @@ class TaskReads:
             return
         address = self.places.sram.read(self.number, index, 0)
         for core, piece in read.whole.items():
-            bounds = piece.bounds
             buffer = View.dense("sram", address, dtype_code(value), gathered_shape(piece))
-            inner = buffer.box(piece.pad_low, bounds.sizes)
-            origin = tuple(low - pad for low, pad in zip(bounds.offsets, piece.pad_low, strict=True))
+            origin = tuple(low - pad for low, pad in zip(piece.bounds.offsets, piece.pad_low, strict=True))
             self._gathered[index, core] = (buffer, origin)
             self.machine.pad(core, buffer, piece.pad_low, piece.pad_high, piece.pad_value)
-            for holder, box in held.boxes.items():
-                common = intersection(box, bounds)
-                if common is None:
-                    continue
-                source = self.places.tile(value, holder).box(_minus(common.offsets, box.offsets), common.sizes)
-                target = inner.box(_minus(common.offsets, bounds.offsets), common.sizes)
-                if holder == core:
-                    self.machine.emitters[core].copy(target, source)
-                else:
-                    messages.add(holder, core, source, target)
+        tiles = {core: self.places.tile(value, core) for core in held.boxes}
+        bounds = {core: piece.bounds for core, piece in read.whole.items()}
+        for holder, core, common in overlaps(held.boxes, bounds):
+            buffer, origin = self._gathered[index, core]
+            source = tiles[holder].box(_minus(common.offsets, held.boxes[holder].offsets), common.sizes)
+            target = buffer.box(_minus(common.offsets, origin), common.sizes)
+            if holder == core:
+                self.machine.emitters[core].copy(target, source)
+            else:
+                messages.add(holder, core, source, target)
 
     def fetch(self, step: int, *, constants: bool) -> None:
         """Load what the step needs and is not there yet: only constants, or only the rest."""

@@ -34,15 +34,15 @@ class Distribution:
 def _reshaped_box(box: Box, old: tuple[int, ...], new: tuple[int, ...], groups: list[Group]) -> Box | None:
     if box.volume == 0:
         return Box((0,) * len(new), (0,) * len(new))
-    offsets, sizes = [0] * len(new), [1] * len(new)
+    offsets: list[int] = [0] * len(new)
+    sizes: list[int] = [1] * len(new)
     for group in groups:
         start, length = _contiguous_range(box, old, group.source)
         if length == 0:
             return None
         inner = math.prod(new[dim] for dim in group.target[1:])
         if length % inner or start % inner:
-            if len(group.target) > 1:
-                return None
+            return None
         offsets[group.target[0]], sizes[group.target[0]] = start // inner, length // inner
         for dim in group.target[1:]:
             sizes[dim] = new[dim]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,31 +37,73 @@ class Traffic:
         return max(self.sent, self.received, spread) / chip.link_bytes_per_cycle + self.messages * MESSAGE_CYCLES
 
 
+@dataclass(frozen=True)
+class Overlaps:
+    """All pairs of a holder and a reader whose boxes have positions in common, readers in order."""
+
+    holders: NDArray[np.int64]
+    """[pairs] core"""
+    readers: NDArray[np.int64]
+    low: NDArray[np.int64]
+    """[pairs, rank] first common position"""
+    high: NDArray[np.int64]
+    """[pairs, rank] one past the last"""
+
+    @property
+    def volumes(self) -> NDArray[np.int64]:
+        """[pairs] number of common positions."""
+        return (self.high - self.low).prod(axis=-1)
+
+    def __iter__(self) -> Iterator[tuple[int, int, Box]]:
+        """(holder, reader, common box) of each pair."""
+        holders: list[int] = self.holders.tolist()
+        readers: list[int] = self.readers.tolist()
+        low: list[list[int]] = self.low.tolist()
+        sizes: list[list[int]] = (self.high - self.low).tolist()
+        for holder, reader, offsets, extent in zip(holders, readers, low, sizes, strict=True):
+            yield holder, reader, Box(tuple(offsets), tuple(extent))
+
+
+def overlaps(held: Mapping[int, Box], needed: Mapping[int, Box]) -> Overlaps:
+    """Where the boxes of `held` and of `needed` meet."""
+    low = np.maximum(_offsets(held)[None], _offsets(needed)[:, None])
+    high = np.minimum(_ends(held)[None], _ends(needed)[:, None])
+    readers, holders = np.nonzero((high > low).all(axis=-1))
+    return Overlaps(_cores(held)[holders], _cores(needed)[readers], low[readers, holders], high[readers, holders])
+
+
 def exchange_traffic(held: Mapping[int, Box], needed: Mapping[int, Box], item_bytes: int, chip: Chip) -> Traffic:
     """Traffic of sending every core of `needed` what it does not hold of its box."""
-    senders, receivers = _cores(held), _cores(needed)
-    low = np.maximum(_offsets(held)[:, None], _offsets(needed)[None])
-    high = np.minimum(_ends(held)[:, None], _ends(needed)[None])
-    volume = np.maximum(high - low, 0).prod(axis=-1) * item_bytes
-    volume[senders[:, None] == receivers[None]] = 0
-    rows, columns = np.nonzero(volume)
-    if not len(rows):
+    pairs = overlaps(held, needed)
+    away = pairs.holders != pairs.readers
+    if not away.any():
         return Traffic(0, 0, 0, 0)
-    sizes = volume[rows, columns]
-    received = np.bincount(columns, sizes).max()
+    holders, readers = pairs.holders[away], pairs.readers[away]
+    sizes = pairs.volumes[away] * item_bytes
+    received = np.bincount(readers, sizes).max()
     # Equal parts of one sender for several receivers travel as one multicast.
-    parts = np.concatenate([rows[:, None], low[rows, columns], high[rows, columns]], axis=1)
-    _, first, inverse = np.unique(parts, axis=0, return_index=True, return_inverse=True)
-    sender = rows[first]
+    parts = np.concatenate([holders[:, None], pairs.low[away], pairs.high[away]], axis=1)
+    first, inverse = _distinct(parts)
+    sender = holders[first]
     sent = np.bincount(sender, sizes[first]).max()
     messages = np.bincount(sender).max()
-    y, x = receivers[columns] // chip.cols, receivers[columns] % chip.cols
-    hops = np.abs(y - senders[rows] // chip.cols) + np.abs(x - senders[rows] % chip.cols)
+    y, x = readers // chip.cols, readers % chip.cols
+    hops = np.abs(y - holders // chip.cols) + np.abs(x - holders % chip.cols)
     # A multicast uses a link once: at least as many links as it has receivers, never more than separate messages.
-    fan_out = np.bincount(inverse.reshape(-1))
-    total_hops = np.bincount(inverse.reshape(-1), hops)
+    fan_out = np.bincount(inverse)
+    total_hops = np.bincount(inverse, hops)
     links = np.minimum(total_hops, np.maximum(fan_out, total_hops / np.maximum(fan_out, 1)))
     return Traffic(int(sent), int(received), int(messages), int((links * sizes[first]).sum()))
+
+
+def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(index of the first of each set of equal rows, set of each row)."""
+    key = np.zeros(len(rows), np.int64)
+    for column in rows.T:  # row-major numbers within the columns' ranges, renumbered as they grow
+        _, rank = np.unique(column, return_inverse=True)
+        _, key = np.unique(key * (int(rank.max()) + 1) + rank, return_inverse=True)
+    _, first = np.unique(key, return_index=True)
+    return first, key
 
 
 def _cores(boxes: Mapping[int, Box]) -> NDArray[np.int64]:
