@@ -171,9 +171,24 @@ class TaskInfo:
         return self.operand_slice(number, index, Box.whole(self.sizes)).indexed
 
     def read_slice(self, read: Read, tile: Box) -> OperandSlice:
-        """The slice of a read for a tile."""
+        """The slice of a read for a tile; looked up where a tile with the same part in what affects it was seen."""
         number, index = read.uses[0]
-        return self.operand_slice(number, index, tile)
+        if 0 in tile.sizes:
+            return self.operand_slice(number, index, tile)
+        dims = self._affecting_list[read]
+        key = (read, *[tile.offsets[dim] for dim in dims], *[tile.sizes[dim] for dim in dims])
+        found = self._slices.get(key)
+        if found is None:
+            found = self._slices[key] = self.operand_slice(number, index, tile)
+        return found
+
+    @cached_property
+    def _slices(self) -> dict[tuple[object, ...], OperandSlice]:
+        return {}
+
+    @cached_property
+    def _affecting_list(self) -> dict[Read, tuple[int, ...]]:
+        return {read: tuple(sorted(dims)) for read, dims in self._affecting.items()}
 
     def affecting_dims(self, read: Read) -> frozenset[int]:
         """Dimensions of the iteration space on which the slice of a read depends."""
@@ -190,7 +205,8 @@ class TaskInfo:
                     Box(_with(whole.offsets, dim, low), _with(whole.sizes, dim, extent))
                     for low, extent in split_evenly(size, 2)
                 ]
-                if size > 1 and self.read_slice(read, halves[0]) != self.read_slice(read, halves[1]):
+                number, index = read.uses[0]
+                if size > 1 and len({self.operand_slice(number, index, half) for half in halves}) > 1:
                     dims.add(dim)
             found[read] = frozenset(dims)
         return found

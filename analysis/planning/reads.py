@@ -92,7 +92,7 @@ def plan_read(
     )
     if direct:
         return ReadPlan(read, ReadKind.DIRECT, False, item_bytes, whole)
-    size = max((gathered_bytes(piece, item_bytes) for piece in whole.values()), default=0)
+    size = max((gathered_bytes(piece, item_bytes) for piece in set(whole.values())), default=0)
     missing = max((_missing(source, core, piece) for core, piece in whole.items()), default=0) * item_bytes
     cycles = missing / chip.link_bytes_per_cycle
     return ReadPlan(

@@ -21,6 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -123,17 +124,17 @@ class OperandSlice:
         zeros = (0,) * box.rank
         return OperandSlice(box, zeros, zeros, indexed=indexed, exact=exact)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape of the materialised operand, padding included."""
         return tuple(map(sum, zip(self.pad_low, self.box.sizes, self.pad_high, strict=True)))
 
-    @property
+    @cached_property
     def is_padded(self) -> bool:
         """Whether the tile reads positions outside the operand."""
         return any(self.pad_low) or any(self.pad_high)
 
-    @property
+    @cached_property
     def bounds(self) -> Box:
         """The box that all elements lie in, steps taken into account."""
         offsets: list[int] = []
@@ -197,7 +198,7 @@ class TilingInterface(Operation, abc.ABC):
         return None
 
     def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
-        """Shape of the largest slice of an operand, padding included, that tiles of the sizes of `tile` read anywhere."""
+        """Shape of the largest slice of an operand, padding included, that tiles of this size read anywhere."""
         return self.operand_slice(index, tile).shape
 
     def may_split(self, dim: int, parts: int) -> bool:
