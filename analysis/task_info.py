@@ -9,7 +9,16 @@ from typing import cast
 
 from xdsl.ir import BlockArgument, SSAValue
 
-from ..dialects.dataflow.tiling import Box, DimKind, IterDim, OpCost, OperandSlice, TilingInterface, split_evenly
+from ..dialects.dataflow.tiling import (
+    Box,
+    DimKind,
+    IterDim,
+    OpCost,
+    OperandSlice,
+    TilingInterface,
+    split_blocks,
+    split_evenly,
+)
 from ..dialects.dataflow.types import element_bytes, element_of
 from ..dialects.manycore import TaskOp
 
@@ -39,7 +48,7 @@ class Tiling:
     def step_boxes(self, tile: Box) -> list[Box]:
         """The boxes that a core computes one after the other."""
         parts = [
-            [(offset + low, size) for low, size in split_evenly(extent, count)]
+            [(offset + low, size) for low, size in split_blocks(extent, count)]
             for offset, extent, count in zip(tile.offsets, tile.sizes, self.steps, strict=True)
         ]
         boxes: list[Box] = []

@@ -49,6 +49,9 @@ class MessagePlan:
 def emit_exchange(messages: Sequence[Message], machine: Machine) -> None:
     """Credits, sends and waits of one exchange, in an order that all cores share (so that none waits in a circle)."""
     credit, data = machine.semaphore_pair()
+    # Each sender begins with its next neighbour: cores that do the same then have the same program.
+    cores = machine.chip.cores
+    messages = sorted(messages, key=lambda message: (message.receivers[0] - message.sender) % cores)
     senders_of: dict[int, set[int]] = {}
     receivers_of: dict[int, set[int]] = {}
     arriving: dict[int, list[Effect]] = {}

@@ -11,15 +11,18 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
+from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..analysis.task_info import value_bytes
 from ..chips import Chip
+from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import shape_of
 from ..emulator.executable import Executable
 from ..support.errors import InputError
+from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import lay_out_dram
 from .generate import generate
@@ -47,6 +50,11 @@ def compile_module(module: ModuleOp, chip: Chip, progress: Progress = lambda sta
     Raises InputError if there is no @main, MeshloomError if the network does not fit the chip.
     """
     function = main_function(module)
+    progress("simplify")
+    context = Context()
+    context.load_dialect(Dataflow)
+    CanonicalizePass().apply(context, module)
+    DataflowFoldAffinePass().apply(context, module)
     ideal = ideal_work(function)
     progress("outline tasks")
     DataflowToManycorePass().apply(Context(), module)

@@ -211,11 +211,8 @@ def _measure(
 ) -> TaskPlan:
     tile = tiles[tiling.cores[-1]]
     sizes_of_step = tuple(math.ceil(size / steps) for size, steps in zip(tile.sizes, tiling.steps, strict=True))
-    # The last step is the largest one in every dimension (`split_evenly`), and the last tile the largest tile.
-    offsets = tuple(
-        offset + size - part for offset, size, part in zip(tile.offsets, tile.sizes, sizes_of_step, strict=True)
-    )
-    step = Box(offsets, sizes_of_step)
+    # The first step is as large as any (`split_blocks`), and the last tile as large as any (`split_evenly`).
+    step = Box(tile.offsets, sizes_of_step)
     sizes = tuple(measure_read(read, info, tiling, step) for read in reads)
     item = value_bytes(info.result)
     tile_bytes = info.root.result_box(tile).volume * item

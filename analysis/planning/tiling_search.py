@@ -62,11 +62,16 @@ def finer_steps(info: TaskInfo, tile: tuple[int, ...], steps: tuple[int, ...]) -
             continue
         count = steps[dim] * 2
         if steps[dim] < tile[dim]:
-            count = min(count, tile[dim])
+            count = _without_empty(tile[dim], min(count, tile[dim]))
             while count <= tile[dim] and not info.root.may_split(dim, _total(info, tile, dim, count)):
                 count += 1
             if count <= tile[dim]:
                 yield (*steps[:dim], count, *steps[dim + 1 :])
+
+
+def _without_empty(size: int, count: int) -> int:
+    """The number of steps that are not empty when `size` is cut into `count` blocks of equal size."""
+    return math.ceil(size / math.ceil(size / count))
 
 
 def _total(info: TaskInfo, tile: tuple[int, ...], dim: int, count: int) -> int:

@@ -168,6 +168,16 @@ def split_evenly(size: int, parts: int) -> list[tuple[int, int]]:
     return [(low, high - low) for low, high in pairwise(cuts)]
 
 
+def split_blocks(size: int, parts: int) -> list[tuple[int, int]]:
+    """
+    Cut [0, size) into `parts` ranges (offset, size) of equal size, but for the last ones: smaller, then empty.
+
+    Steps in time are cut so: equal steps become loops.
+    """
+    block = -(-size // parts)
+    return [(min(part * block, size), max(0, min(block, size - part * block))) for part in range(parts)]
+
+
 class TilingInterface(Operation, abc.ABC):
     """Operations that can be cut into tiles (see the module's introduction)."""
 

@@ -16,7 +16,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...support.errors import InputError
-from ..dataflow.tiling import Box, split_evenly
+from ..dataflow.tiling import Box, split_blocks, split_evenly
 
 if TYPE_CHECKING:
     from ...chips import Chip
@@ -181,7 +181,7 @@ class TilingAttr(ParametrizedAttribute):
     def step_boxes(self, tile: Box) -> Iterator[tuple[tuple[int, ...], Box]]:
         """(index per dimension, box) of each step of a tile, in the order of execution."""
         parts = [
-            [(offset + low, size) for low, size in split_evenly(extent, count)]
+            [(offset + low, size) for low, size in split_blocks(extent, count)]
             for offset, extent, count in zip(tile.offsets, tile.sizes, self.steps, strict=True)
         ]
         for looped in product(*(range(self.steps[dim]) for dim in self.order)):
