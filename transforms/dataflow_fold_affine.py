@@ -1,0 +1,202 @@
+"""`dataflow-fold-affine`: additions and multiplications by known numbers, joined and moved into weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..analysis.nature import Nature, reassociating
+from ..dialects.dataflow import AddOp, ConvOp, DivOp, MatmulOp, MulOp, WeightOp
+from ..dialects.dataflow.sources import LARGEST_CONSTANT
+from ..dialects.dataflow.types import element_of, shape_of
+from .affine import Affine, affine_of, affine_operand, joined
+from .known_values import SMALLEST_NORMAL, Doubles, is_known, known_doubles, largest_finite, rounded, source_of
+
+
+class DataflowFoldAffinePass(ModulePass):
+    """
+    Fewer elementwise operations, such as those of batch normalisation:
+
+    (x * a + b) * c + d == x * (a * c) + (b * c + d) for known a, b, c, d (`add`, `sub`, `mul`, `div` and `neg`), and
+    conv(x, w) * c == conv(x, w * c), matmul(x, w) * c == matmul(x, w * c) for one number c per output channel. An
+    addition stays behind the contraction, as its bias.
+
+    Only floats, only values without another use. New numbers are computed in f64 and rounded once. Nothing is joined
+    where numbers would leave the range of their type, where the new table would be larger than the old ones, or where
+    a large number is added and taken away, which is a way to round.
+    """
+
+    name = "dataflow-fold-affine"
+    nature: ClassVar[Nature] = reassociating(1e-5)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
+        for function in op.walk():
+            if isinstance(function, FuncOp):
+                for block in function.body.blocks:
+                    _Folding(names).run(block)
+
+
+@dataclass
+class _Segment:
+    """Neighbours of a chain, and the function of the first one's operand that they compute together."""
+
+    ops: list[Operation]
+    function: Affine
+
+
+@dataclass
+class _Folding:
+    """Rewrites one block. `names` are those of all weights of the module."""
+
+    names: set[str]
+    done: set[Operation] = field(default_factory=set[Operation])
+
+    def run(self, block: Block) -> None:
+        """Rewrite all chains, first to last."""
+        for op in list(block.ops):
+            if op not in self.done and affine_operand(op) is not None:
+                chain = _chain(op)
+                self.done.update(chain)
+                for segment in list(_segments(chain)):
+                    self._rewrite(segment)
+
+    def _rewrite(self, segment: _Segment) -> None:
+        """Replace a segment where that needs fewer operations (a division counts twice)."""
+        base, last = affine_operand(segment.ops[0]), segment.ops[-1].results[0]
+        assert base is not None
+        function = segment.function.simplified()
+        contraction = self._with_scale(base, function.scale)
+        if contraction is not None:
+            function = Affine(None, function.offset)
+        before = len(segment.ops) + sum(isinstance(op, DivOp) for op in segment.ops)
+        if contraction is None and len(function.parts) >= before:
+            return
+        value, point = base, InsertPoint.before(segment.ops[-1])
+        if contraction is not None:
+            value = contraction.results[0]
+        if function.scale is not None:
+            value = self._insert(MulOp(value, self._source(function.scale, last, "scale", point)), point)
+        if function.offset is not None:
+            value = self._insert(AddOp(value, self._source(function.offset, last, "offset", point)), point)
+        if value is not base:
+            value.name_hint = last.name_hint or value.name_hint
+        last.replace_all_uses_with(value)
+        _erase([*segment.ops])
+
+    def _with_scale(self, base: SSAValue, scale: Doubles | None) -> Operation | None:
+        """A contraction that gives base * scale, where base is one of known weights and has no other use."""
+        op = base.owner
+        if scale is None or not base.has_one_use() or not isinstance(op, ConvOp | MatmulOp):
+            return None
+        for index in (1, 0):
+            weights = op.operands[index]
+            axis = _scaled_axis(op, index, scale)
+            # Narrow weights of a wide product have too few digits for a scale.
+            if axis is None or not is_known(weights) or element_of(weights) != element_of(base):
+                continue
+            if not weights.has_one_use() or (known := known_doubles(weights)) is None:
+                continue
+            shape = [1] * len(shape_of(weights))
+            shape[axis] = -1
+            product = np.broadcast_to(known, shape_of(weights)) * scale.reshape(shape)
+            if _keeps_digits(product, axis, element_of(weights)):
+                point = InsertPoint.before(op)
+                clone = op.clone()
+                clone.operands[index] = self._place(product, element_of(weights), _name_of(weights), point)
+                self._insert(clone, point)
+                return clone
+        return None
+
+    def _source(self, array: Doubles, last: SSAValue, what: str, point: InsertPoint) -> SSAValue:
+        return self._place(array, element_of(last), f"{last.name_hint or 'folded'}_{what}", point)
+
+    def _place(self, array: Doubles, element: Attribute, name: str, point: InsertPoint) -> SSAValue:
+        stored = rounded(array, element)
+        if stored.nbytes > LARGEST_CONSTANT:
+            unique, number = name, 1
+            while unique in self.names:
+                unique, number = f"{name}_{number}", number + 1
+            self.names.add(name := unique)
+        return self._insert(source_of(stored, element, name), point)
+
+    @staticmethod
+    def _insert(op: Operation, point: InsertPoint) -> SSAValue:
+        Rewriter.insert_op(op, point)
+        return op.results[0]
+
+
+def _chain(op: Operation) -> list[Operation]:
+    """The operation and those after it, each the only use of the one before."""
+    chain = [op]
+    while chain[-1].results[0].has_one_use():
+        (use,) = chain[-1].results[0].uses
+        if use.operation.parent is not op.parent or affine_operand(use.operation) is not chain[-1].results[0]:
+            break
+        chain.append(use.operation)
+    return chain
+
+
+def _segments(chain: list[Operation]) -> Iterator[_Segment]:
+    """The chain in parts that can each be one affine function; operations that are none are left out."""
+    segment: _Segment | None = None
+    for op in chain:
+        step = affine_of(op)
+        both = None
+        if segment is not None and step is not None:
+            both = joined(segment.function, step, element_of(op.results[0]))
+        if segment is not None and both is not None:
+            segment.ops.append(op)
+            segment.function = both
+            continue
+        if segment is not None:
+            yield segment
+        segment = None if step is None else _Segment([op], step)
+    if segment is not None:
+        yield segment
+
+
+def _scaled_axis(op: ConvOp | MatmulOp, index: int, scale: Doubles) -> int | None:
+    """The axis of the weights (operand `index`) along which a scale of the result can be applied, or None."""
+    rank = len(shape_of(op.results[0]))
+    shape = (1,) * (rank - scale.ndim) + scale.shape
+    if isinstance(op, ConvOp):
+        axis, of_result = (0, 1) if index == 1 else (None, None)
+    elif index == 1:
+        axis, of_result = (-2 if op.transpose_b is not None else -1), rank - 1
+    else:
+        axis, of_result = (-1 if op.transpose_a is not None else -2), rank - 2
+    others = [size for dim, size in enumerate(shape) if dim != of_result]
+    return axis if all(size == 1 for size in others) else None
+
+
+def _keeps_digits(product: Doubles, axis: int, element: Attribute) -> bool:
+    """Whether each channel's largest weight stays a number with all digits; what the others lose is nothing to it."""
+    channels = np.abs(np.moveaxis(product, axis, 0)).reshape(product.shape[axis], -1).max(axis=1, initial=0.0)
+    in_range = (channels >= SMALLEST_NORMAL[str(element)]) & (channels <= largest_finite(element))
+    return bool((in_range | (channels == 0)).all())
+
+
+def _name_of(weights: SSAValue) -> str:
+    return f"{weights.owner.sym_name.data}_scaled" if isinstance(weights.owner, WeightOp) else "scaled"
+
+
+def _erase(ops: list[Operation]) -> None:
+    """Erase a chain that has no use any more, and contractions and known values that only it used."""
+    while ops:
+        op = ops.pop()
+        if op.parent is None or any(result.first_use is not None for result in op.results):
+            continue
+        owners = [value.owner for value in op.operands if is_known(value) or isinstance(value.owner, ConvOp | MatmulOp)]
+        op.detach()
+        op.erase()
+        ops += [owner for owner in owners if isinstance(owner, Operation)]
