@@ -1,0 +1,63 @@
+"""Guards of the repository: the list of packages is complete, lit tests check something, one word for the licence."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUPTOOLS = TABLE["tool"]["setuptools"]
+
+
+def test_all_packages_are_listed() -> None:
+    found = {"meshloom"}
+    for folder in SETUPTOOLS["package-dir"].values():
+        for init in (ROOT / folder).rglob("__init__.py"):
+            if folder != "meshloom":
+                found.add(".".join(("meshloom", *init.parent.relative_to(ROOT).parts)))
+    assert sorted(SETUPTOOLS["packages"]) == sorted(found)
+
+
+def test_root_packages_are_typed_and_linked() -> None:
+    for folder in SETUPTOOLS["package-dir"].values():
+        assert (ROOT / folder / "py.typed").is_file()
+        if folder != "meshloom":
+            link = ROOT / "typings" / "meshloom" / folder
+            assert link.resolve() == ROOT / folder
+            assert folder in TABLE["tool"]["basedpyright"]["include"]
+
+
+@pytest.mark.parametrize("name", sorted(TABLE["project"]["scripts"]))
+def test_scripts_have_entry_points_and_help(name: str) -> None:
+    tool = Path(sys.executable).with_name(name)
+    done = subprocess.run([str(tool), "--help"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert name in done.stdout
+    assert "examples:" in done.stdout
+
+
+def lit_tests() -> list[Path]:
+    return sorted((ROOT / "test" / "filecheck").rglob("*.mlir"))
+
+
+@pytest.mark.parametrize("path", lit_tests(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_lit_tests_check_something(path: Path) -> None:
+    text = path.read_text()
+    if path.parent.name == "Inputs":
+        return
+    runs = re.findall(r"^\s*// ?RUN: (.*)$", text, re.MULTILINE)
+    assert runs, "no RUN line: the test runs nothing"
+    if re.search(r"^\s*// ?[A-Z-]*CHECK", text, re.MULTILINE):
+        assert any("filecheck" in run or "MESHLOOM" in run for run in runs), "CHECK lines that nothing reads"
+
+
+def test_importing_meshloom_is_cheap() -> None:
+    code = "import sys, meshloom; print([m for m in ('numpy', 'onnx', 'numba', 'xdsl') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd="/")
+    assert done.stdout.strip() == "[]", done.stderr

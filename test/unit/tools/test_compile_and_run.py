@@ -1,0 +1,146 @@
+"""`meshloom-compile` and `meshloom-run` as a user calls them: results, files, errors, exit statuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def executable(model: Path, run: Run) -> Path:
+    done = run("meshloom-compile", model, "--chip", "tiny", "--shape", "x=3x6", "-o", "net.mlx")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "net.mlx:" in done.stdout
+    assert "SRAM peak" in done.stdout
+    return model.with_name("net.mlx")
+
+
+def test_check_and_outputs(executable: Path, model: Path, run: Run) -> None:
+    x = np.random.default_rng(5).standard_normal((3, 6)).astype(np.float32)
+    np.save(executable.with_name("x.npy"), x)
+    arguments = ["--input", "x=x.npy", "--output", "results", "--stats", "stats.json", "--validate"]
+    done = run("meshloom-run", executable, "--check", model, *arguments, "--trace", "trace.json")
+    assert done.returncode == 0, done.stderr
+    assert "OK: all outputs equal" in done.stdout
+    folder = executable.with_name("results")
+    assert sorted(path.name for path in folder.iterdir()) == ["out_best_0.npy", "y.npy"]
+    (initializer,) = onnx.load(str(model)).graph.initializer  # pyright: ignore[reportUnknownMemberType]
+    expected = np.maximum(x @ numpy_helper.to_array(initializer), 0)
+    assert np.allclose(np.load(folder / "y.npy"), expected, rtol=1e-5, atol=1e-6)
+    assert np.load(folder / "out_best_0.npy").tolist() == expected.argmax(axis=1).tolist()
+    assert json.loads(executable.with_name("stats.json").read_text())["cycles"] > 0
+    assert json.loads(executable.with_name("trace.json").read_text())["traceEvents"]
+
+
+def test_quiet_says_nothing(executable: Path, model: Path, run: Run) -> None:
+    done = run("meshloom-run", executable, "--random", "0", "--check", model, "-q")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_same_bytes_twice(executable: Path, model: Path, run: Run) -> None:
+    assert run("meshloom-compile", model, "--chip", "tiny", "--shape", "x=3x6", "-o", "2.mlx", "-q").stdout == ""
+    assert executable.read_bytes() == executable.with_name("2.mlx").read_bytes()
+
+
+def test_another_model_is_noticed(executable: Path, model: Path, run: Run) -> None:
+    other = onnx.load(str(model))  # pyright: ignore[reportUnknownMemberType]
+    weights = numpy_helper.to_array(other.graph.initializer[0]).copy()
+    weights[2, 3] += 1
+    other.graph.initializer[0].CopyFrom(numpy_helper.from_array(weights, "w"))
+    model.with_name("other.onnx").write_bytes(other.SerializeToString())
+    done = run("meshloom-run", executable, "--random", "0", "--check", "other.onnx")
+    assert done.returncode == 1
+    assert "error: outputs differ from ONNX Runtime's: y" in done.stderr
+    assert "stems from another model or is damaged" in done.stderr
+
+
+def test_ir_after_each_stage(model: Path, run: Run) -> None:
+    done = run(
+        "meshloom-compile", model, "--chip", "tiny", "--shape", "x=3x6", "-o", "n.mlx", "--print-ir-after-all", "d"
+    )
+    assert done.returncode == 0, done.stderr
+    texts = {path.name: path.read_text() for path in model.with_name("d").iterdir()}
+    assert "dataflow.matmul" in texts["00-import.mlir"]
+    assert any("manycore.task" in text for text in texts.values())
+
+
+def test_textual_ir_compiles(model: Path, run: Run) -> None:
+    text = "func.func @main(%x : tensor<5xf32>) -> tensor<5xf32> {\n  %y = dataflow.neg %x : (tensor<5xf32>) -> tensor<5xf32>\n"
+    model.with_name("net.mlir").write_text(text + "  func.return %y : tensor<5xf32>\n}\n")
+    assert run("meshloom-compile", "net.mlir", "--chip", "tiny", "-o", "m.mlx").returncode == 0
+    assert run("meshloom-run", "m.mlx", "--random", "1").returncode == 0
+
+
+BAD_COMPILE = [
+    (["absent.onnx"], "absent.onnx"),
+    (["small.onnx", "--chip", "nochip"], "no chip named 'nochip'"),
+    (["small.onnx", "--shape", "x=3y6"], "expected NAME=SHAPE"),
+    (["small.onnx", "--shape", "z=3x6"], "'z'"),
+    (["small.onnx", "-o", "no/folder/out.mlx"], "there is no folder no/folder"),
+    (["text.txt"], "unknown kind of file '.txt'"),
+    (["broken.onnx"], "broken.onnx"),
+    (["broken.mlir"], "broken.mlir:1:"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_COMPILE, ids=lambda value: str(value)[:40])
+def test_bad_input_of_compile(model: Path, run: Run, arguments: list[str], message: str) -> None:
+    model.with_name("text.txt").write_text("hello")
+    model.with_name("broken.onnx").write_bytes(model.read_bytes()[:77])
+    model.with_name("broken.mlir").write_text("func.func @main( {")
+    before = set(model.parent.iterdir())
+    defaults = ["--chip", "tiny", "-o", "out.mlx"]
+    if arguments[0] == "small.onnx" and "--shape" not in arguments:
+        defaults += ["--shape", "x=3x6"]
+    done = run("meshloom-compile", *defaults, *arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+    assert set(model.parent.iterdir()) == before
+
+
+BAD_RUN: list[tuple[list[str], str]] = [
+    ([], "input 'x' is missing"),
+    (["--input", "x"], "expected NAME=FILE.npy"),
+    (["--input", "x=absent.npy"], "absent.npy"),
+    (["--input", "x=small.onnx"], "not a valid .npy file"),
+    (["--input", "x=shape.npy"], "has shape [6, 3], expected [3, 6]"),
+    (["--input", "x=type.npy"], "has type float64"),
+    (["--input", "q=type.npy"], "unknown input 'q'"),
+    (["--random", "-1"], "seed of 0 or more"),
+    (["--random", "0", "--check", "absent.onnx"], "absent.onnx: no such file"),
+    (["--random", "0", "--stats", "no/folder.json"], "there is no folder"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_RUN, ids=lambda value: str(value)[:40])
+def test_bad_input_of_run(executable: Path, run: Run, arguments: list[str], message: str) -> None:
+    np.save(executable.with_name("shape.npy"), np.zeros((6, 3), np.float32))
+    np.save(executable.with_name("type.npy"), np.zeros((3, 6)))
+    before = set(executable.parent.iterdir())
+    done = run("meshloom-run", executable, *arguments)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+    assert set(executable.parent.iterdir()) == before
+
+
+def test_damaged_executable(executable: Path, run: Run) -> None:
+    raw = bytearray(executable.read_bytes())
+    raw[len(raw) // 2] ^= 16
+    executable.write_bytes(raw)
+    done = run("meshloom-run", executable, "--random", "0")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
