@@ -46,9 +46,14 @@ class MessagePlan:
         ]
 
 
-def emit_exchange(messages: Sequence[Message], machine: Machine) -> None:
-    """Credits, sends and waits of one exchange, in an order that all cores share (so that none waits in a circle)."""
-    credit, data = machine.semaphore_pair()
+def emit_exchange(messages: Sequence[Message], machine: Machine, semaphores: tuple[int, int]) -> None:
+    """
+    Credits, sends and waits of one exchange, in an order that all cores share (so that none waits in a circle).
+
+    `semaphores`: for credits and data. Exchanges that follow each other may have the same if the same cores take part:
+    none gives its next credit before it has got all data of the last.
+    """
+    credit, data = semaphores
     # Each sender begins with its next neighbour: cores that do the same then have the same program.
     cores = machine.chip.cores
     messages = sorted(messages, key=lambda message: (message.receivers[0] - message.sender) % cores)

@@ -40,6 +40,8 @@ class TaskReads:
         """Core -> box of each step."""
         self._streams = [[_Stream(cores) for cores in read.groups] for read in self.plan.reads]
         self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
+        self._semaphores: dict[int, tuple[int, int]] = {}
+        """By read: those with which cores pass on what they load, the same for all steps, so that steps are alike."""
         self._gathered: dict[tuple[int, int], tuple[View, tuple[int, ...]]] = {}
         self._read_of = {use: index for index, read in enumerate(self.info.reads) for use in read.uses}
 
@@ -50,7 +52,7 @@ class TaskReads:
             if read.kind is ReadKind.GATHER:
                 self._gather(index, messages)
         if messages.messages:
-            emit_exchange(messages.messages, self.machine)
+            emit_exchange(messages.messages, self.machine, self.machine.semaphore_pair())
 
     def _gather(self, index: int, messages: MessagePlan) -> None:
         read = self.plan.reads[index]
@@ -127,7 +129,9 @@ class TaskReads:
             for core in cores:
                 if core != loader:
                     messages.add(loader, core, target, target)
-        emit_exchange(messages.messages, machine)
+        if index not in self._semaphores:
+            self._semaphores[index] = machine.semaphore_pair()
+        emit_exchange(messages.messages, machine, self._semaphores[index])
 
     def operand(self, number: int, index: int, core: int, step: int) -> View:
         """What operation `number` of the body reads as operand `index` on a core in a step."""

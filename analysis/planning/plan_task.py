@@ -9,11 +9,12 @@ from itertools import permutations
 
 from ...chips import Chip
 from ...dialects.dataflow.tiling import Box
-from ..task_info import TaskInfo, Tiling, value_bytes
+from ...dialects.manycore import Tiling
+from ..task_info import TaskInfo, value_bytes
 from .estimate import compute_cycles, task_cycles
 from .reads import ReadPlan, ReadSize, measure_read, plan_read
 from .storage import Distribution
-from .tiling_search import finer_steps, grid_candidates
+from .tiling_search import coarser_steps, finer_steps, grid_candidates
 
 ALIGNMENT = 64
 """Bytes to which buffers in SRAM are aligned."""
@@ -142,32 +143,32 @@ def _unstepped(
 
 
 def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskPlan | Shortage:
-    """Cut tiles into steps until they fit."""
+    """Cut tiles into steps until they fit, then go on as long as finer or coarser steps are faster."""
     tiles = plan.tiling.tile_boxes(info.sizes)
     tile = tiles[plan.tiling.cores[-1]]
-    plan = _measure(info, chip, plan.reads, plan.tiling, tiles, plan.resident, 2)
-    needed = plan.working_bytes
-    for _ in range(MAX_REFINEMENTS):
-        finer = [
-            _measure(info, chip, plan.reads, replace(plan.tiling, steps=option), tiles, plan.resident, 2)
-            for option in finer_steps(info, tile.sizes, plan.tiling.steps)
-        ]
-        fitting = [option for option in finer if _fits(option, chip, available)]
-        fastest = min(fitting, key=lambda option: option.cycles, default=None)
-        if _fits(plan, chip, available):
-            if fastest is None or fastest.cycles >= plan.cycles:
-                return _best_order(info, chip, plan, tiles)
-            plan = fastest
-        elif fastest is not None:
-            plan = fastest
-        elif finer:
-            # Nothing fits yet: go where most bytes are saved, and among equals where it costs least.
-            plan = min(finer, key=lambda option: (_excess(option, chip, available), option.cycles))
-        else:
-            single = _measure(info, chip, plan.reads, plan.tiling, tiles, plan.resident, 1)
+
+    def measured(steps: tuple[int, ...], slots: int = 2) -> TaskPlan:
+        return _measure(info, chip, plan.reads, replace(plan.tiling, steps=steps), tiles, plan.resident, slots)
+
+    current = measured(plan.tiling.steps)
+    needed = current.working_bytes
+    while not _fits(current, chip, available):
+        finer = [measured(steps) for steps in finer_steps(info, tile.sizes, current.tiling.steps)]
+        if not finer:
+            single = measured(current.tiling.steps, slots=1)
             return single if single.working_bytes <= available else Shortage(single.working_bytes, available)
-        needed = min(needed, plan.working_bytes)
-    return plan if _fits(plan, chip, available) else Shortage(needed, available)
+        # Go where most bytes are saved, and among equals where it costs least.
+        current = min(finer, key=lambda option: (_excess(option, chip, available), option.cycles))
+        needed = min(needed, current.working_bytes)
+    for _ in range(MAX_REFINEMENTS):
+        steps = current.tiling.steps
+        neighbours = [*finer_steps(info, tile.sizes, steps), *coarser_steps(info, tile.sizes, steps)]
+        fitting = [option for option in map(measured, neighbours) if _fits(option, chip, available)]
+        fastest = min(fitting, key=lambda option: option.cycles, default=current)
+        if fastest.cycles >= current.cycles:
+            break
+        current = fastest
+    return _best_order(info, chip, current, tiles)
 
 
 def _excess(plan: TaskPlan, chip: Chip, available: int) -> int:

@@ -9,7 +9,8 @@ from enum import StrEnum
 
 from ...chips import Chip
 from ...dialects.dataflow.tiling import Box, OperandSlice
-from ..task_info import Read, TaskInfo, Tiling, value_bytes
+from ...dialects.manycore import Tiling
+from ..task_info import Read, TaskInfo, value_bytes
 from .storage import Distribution, contains
 from .traffic import exchange_traffic
 

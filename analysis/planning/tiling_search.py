@@ -69,6 +69,14 @@ def finer_steps(info: TaskInfo, tile: tuple[int, ...], steps: tuple[int, ...]) -
                 yield (*steps[:dim], count, *steps[dim + 1 :])
 
 
+def coarser_steps(info: TaskInfo, tile: tuple[int, ...], steps: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """`steps` with one dimension cut about half as fine, for every dimension that is cut."""
+    for dim, count in enumerate(steps):
+        fewer = _without_empty(tile[dim], -(-count // 2))
+        if fewer < count and info.root.may_split(dim, _total(info, tile, dim, fewer)):
+            yield (*steps[:dim], fewer, *steps[dim + 1 :])
+
+
 def _without_empty(size: int, count: int) -> int:
     """The number of steps that are not empty when `size` is cut into `count` blocks of equal size."""
     return math.ceil(size / math.ceil(size / count))
