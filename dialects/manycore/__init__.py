@@ -4,7 +4,8 @@ from xdsl.ir import Dialect
 
 from .attributes import CHIP, ChipAttr, TilingAttr, chip_of
 from .ops import ExchangeOp, TaskOp, YieldOp
+from .tiling import Tiling
 
 Manycore = Dialect("manycore", [TaskOp, YieldOp, ExchangeOp], [ChipAttr, TilingAttr])
 
-__all__ = ["CHIP", "ChipAttr", "ExchangeOp", "Manycore", "TaskOp", "TilingAttr", "YieldOp", "chip_of"]
+__all__ = ["CHIP", "ChipAttr", "ExchangeOp", "Manycore", "TaskOp", "Tiling", "TilingAttr", "YieldOp", "chip_of"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import product
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, ModuleOp, StringAttr, i64
@@ -16,7 +15,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...support.errors import InputError
-from ..dataflow.tiling import Box, split_blocks, split_evenly
+from ..dataflow.tiling import Box
+from .tiling import Tiling
 
 if TYPE_CHECKING:
     from ...chips import Chip
@@ -172,20 +172,21 @@ class TilingAttr(ParametrizedAttribute):
         with printer.in_angle_brackets():
             printer.print_string(", ".join(f"{name} = {list(one)}" for name, one in zip(_FIELDS, values, strict=True)))
 
+    @staticmethod
+    def of(tiling: Tiling) -> TilingAttr:
+        """The attribute that holds a tiling."""
+        return TilingAttr(tiling.grid, tiling.cores, tiling.steps, tiling.order)
+
+    @property
+    def data(self) -> Tiling:
+        """The tiling as plain data, which knows tiles and steps."""
+        return Tiling(self.grid, self.cores, self.steps, self.order)
+
     def tiles(self, sizes: Sequence[int]) -> Iterator[tuple[int, Box]]:
         """(core, its tile) of an iteration space of these sizes, in row-major order; tiles may be empty."""
-        parts = [split_evenly(size, count) for size, count in zip(sizes, self.grid, strict=True)]
-        for core, ranges in zip(self.cores, product(*parts), strict=True):
-            yield core, Box(tuple(r[0] for r in ranges), tuple(r[1] for r in ranges))
+        yield from self.data.tile_boxes(sizes).items()
 
     def step_boxes(self, tile: Box) -> Iterator[tuple[tuple[int, ...], Box]]:
         """(index per dimension, box) of each step of a tile, in the order of execution."""
-        parts = [
-            [(offset + low, size) for low, size in split_blocks(extent, count)]
-            for offset, extent, count in zip(tile.offsets, tile.sizes, self.steps, strict=True)
-        ]
-        for looped in product(*(range(self.steps[dim]) for dim in self.order)):
-            at = dict(zip(self.order, looped, strict=True))
-            index = tuple(at[dim] for dim in range(len(parts)))
-            ranges = [parts[dim][part] for dim, part in enumerate(index)]
-            yield index, Box(tuple(r[0] for r in ranges), tuple(r[1] for r in ranges))
+        tiling = self.data
+        yield from zip(tiling.step_indices(), tiling.step_boxes(tile), strict=True)
