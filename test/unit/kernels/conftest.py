@@ -84,7 +84,7 @@ class Core:
         """Store `out`, run everything with all checks, and return it."""
         self.emitter.store(self.dram_view("out", "output", out.shape, out.dtype), out)
         arrays = self.stream.finish()
-        wait, signal = synchronise(arrays, UNIT_OF_OPCODE, 1 << 3)
+        wait, signal = synchronise(arrays, UNIT_OF_OPCODE)
         words = np.zeros(len(arrays), WORD)
         for field in ("op", "dtype", "imm", "addr"):
             words[field] = getattr(arrays, field)
