@@ -75,8 +75,9 @@ def test_ir_after_each_stage(model: Path, run: Run) -> None:
 
 
 def test_textual_ir_compiles(model: Path, run: Run) -> None:
-    text = "func.func @main(%x : tensor<5xf32>) -> tensor<5xf32> {\n  %y = dataflow.neg %x : (tensor<5xf32>) -> tensor<5xf32>\n"
-    model.with_name("net.mlir").write_text(text + "  func.return %y : tensor<5xf32>\n}\n")
+    body = "%y = dataflow.neg %x : (tensor<5xf32>) -> tensor<5xf32>\n func.return %y : tensor<5xf32>"
+    text = f"func.func @main(%x : tensor<5xf32>) -> tensor<5xf32> {{\n{body}\n}}\n"
+    model.with_name("net.mlir").write_text(text)
     assert run("meshloom-compile", "net.mlir", "--chip", "tiny", "-o", "m.mlx").returncode == 0
     assert run("meshloom-run", "m.mlx", "--random", "1").returncode == 0
 
