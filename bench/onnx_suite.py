@@ -1,0 +1,105 @@
+"""
+ONNX's own backend suite on the emulated chip: the score of the node cases by tier of operators, as JSON.
+
+    python bench/onnx_suite.py [--tiers 1,2] [--match REGEX] [--failures]
+
+A case counts as passed only if the outputs are right and the emulator took cycles for them. Cases whose operators all
+belong to tiers 1 and 2 are scored; a tier includes those before it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import signal
+import sys
+import warnings
+from collections import Counter
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.backend.test.loader import load_model_tests
+from onnx.backend.test.runner import BackendIsNotSupposedToImplementIt, Runner
+
+from meshloom.backend import MeshloomBackend
+
+TIERS = {
+    1: "Conv Relu MaxPool AveragePool GlobalAveragePool BatchNormalization Gemm MatMul Add Sum Mul Concat Reshape "
+    "Flatten Transpose Softmax LRN Dropout Unsqueeze ConstantOfShape Constant Identity Clip Sigmoid Pad",
+    2: "Sub Div Sqrt Pow ReduceMean LayerNormalization Erf Gelu Tanh Gather Slice Split Squeeze Expand Where Equal "
+    "Cast Neg Exp Reciprocal Greater Softplus IsNaN GatherElements Shape Range And Not",
+    3: "ReduceSum LogSoftmax ScatterElements ScatterND ConvTranspose LessOrEqual GreaterOrEqual Less Log Or Max Min "
+    "ReduceMax SoftmaxCrossEntropyLoss NegativeLogLikelihoodLoss",
+}
+SECONDS = 60
+"""For one case."""
+
+
+class CaseTimeout(Exception):
+    """A case took too long."""
+
+
+def _alarm(number: int, frame: FrameType | None) -> None:
+    raise CaseTimeout(f"over {SECONDS} s")
+
+
+def run_case(case: Any) -> tuple[str, str]:
+    """Status (pass, fail, no-cycles, unsupported, error, timeout) of a case and the message."""
+    signal.signal(signal.SIGALRM, _alarm)
+    signal.alarm(SECONDS)
+    try:
+        program = MeshloomBackend.prepare(case.model)
+        cycles: list[int] = []
+        for inputs, expected in case.data_sets:
+            got = list(program.run(inputs))
+            cycles.append(program.cycles)
+            Runner.assert_similar_outputs(expected, got, rtol=case.rtol, atol=case.atol)
+        return ("pass", "") if min(cycles) > 0 else ("no-cycles", "the emulator had nothing to do")
+    except BackendIsNotSupposedToImplementIt as error:
+        return "unsupported", str(error)
+    except AssertionError as error:
+        return "fail", str(error)
+    except CaseTimeout as error:
+        return "timeout", str(error)
+    except Exception as error:
+        return "error", f"{type(error).__name__}: {error}"
+    finally:
+        signal.alarm(0)
+
+
+def main() -> int:
+    """Print the score; 1 if a case did not pass."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tiers", default="1,2", help="comma-separated, default 1,2")
+    parser.add_argument("--match", default="", help="only cases whose name this regular expression finds")
+    parser.add_argument("--failures", action="store_true", help="one JSON line for each case that does not pass")
+    options = parser.parse_args()
+    np.random.seed(0)  # the suite's data come from numpy's global generator
+    warnings.simplefilter("ignore")
+    known: set[str] = set()
+    wanted: dict[str, int] = {}
+    cases: list[Any] = load_model_tests(kind="node")
+    for tier in range(1, max(int(t) for t in options.tiers.split(",")) + 1):
+        known |= set(TIERS[tier].split())
+        for case in cases:
+            if {node.op_type for node in case.model.graph.node} <= known and re.search(options.match, case.name):
+                wanted.setdefault(case.name, tier)
+    scores: dict[int, Counter[str]] = {}
+    for case in cases:
+        if (tier := wanted.get(case.name)) is None:
+            continue
+        status, message = run_case(case)
+        scores.setdefault(tier, Counter())[status] += 1
+        if options.failures and status != "pass":
+            print(json.dumps({"case": case.name, "status": status, "message": " ".join(message.split())[:200]}))
+    total = sum(scores.values(), Counter[str]())
+    table = {f"tier_{tier}": dict(counts) for tier, counts in sorted(scores.items())}
+    print(json.dumps({"suite": "onnx node cases", "onnx": onnx.__version__, **table, "total": dict(total)}))
+    return int(total["pass"] != total.total())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
