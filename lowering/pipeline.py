@@ -16,13 +16,15 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..analysis.task_info import value_bytes
-from ..chips import Chip
+from ..chips import Chip, chip_names, load_chip
 from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import shape_of
+from ..dialects.manycore import CHIP, ChipAttr, TaskOp
 from ..emulator.executable import Executable
 from ..support.errors import InputError
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ..transforms.manycore_tile import tile_function
 from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import lay_out_dram
 from .generate import generate
@@ -59,6 +61,9 @@ def compile_module(module: ModuleOp, chip: Chip, progress: Progress = lambda sta
     progress("outline tasks")
     DataflowToManycorePass().apply(Context(), module)
     progress("plan")
+    _name_chip(module, chip)
+    tile_function(function, chip)
+    # Read back what the tasks say: a tiling that was written by hand is compiled in the same way.
     network = plan_network(function, chip, column_major(chip))
     progress("lay out memory")
     places = Places(network, lay_out_dram(function, network, chip), lay_out_sram(network, chip))
@@ -84,6 +89,16 @@ def compile_module(module: ModuleOp, chip: Chip, progress: Progress = lambda sta
     return Compilation(executable, network, places.sram)
 
 
+def _name_chip(module: ModuleOp, chip: Chip) -> None:
+    """Note the chip in the module, if it is one that goes by a name. Raises InputError if the module is for another."""
+    named = module.attributes.get(CHIP)
+    if isinstance(named, ChipAttr):
+        if named.load() != chip:
+            raise InputError(f"the module is for chip '{named.load().name}': it cannot be compiled for '{chip.name}'")
+    elif chip.name in chip_names() and load_chip(chip.name) == chip:
+        module.attributes[CHIP] = ChipAttr(chip.name)
+
+
 def main_function(module: ModuleOp) -> FuncOp:
     """The function that is compiled. Raises InputError if the module has none."""
     for op in module.ops:
@@ -100,12 +115,12 @@ def ideal_work(function: FuncOp) -> dict[str, int]:
     dram_bytes = sum(_bytes(value) for value in function.body.block.args)
     last = function.body.block.last_op
     dram_bytes += sum(_bytes(value) for value in (last.operands if last is not None else ()))
-    for op in function.body.block.ops:
+    for op in function.walk():
         if isinstance(op, TilingInterface):
             cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
             macs += cost.macs if cost.matmul is not None else 0
             vpu_ops += cost.vpu_ops if cost.matmul is None else 0
-        elif len(op.results) == 1 and not op.operands:
+        elif len(op.results) == 1 and not op.operands and not isinstance(op, TaskOp):
             dram_bytes += _bytes_read(op.results[0])
     return {"macs": macs, "vpu_ops": vpu_ops, "dram_bytes": dram_bytes}
 
@@ -115,6 +130,9 @@ def _bytes_read(value: SSAValue) -> int:
     needed = 0
     for use in value.uses:
         user = use.operation
+        if isinstance(user, TaskOp):
+            needed += _bytes_read(user.body.block.args[use.index])
+            continue
         if not isinstance(user, TilingInterface):
             return _bytes(value)
         whole = Box.whole(tuple(dim.size for dim in user.iteration_space()))

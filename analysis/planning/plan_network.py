@@ -5,6 +5,7 @@ those that read them. What does not fit goes to DRAM: the largest value that is 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
@@ -17,6 +18,7 @@ from ...dialects.manycore import TaskOp
 from ...support.errors import MeshloomError
 from ..task_info import TaskInfo
 from .plan_task import PlaceTiles, Shortage, Source, TaskPlan, aligned, plan_task
+from .plan_written import is_written, plan_written
 from .storage import Distribution
 
 RESIDENT_SHARE = 0.6
@@ -49,9 +51,10 @@ class NetworkPlan:
 
 def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles) -> NetworkPlan:
     """
-    Plan all tasks of a function.
+    Plan all tasks of a function. A task that says where its result lies keeps that and its tiling.
 
-    Raises MeshloomError naming task, core, bytes needed and bytes there if a task does not fit even alone.
+    Raises InputError naming the task where that cannot be carried out, MeshloomError naming task, core, bytes needed
+    and bytes there if a task does not fit even alone.
     """
     tasks = tuple(TaskInfo.of(op) for op in function.body.block.ops if isinstance(op, TaskOp))
     last_use: dict[SSAValue, int] = {}
@@ -70,14 +73,28 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles) -> NetworkPlan
             for earlier, plan in enumerate(plans)
             if plan.resident and last_use[tasks[earlier].result] >= number
         }
-        stays = info.result not in in_dram and info.result in last_use
-        plan = _plan_next(info, chip, place, tasks, numbers, resident, stays, shapes.get(info.result, set()))
+        movable = [value for value in resident if not is_written(tasks[numbers[value]])]
+        held = sum(aligned(plan.tile_bytes) for plan in resident.values())
+        sources = [_source(value, resident, tasks, numbers) for value in info.operands]
+        read_as = shapes.get(info.result, set())
+        if is_written(info):
+            must_leave = _must_leave(info, in_dram, read_as)
+            available, free = int(chip.sram_bytes * WORKING_SHARE) - held, chip.sram_bytes - held
+            plan = plan_written(info, chip, sources, available, free, must_leave)
+        else:
+            plan = _plan_next(info, chip, place, sources, held, info.result not in in_dram, read_as)
         if isinstance(plan, TaskPlan):
             plans.append(plan)
-        elif resident:
-            victim = max(resident, key=lambda value: (resident[value].tile_bytes, -numbers[value]))
+        elif movable:
+            victim = max(movable, key=lambda value: (resident[value].tile_bytes, -numbers[value]))
             in_dram.add(victim)
             del plans[numbers[victim] :]
+        elif is_written(info):
+            raise MeshloomError(
+                f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "
+                f"{info.op.tiling.cores[-1]}, where {plan.available} of {chip.sram_bytes} are free; cut it into more "
+                f"steps, or place results of tasks before it in dram"
+            )
         else:
             raise MeshloomError(
                 f"task '{info.name}' does not fit: its smallest tile needs {plan.needed} bytes of SRAM on core "
@@ -116,20 +133,17 @@ def _plan_next(
     info: TaskInfo,
     chip: Chip,
     place: PlaceTiles,
-    tasks: tuple[TaskInfo, ...],
-    numbers: dict[SSAValue, int],
-    resident: dict[SSAValue, TaskPlan],
+    sources: Sequence[Source],
+    held: int,
     stays: bool,
-    shapes: set[tuple[int, ...]],
+    read_as: set[tuple[int, ...]],
 ) -> TaskPlan | Shortage:
-    """Plan a task beside what is resident; its result goes to DRAM where it must not or cannot stay."""
-    held = sum(aligned(plan.tile_bytes) for plan in resident.values())
-    sources = [_source(value, resident, tasks, numbers) for value in info.operands]
+    """Plan a task beside `held` bytes that stay; its result goes to DRAM where it must not or cannot stay."""
     available = int(chip.sram_bytes * WORKING_SHARE) - held
-    if stays:
+    if stays and read_as:
 
         def readable(distribution: Distribution) -> bool:
-            return all(distribution.reshaped(shape_of(info.result), shape) is not None for shape in shapes)
+            return all(distribution.reshaped(shape_of(info.result), shape) is not None for shape in read_as)
 
         plan = plan_task(info, chip, sources, available, readable, place)
         if isinstance(plan, TaskPlan) and (
@@ -137,6 +151,20 @@ def _plan_next(
         ):
             return plan
     return plan_task(info, chip, sources, available, None, place)
+
+
+def _must_leave(info: TaskInfo, in_dram: set[SSAValue], read_as: set[tuple[int, ...]]) -> str | None:
+    """Why the result of a tiled task cannot stay in the cores, or None."""
+    if info.result in in_dram:
+        return "it is a result of the function or read by index"
+    if not read_as:
+        return "no task reads it"
+    tiles = info.op.tiling.data.tile_boxes(info.sizes)
+    held = Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
+    for shape in sorted(read_as):
+        if held.reshaped(shape_of(info.result), shape) is None:
+            return f"it is read in shape {list(shape)}, in which its tiles are not contiguous"
+    return None
 
 
 def _source(

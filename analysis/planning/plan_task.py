@@ -139,7 +139,7 @@ def _unstepped(
         for read in info.reads
     )
     held = Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
-    return _measure(info, chip, reads, tiling, tiles, readable is not None and readable(held), 2)
+    return measure(info, chip, reads, tiling, tiles, readable is not None and readable(held), 2)
 
 
 def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskPlan | Shortage:
@@ -148,11 +148,11 @@ def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskP
     tile = tiles[plan.tiling.cores[-1]]
 
     def measured(steps: tuple[int, ...], slots: int = 2) -> TaskPlan:
-        return _measure(info, chip, plan.reads, replace(plan.tiling, steps=steps), tiles, plan.resident, slots)
+        return measure(info, chip, plan.reads, replace(plan.tiling, steps=steps), tiles, plan.resident, slots)
 
     current = measured(plan.tiling.steps)
     needed = current.working_bytes
-    while not _fits(current, chip, available):
+    while not fits(current, chip, available):
         finer = [measured(steps) for steps in finer_steps(info, tile.sizes, current.tiling.steps)]
         if not finer:
             single = measured(current.tiling.steps, slots=1)
@@ -163,7 +163,7 @@ def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskP
     for _ in range(MAX_REFINEMENTS):
         steps = current.tiling.steps
         neighbours = [*finer_steps(info, tile.sizes, steps), *coarser_steps(info, tile.sizes, steps)]
-        fitting = [option for option in map(measured, neighbours) if _fits(option, chip, available)]
+        fitting = [option for option in map(measured, neighbours) if fits(option, chip, available)]
         fastest = min(fitting, key=lambda option: option.cycles, default=current)
         if fastest.cycles >= current.cycles:
             break
@@ -178,7 +178,8 @@ def _excess(plan: TaskPlan, chip: Chip, available: int) -> int:
     return max(0, plan.working_bytes - available) + max(0, constants - chip.sram_bytes // CONSTANT_SHARE)
 
 
-def _fits(plan: TaskPlan, chip: Chip, available: int) -> bool:
+def fits(plan: TaskPlan, chip: Chip, available: int) -> bool:
+    """Whether a plan keeps to `available` bytes of SRAM and leaves room to load the next task's constants."""
     return _excess(plan, chip, available) == 0
 
 
@@ -195,13 +196,13 @@ def _best_order(info: TaskInfo, chip: Chip, plan: TaskPlan, tiles: dict[int, Box
     best = plan
     for order in permutations(moving):
         option = Tiling(tiling.grid, tiling.cores, tiling.steps, (*still, *order, *info.reductions))
-        candidate = _measure(info, chip, plan.reads, option, tiles, plan.resident, plan.slots)
+        candidate = measure(info, chip, plan.reads, option, tiles, plan.resident, plan.slots)
         if candidate.cycles < best.cycles and candidate.working_bytes <= plan.working_bytes:
             best = candidate
     return best
 
 
-def _measure(
+def measure(
     info: TaskInfo,
     chip: Chip,
     reads: tuple[ReadPlan, ...],
@@ -210,6 +211,7 @@ def _measure(
     resident: bool,
     slots: int,
 ) -> TaskPlan:
+    """What follows from a tiling (`tiles` are its own), from how values are read, and from a number of buffers."""
     tile = tiles[tiling.cores[-1]]
     sizes_of_step = tuple(math.ceil(size / steps) for size, steps in zip(tile.sizes, tiling.steps, strict=True))
     # The first step is as large as any (`split_blocks`), and the last tile as large as any (`split_evenly`).

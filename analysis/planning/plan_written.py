@@ -1,0 +1,54 @@
+"""Plans of tasks whose tiling and placement the IR gives: nothing is chosen, everything that follows is worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...chips import Chip
+from ...dialects.memory import Space
+from ...support.errors import InputError
+from ..task_info import TaskInfo
+from .plan_task import Shortage, Source, TaskPlan, fits, measure
+from .reads import plan_read
+
+
+def is_written(info: TaskInfo) -> bool:
+    """Whether the task says where its result lies, and thereby that its tiling is meant."""
+    return info.op.placement is not None
+
+
+def plan_written(
+    info: TaskInfo, chip: Chip, sources: Sequence[Source], available: int, free: int, must_leave: str | None
+) -> TaskPlan | Shortage:
+    """
+    The plan of a task as the IR gives it, double-buffered if that fits in `available` bytes of SRAM.
+
+    With single buffers it may take all that is `free`; Shortage if that is too little. `must_leave` says why the result
+    cannot stay in the cores. Raises InputError naming the task where tiling or placement cannot be carried out.
+    """
+    tiling, resident = info.op.tiling.data, info.op.space is Space.SRAM
+    place = f"task '{info.name}'"
+    if info.op.space is Space.HOST:
+        raise InputError(f"{place} leaves its result in host memory: cores can only write to sram and dram")
+    if resident and must_leave is not None:
+        raise InputError(f"{place} leaves its result in sram, but {must_leave}: place it in dram")
+    if unusable := sorted(set(tiling.cores) - set(chip.usable_cores)):
+        raise InputError(f"{place} has a tile on core {unusable[0]}, which is not usable on chip '{chip.name}'")
+    looped = [dim for dim in tiling.order if tiling.steps[dim] > 1]
+    inner = [dim in info.reductions for dim in looped]
+    if inner != sorted(inner):
+        raise InputError(
+            f"{place}: order = {list(tiling.order)} loops over the reduced dimensions {list(info.reductions)} outside "
+            f"of others; put the reduced ones last"
+        )
+    tiles = tiling.tile_boxes(info.sizes)
+    reads = tuple(
+        plan_read(info, chip, tiles, read, sources[read.operand].distribution, sources[read.operand].constant)
+        for read in info.reads
+    )
+    reads = tuple(read.with_traffic(chip) for read in reads)
+    double = measure(info, chip, reads, tiling, tiles, resident, 2)
+    if fits(double, chip, available):
+        return double
+    single = measure(info, chip, reads, tiling, tiles, resident, 1)
+    return single if single.working_bytes <= free else Shortage(single.working_bytes, free)

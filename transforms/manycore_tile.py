@@ -1,0 +1,58 @@
+"""Pass `manycore-tile`: choose how each task is cut over cores and time, and where its result lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from ..analysis.nature import Nature, reassociating
+from ..analysis.planning.placement import column_major
+from ..analysis.planning.plan_network import NetworkPlan, plan_network
+from ..chips import Chip, load_chip
+from ..dialects.dataflow.interpreter import find_main
+from ..dialects.manycore import CHIP, ChipAttr, TilingAttr, chip_of
+from ..dialects.memory import Space, SpaceAttr
+from ..support.errors import InputError
+
+
+@dataclass(frozen=True)
+class ManycoreTilePass(ModulePass):
+    """
+    Give every task of `@main` a tiling and a placement of its result (`in sram` or `in dram`), by estimated cycles.
+
+    A task that has a placement already keeps it and its tiling; the pass checks that they can be carried out. Without
+    `chip`, the chip is the module's. Sums whose reduced dimension is cut into steps are added up in another order.
+    """
+
+    name = "manycore-tile"
+    nature: ClassVar[Nature] = reassociating(1e-5)
+
+    chip: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.chip is not None:
+            chip = load_chip(self.chip)
+            op.attributes[CHIP] = ChipAttr(self.chip)
+        else:
+            chip = chip_of(op)
+        if chip is None:
+            raise InputError(f"no chip is given: use manycore-tile{{chip=NAME}}, or module attribute {CHIP}")
+        tile_function(find_main(op), chip)
+
+
+def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
+    """
+    Plan a function of tasks and write the tilings and placements to them.
+
+    Raises as `plan_network` does; the function is changed only where all tasks fit.
+    """
+    network = plan_network(function, chip, column_major(chip))
+    for info, plan in zip(network.tasks, network.plans, strict=True):
+        info.op.tiling = TilingAttr.of(plan.tiling)
+        info.op.placement = SpaceAttr(Space.SRAM if plan.resident else Space.DRAM)
+    return network
