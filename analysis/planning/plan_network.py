@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
@@ -16,13 +17,15 @@ from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.manycore import TaskOp
 from ...support.errors import MeshloomError
-from ..task_info import TaskInfo
-from .plan_task import PlaceTiles, Shortage, Source, TaskPlan, aligned, plan_task
+from ..task_info import TaskInfo, value_bytes
+from .plan_task import PASS_THROUGH, PlaceTiles, Shortage, Source, TaskPlan, aligned, plan_task
 from .plan_written import is_written, plan_written
 from .storage import Distribution
 
 RESIDENT_SHARE = 0.6
 """Of SRAM: values that stay in the cores take at most this much, the rest is for the task at work."""
+CROWDED_STEPS = 8
+"""A task with as many steps is planned again with less in the cores, and the faster way taken."""
 WORKING_SHARE = 0.9
 """Of SRAM: what planning hands out; the rest is for alignment, fragmentation and loading ahead."""
 
@@ -83,10 +86,22 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles) -> NetworkPlan
             plan = plan_written(info, chip, sources, available, free, must_leave)
         else:
             plan = _plan_next(info, chip, place, sources, held, info.result not in in_dram, read_as)
+            stays = info.result not in in_dram
+            if isinstance(plan, TaskPlan) and plan.tiling.step_count >= CROWDED_STEPS and movable:
+                # So many steps may be a sign that too much stays: is it faster with the largest value in DRAM?
+                victim = _largest(movable, resident, numbers)
+                moved = [_source(value, _without(resident, victim), tasks, numbers) for value in info.operands]
+                other = _plan_next(
+                    info, chip, place, moved, held - aligned(resident[victim].tile_bytes), stays, read_as
+                )
+                if isinstance(other, TaskPlan) and other.cycles + _detour(victim, chip) < plan.cycles:
+                    in_dram.add(victim)
+                    del plans[numbers[victim] :]
+                    continue
         if isinstance(plan, TaskPlan):
             plans.append(plan)
         elif movable:
-            victim = max(movable, key=lambda value: (resident[value].tile_bytes, -numbers[value]))
+            victim = _largest(movable, resident, numbers)
             in_dram.add(victim)
             del plans[numbers[victim] :]
         elif is_written(info):
@@ -118,6 +133,20 @@ def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAVa
             if info.is_indexed(number, index):
                 found.add(root)
     return found
+
+
+def _largest(values: list[SSAValue], resident: dict[SSAValue, TaskPlan], numbers: dict[SSAValue, int]) -> SSAValue:
+    """The value with the largest tiles, the earliest of equal ones."""
+    return max(values, key=lambda value: (resident[value].tile_bytes, -numbers[value]))
+
+
+def _without(resident: dict[SSAValue, TaskPlan], victim: SSAValue) -> dict[SSAValue, TaskPlan]:
+    return {value: plan for value, plan in resident.items() if value is not victim}
+
+
+def _detour(value: SSAValue, chip: Chip) -> float:
+    """Cycles that storing a value to DRAM and loading it again costs."""
+    return PASS_THROUGH * prod(shape_of(value)) * value_bytes(value) / chip.dram_bytes_per_cycle
 
 
 def _shapes_read(tasks: tuple[TaskInfo, ...]) -> dict[SSAValue, set[tuple[int, ...]]]:
