@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import IO, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 from xdsl.utils.target import Target
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -25,18 +30,27 @@ class InterpretTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Run and print. Raises MeshloomError as the interpreter does."""
-        import numpy as np
+        from ..analysis.interpret import make_inputs, result_types, run_main
 
-        from ..analysis.interpret import make_inputs, numbers, result_types, run_main
+        results = run_main(module, make_inputs(module, self.seed, self.inputs))
+        print_results(results, result_types(module), self.precision, output)
 
-        types = result_types(module)
-        for name, array in run_main(module, make_inputs(module, self.seed, self.inputs)).items():
-            values = np.array2string(
-                numbers(array, types[name]),
-                separator=", ",
-                precision=self.precision,
-                suppress_small=True,
-                max_line_width=120,
-                threshold=200,
-            )
-            print(f"{name}: {types[name]} = {values}", file=output)
+
+def print_results(
+    results: Mapping[str, NDArray[Any]], types: Mapping[str, Attribute], precision: int, output: IO[str]
+) -> None:
+    """Print results in storage form, one `name: type = values` each, floats with `precision` digits after the point."""
+    import numpy as np
+
+    from ..analysis.interpret import numbers
+
+    for name, array in results.items():
+        values = np.array2string(
+            numbers(array, types[name]),
+            separator=", ",
+            precision=precision,
+            suppress_small=True,
+            max_line_width=120,
+            threshold=200,
+        )
+        print(f"{name}: {types[name]} = {values}", file=output)

@@ -28,7 +28,7 @@ DIALECTS = {
 }
 """Dialect name -> `module:Object`, the module relative to the package."""
 
-TARGETS = {"interpret": "tools.interpret:InterpretTarget"}
+TARGETS = {"interpret": "tools.interpret:InterpretTarget", "emulate": "tools.emulate:EmulateTarget"}
 """Target name -> `module:Class`, the module relative to the package."""
 
 
