@@ -7,6 +7,8 @@ circle. Loads of a step are emitted before the computation of the step before it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import BlockArgument, SSAValue
 
 from ..analysis.planning.plan_network import NetworkPlan, storage_root
@@ -32,8 +34,7 @@ def generate(network: NetworkPlan, places: Places, chip: Chip) -> Machine:
         machine.set_source(number)
         if number not in places.sram.ahead:
             task.reads.fetch(0, constants=True)
-        following = coded[number + 1] if number + 1 in places.sram.ahead else None
-        task.emit(following)
+        task.emit([coded[later] for later, start in places.sram.ahead.items() if start == number])
         consumers = sorted(readers.get(task.info.result, ()))
         if not task.plan.resident and consumers:
             machine.announce(task.producers, consumers, places.in_dram(task.info.result))
@@ -71,8 +72,8 @@ class _CodedTask:
         """Cores that compute a part of the result."""
         return sorted(self.tiles)
 
-    def emit(self, following: _CodedTask | None) -> None:
-        """All code of the task; its first constants are loaded already, those of `following` are loaded on the way."""
+    def emit(self, later: Sequence[_CodedTask]) -> None:
+        """All code of the task; its first constants are loaded already, those of `later` tasks are on the way."""
         reads, count = self.reads, self.plan.tiling.step_count
         reads.gather()
         reads.fetch(0, constants=False)
@@ -80,12 +81,14 @@ class _CodedTask:
         for step in range(count):
             if step + 1 < count and overlap:
                 self._fetch(step + 1)
-            elif step + 1 == count and following is not None:
-                following.reads.fetch(0, constants=True)
+            elif step + 1 == count:
+                for task in later:
+                    task.reads.fetch(0, constants=True)
             self._compute(step)
             if step + 1 < count and not overlap:
                 self._fetch(step + 1)
             reads.forget(step)
+        reads.finish()
 
     def _fetch(self, step: int) -> None:
         self.reads.fetch(step, constants=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ..chips import Chip
 from .emitter import Emitter
 from .link import CoreSetTable
-from .semaphores import SemaphorePool
+from .semaphores import Pair, SemaphorePool
 from .stream import CoreStream, DescriptorTable, Effect
 from .view import View
 
@@ -31,11 +31,15 @@ class Machine:
         for emitter in self.emitters.values():
             emitter.source = source
 
-    def semaphore_pair(self) -> tuple[int, int]:
-        """Semaphores for one exchange, behind a barrier if the last use of them is not known to be over."""
+    def take_semaphores(self) -> Pair:
+        """Semaphores for exchanges, behind a barrier where none are free otherwise; release them after the last use."""
         if self._semaphores.needs_barrier:
             self.barrier()
-        return self._semaphores.pair()
+        return self._semaphores.take()
+
+    def release_semaphores(self, pair: Pair) -> None:
+        """The exchanges that used `pair` have been emitted."""
+        self._semaphores.release(pair)
 
     def barrier(self) -> None:
         """All cores wait for each other."""
@@ -49,13 +53,15 @@ class Machine:
 
     def announce(self, producers: Sequence[int], consumers: Sequence[int], written: View) -> None:
         """Consumers may go on to read `written` (in DRAM) when all producers have stored their parts."""
-        _, semaphore = self.semaphore_pair()
+        pair = self.take_semaphores()
+        _, semaphore = pair
         target = self.core_sets.intern(frozenset(consumers))
         after: list[Effect] = [effect(written, writes=False), (ORDER_SPACE, 0, 1, False)]
         for core in producers:
             self.emitters[core].signal(target, semaphore, after)
         for core in consumers:
             self.emitters[core].wait(semaphore, len(producers), [effect(written, writes=True)])
+        self.release_semaphores(pair)
 
     def loaders(self, cores: Sequence[int]) -> list[int]:
         """Cores of a group that read DRAM for the others: as many as there are ports, spread over the rows."""

@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
+from collections import deque
+from typing import TypeAlias
+
 from ..chips import Chip
 from ..support.errors import MeshloomError
 
 BARRIER_SEMAPHORES = 2
 
+Pair: TypeAlias = tuple[int, int]
+"""Semaphores for credits and for data."""
+
 
 class SemaphorePool:
     """
-    Pairs of semaphores (credits, data) for exchanges, in rotation.
+    Pairs of semaphores for exchanges.
 
     A core that takes no part in an exchange may run ahead of those that do, and its credit for a later exchange on the
-    same semaphore could be counted by a core that still waits for an earlier one. So a barrier of all cores must stand
-    between two uses: after every half rotation. `needs_barrier` tells when.
+    same semaphore could be counted by a core that still waits for an earlier one. So a pair that has been released can
+    be taken again only after a barrier of all cores.
     """
 
     def __init__(self, chip: Chip) -> None:
-        self._pairs = (chip.semaphores - BARRIER_SEMAPHORES) // 2
-        if self._pairs < 2:
-            raise MeshloomError(
-                f"chip '{chip.name}' has {chip.semaphores} semaphores per core, at least {BARRIER_SEMAPHORES + 4} are "
-                f"needed: raise 'semaphores'"
-            )
-        self._next = 0
-        self._since_barrier = 0
+        pairs = (chip.semaphores - BARRIER_SEMAPHORES) // 2
+        self._chip = chip
+        self._free: deque[Pair] = deque(
+            (BARRIER_SEMAPHORES + 2 * number, BARRIER_SEMAPHORES + 2 * number + 1) for number in range(pairs)
+        )
+        self._released: list[Pair] = []
         self._barriers = 0
 
     @property
     def needs_barrier(self) -> bool:
-        """Whether a barrier must come before the next pair."""
-        return self._since_barrier >= self._pairs // 2
+        """Whether nothing can be taken before a barrier."""
+        return not self._free
 
-    def pair(self) -> tuple[int, int]:
-        """Semaphores for the credits and the data of the next exchange."""
-        number = self._next
-        self._next = (self._next + 1) % self._pairs
-        self._since_barrier += 1
-        return BARRIER_SEMAPHORES + 2 * number, BARRIER_SEMAPHORES + 2 * number + 1
+    def take(self) -> Pair:
+        """A free pair. Raises MeshloomError if all are in use at once."""
+        if not self._free:
+            raise MeshloomError(
+                f"the program needs more than the {self._chip.semaphores} semaphores per core of chip "
+                f"'{self._chip.name}': raise 'semaphores'"
+            )
+        return self._free.popleft()
+
+    def release(self, pair: Pair) -> None:
+        """All uses of the pair have been emitted."""
+        self._released.append(pair)
 
     def barrier(self) -> int:
         """The semaphore of the next barrier; two alternate, as a core may enter one while another leaves the last."""
-        self._since_barrier = 0
+        self._free.extend(self._released)
+        self._released.clear()
         self._barriers += 1
         return self._barriers % BARRIER_SEMAPHORES

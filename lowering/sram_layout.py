@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..analysis.allocation import allocate
+from ..analysis.planning.load_ahead import loads_ahead
 from ..analysis.planning.plan_network import NetworkPlan
 from ..analysis.planning.plan_task import ALIGNMENT, aligned
 from ..chips import Chip
@@ -21,8 +23,8 @@ class SramLayout:
     """Where the buffers lie."""
 
     addresses: dict[Key, int]
-    ahead: frozenset[int]
-    """Tasks whose first constants are loaded during the task before."""
+    ahead: dict[int, int]
+    """Task -> the earlier task at whose end its first constants are loaded; tasks not in it load them themselves."""
     peak: int
     """Bytes up to the end of the highest buffer."""
     lower_bound: int
@@ -56,29 +58,32 @@ def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
     """
     Place all buffers by their lifetimes, counted in tasks.
 
-    Constants are loaded ahead wherever that fits. Raises MeshloomError if the buffers do not fit even without.
+    Constants are loaded ahead as far as `loads_ahead` finds useful and memory allows. Raises MeshloomError if the
+    buffers do not fit even without.
     """
-    ahead = {number for number in range(1, len(network.tasks)) if _constant_bytes(network, number)}
+    ahead = loads_ahead(network.plans, chip)
     while True:
         buffers = _collect(network, ahead)
         live = _live_bytes(buffers, len(network.tasks))
-        crowded = {number for number in ahead if live[number - 1] > chip.sram_bytes}
+        crowded = [task for task, start in ahead.items() if max(live[start:task]) > chip.sram_bytes]
         if not crowded:
             result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
             if result.peak <= chip.sram_bytes:
                 addresses = dict(zip(buffers.keys, (int(offset) for offset in result.offsets), strict=True))
-                return SramLayout(addresses, frozenset(ahead), int(result.peak), int(result.lower_bound))
+                return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound))
             if not ahead:
                 raise MeshloomError(
                     f"the buffers of the cores of chip '{chip.name}' take {result.peak} bytes of SRAM, "
                     f"{chip.sram_bytes} are there"
                 )
-            tightest = max(ahead, key=lambda number: (live[number - 1], number))
-            crowded = {tightest}
-        ahead -= crowded
+            crowded = [max(ahead, key=lambda task: (max(live[ahead[task] : task]), task))]
+        for task in crowded:
+            ahead[task] += 1
+            if ahead[task] == task:
+                del ahead[task]
 
 
-def _collect(network: NetworkPlan, ahead: set[int]) -> _Buffers:
+def _collect(network: NetworkPlan, ahead: Mapping[int, int]) -> _Buffers:
     buffers = _Buffers()
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
         if plan.resident:
@@ -92,14 +97,9 @@ def _collect(network: NetworkPlan, ahead: set[int]) -> _Buffers:
             buffers.add(("temporary", number, buffer, 0), size, number, number)
         for index, read in enumerate(plan.reads):
             for slot in range(plan.buffers_of(index)):
-                first = number - 1 if number in ahead and read.constant and slot == 0 else number
+                first = ahead.get(number, number) if read.constant and slot == 0 else number
                 buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, number)
     return buffers
-
-
-def _constant_bytes(network: NetworkPlan, number: int) -> int:
-    plan = network.plans[number]
-    return sum(size.buffer_bytes for read, size in zip(plan.reads, plan.sizes, strict=True) if read.constant)
 
 
 def _live_bytes(buffers: _Buffers, tasks: int) -> list[int]:

@@ -13,6 +13,7 @@ from ..dialects.dataflow.types import dtype_code
 from .exchange import MessagePlan, emit_exchange, split_outermost
 from .machine import Machine
 from .places import Places
+from .semaphores import Pair
 from .view import View
 
 
@@ -40,7 +41,7 @@ class TaskReads:
         """Core -> box of each step."""
         self._streams = [[_Stream(cores) for cores in read.groups] for read in self.plan.reads]
         self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
-        self._semaphores: dict[int, tuple[int, int]] = {}
+        self._semaphores: dict[int, Pair] = {}
         """By read: those with which cores pass on what they load, the same for all steps, so that steps are alike."""
         self._gathered: dict[tuple[int, int], tuple[View, tuple[int, ...]]] = {}
         self._read_of = {use: index for index, read in enumerate(self.info.reads) for use in read.uses}
@@ -52,7 +53,9 @@ class TaskReads:
             if read.kind is ReadKind.GATHER:
                 self._gather(index, messages)
         if messages.messages:
-            emit_exchange(messages.messages, self.machine, self.machine.semaphore_pair())
+            pair = self.machine.take_semaphores()
+            emit_exchange(messages.messages, self.machine, pair)
+            self.machine.release_semaphores(pair)
 
     def _gather(self, index: int, messages: MessagePlan) -> None:
         read = self.plan.reads[index]
@@ -130,7 +133,7 @@ class TaskReads:
                 if core != loader:
                     messages.add(loader, core, target, target)
         if index not in self._semaphores:
-            self._semaphores[index] = machine.semaphore_pair()
+            self._semaphores[index] = machine.take_semaphores()
         emit_exchange(messages.messages, machine, self._semaphores[index])
 
     def operand(self, number: int, index: int, core: int, step: int) -> View:
@@ -154,6 +157,11 @@ class TaskReads:
             raise AssertionError("values read in place lie in the cores")
         start = _minus(piece.box.offsets, held.boxes[core].offsets)
         return self.places.tile(value, core).box(start, piece.box.sizes, piece.steps)
+
+    def finish(self) -> None:
+        """The task is over."""
+        for pair in self._semaphores.values():
+            self.machine.release_semaphores(pair)
 
     def forget(self, step: int) -> None:
         """The step is over."""

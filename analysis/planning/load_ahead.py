@@ -1,0 +1,51 @@
+"""How early the constants of a task should be loaded, so that DRAM is kept busy while earlier tasks compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...chips import Chip
+from .plan_task import PASS_THROUGH, TaskPlan
+
+FARTHEST = 6
+"""Tasks ahead at most."""
+
+
+def loads_ahead(plans: Sequence[TaskPlan], chip: Chip) -> dict[int, int]:
+    """
+    Task -> the earlier task during which the loads of its first constants begin; tasks without constants are left out.
+
+    Every task leaves DRAM idle for a part of its estimated time. A task's loads take the idle time of the tasks before
+    it, the nearest first, until they are covered; they keep the order of the tasks.
+    """
+    idle = [max(0.0, plan.cycles - _own_bytes(plan) / chip.dram_bytes_per_cycle) for plan in plans]
+    ahead: dict[int, int] = {}
+    begun = 0
+    for number in range(1, len(plans)):
+        needed = _first_constant_bytes(plans[number]) / chip.dram_bytes_per_cycle
+        if not needed:
+            continue
+        start = number
+        while start > max(begun, number - FARTHEST, 0) and (needed > 0 or start == number):
+            start -= 1
+            taken = min(idle[start], needed)
+            idle[start] -= taken
+            needed -= taken
+        if start < number:
+            ahead[number] = begun = start
+    return ahead
+
+
+def _first_constant_bytes(plan: TaskPlan) -> float:
+    """Bytes that all cores read from DRAM for the constants of their first steps."""
+    return sum(
+        size.dram_bytes / size.versions
+        for read, size in zip(plan.reads, plan.sizes, strict=True)
+        if read.constant and size.buffer_bytes
+    )
+
+
+def _own_bytes(plan: TaskPlan) -> float:
+    """Bytes that a task itself moves from and to DRAM while it runs."""
+    result = 0 if plan.resident else PASS_THROUGH // 2 * plan.tile_bytes * len(plan.tiling.cores)
+    return result + sum(size.dram_bytes for size in plan.sizes) - _first_constant_bytes(plan)
