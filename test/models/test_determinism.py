@@ -1,0 +1,52 @@
+"""The same input gives the same bytes and cycles in every process, whatever the seed of Python's hashes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from public_models import PUBLIC_MODELS
+
+SCRIPT = """
+import hashlib, json, sys
+from meshloom.tools.api import compile
+from public_models import PUBLIC_MODELS
+
+model = PUBLIC_MODELS[sys.argv[1]]
+network = compile(model.path, sys.argv[2], model.shapes)
+network.save(sys.argv[3])
+result = network.run(model.inputs(0))
+outputs = {name: hashlib.sha256(value.tobytes()).hexdigest() for name, value in result.outputs.items()}
+print(json.dumps({"cycles": result.cycles, "outputs": outputs, "stats": result.stats}, sort_keys=True))
+"""
+
+
+def compile_and_run(name: str, chip: str, hash_seed: str, path: Path) -> str:
+    """In a process of its own: the executable goes to `path`, cycles, statistics and outputs are returned."""
+    bench = Path(__file__).resolve().parents[2] / "bench"
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(bench)}
+    command = [sys.executable, "-c", SCRIPT, name, chip, str(path)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "chip"),
+    [
+        ("rnet", "tiny"),
+        ("vad", "edge"),
+        *(
+            pytest.param(name, chip, marks=pytest.mark.slow)
+            for name in PUBLIC_MODELS
+            for chip in ("edge", "cloud")
+            if (name, chip) != ("vad", "edge")
+        ),
+    ],
+)
+def test_two_processes_agree(name: str, chip: str, tmp_path: Path) -> None:
+    first = compile_and_run(name, chip, "1", tmp_path / "first.mlx")
+    second = compile_and_run(name, chip, "2", tmp_path / "second.mlx")
+    assert first == second
+    assert (tmp_path / "first.mlx").read_bytes() == (tmp_path / "second.mlx").read_bytes()
