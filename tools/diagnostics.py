@@ -12,7 +12,7 @@ def describe(error: BaseException) -> str | None:
     """One line for an error in the user's IR, or None when the exception is a defect of the program."""
     match error:
         case ParseError():
-            return f"{error.span.get_location()}: {one_line(error.msg)}"
+            return f"{error.span.get_location()}: {_shorten(one_line(error.msg), 500)}"
         case ArgSpecParseError() | DiagnosticException():
             return _with_operation(error)
         case _:

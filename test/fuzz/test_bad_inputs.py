@@ -1,0 +1,217 @@
+"""Damaged files through the command-line tools: one clear error, no traceback, no partial file, never a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshloom.tools import compile as compile_tool
+from meshloom.tools import objdump as objdump_tool
+from meshloom.tools import opt as opt_tool
+from meshloom.tools import run as run_tool
+from public_models import PUBLIC_MODELS
+
+ROOT = Path(__file__).resolve().parents[2]
+RNET = PUBLIC_MODELS["rnet"]
+
+NETWORK = """builtin.module {
+  func.func @main(%x: tensor<2x3xf32> {dataflow.name = "x"}) -> (tensor<2x4xf32> {dataflow.name = "y"}) {
+    %w = dataflow.constant dense<0.5> : tensor<3x4xf32>
+    %0 = dataflow.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    %1 = dataflow.relu %0 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %2 = dataflow.reshape %1 : (tensor<2x4xf32>) -> tensor<8xf32>
+    %3 = dataflow.reshape %2 : (tensor<8xf32>) -> tensor<2x4xf32>
+    func.return %3 : tensor<2x4xf32>
+  }
+}
+"""
+TEXT = b'\x00\x7f\xff"{}[]()<>:=,.-+#%@!xX0123456789 \n\te'
+"""Bytes that mean something to parsers of text."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of file: how to make a good one, and the command that reads it."""
+
+    name: str
+    suffix: str
+    good: bytes
+    main: Callable[[Sequence[str]], int]
+    arguments: Callable[[Path, Path], list[str]]
+    """From the file and the folder for outputs."""
+
+    def damaged(self, count: int, seed: int) -> Iterator[bytes]:
+        """Seeded damage: cut off, bits flipped, bytes replaced, a piece doubled or left out."""
+        random = np.random.default_rng(seed)
+        for number in range(count):
+            data = bytearray(self.good)
+            at, end = sorted(int(n) for n in random.integers(len(data) + 1, size=2))
+            # Half of the damage falls on the first kilobytes, where headers and structure are.
+            place = int(random.integers(min(len(data), 4096) if number & 8 else len(data)))
+            match number % 5:
+                case 0:
+                    del data[at:]
+                case 1:
+                    for _ in range(int(random.integers(1, 4))):
+                        data[place] ^= 1 << int(random.integers(8))
+                        place = int(random.integers(len(data)))
+                case 2:
+                    data[place] = TEXT[int(random.integers(len(TEXT)))]
+                case 3:
+                    data[at:at] = data[at : min(end, at + 64)]
+                case _:
+                    del data[at : min(end, at + 64)]
+            yield bytes(data)
+
+
+@pytest.fixture(scope="module")
+def executable(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("executable")
+    (folder / "net.mlir").write_text(NETWORK)
+    arguments = [str(folder / "net.mlir"), "--chip", "tiny", "-o", str(folder / "net.mlx"), "-q"]
+    assert compile_tool.main(arguments) == 0
+    return (folder / "net.mlx").read_bytes()
+
+
+@pytest.fixture
+def case(request: pytest.FixtureRequest, executable: bytes, tmp_path: Path) -> Case:
+    network = tmp_path / "net.mlir"
+    network.write_text(NETWORK)
+    chip = (ROOT / "chips" / "tiny.toml").read_bytes()
+    onnx, text = RNET.path.read_bytes(), NETWORK.encode()
+
+    def build(source: Path, out: Path, chip: str | Path = "tiny") -> list[str]:
+        return [str(source), "--chip", str(chip), "-o", str(out / "out.mlx"), "-q"]
+
+    def run(source: Path, out: Path) -> list[str]:
+        files = ["--stats", str(out / "stats.json"), "--output", str(out / "values")]
+        return [str(source), "--random", "0", "-q", *files]
+
+    cases = (
+        Case("opt-onnx", ".onnx", onnx, opt_tool.main, lambda f, o: [str(f), "-o", str(o / "out.mlir")]),
+        Case("compile-onnx", ".onnx", onnx, compile_tool.main, build),
+        Case("opt-mlir", ".mlir", text, opt_tool.main, lambda f, o: [str(f), "-o", str(o / "out.mlir")]),
+        Case("compile-mlir", ".mlir", text, compile_tool.main, build),
+        Case("chip", ".toml", chip, compile_tool.main, lambda f, o: build(network, o, f)),
+        Case("run", ".mlx", executable, run_tool.main, run),
+        Case("objdump", ".mlx", executable, objdump_tool.main, lambda f, o: [str(f), "-o", str(o / "out.lst")]),
+    )
+    return next(one for one in cases if one.name == request.param)
+
+
+def check(case: Case, data: bytes, folder: Path, capfd: pytest.CaptureFixture[str]) -> int:
+    """Run the tool on the damaged file; the status, after checking everything about it."""
+    source, out = folder / f"damaged{case.suffix}", folder / "out"
+    source.write_bytes(data)
+    out.mkdir()
+    try:
+        status = case.main(case.arguments(source, out))
+    except SystemExit as leaving:
+        status = int(leaving.code or 0)
+    _, errors = capfd.readouterr()
+    files = sorted(str(path.relative_to(out)) for path in out.rglob("*"))
+    for path in sorted(out.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    out.rmdir()
+    assert status in (0, 1, 2), errors
+    assert "Traceback" not in errors
+    assert "internal error" not in errors
+    lines = [line for line in errors.splitlines() if line.strip()]
+    if status:
+        # One error; an importer that lists several places indents them below it.
+        assert [line.startswith("error: ") for line in lines] == [True] + [False] * (len(lines) - 1), errors
+        assert all(line.startswith("  ") for line in lines[1:]), errors
+        assert len(lines[0]) < 2000
+        assert files == []
+    return status
+
+
+CASES = ("opt-onnx", "compile-onnx", "opt-mlir", "compile-mlir", "chip", "run", "objdump")
+LEAST = {
+    "opt-onnx": 0.1,
+    "compile-onnx": 0.1,
+    "opt-mlir": 0.4,
+    "compile-mlir": 0.4,
+    "chip": 0.4,
+    "run": 1,
+    "objdump": 1,
+}
+"""Share of the damage that must be noticed: all where there is a checksum; weights and names may just be others."""
+
+
+def sweep(case: Case, count: int, seed: int, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    noticed = changed = 0
+    for number, data in enumerate(case.damaged(count, seed)):
+        if data == case.good:
+            continue
+        changed += 1
+        try:
+            noticed += check(case, data, folder, capfd) != 0
+        except AssertionError as error:
+            (kept := folder / f"kept{case.suffix}").write_bytes(data)
+            raise AssertionError(f"{case.name}, damage {number} of seed {seed}, kept as {kept}: {error}") from error
+    assert noticed >= LEAST[case.name] * changed
+
+
+@pytest.mark.parametrize("case", CASES, indirect=True)
+def test_damaged_files(case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sweep(case, 50, 1, tmp_path, capfd)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 8))
+@pytest.mark.parametrize("case", CASES, indirect=True)
+def test_many_damaged_files(case: Case, seed: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sweep(case, 250, seed, tmp_path, capfd)
+
+
+@pytest.mark.parametrize("case", CASES, indirect=True)
+def test_the_undamaged_file_is_good(case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert check(case, case.good, tmp_path, capfd) == 0
+
+
+@pytest.mark.parametrize("case", CASES, indirect=True)
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x00" * 100, b"\xff" * 100, b"\n", b"\x7fELF", b"a" * 5000],
+    ids=["empty", "zeros", "ones", "line", "elf", "letters"],
+)
+def test_files_of_another_kind(case: Case, content: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    # An empty module is a valid one, with nothing in it.
+    expected = (0, 2) if case.name == "opt-mlir" and not content.strip() else (2,)
+    assert check(case, content, tmp_path, capfd) in expected
+
+
+@pytest.mark.parametrize("case", CASES, indirect=True)
+def test_missing_file_and_folder(case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for source in (tmp_path / f"missing{case.suffix}", tmp_path):
+        arguments = case.arguments(source, tmp_path)
+        assert case.main(arguments) == 2
+        _, errors = capfd.readouterr()
+        assert errors.startswith("error: ")
+        assert errors.count("\n") == 1
+
+
+def test_wrong_inputs(executable: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.mlx").write_bytes(executable)
+    arrays = {
+        "shape": np.zeros((3, 2), np.float32),
+        "type": np.zeros((2, 3), np.float64),
+        "text": np.array([["a", "b", "c"]] * 2),
+        "scalar": np.float32(1),
+    }
+    for name, array in arrays.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    (tmp_path / "damaged.npy").write_bytes((tmp_path / "shape.npy").read_bytes()[:100])
+    wrong = [[], ["--input", "x"], ["--input", "z=shape.npy"], ["--input", "x=missing.npy"]]
+    wrong += [["--input", f"x={tmp_path / name}.npy"] for name in (*arrays, "damaged")]
+    for options in wrong:
+        stats = tmp_path / "stats.json"
+        assert run_tool.main([str(tmp_path / "net.mlx"), *options, "--stats", str(stats), "-q"]) == 2, options
+        _, errors = capfd.readouterr()
+        assert errors.startswith("error: ")
+        assert errors.count("\n") == 1
+        assert not stats.exists()
