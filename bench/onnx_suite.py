@@ -16,11 +16,13 @@ import signal
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import BackendIsNotSupposedToImplementIt, Runner
 
@@ -46,6 +48,11 @@ def _alarm(number: int, frame: FrameType | None) -> None:
     raise CaseTimeout(f"over {SECONDS} s")
 
 
+def arrays(values: Sequence[Any]) -> list[Any]:
+    """Numpy arrays of what a case holds as arrays or as protobuf tensors."""
+    return [numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value for value in values]
+
+
 def run_case(case: Any) -> tuple[str, str]:
     """Status (pass, fail, no-cycles, unsupported, error, timeout) of a case and the message."""
     signal.signal(signal.SIGALRM, _alarm)
@@ -53,7 +60,8 @@ def run_case(case: Any) -> tuple[str, str]:
     try:
         program = MeshloomBackend.prepare(case.model)
         cycles: list[int] = []
-        for inputs, expected in case.data_sets:
+        for given, wanted in case.data_sets:
+            inputs, expected = arrays(given), arrays(wanted)
             got = list(program.run(inputs))
             cycles.append(program.cycles)
             Runner.assert_similar_outputs(expected, got, rtol=case.rtol, atol=case.atol)

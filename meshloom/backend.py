@@ -22,6 +22,14 @@ from meshloom.support.errors import InputError, MeshloomError
 Array = NDArray[Any]
 
 
+def _as_declared(array: Array, info: onnx.ValueInfoProto) -> Array:
+    """The array in the declared type (bfloat16 comes from the emulator as the f32 values that it stands for)."""
+    declared = info.type.tensor_type.elem_type
+    if declared != onnx.TensorProto.BFLOAT16:
+        return array
+    return array.astype(onnx.helper.tensor_dtype_to_np_dtype(declared))
+
+
 class CompiledModel(BackendRep):
     """A model, compiled anew for each combination of input shapes that it is run with."""
 
@@ -50,7 +58,7 @@ class CompiledModel(BackendRep):
         program = self._program(given)
         result = program.run({name: value for name, value in given.items() if name not in self._fixed})
         self.cycles = result.cycles
-        return tuple(result.outputs[info.name] for info in self.model.graph.output)
+        return tuple(_as_declared(result.outputs[info.name], info) for info in self.model.graph.output)
 
     @staticmethod
     def _as_sequence(inputs: Any) -> Sequence[Any]:

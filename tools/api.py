@@ -132,6 +132,8 @@ def _checked(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: int)
     expected = TYPES[dtype]
     if tuple(array.shape) != shape:
         raise InputError(f"input '{name}' has shape {list(array.shape)}, expected {list(shape)}")
+    if expected.name == "bf16" and array.dtype.name == "bfloat16":
+        array = array.view(np.uint16)
     storage = np.dtype(np.bool_) if expected.name == "bool" else np.dtype(expected.storage)
     if array.dtype.newbyteorder("<") != storage.newbyteorder("<"):
         raise InputError(f"input '{name}' has type {array.dtype}, expected {expected.name}")
