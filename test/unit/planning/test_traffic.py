@@ -1,0 +1,44 @@
+"""What an exchange loads the network with, counted by hand on the 2 x 2 mesh of `tiny`."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from meshloom.analysis.planning.traffic import Traffic, exchange_traffic, overlaps
+from meshloom.chips import load_chip
+from meshloom.dialects.dataflow.tiling import Box, split_evenly
+
+TINY = load_chip("tiny")
+
+
+def rows(size: int, parts: int) -> dict[int, Box]:
+    return {core: Box((low,), (extent,)) for core, (low, extent) in enumerate(split_evenly(size, parts))}
+
+
+def test_nothing_moves_where_everyone_holds_what_it_needs() -> None:
+    assert exchange_traffic(rows(8, 4), rows(8, 4), 4, TINY) == Traffic(0, 0, 0, 0)
+
+
+def test_everyone_needs_everything() -> None:
+    # Each core multicasts its 2 elements of 4 bytes to three others, at hops 1 + 1 + 2: a tree of at least 3 links.
+    traffic = exchange_traffic(rows(8, 4), {core: Box((0,), (8,)) for core in range(4)}, 4, TINY)
+    assert (traffic.sent, traffic.received, traffic.messages) == (8, 24, 1)
+    assert traffic.byte_hops == 4 * 3 * 8
+
+
+def test_a_halo_comes_from_the_neighbours() -> None:
+    # Core 1 holds 2..4 and needs 1..5: one element from core 0 (1 hop away) and one from core 2 (2 hops away).
+    traffic = exchange_traffic(rows(8, 4), {1: Box((1,), (4,))}, 4, TINY)
+    assert (traffic.sent, traffic.received, traffic.messages, traffic.byte_hops) == (4, 8, 1, 4 * (1 + 2))
+
+
+@given(st.integers(1, 30), st.integers(1, 4), st.integers(1, 4))
+def test_overlaps_cover_every_needed_position_once(size: int, holders: int, readers: int) -> None:
+    needed = rows(size, readers)
+    covered = {core: [0] * size for core in needed}
+    for holder, reader, box in overlaps(rows(size, holders), needed):
+        assert rows(size, holders)[holder].intersect(box) == box
+        for position in range(box.offsets[0], box.ends[0]):
+            covered[reader][position] += 1
+    for core, box in needed.items():
+        assert covered[core] == [1 if box.offsets[0] <= i < box.ends[0] else 0 for i in range(size)]
