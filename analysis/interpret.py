@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 
 from ..dialects.dataflow.constants import narrow_bf16, numpy_type, widen_bf16
 from ..dialects.dataflow.interpreter import argument_names, find_main, interpret_function, result_names
+from ..dialects.manycore.execute_interpreter import ExecuteFunctions
 from ..dialects.manycore.interpreter import ManycoreFunctions
 from ..dialects.memory import BufferType
 from ..dialects.memory.interpreter import MemoryFunctions
@@ -66,7 +67,7 @@ def run_main(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
     Raises MeshloomError for what the operations raise, xDSL's InterpretationError where one has no implementation.
     """
     copies = {name: array.copy() for name, array in inputs.items()}
-    return interpret_function(module, copies, [ManycoreFunctions(), MemoryFunctions()])
+    return interpret_function(module, copies, [ManycoreFunctions(), ExecuteFunctions(), MemoryFunctions()])
 
 
 def result_types(module: ModuleOp) -> dict[str, Attribute]:

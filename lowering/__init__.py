@@ -1,4 +1,7 @@
 """Conversions between levels and everything below the plan. `PASSES` is the table that the tools read."""
 
-PASSES: dict[str, str] = {"dataflow-to-manycore": "dataflow_to_manycore:DataflowToManycorePass"}
+PASSES: dict[str, str] = {
+    "dataflow-to-manycore": "dataflow_to_manycore:DataflowToManycorePass",
+    "manycore-to-memory": "manycore_to_memory:ManycoreToMemoryPass",
+}
 """Pass name -> `module:Class`, the module relative to this package. Modules are imported when a pass is asked for."""

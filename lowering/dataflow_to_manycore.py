@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -12,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.grouping import group_operations
+from ..analysis.nature import Nature, reassociating
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
 
@@ -26,6 +28,8 @@ class DataflowToManycorePass(ModulePass):
     """
 
     name = "dataflow-to-manycore"
+    nature: ClassVar[Nature] = reassociating(1e-4)
+    """A task computes on slices, which lie differently in memory: a contraction may add in another order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.walk():

@@ -30,7 +30,7 @@ class ManycoreTilePass(ModulePass):
     """
 
     name = "manycore-tile"
-    nature: ClassVar[Nature] = reassociating(1e-5)
+    nature: ClassVar[Nature] = reassociating(1e-4)
 
     chip: str | None = None
 

@@ -14,6 +14,7 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_i
 
 from ..dataflow.constants import Array, numpy_type
 from .ops import AllocOp, CopyOp, FreeOp, LoadOp, StoreOp, TransferOp, buffer_of
+from .values import HoldOp, ViewOp
 
 
 def spoil(array: Array) -> None:
@@ -56,6 +57,16 @@ class MemoryFunctions(InterpreterFunctions):
     def run_copy(self, interpreter: Interpreter, op: CopyOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Copy."""
         return self.transfer(op, args)
+
+    @impl(HoldOp)
+    def run_hold(self, interpreter: Interpreter, op: HoldOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """An array with the tensor's elements."""
+        return (args[0].copy(),)
+
+    @impl(ViewOp)
+    def run_view(self, interpreter: Interpreter, op: ViewOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same elements in another shape."""
+        return (args[0].reshape(buffer_of(op.result).shape),)
 
     def transfer(self, op: TransferOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """All elements from the first array to the second."""

@@ -73,6 +73,7 @@ class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             live = self.live.get_values()
             if len(live) != 2 or not 0 <= live[0] <= live[1]:
                 raise VerifyException(f"live = {list(live)} should be [first, last] with 0 <= first <= last")
+        self._verify_overlap()
         type = buffer_of(self.buffer)
         if (chip := chip_of(self)) is None or type.space is Space.HOST:
             return
@@ -82,6 +83,17 @@ class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             raise VerifyException(
                 f"the buffer ends at byte {end}: chip '{chip.name}' has {capacity} bytes of {type.space.value}"
             )
+
+    def _verify_overlap(self) -> None:
+        """Once a block, at its first allocation: buffers that are alive together do not share bytes."""
+        from .overlap import overlap_in
+
+        block = self.parent
+        if block is None or next((op for op in block.ops if isinstance(op, AllocOp)), None) is not self:
+            return
+        if (found := overlap_in(block)) is not None:
+            first, second = (f"%{value.name_hint or '?'} : {value.type}" for value in found)
+            raise VerifyException(f"buffers {first} and {second} are alive together and share bytes")
 
 
 @irdl_op_definition

@@ -1,8 +1,10 @@
-// One program at every level: whole tensors, tasks on one core, tasks cut over four cores, a binary in the emulator.
+// One program at every level: whole tensors, tasks on one core, tasks cut over four
+// cores, buffers in memory, a binary in the emulator.
 
 // RUN: meshloom-opt %s -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p dataflow-to-manycore -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny}' -t 'interpret{inputs=iota}' | filecheck %s
+// RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory' -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -t 'emulate{chip=tiny inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny}' -t 'emulate{inputs=iota}' | filecheck %s
 

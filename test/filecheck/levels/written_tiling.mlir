@@ -3,6 +3,7 @@
 
 // RUN: meshloom-opt %s -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p manycore-tile -t 'interpret{inputs=iota}' | filecheck %s
+// RUN: meshloom-opt %s -p manycore-to-memory -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -t 'emulate{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p manycore-tile | filecheck %s --check-prefix=KEPT
 

@@ -1,0 +1,238 @@
+"""`manycore.execute`: a task in destination-passing form, with every buffer that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import cast
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, StringAttr, TensorType, i64
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from ..dataflow.tiling import TilingInterface
+from ..memory.attributes import BufferType, Space
+from .attributes import TilingAttr
+from .ops import YieldOp
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """The buffers of a task beside its operands and its result, all in the cores' SRAM at the same address."""
+
+    reads: Sequence[SSAValue] = ()
+    """Slices of operands: of read 0 all slots, then of read 1..."""
+    staging: Sequence[SSAValue] = ()
+    """Parts of the result on their way to DRAM, used in turn."""
+    temporaries: Sequence[SSAValue] = ()
+    """Values between the operations of the body."""
+
+
+@irdl_op_definition
+class ExecuteOp(IRDLOperation):
+    """
+    A task over buffers. `@name(%arg = %buffer : buffer as tensor, ...) into %result : buffer`, then:
+
+    - `reads(...)`, the buffers for slices of operands; `slots` says how many each read has (0: used where it lies, used
+      in turn where there are several); `uses` gives the read of each use of an argument, in the order of the body.
+    - `staging(...)`, where results in DRAM are computed before they are stored; `temporaries(...)`, other values of the
+      body. `writes` says where each operation of the body writes: 0 the result (or staging), k temporary k - 1.
+
+    An SRAM buffer stands for one at the same address on every core. An operand or result in SRAM is spread: each core
+    holds the tile that it computed. Tiles, steps and the body mean what they mean in `manycore.task`.
+    """
+
+    name = "manycore.execute"
+    sym_name = prop_def(StringAttr)
+    tiling = prop_def(TilingAttr)
+    slots = prop_def(DenseArrayBase[I64])
+    uses = prop_def(DenseArrayBase[I64])
+    writes = prop_def(DenseArrayBase[I64])
+    inputs = var_operand_def(BufferType)
+    target = operand_def(BufferType)
+    reads = var_operand_def(BufferType)
+    staging = var_operand_def(BufferType)
+    temporaries = var_operand_def(BufferType)
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[SSAValue],
+        target: SSAValue,
+        scratch: Scratch,
+        tiling: TilingAttr,
+        slots: Sequence[int],
+        uses: Sequence[int],
+        writes: Sequence[int],
+        body: Region,
+    ) -> None:
+        super().__init__(
+            operands=[list(inputs), target, list(scratch.reads), list(scratch.staging), list(scratch.temporaries)],
+            properties={
+                "sym_name": StringAttr(name),
+                "tiling": tiling,
+                "slots": DenseArrayBase.from_list(i64, list(slots)),
+                "uses": DenseArrayBase.from_list(i64, list(uses)),
+                "writes": DenseArrayBase.from_list(i64, list(writes)),
+            },
+            regions=[body],
+        )
+
+    @property
+    def ops(self) -> tuple[TilingInterface, ...]:
+        """The operations of the body, the root first."""
+        return tuple(cast(TilingInterface, op) for op in list(self.body.block.ops)[:-1])
+
+    @property
+    def read_of_use(self) -> dict[tuple[int, int], int]:
+        """(number of an operation of the body, number of its operand) -> its read, for operands from outside."""
+        places = _outside_uses(list(self.body.block.ops)[:-1])
+        return dict(zip(places, self.uses.get_values(), strict=True))
+
+    def read_buffers(self, read: int) -> list[SSAValue]:
+        """The slots of a read."""
+        slots = self.slots.get_values()
+        start = sum(slots[:read])
+        return list(self.reads)[start : start + slots[read]]
+
+    def verify_(self) -> None:
+        ops = list(self.body.block.ops)
+        if len(ops) < 2 or not isinstance(ops[-1], YieldOp) or len(ops[-1].operands) != 1:
+            raise VerifyException("the body should hold an operation or more and end with manycore.yield of one value")
+        if not all(isinstance(op, TilingInterface) for op in ops[:-1]):
+            raise VerifyException("the body should hold operations with the tiling interface only")
+        arguments = self.body.block.args
+        if len(arguments) != len(self.inputs):
+            raise VerifyException(f"the body has {len(arguments)} arguments for {len(self.inputs)} operands")
+        for value, argument in zip((*self.inputs, self.target), (*arguments, ops[-1].operands[0]), strict=True):
+            self._verify_pair(value, argument)
+        rank = len(self.ops[0].iteration_space())
+        if len(self.tiling.grid) != rank:
+            raise VerifyException(f"the tiling has rank {len(self.tiling.grid)}: expected {rank}")
+        slots, uses, writes = self.slots.get_values(), self.uses.get_values(), self.writes.get_values()
+        if any(count < 0 for count in slots) or sum(slots) != len(self.reads):
+            raise VerifyException(f"slots = {list(slots)} should add up to the {len(self.reads)} buffers of reads")
+        wanted = len(_outside_uses(ops[:-1]))
+        if len(uses) != wanted or any(not 0 <= read < len(slots) for read in uses):
+            raise VerifyException(f"uses = {list(uses)} should give one of {len(slots)} reads to each of {wanted} uses")
+        if len(writes) != len(ops) - 1 or any(not 0 <= number <= len(self.temporaries) for number in writes):
+            raise VerifyException(f"writes = {list(writes)} should give a buffer for each of {len(ops) - 1} operations")
+        if writes[-1] != 0:
+            raise VerifyException("the last operation should write the result")
+        for value in (*self.reads, *self.staging, *self.temporaries):
+            if cast(BufferType, value.type).space is not Space.SRAM:
+                raise VerifyException(f"buffer {value.type}: expected one in sram")
+        staged = cast(BufferType, self.target.type).space is not Space.SRAM
+        if staged != bool(self.staging):
+            raise VerifyException("a result in dram needs staging, one in sram has none")
+
+    def _verify_pair(self, buffer: SSAValue, value: SSAValue) -> None:
+        memory = cast(BufferType, buffer.type)
+        if not isinstance(value.type, TensorType):
+            raise VerifyException(f"the body has a value of type {value.type}: expected tensors")
+        tensor = cast("TensorType[Attribute]", value.type)
+        if memory.element_type != tensor.element_type:
+            raise VerifyException(f"{memory} cannot hold {tensor}: expected equal element types")
+        if memory.space is Space.DRAM and prod(memory.shape) != prod(tensor.get_shape()):
+            raise VerifyException(f"{memory} cannot hold {tensor}: expected as many elements")
+
+    def print(self, printer: Printer) -> None:
+        def binding(pair: tuple[SSAValue, SSAValue]) -> None:
+            argument, value = pair
+            printer.print_ssa_value(argument)
+            printer.print_string(" = ")
+            _print_typed(printer, value)
+            printer.print_string(" as ")
+            printer.print_attribute(argument.type)
+
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        with printer.in_parens():
+            printer.print_list(list(zip(self.body.block.args, self.inputs, strict=True)), binding)
+        printer.print_string(" into ")
+        _print_typed(printer, self.target)
+        groups = (("reads", self.reads), ("staging", self.staging), ("temporaries", self.temporaries))
+        for name, values in groups:
+            if values:
+                printer.print_string(f" {name}")
+                with printer.in_parens():
+                    printer.print_list(values, lambda value: _print_typed(printer, value))
+        for name, numbers in (("slots", self.slots), ("uses", self.uses), ("writes", self.writes)):
+            printer.print_string(f" {name} {list(numbers.get_values())}")
+        printer.print_string(" tiled ")
+        self.tiling.print_parameters(printer)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ExecuteOp:
+        def typed() -> tuple[UnresolvedOperand, Attribute]:
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            return operand, parser.parse_type()
+
+        def binding() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand, Attribute, Attribute]:
+            argument = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            operand, type = typed()
+            parser.parse_keyword("as")
+            return argument, operand, type, parser.parse_type()
+
+        def group(name: str) -> list[SSAValue]:
+            if parser.parse_optional_keyword(name) is None:
+                return []
+            found = parser.parse_comma_separated_list(parser.Delimiter.PAREN, typed)
+            return [parser.resolve_operand(*one) for one in found]
+
+        def numbers(name: str) -> list[int]:
+            parser.parse_keyword(name)
+            return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+
+        name = parser.parse_symbol_name()
+        bindings = parser.parse_comma_separated_list(parser.Delimiter.PAREN, binding)
+        parser.parse_keyword("into")
+        target = parser.resolve_operand(*typed())
+        scratch = Scratch(group("reads"), group("staging"), group("temporaries"))
+        slots, uses, writes = numbers("slots"), numbers("uses"), numbers("writes")
+        parser.parse_keyword("tiled")
+        tiling = TilingAttr.new(TilingAttr.parse_parameters(parser))
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        inputs = [parser.resolve_operand(operand, type) for _, operand, type, _ in bindings]
+        body = parser.parse_region([argument.resolve(type) for argument, _, _, type in bindings])
+        op = cls(name.data, inputs, target, scratch, tiling, slots, uses, writes, body)
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+
+def _outside_uses(ops: Sequence[Operation]) -> list[tuple[int, int]]:
+    return [
+        (number, index)
+        for number, op in enumerate(ops)
+        for index, value in enumerate(op.operands)
+        if isinstance(value, BlockArgument)
+    ]
+
+
+def _print_typed(printer: Printer, value: SSAValue) -> None:
+    printer.print_ssa_value(value)
+    printer.print_string(" : ")
+    printer.print_attribute(value.type)
