@@ -288,7 +288,8 @@ class _ModelImporter:
             self._report(proto, scope, str(error))
             return None
         except MALFORMED as error:
-            self._report(proto, scope, f"malformed ({type(error).__name__}: {error})")
+            words = " ".join(str(error).split())
+            self._report(proto, scope, f"malformed ({type(error).__name__}: {words[:300]})")
             return None
 
     def _import_node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Tensor | None]:

@@ -27,6 +27,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..support.errors import InputError, MeshloomError
 from .cli import parse_shapes, run_tool
+from .definition_order import check_definition_order
 from .diagnostics import describe, one_line
 from .universe import MESHLOOM
 
@@ -123,7 +124,7 @@ class MeshloomOpt(xDSLOptMain):
             raise ParseError(span, "not UTF-8 text") from error
         parser = Parser(self.ctx, text, name)
         try:
-            return parser.parse_module(not self.args.no_implicit_module)
+            module = parser.parse_module(not self.args.no_implicit_module)
         except (ParseError, KeyboardInterrupt, MemoryError):
             raise
         except RecursionError as error:
@@ -132,6 +133,8 @@ class MeshloomOpt(xDSLOptMain):
             # An attribute's verifier, or a defect of the parser: it knows no place, but the parser does.
             message = one_line(str(error)) or type(error).__name__
             raise ParseError(Span(parser.pos, parser.pos, Input(text, name)), message) from error
+        check_definition_order(module, name)
+        return module
 
     def import_onnx(self, io: IO[bytes]) -> ModuleOp:
         """Import the ONNX model at the input's path (a model may refer to files beside it)."""

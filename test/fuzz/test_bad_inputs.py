@@ -195,6 +195,21 @@ def test_missing_file_and_folder(case: Case, tmp_path: Path, capfd: pytest.Captu
         assert errors.count("\n") == 1
 
 
+def test_a_value_used_before_it_is_defined(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "net.mlir"
+    for wrong in (
+        NETWORK.replace("reshape %2 : (tensor<8xf32>)", "reshape %3 : (tensor<2x4xf32>)"),
+        NETWORK.replace("relu %0", "relu %3", 1),
+    ):
+        source.write_text(wrong)
+        for main, arguments in ((opt_tool.main, []), (compile_tool.main, ["--chip", "tiny"])):
+            assert main([str(source), *arguments, "-o", str(tmp_path / "out")]) == 2
+            assert not (tmp_path / "out").exists()
+            _, errors = capfd.readouterr()
+            assert errors.startswith("error: ")
+            assert errors.count("\n") == 1
+
+
 def test_wrong_inputs(executable: bytes, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "net.mlx").write_bytes(executable)
     arrays = {
