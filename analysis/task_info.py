@@ -154,18 +154,24 @@ class TaskInfo:
 
     @cached_property
     def _affecting(self) -> dict[Read, frozenset[int]]:
+        # What a dimension affects can depend on how the others are cut (channels of a convolution with groups do), so
+        # each is tried with the others whole and with the others at one position.
+        bases = [Box.whole(self.sizes), Box((0,) * len(self.sizes), tuple(min(1, size) for size in self.sizes))]
         found: dict[Read, frozenset[int]] = {}
-        whole = Box.whole(self.sizes)
         for read in self.reads:
+            number, index = read.uses[0]
             dims: set[int] = set()
             for dim, size in enumerate(self.sizes):
-                halves = [
-                    Box(_with(whole.offsets, dim, low), _with(whole.sizes, dim, extent))
-                    for low, extent in split_evenly(size, 2)
-                ]
-                number, index = read.uses[0]
-                if size > 1 and len({self.operand_slice(number, index, half) for half in halves}) > 1:
-                    dims.add(dim)
+                for base in bases:
+                    slices = {
+                        self.operand_slice(
+                            number, index, Box(_with(base.offsets, dim, low), _with(base.sizes, dim, extent))
+                        )
+                        for low, extent in split_evenly(size, 2)
+                        if extent
+                    }
+                    if len(slices) > 1:
+                        dims.add(dim)
             found[read] = frozenset(dims)
         return found
 

@@ -385,15 +385,23 @@ class ConvOp(TiledOp):
     def combine(self) -> Combine | None:
         return "add"
 
+    def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
+        shape = self.operand_slice(index, tile).shape
+        per_group = self.operand_shape(1)[0] // self.group_count
+        size = tile.sizes[1]
+        if index == 1 or self.group_count == 1 or size % per_group == 0 or per_group % size == 0:
+            return shape
+        # Tiles that do not follow the groups' limits touch one more of them, depending on where they lie.
+        touched = min(self.group_count, (size - 1) // per_group + 2)
+        return (shape[0], max(shape[1], touched * self.operand_shape(1)[1]), *shape[2:])
+
     def may_split(self, dim: int, parts: int) -> bool:
         # Tiles of output channels hold whole groups, or lie in one.
-        if dim != 1 or self.group_count == 1:
+        per_group = self.operand_shape(1)[0] // self.group_count
+        if dim != 1 or self.group_count == 1 or per_group == 1:
             return True
-        total = self.operand_shape(1)[0]
-        per_group = total // self.group_count
-        return self.group_count % parts == 0 or (
-            parts % self.group_count == 0 and per_group >= parts // self.group_count
-        )
+        size, rest = divmod(self.operand_shape(1)[0], parts)
+        return not rest and (size % per_group == 0 or per_group % size == 0)
 
     def preferred_dims(self) -> tuple[int, ...]:
         # Frames, output channels, space; input channels last, because partial sums reassociate.
