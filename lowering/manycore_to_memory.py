@@ -50,11 +50,16 @@ class ManycoreToMemoryPass(ModulePass):
         chip = chip_of(op)
         if chip is None:
             raise InputError(f"the module has no attribute {CHIP}: run manycore-tile{{chip=NAME}} before")
-        function = find_main(op)
-        network = plan_network(function, chip, column_major(chip))
-        if loose := [info.name for info in network.tasks if info.op.placement is None]:
-            raise InputError(f"task '{loose[0]}' has no placement: run manycore-tile before")
-        lower_function(function, network, chip)
+        lower_module(op, chip)
+
+
+def lower_module(module: ModuleOp, chip: Chip) -> None:
+    """Lower `@main`. Raises InputError for tasks that are not tiled, MeshloomError for buffers that do not fit."""
+    function = find_main(module)
+    network = plan_network(function, chip, column_major(chip))
+    if loose := [info.name for info in network.tasks if info.op.placement is None]:
+        raise InputError(f"task '{loose[0]}' has no placement: run manycore-tile before")
+    lower_function(function, network, chip)
 
 
 def lower_function(function: FuncOp, network: NetworkPlan, chip: Chip) -> None:

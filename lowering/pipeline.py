@@ -29,6 +29,7 @@ from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import lay_out_dram
 from .generate import generate
 from .link import link
+from .manycore_to_memory import lower_module
 from .places import Places
 from .sram_layout import SramLayout, lay_out_sram
 
@@ -45,9 +46,17 @@ class Compilation:
     sram: SramLayout
 
 
-def compile_module(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> Compilation:
+Observer = Callable[[str, ModuleOp], None]
+"""Told the name of a level, and the module there, where compilation itself works on other data."""
+
+
+def compile_module(
+    module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None, observe: Observer | None = None
+) -> Compilation:
     """
     Compile @main of a `dataflow` (or tiled `manycore`) module for a chip. The module is changed.
+
+    `observe` is shown the module in buffers ("memory"), which is made for it alone, at the addresses that code uses.
 
     Raises InputError if there is no @main, MeshloomError if the network does not fit the chip.
     """
@@ -67,6 +76,10 @@ def compile_module(module: ModuleOp, chip: Chip, progress: Progress = lambda sta
     network = plan_network(function, chip, column_major(chip))
     progress("lay out memory")
     places = Places(network, lay_out_dram(function, network, chip), lay_out_sram(network, chip))
+    if observe is not None:
+        lowered = module.clone()
+        lower_module(lowered, chip)
+        observe("memory", lowered)
     progress("generate code")
     machine = generate(network, places, chip)
     progress("link")

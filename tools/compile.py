@@ -68,7 +68,7 @@ def _compile(options: argparse.Namespace) -> None:
             if dump is not None:
                 dump.begin(stage)
 
-        compilation = compile_module(module, chip, begin)
+        compilation = compile_module(module, chip, begin, None if dump is None else dump.write)
         begin("write")
         write_executable(compilation.executable, options.output)
     if not options.quiet:

@@ -32,11 +32,21 @@ class StageDump:
 
     def begin(self, stage: str) -> None:
         """Write the module if the stage that ends here changed it; `stage` is the next one's name."""
-        stream = StringIO()
-        Printer(stream=stream).print_op(self.module)
-        if (text := stream.getvalue() + "\n") != self.text:
-            name = f"{self.number:02d}-{self.stage.replace(' ', '-')}.mlir"
-            write_atomically(self.folder / name, text)
-            self.number += 1
+        if (text := _text_of(self.module)) != self.text:
+            self._save(self.stage, text)
             self.text = text
         self.stage = stage
+
+    def write(self, level: str, module: ModuleOp) -> None:
+        """Write another module that shows the program at a level of its own."""
+        self._save(level, _text_of(module))
+
+    def _save(self, name: str, text: str) -> None:
+        write_atomically(self.folder / f"{self.number:02d}-{name.replace(' ', '-')}.mlir", text)
+        self.number += 1
+
+
+def _text_of(module: ModuleOp) -> str:
+    stream = StringIO()
+    Printer(stream=stream).print_op(module)
+    return stream.getvalue() + "\n"

@@ -1,0 +1,194 @@
+"""Grouping and planning: expectations counted by hand, from shapes and the numbers of the chip `tiny`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from meshloom.analysis.grouping import group_operations
+from meshloom.analysis.planning.placement import column_major, row_major
+from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
+from meshloom.analysis.planning.reads import ReadKind, plan_read, version_count
+from meshloom.analysis.planning.storage import Distribution
+from meshloom.analysis.planning.tiling_search import grid_candidates
+from meshloom.analysis.task_info import TaskInfo
+from meshloom.chips import Chip, load_chip
+from meshloom.dialects.dataflow import Dataflow
+from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.tiling import Box
+from meshloom.dialects.manycore import Manycore, TaskOp, Tiling
+from meshloom.dialects.memory import Memory
+from meshloom.lowering.dataflow_to_manycore import lower_block
+from meshloom.support.errors import MeshloomError
+from meshloom.transforms.manycore_tile import tile_function
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.func import Func, FuncOp
+from xdsl.parser import Parser
+
+TINY = load_chip("tiny")
+"""2 x 2 cores of 64 KiB."""
+
+
+def main_of(arguments: str, results: str, body: str) -> FuncOp:
+    """`@main` with this body."""
+    context = Context()
+    for dialect in (Builtin, Func, Dataflow, Manycore, Memory):
+        context.load_dialect(dialect)
+    return find_main(Parser(context, f"func.func @main({arguments}) -> ({results}) {{\n{body}\n}}").parse_module())
+
+
+def tasks_of(function: FuncOp) -> list[TaskInfo]:
+    """The function's operations as tasks."""
+    lower_block(function.body.block)
+    return [TaskInfo.of(op) for op in function.body.block.ops if isinstance(op, TaskOp)]
+
+
+def planned(function: FuncOp, chip: Chip = TINY) -> NetworkPlan:
+    """The function's tasks, planned."""
+    lower_block(function.body.block)
+    return plan_network(function, chip, column_major(chip))
+
+
+MATMUL = "%d = dataflow.matmul %x, %w : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>"
+X_W = "%x: tensor<8x16xf32>, %w: tensor<16x4xf32>"
+
+
+def names(function: FuncOp) -> list[str]:
+    """The groups as `root+epilogue`."""
+    groups = group_operations(function.body.block)
+    return ["+".join(op.name.removeprefix("dataflow.") for op in group) for group in groups]
+
+
+def test_elementwise_operations_join_their_root() -> None:
+    body = f"""{MATMUL}
+    %e = dataflow.exp %d : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %f = dataflow.mul %e, %d : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    func.return %f : tensor<8x4xf32>"""
+    assert names(main_of(X_W, "tensor<8x4xf32>", body)) == ["matmul+exp+mul"]
+
+
+def test_a_group_has_one_result() -> None:
+    # %d is returned, too: the group must end there.
+    body = f"""{MATMUL}
+    %e = dataflow.exp %d : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    func.return %d, %e : tensor<8x4xf32>, tensor<8x4xf32>"""
+    assert names(main_of(X_W, "tensor<8x4xf32>, tensor<8x4xf32>", body)) == ["matmul", "exp"]
+
+
+def test_another_shape_begins_a_group_and_reshapes_stay_out() -> None:
+    body = f"""{MATMUL}
+    %s = dataflow.reduce max %d axes [1] : (tensor<8x4xf32>) -> tensor<8x1xf32>
+    %m = dataflow.sub %d, %s : (tensor<8x4xf32>, tensor<8x1xf32>) -> tensor<8x4xf32>
+    %r = dataflow.reshape %m : (tensor<8x4xf32>) -> tensor<32xf32>
+    func.return %r : tensor<32xf32>"""
+    assert names(main_of(X_W, "tensor<32xf32>", body)) == ["matmul", "reduce", "sub"]
+
+
+def one_task() -> TaskInfo:
+    """The matrix product as a task: iteration space (M, N, K) = (8, 4, 16)."""
+    return tasks_of(main_of(X_W, "tensor<8x4xf32>", f"{MATMUL}\nfunc.return %d : tensor<8x4xf32>"))[0]
+
+
+def test_reads_from_dram_are_grouped_by_slice() -> None:
+    # Cut in 2 x 2: the two tiles of a row of the grid read the same rows of x.
+    info = one_task()
+    tiles = Tiling((2, 2, 1), (0, 1, 2, 3), (1, 1, 1), (0, 1, 2)).tile_boxes(info.sizes)
+    x, w = (plan_read(info, TINY, tiles, read, None, False) for read in info.reads)
+    assert (x.kind, x.groups) == (ReadKind.STREAM, ((0, 1), (2, 3)))
+    assert (w.kind, w.groups) == (ReadKind.STREAM, ((0, 2), (1, 3)))
+    assert x.whole[2].box == Box((4, 0), (4, 16))
+
+
+def test_reads_of_spread_values() -> None:
+    info = one_task()
+    tiles = Tiling((2, 1, 1), (0, 1), (1, 1, 1), (0, 1, 2)).tile_boxes(info.sizes)
+    rows = Distribution({0: Box((0, 0), (4, 16)), 1: Box((4, 0), (4, 16))}, 256)
+    direct = plan_read(info, TINY, tiles, info.reads[0], rows, False)
+    assert direct.kind is ReadKind.DIRECT
+    columns = Distribution({0: Box((0, 0), (8, 8)), 1: Box((0, 8), (8, 8))}, 256)
+    gather = plan_read(info, TINY, tiles, info.reads[0], columns, False)
+    # Each core needs 4 rows of 16 floats and holds half of them: 4 * 8 * 4 bytes come over a link of 8 bytes a cycle.
+    assert (gather.kind, gather.gathered) == (ReadKind.GATHER, 4 * 16 * 4)
+    assert gather.exchange_cycles == pytest.approx(4 * 8 * 4 / TINY.link_bytes_per_cycle)
+
+
+def test_rows_picked_by_data_are_read_by_the_instruction() -> None:
+    body = """%g = dataflow.gather %x, %i axis 0 : (tensor<8x16xf32>, tensor<3xi64>) -> tensor<3x16xf32>
+    func.return %g : tensor<3x16xf32>"""
+    info = tasks_of(main_of("%x: tensor<8x16xf32>, %i: tensor<3xi64>", "tensor<3x16xf32>", body))[0]
+    tiles = Tiling((1, 1), (0,), (1, 1), (0, 1)).tile_boxes(info.sizes)
+    kinds = [plan_read(info, TINY, tiles, read, None, False).kind for read in info.reads]
+    assert kinds == [ReadKind.INDEXED, ReadKind.STREAM]
+
+
+def test_versions_count_new_contents_of_a_buffer() -> None:
+    # x depends on M and K. Steps (M, N, K) = (2, 4, 1): looped M outside N, its slice changes twice; inside, 8 times.
+    info = one_task()
+    read = info.reads[0]
+    outside = Tiling((1, 1, 1), (0,), (2, 4, 1), (0, 1, 2))
+    inside = Tiling((1, 1, 1), (0,), (2, 4, 1), (1, 0, 2))
+    assert (version_count(info, outside, read), version_count(info, inside, read)) == (2, 8)
+
+
+def test_grids_cut_no_reduced_dimension() -> None:
+    grids = list(grid_candidates(one_task(), TINY))
+    assert (2, 2, 1) in grids
+    assert (4, 1, 1) in grids
+    assert all(k == 1 and m * n <= 4 for m, n, k in grids)
+
+
+def test_placements() -> None:
+    info = one_task()
+    assert row_major(TINY)(info, (3, 1, 1)) == (0, 1, 2)
+    # Down the columns of the 2 x 2 mesh: cores 0 and 2 are the first column.
+    assert column_major(TINY)(info, (3, 1, 1)) == (0, 2, 1)
+    assert column_major(replace(TINY, unusable_cores=(2,)))(info, (3, 1, 1)) == (0, 1, 3)
+
+
+CHAIN = """%d = dataflow.matmul %x, %w : (tensor<{m}x64xf32>, tensor<64x64xf32>) -> tensor<{m}x64xf32>
+%s = dataflow.reduce sum %d axes [1] : (tensor<{m}x64xf32>) -> tensor<{m}x1xf32>
+func.return %s : tensor<{m}x1xf32>"""
+
+
+def chain(m: int) -> FuncOp:
+    """A matrix product whose rows are then summed up."""
+    return main_of(f"%x: tensor<{m}x64xf32>, %w: tensor<64x64xf32>", f"tensor<{m}x1xf32>", CHAIN.format(m=m))
+
+
+def test_what_is_read_next_stays_in_the_cores() -> None:
+    # 64 x 64 floats are 16 KiB, 4 KiB on each of four cores.
+    network = planned(chain(64))
+    assert [plan.resident for plan in network.plans] == [True, False]
+
+
+def test_what_does_not_fit_goes_through_dram_in_steps() -> None:
+    # 4096 x 64 floats are 1 MiB, 256 KiB on each of four cores, which have 64 KiB: to DRAM, in at least five steps.
+    network = planned(chain(4096))
+    assert [plan.resident for plan in network.plans] == [False, False]
+    first = network.plans[0]
+    assert first.tiling.step_count * len(first.tiling.cores) >= 17
+    assert all(plan.working_bytes <= TINY.sram_bytes for plan in network.plans)
+
+
+def test_a_core_too_small_for_the_smallest_tile() -> None:
+    with pytest.raises(
+        MeshloomError, match=r"task 'd' does not fit: its smallest tile needs \d+ bytes of SRAM on core 0"
+    ):
+        planned(chain(64), replace(TINY, sram_bytes=128))
+
+
+def test_plans_read_back_from_the_ir_are_the_plans_written_there() -> None:
+    for m in (64, 300, 4096):
+        function = chain(m)
+        lower_block(function.body.block)
+        written = tile_function(function, TINY)
+        read = plan_network(function, TINY, row_major(TINY))
+        for one, other in zip(written.plans, read.plans, strict=True):
+            assert (one.tiling, one.resident, one.slots, one.sizes) == (
+                other.tiling,
+                other.resident,
+                other.slots,
+                other.sizes,
+            )
+            assert [read.kind for read in one.reads] == [read.kind for read in other.reads]
