@@ -30,8 +30,10 @@ from .execute import ExecuteOp
 from .interpreter import combine_partials, materialise
 
 
-def _index(box: Box, origin: Sequence[int]) -> tuple[slice, ...]:
-    return tuple(slice(o - low, o - low + size) for o, size, low in zip(box.offsets, box.sizes, origin, strict=True))
+def _index(box: Box, origin: Sequence[int]) -> Any:
+    """Index of a box in an array whose first element is at `origin`; an array without dimensions stays an array."""
+    ranges = zip(box.offsets, box.sizes, origin, strict=True)
+    return (..., *(slice(offset - low, offset - low + size) for offset, size, low in ranges))
 
 
 @dataclass
