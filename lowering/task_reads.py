@@ -143,9 +143,9 @@ class TaskReads:
         value = self.info.operands[read.read.operand]
         if read.kind is ReadKind.STREAM:
             return self._stream_of[which][core].views[step]
-        if read.kind is ReadKind.INDEXED:
-            return self.places.in_dram(value)
         piece = self.info.read_slice(read.read, self.steps[core][step])
+        if read.kind is ReadKind.INDEXED:
+            return self.places.in_dram(value).box(piece.box.offsets, piece.box.sizes)
         if read.kind is ReadKind.GATHER:
             buffer, origin = self._gathered[which, core]
             start = tuple(

@@ -1,0 +1,45 @@
+"""Random networks on chips with little memory: what the emulator computes is what the interpreter computes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from random_networks import RandomNetwork
+
+from meshloom.chips import load_chip
+from meshloom.dialects.dataflow.interpreter import interpret_function
+from meshloom.emulator.functional import run_functional
+from meshloom.lowering.pipeline import compile_module
+
+QUICK = range(20)
+MANY = range(20, 1000)
+SRAM = (8 << 10, 16 << 10, 64 << 10)
+
+
+def check(seed: int) -> None:
+    network = RandomNetwork(seed, operations=4 + seed % 9)
+    network.module.verify()
+    chip = load_chip("edge" if seed % 3 == 0 else "tiny")
+    chip = replace(chip, sram_bytes=SRAM[seed % len(SRAM)], unusable_cores=(1,) if seed % 5 == 0 else ())
+    x = network.input()
+    expected = interpret_function(network.module, {"x": x})
+    executable = compile_module(network.module, chip).executable
+    outputs = run_functional(executable, {"x": x}, check=True).outputs
+    assert list(outputs) == list(expected)
+    for name, value in expected.items():
+        np.testing.assert_allclose(
+            outputs[name], value, rtol=0, atol=1e-4 * float(np.abs(value).max(initial=0)) + 1e-5, err_msg=f"seed {seed}"
+        )
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_emulated_equals_interpreted(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.slow
+def test_many_emulated_equal_interpreted() -> None:
+    for seed in MANY:
+        check(seed)
