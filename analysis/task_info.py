@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
 
 from xdsl.ir import BlockArgument, SSAValue
 
+from ..dialects.dataflow.elementwise import ElementwiseOp
 from ..dialects.dataflow.tiling import (
     Box,
     DimKind,
@@ -82,16 +82,14 @@ class TaskInfo:
     @cached_property
     def reads(self) -> tuple[Read, ...]:
         """All reads of values from outside, uses with the same slices merged."""
-        whole = Box.whole(self.sizes)
-        probe = Box((0,) * whole.rank, tuple(max(1, size // 2) for size in whole.sizes))
-        found: dict[tuple[object, ...], list[tuple[int, int]]] = {}
+        # Elementwise operations over one shape read a value alike; any other operand is a read of its own.
+        found: dict[tuple[int, int | None], list[tuple[int, int]]] = {}
         for number, op in enumerate(self.body):
             for index, value in enumerate(op.operands):
-                if not isinstance(value, BlockArgument):
-                    continue
-                slices = tuple(self.operand_slice(number, index, box) for box in (whole, probe))
-                found.setdefault((value.index, slices), []).append((number, index))
-        return tuple(Read(cast(int, key[0]), tuple(uses)) for key, uses in found.items())
+                if isinstance(value, BlockArgument):
+                    own = None if isinstance(op, ElementwiseOp) else index
+                    found.setdefault((value.index, own), []).append((number, index))
+        return tuple(Read(operand, tuple(uses)) for (operand, _), uses in found.items())
 
     def operand_slice(self, number: int, index: int, tile: Box) -> OperandSlice:
         """What operation `number` of the body reads of its operand `index` for a tile of the root's iteration space."""
@@ -154,26 +152,20 @@ class TaskInfo:
 
     @cached_property
     def _affecting(self) -> dict[Read, frozenset[int]]:
+        return {read: self._affecting_of(*read.uses[0]) for read in self.reads}
+
+    def _affecting_of(self, number: int, index: int) -> frozenset[int]:
         # What a dimension affects can depend on how the others are cut (channels of a convolution with groups do), so
         # each is tried with the others whole and with the others at one position.
         bases = [Box.whole(self.sizes), Box((0,) * len(self.sizes), tuple(min(1, size) for size in self.sizes))]
-        found: dict[Read, frozenset[int]] = {}
-        for read in self.reads:
-            number, index = read.uses[0]
-            dims: set[int] = set()
-            for dim, size in enumerate(self.sizes):
-                for base in bases:
-                    slices = {
-                        self.operand_slice(
-                            number, index, Box(_with(base.offsets, dim, low), _with(base.sizes, dim, extent))
-                        )
-                        for low, extent in split_evenly(size, 2)
-                        if extent
-                    }
-                    if len(slices) > 1:
-                        dims.add(dim)
-            found[read] = frozenset(dims)
-        return found
+        dims: set[int] = set()
+        for dim, size in enumerate(self.sizes):
+            halves = [(low, extent) for low, extent in split_evenly(size, 2) if extent]
+            for base in bases:
+                boxes = [Box(_with(base.offsets, dim, low), _with(base.sizes, dim, extent)) for low, extent in halves]
+                if len({self.operand_slice(number, index, box) for box in boxes}) > 1:
+                    dims.add(dim)
+        return frozenset(dims)
 
     @cached_property
     def buffers(self) -> BodyBuffers:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.transforms.canonicalize import CanonicalizePass
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
@@ -64,6 +65,8 @@ def compile_module(
     progress("simplify")
     context = Context()
     context.load_dialect(Dataflow)
+    # First what is dead: xDSL's rewriter can stumble over dead operations that patterns replace.
+    DeadCodeElimination().apply(context, module)
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
     ideal = ideal_work(function)

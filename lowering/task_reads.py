@@ -97,6 +97,8 @@ class TaskReads:
         boxes = [self.steps[core][step] for core in stream.cores]
         # A smaller tile of the group may be empty in this step; the others say what is needed.
         box = max(boxes, key=lambda box: box.volume)
+        if not box.volume:
+            return
         piece = self.info.read_slice(self.plan.reads[index].read, box)
         if piece == stream.piece:
             stream.views[step] = stream.views[max(stream.views)]

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_networks import RandomNetwork
-
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow.interpreter import interpret_function
 from meshloom.emulator.functional import run_functional
 from meshloom.lowering.pipeline import compile_module
+from random_networks import RandomNetwork
 
 QUICK = range(20)
 MANY = range(20, 1000)

@@ -6,10 +6,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, f32
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
-
 from meshloom.dialects.dataflow import (
     AbsOp,
     AddOp,
@@ -32,6 +28,9 @@ from meshloom.dialects.dataflow import (
     TransposeOp,
 )
 from meshloom.dialects.dataflow.types import shape_of, tensor
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, f32, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 MAX_ELEMENTS = 20_000
 
@@ -46,7 +45,8 @@ class RandomNetwork:
         self.values: list[SSAValue] = [self.block.args[0]]
         kinds: list[Callable[[SSAValue], Operation | None]] = [
             self._conv, self._conv, self._pool, self._elementwise, self._elementwise, self._binary, self._binary,
-            self._matmul, self._concat, self._slice, self._pad, self._transpose, self._reshape, self._reduce, self._gather,
+            self._matmul, self._concat, self._slice, self._pad, self._transpose, self._reshape, self._reduce,
+            self._gather,
         ]  # fmt: skip
         while len(self.values) <= operations:
             kind = kinds[self._int(0, len(kinds) - 1)]
@@ -134,7 +134,9 @@ class RandomNetwork:
         return ConcatOp([x, *(fits[self._int(0, len(fits) - 1)] for _ in range(self._int(1, 2)))], axis)
 
     def _slice(self, x: SSAValue) -> Operation:
-        starts, sizes, steps = [], [], []
+        starts: list[int] = []
+        sizes: list[int] = []
+        steps: list[int] = []
         for size in shape_of(x):
             step = (1, 1, 2, -1)[self._int(0, 3)]
             count = self._int(1, (size + abs(step) - 1) // abs(step))
@@ -168,8 +170,6 @@ class RandomNetwork:
 
     def _gather(self, x: SSAValue) -> Operation:
         axis = self._int(0, len(shape_of(x)) - 1)
-        from xdsl.dialects.builtin import i64
-
         size = shape_of(x)[axis]
         indices = ConstantOp.from_array(self.rng.integers(-size, size, self._int(1, 5)), i64)
         self.block.add_op(indices)
