@@ -38,7 +38,7 @@ WORDS: dict[str, tuple[str, object, object]] = {
     "word 4: 'add': has no use for imm": ("imm", 4, 1),
     "word 5: 'halt': has a value in an address field": ("op", 5, OPCODE["halt"]),
     "word 6: 'put': names a core set that does not exist": ("desc", (6, 3), 2),
-    "word 6: 'put': semaphore above 63": ("imm", 6, 64),
+    "word 6: 'put': semaphore above 127": ("imm", 6, 128),
     "word 6: 'ctl.wait': belongs to the controller's program": ("op", 6, OPCODE["ctl.wait"]),
     "word 8: the last word must be 'halt'": ("op", 8, OPCODE["nop"]),
 }
@@ -72,8 +72,8 @@ PARTS: dict[str, Break] = {
         e.launches[0], "program_of_core", e.launches[0].program_of_core[:3]
     ),
     "core 1: 0 parameters, 'worker' takes 2": lambda e: _set(e.launches[0].program_of_core, 1, 0),
-    "core 2: parameter 1 of 'worker'.*'put': semaphore above 63": lambda e: _set(
-        e.launches[0].params_of_core[2], 1, 64
+    "core 2: parameter 1 of 'worker'.*'put': semaphore above 127": lambda e: _set(
+        e.launches[0].params_of_core[2], 1, 128
     ),
     "for imm exceeds 16 bits": lambda e: _set(e.launches[0].params_of_core[2], 1, 1 << 16),
     "gives work to core 2, which is unusable": lambda e: setattr(e, "chip", replace(e.chip, unusable_cores=(2,))),

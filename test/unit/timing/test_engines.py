@@ -197,7 +197,7 @@ def test_two_queues_on_one_semaphore_are_refused() -> None:
         ("loop", {"raw": (0, 1)}, "a loop needs a count and a body"),
         ("loop", {"raw": (2, 7)}, "a loop needs a count and a body"),
         ("loop", {"raw": ((1 << 32) - 1, 1)}, "more than 100000000000 instructions"),
-        ("wait", {"imm": 64, "raw": (1,)}, "semaphore 64 does not exist"),
+        ("wait", {"imm": 128, "raw": (1,)}, "semaphore 128 does not exist"),
     ],
 )
 def test_bad_words_are_named(mnemonic: str, fields: dict[str, int], message: str) -> None:
