@@ -153,7 +153,8 @@ def from_bytes(data: bytes | bytearray | memoryview, place: str = "executable") 
 
 def write_executable(exe: Executable, path: str | Path) -> None:
     """Write `exe` to `path`, whole or not at all. Raises MeshloomError."""
-    from .executable_file import encode, write_pieces
+    from ..support.files import write_pieces
+    from .executable_file import encode
 
     write_pieces(path, encode(exe))
 

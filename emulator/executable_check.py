@@ -28,7 +28,8 @@ def check_executable(exe: Executable, place: str = "executable") -> None:
     if len(exe.programs) > MAX_PROGRAMS:
         raise InputError(f"{place}: {len(exe.programs)} programs, at most {MAX_PROGRAMS} fit in a file")
     _check_names("program", [p.name for p in exe.programs], place)
-    _check_names("tensor", [t.name for t in exe.tensors], place)
+    for role in ROLES:  # a network may give an input back: one name, two roles
+        _check_names(role, [t.name for t in exe.tensors if t.role == role], place)
     limits = Limits(0, len(sets), chip.semaphores)
     for program in exe.programs:
         if _PROGRAM_NAME.fullmatch(program.name) is None:

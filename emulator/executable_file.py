@@ -23,9 +23,7 @@ import mmap
 import os
 import re
 import struct
-import tempfile
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
@@ -194,24 +192,3 @@ def _read_notes(raw: memoryview, place: str) -> dict[str, str]:
     if not all(isinstance(value, str) for value in notes.values()):
         raise InputError(f"{place} is damaged: the notes must be strings")
     return {key: str(value) for key, value in notes.items()}
-
-
-def write_pieces(path: str | Path, pieces: Iterable[bytes | memoryview]) -> None:
-    """Write the pieces one after another to a temporary file and rename it to `path`. Raises MeshloomError."""
-    path = Path(path)
-    temporary = ""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            for piece in pieces:
-                file.write(piece)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise MeshloomError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        if temporary:
-            with suppress(OSError):
-                os.unlink(temporary)

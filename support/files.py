@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,18 +12,23 @@ from .errors import MeshloomError
 
 
 def write_atomically(path: str | Path, data: bytes | str) -> None:
+    """Write `data` to `path`; see `write_pieces`."""
+    write_pieces(path, [data.encode("utf-8") if isinstance(data, str) else data])
+
+
+def write_pieces(path: str | Path, pieces: Iterable[bytes | memoryview]) -> None:
     """
-    Write `data` to `path` by way of a temporary file in the same folder, renamed when complete.
+    Write `pieces` one after another, by way of a temporary file in the same folder, renamed to `path` when complete.
 
     Raises MeshloomError (naming the file and the system's reason); then `path` is as it was before.
     """
     path = Path(path)
-    raw = data.encode("utf-8") if isinstance(data, str) else data
     temporary = ""
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as file:
-            file.write(raw)
+            for piece in pieces:
+                file.write(piece)
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)

@@ -61,9 +61,9 @@ def _part_names() -> tuple[str, ...]:
 
 def _run(options: argparse.Namespace) -> None:
     from ..emulator.executable import as_view, read_executable
-    from ..emulator.executable_file import write_pieces
     from ..lowering.listing import listing
     from ..support.errors import InputError
+    from ..support.files import write_pieces
 
     exe = read_executable(options.file)
     names = [p.name for p in exe.programs]
