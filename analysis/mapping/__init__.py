@@ -1,0 +1,1 @@
+"""Putting the vertices of a network on the cores of a chip."""

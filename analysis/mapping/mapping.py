@@ -1,0 +1,121 @@
+"""What a mapping is, what every method of mapping takes, and what it may tell while it works."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from collections.abc import Mapping as Dict
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from time import process_time
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .mesh import Mesh
+from .topology.topology import Topology
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Where each vertex is, and what finding that took."""
+
+    core_of_vertex: NDArray[np.int32]
+    """[vertices] core number."""
+    seconds: Dict[str, float] = field(default_factory=dict[str, float])
+    """CPU seconds of each step, in the order of the steps."""
+
+
+class Objective(StrEnum):
+    """What a mapping makes small. All are reported, whichever is chosen."""
+
+    HOPS = "hops"
+    """Sum over undirected edges of weight x hops."""
+    MULTICAST = "multicast"
+    """Delivered traffic: sum over sources and the other cores they reach of the largest spikes x hops."""
+    LINK = "link"
+    """The load of the busiest link under XY routing."""
+    CUT = "cut"
+    """Sum of the weights of undirected edges between different cores."""
+
+
+class Effort(StrEnum):
+    """How much time to give to quality."""
+
+    FAST = "fast"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+class Checkpoints(Protocol):
+    """Keeps what steps found, so that an interrupted run goes on where it was."""
+
+    def save(self, step: str, arrays: Dict[str, NDArray[np.generic]]) -> None:
+        """Keep the result of a step; steps are told apart by their names."""
+        ...
+
+    def restore(self, step: str) -> dict[str, NDArray[np.generic]] | None:
+        """What an earlier run with the same input and options kept of this step; None: it is to be done."""
+        ...
+
+
+class NoCheckpoints:
+    """Keeps nothing."""
+
+    def save(self, step: str, arrays: Dict[str, NDArray[np.generic]]) -> None:
+        """Nothing to do."""
+
+    def restore(self, step: str) -> dict[str, NDArray[np.generic]] | None:
+        """Nothing was kept."""
+        return None
+
+
+class Watch:
+    """What a method calls while it works: times its steps, tells them, keeps and restores their results."""
+
+    def __init__(self, checkpoints: Checkpoints | None = None) -> None:
+        self.checkpoints: Checkpoints = checkpoints or NoCheckpoints()
+        self.seconds: dict[str, float] = {}
+
+    def tell(self, step: str) -> None:
+        """Called as a step begins; what shows progress overrides it."""
+
+    @contextmanager
+    def step(self, name: str) -> Generator[None]:
+        """Time the body under `name`; times of equal names add up. Steps may not lie within each other."""
+        self.tell(name)
+        start = process_time()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + process_time() - start
+
+
+class MapMethod(Protocol):
+    """
+    A way of mapping: every method, and every baseline, is called like this.
+
+    `capacity` bounds the sum of sizes of the vertices on a core. The result depends on the arguments alone; `watch`
+    collects the CPU seconds of the steps.
+
+    Raises MeshloomError if the vertices do not fit.
+    """
+
+    def __call__(
+        self,
+        topology: Topology,
+        mesh: Mesh,
+        capacity: int,
+        *,
+        objective: Objective = Objective.HOPS,
+        effort: Effort = Effort.NORMAL,
+        seed: int = 0,
+        watch: Watch | None = None,
+    ) -> Mapping: ...
+
+
+def default_capacity(total_size: int, mesh: Mesh) -> int:
+    """ceil(1.05 x total size / usable cores): room for 5% more than an even share."""
+    cores = len(mesh.usable_cores)
+    return -(-total_size * 105 // (100 * cores))
