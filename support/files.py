@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from .errors import MeshloomError
 
@@ -17,8 +18,16 @@ def write_atomically(path: str | Path, data: bytes | str) -> None:
 
 
 def write_pieces(path: str | Path, pieces: Iterable[bytes | memoryview]) -> None:
+    """Write `pieces` one after another; see `open_atomically`."""
+    with open_atomically(path) as file:
+        for piece in pieces:
+            file.write(piece)
+
+
+@contextmanager
+def open_atomically(path: str | Path) -> Generator[BinaryIO]:
     """
-    Write `pieces` one after another, by way of a temporary file in the same folder, renamed to `path` when complete.
+    A temporary file in the same folder, renamed to `path` when the block ends without an error.
 
     Raises MeshloomError (naming the file and the system's reason); then `path` is as it was before.
     """
@@ -26,9 +35,8 @@ def write_pieces(path: str | Path, pieces: Iterable[bytes | memoryview]) -> None
     temporary = ""
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            for piece in pieces:
-                file.write(piece)
+        with os.fdopen(handle, "w+b") as file:
+            yield file
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)

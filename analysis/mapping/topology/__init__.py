@@ -1,0 +1,1 @@
+"""Topologies of networks: in memory, on disk, and converted from other formats."""
