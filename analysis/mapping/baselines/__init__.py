@@ -1,0 +1,1 @@
+"""Simple ways of mapping, to compare with."""

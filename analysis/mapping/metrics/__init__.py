@@ -1,0 +1,1 @@
+"""What a mapping costs: cut, hops, delivered traffic, loads of links and cores."""
