@@ -35,31 +35,32 @@ class Section:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything goes: file header and segment table first, then sections, section table, last section."""
+    """Where everything goes: file header and segment table, sections, section names and table, bulk sections."""
 
     front: bytes
     offsets: tuple[int, ...]
     names: bytes
-    """Contents of the last but one section, the section names."""
+    """Contents of the section before the bulk sections, the section names."""
     table: bytes
     table_offset: int
 
 
-def lay_out(sections: Sequence[Section]) -> Layout:
+def lay_out(sections: Sequence[Section], bulk: int = 1) -> Layout:
     """
-    Place `sections` in order; the section names and the section table come before the last one.
+    Place `sections` in order; the section names and the section table come before the last `bulk` ones.
 
-    The last section (the weights) ends the file, so that everything that is not bulk data lies together.
+    These (the weights) end the file, so that everything that is not bulk data lies together.
     """
-    labels = [*(s.name for s in sections[:-1]), ".shstrtab", sections[-1].name]
+    first = len(sections) - bulk
+    labels = [*(s.name for s in sections[:first]), ".shstrtab", *(s.name for s in sections[first:])]
     names = b"\0" + b"".join(label.encode() + b"\0" for label in labels)
-    placed = [*sections[:-1], Section(".shstrtab", len(names), 1, STRTAB), sections[-1]]
+    placed = [*sections[:first], Section(".shstrtab", len(names), 1, STRTAB), *sections[first:]]
     segments = [s for s in placed if s.address is not None or s.kind == NOTE]
     at = HEADER_BYTES + SEGMENT_BYTES * len(segments)
     offsets: list[int] = []
     table_offset = 0
     for section in placed:
-        if section is placed[-1]:
+        if len(offsets) == first + 1:
             table_offset = _up(at, 8)
             at = table_offset + SECTION_BYTES * (len(placed) + 1)
         at = _up(at, section.align)
@@ -67,7 +68,7 @@ def lay_out(sections: Sequence[Section]) -> Layout:
         at += section.size
     ident = _HEADER.pack(
         _IDENT, 2, MACHINE, 1, 0, HEADER_BYTES, table_offset, 0, HEADER_BYTES, SEGMENT_BYTES, len(segments),
-        SECTION_BYTES, len(placed) + 1, len(placed) - 1,
+        SECTION_BYTES, len(placed) + 1, first + 1,
     )  # fmt: skip
     front = [ident]
     table = [bytes(SECTION_BYTES)]

@@ -108,6 +108,11 @@ class Executable:
     """Names of operations that words stem from."""
     notes: dict[str, str] = field(default_factory=dict[str, str])
     """Entry name, pipeline, compiler version and the like; order is not kept (sorted by key)."""
+    host_weights: Buffer = b""
+    """Bytes in host memory at `host_weights_address`, read-only: the controller copies them to DRAM part by part."""
+    host_weights_address: int = 0
+    host_bytes_used: int = 0
+    """Host memory up to the end of the area in which the controller keeps values for a while; 0 where it does not."""
 
     @property
     def inputs(self) -> list[TensorInfo]:
@@ -120,6 +125,18 @@ class Executable:
     @property
     def weight_bytes(self) -> int:
         return as_view(self.weights).nbytes
+
+    @property
+    def host_weight_bytes(self) -> int:
+        return as_view(self.host_weights).nbytes
+
+    @property
+    def host_bytes(self) -> int:
+        """Size of host memory: inputs and outputs, weights held there, and what is kept there for a while."""
+        ends = [t.host_address + t.nbytes for t in self.tensors if t.host_address >= 0]
+        if size := self.host_weight_bytes:
+            ends.append(self.host_weights_address + size)
+        return max([self.host_bytes_used, *ends])
 
 
 def idle_program() -> Program:

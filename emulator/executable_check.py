@@ -44,6 +44,7 @@ def check_executable(exe: Executable, place: str = "executable") -> None:
         raise InputError(f"{place}: weights end at {end}, the DRAM has {chip.dram_bytes} bytes")
     if not 0 <= exe.dram_bytes_used <= chip.dram_bytes:
         raise InputError(f"{place}: uses {exe.dram_bytes_used} bytes of DRAM, there are {chip.dram_bytes}")
+    _check_host(exe, place)
     _check_controller(exe, f"{place}: controller")
 
 
@@ -166,6 +167,15 @@ def _check_tensor(tensor: TensorInfo, chip: Chip, place: str) -> None:
         raise InputError(f"{place}: an {tensor.role} needs a host address")
 
 
+def _check_host(exe: Executable, place: str) -> None:
+    if not 0 <= exe.host_weights_address <= MAX_HOST_BYTES or not 0 <= exe.host_bytes_used <= MAX_HOST_BYTES:
+        raise InputError(f"{place}: weights or kept values lie outside of host memory")
+    start, end = exe.host_weights_address, exe.host_weights_address + exe.host_weight_bytes
+    for tensor in exe.tensors:
+        if start < end and tensor.host_address < end and start < tensor.host_address + tensor.nbytes:
+            raise InputError(f"{place}: tensor '{tensor.name}' overlaps the weights in host memory")
+
+
 def _check_controller(exe: Executable, place: str) -> None:
     words = exe.controller
     limits = Limits(0, len(exe.core_sets), exe.chip.semaphores, len(exe.launches), controller=True)
@@ -173,12 +183,15 @@ def _check_controller(exe: Executable, place: str) -> None:
     from ..dialects.coreasm.isa import OPCODE
 
     copies = np.flatnonzero((words["op"] == OPCODE["ctl.h2d"]) | (words["op"] == OPCODE["ctl.d2h"]))
-    host_end = max((t.host_address + t.nbytes for t in exe.tensors if t.host_address >= 0), default=0)
+    host_end = exe.host_bytes
+    held = exe.host_weights_address, exe.host_weights_address + exe.host_weight_bytes
     for index in copies.tolist():
         dram, host = address_pair(words[index])
         count = byte_count(words[index])
         if dram + count > exe.chip.dram_bytes or host + count > host_end:
-            raise InputError(f"{place}, word {index}: copies {count} bytes beyond the DRAM or the host's tensors")
+            raise InputError(f"{place}, word {index}: copies {count} bytes beyond the DRAM or the host's memory")
+        if words["op"][index] == OPCODE["ctl.d2h"] and host < held[1] and held[0] < host + count:
+            raise InputError(f"{place}, word {index}: writes over the weights in host memory")
 
 
 def address_pair(word: Any) -> tuple[int, int]:

@@ -10,6 +10,7 @@ Executables as `.mlx` files: an ELF64 file with one section a part, and a checks
     .debug.sources   per word of all programs the index of its source name
     .debug.names     the source names
     .weights         a segment; its address is that in DRAM, with bit 60 set
+    .host_weights    weights that stay in host memory till the controller copies them; an address there, with bit 61 set
 
 The same executable gives the same bytes. A reader accepts exactly the bytes that a writer would produce: after decoding
 it lays the contents out again and compares, so no unnoticed rest can hide in a file.
@@ -40,19 +41,20 @@ from .executable import Executable, as_view
 from .executable_check import check_executable
 from .executable_parts import PARTS, decode_program, encode_program
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 OWNER = "Meshloom"
 CHECKSUM, VERSION, CHIP, FINGERPRINT, NOTES = 1, 2, 3, 4, 5
 """Kinds of notes."""
-_VERSION = struct.Struct("<IIQQ")
+_VERSION = struct.Struct("<IIQQQQ")
 _CHECKSUM_BYTES = 32
 _WEIGHTS_SEGMENT = 1 << 60
+_HOST_SEGMENT = 1 << 61
 _MAX_NUMBER = 1 << 48
 _MAX_QUEUE = 1 << 16
 
 
 def encode(exe: Executable) -> list[bytes | memoryview]:
-    """The file in pieces, the last one the weights as they are. Raises MeshloomError where `exe` makes no sense."""
+    """The file in pieces, the weights as they are. Raises MeshloomError where `exe` makes no sense."""
     exe = _normal(exe)
     try:
         check_executable(exe)
@@ -70,7 +72,8 @@ def _normal(exe: Executable) -> Executable:
     return Executable(
         chip_from_table(cast("dict[str, Any]", json.loads(json.dumps(asdict(exe.chip)))), f"chip '{exe.chip.name}'"),
         exe.tensors, programs, exe.launches, exe.core_sets, canonical_words(exe.controller), exe.weights,
-        exe.weights_address, exe.dram_bytes_used, exe.source_names, exe.notes,
+        exe.weights_address, exe.dram_bytes_used, exe.source_names, exe.notes, exe.host_weights,
+        exe.host_weights_address, exe.host_bytes_used,
     )  # fmt: skip
 
 
@@ -86,24 +89,30 @@ def _pieces(exe: Executable) -> list[bytes | memoryview]:
         blob = part.encode(exe)
         sections.append(Section(part.name, len(blob), 8))
         contents.append(blob)
-    weights = as_view(exe.weights)
-    address = _WEIGHTS_SEGMENT | exe.weights_address
-    layout = lay_out([*sections, Section(".weights", len(weights), 4096, address=address)])
-    head = bytearray(layout.offsets[-1])
+    weights, held = as_view(exe.weights), as_view(exe.host_weights)
+    sections.append(Section(".weights", len(weights), 4096, address=_WEIGHTS_SEGMENT | exe.weights_address))
+    sections.append(Section(".host_weights", len(held), 64, address=_HOST_SEGMENT | exe.host_weights_address))
+    layout = lay_out(sections, 2)
+    head = bytearray(layout.offsets[-2])
+    gap = bytes(layout.offsets[-1] - layout.offsets[-2] - len(weights))
     head[: len(layout.front)] = layout.front
     for offset, content in zip(layout.offsets, [*contents, layout.names], strict=False):
         head[offset : offset + len(content)] = content
     head[layout.table_offset : layout.table_offset + len(layout.table)] = layout.table
     digest = hashlib.sha256(head)
-    digest.update(weights)
+    for piece in (weights, gap, held):
+        digest.update(piece)
     notes = layout.offsets[0]
     head[notes : notes + len(contents[0])] = _notes(exe, digest.digest())
-    return [bytes(head), weights]
+    return [bytes(head), weights, gap, held]
 
 
 def _notes(exe: Executable, checksum: bytes) -> bytes:
     chip = json.dumps(asdict(exe.chip), sort_keys=True).encode()
-    version = _VERSION.pack(FORMAT_VERSION, ISA_VERSION, exe.weights_address, exe.dram_bytes_used)
+    version = _VERSION.pack(
+        FORMAT_VERSION, ISA_VERSION, exe.weights_address, exe.dram_bytes_used, exe.host_weights_address,
+        exe.host_bytes_used,
+    )  # fmt: skip
     return b"".join(
         pack_note(OWNER, kind, content)
         for kind, content in (
@@ -137,17 +146,18 @@ def decode(data: bytes | bytearray | memoryview, place: str) -> Executable:
     notes = read_notes(_part(parts, ".note.meshloom", place), OWNER, place)
     if set(notes) != {CHECKSUM, VERSION, CHIP, FINGERPRINT, NOTES} or len(notes[VERSION]) != _VERSION.size:
         raise InputError(f"{place} is damaged: its notes are not complete")
-    file_version, isa_version, weights_address, dram_used = _VERSION.unpack(notes[VERSION])
+    file_version, isa_version, weights_address, dram_used, host_address, host_used = _VERSION.unpack(notes[VERSION])
     if (file_version, isa_version) != (FORMAT_VERSION, ISA_VERSION):
         raise InputError(
             f"{place} has file version {file_version} and instruction set {isa_version}; this program reads"
             f" {FORMAT_VERSION} and {ISA_VERSION}: compile the network again"
         )
-    weights = _part(parts, ".weights", place)
+    weights, held = _part(parts, ".weights", place), _part(parts, ".host_weights", place)
     chip = _read_chip(notes[CHIP], place)
     exe = Executable(
         chip, [], [decode_program(text, place) for text in texts], [], np.zeros((0, chip.cores), np.bool_),
         np.zeros(0), np.frombuffer(weights, np.uint8), weights_address, dram_used, [], _read_notes(notes[NOTES], place),
+        np.frombuffer(held, np.uint8), host_address, host_used,
     )  # fmt: skip
     for part in PARTS:
         part.decode(_part(parts, part.name, place), exe, place)
@@ -163,8 +173,10 @@ def _part(parts: dict[str, memoryview], name: str, place: str) -> memoryview:
 
 
 def _compare(data: memoryview, pieces: Sequence[bytes | memoryview], place: str) -> None:
-    head, weights = pieces
-    if len(head) + len(weights) != len(data) or bytes(data[: len(head)]) != head:
+    head, weights, gap, held = pieces
+    start = len(head) + len(weights)
+    same_size = start + len(gap) + len(held) == len(data)
+    if not same_size or bytes(data[: len(head)]) != head or bytes(data[start : start + len(gap)]) != gap:
         raise InputError(f"{place} is damaged: its checksum or layout is wrong; compile or copy it again")
 
 

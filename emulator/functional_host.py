@@ -10,19 +10,23 @@ import numpy as np
 
 from ..dialects.coreasm.isa import MNEMONICS
 from ..support.errors import InputError
-from .executable import Executable, TensorInfo
+from .executable import Executable, TensorInfo, as_view
 from .functional_errors import EmulationError
-from .memory import BF16, STORAGE, Array, Bytes, round_bf16, widen_bf16
+from .memory import BF16, STORAGE, Array, Bytes, new_memory, round_bf16, widen_bf16
 
 
 def host_memory(exe: Executable, inputs: Mapping[str, Array]) -> Bytes:
-    """Host memory with the inputs at their addresses. Raises InputError for missing, unknown or unfit inputs."""
+    """Host memory with inputs and weights at their addresses. Raises InputError for missing or unfit inputs."""
     wanted = {info.name: info for info in exe.tensors if info.role == "input"}
     unknown = [name for name in inputs if name not in wanted]
     if unknown:
         raise InputError(f"unknown input '{unknown[0]}'; the inputs are {', '.join(wanted) or 'none'}")
-    ends = [info.host_address + info.nbytes for info in exe.tensors if info.host_address >= 0]
-    memory = np.zeros(max(ends, default=0), np.uint8)
+    try:
+        memory = new_memory(exe.host_bytes)
+    except (MemoryError, OSError, ValueError) as error:
+        raise EmulationError(f"there is no room for the {exe.host_bytes} bytes of host memory") from error
+    held = as_view(exe.host_weights)
+    memory[exe.host_weights_address : exe.host_weights_address + len(held)] = np.frombuffer(held, np.uint8)
     for name, info in wanted.items():
         if name not in inputs:
             raise InputError(f"input '{name}' is missing: give an array of shape {list(info.shape)}")

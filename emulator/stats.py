@@ -117,9 +117,11 @@ def collect(exe: Executable, timing: TimingResult) -> dict[str, Any]:
             "host_out": timing.host_out_bytes,
             "sram": work.sram_bytes,
             "weights": exe.weight_bytes,
+            "host_weights": exe.host_weight_bytes,
         },
         "peak_sram": _peaks(peak_sram(exe, launches)),
         "peak_dram": exe.dram_bytes_used,
+        "peak_host": exe.host_bytes,
         "energy_pj": energy,
     }
 

@@ -85,11 +85,13 @@ class _Assembler:
         self.code: _Code | None = None
         self.weights: Buffer | None = None
         self.weights_address = 0
+        self.host_weights: Buffer = b""
+        self.host_weights_address = self.host_used = 0
         self.directives: dict[str, Callable[[LineTokens, Iterator[tuple[int, str]]], None]] = {
             ".meshloom": self._meshloom, ".chip": self._chip, ".note": self._note, ".dram": self._dram,
             ".tensor": self._tensor, ".set": self._set, ".source": self._source, ".program": self._program,
             ".desc": self._desc, ".param": self._param, ".launch": self._launch, ".run": self._run,
-            ".controller": self._controller, ".weights": self._weights,
+            ".controller": self._controller, ".weights": self._weights, ".host": self._host,
         }  # fmt: skip
 
     def read(self, lines: Iterable[str]) -> None:
@@ -218,20 +220,42 @@ class _Assembler:
         size = tokens.integer("a size")
         tokens.expect("sha256")
         digest = tokens.string("a hash")
+        given = self._file(tokens) if tokens.keyword("file") else self._inline(tokens, lines)
+        self.weights = self._checked(tokens, given, size, digest, 0)
+
+    def _host(self, tokens: LineTokens, lines: Iterator[tuple[int, str]]) -> None:
+        self.code = None
+        self.host_weights_address = tokens.integer("an address")
+        tokens.expect("bytes")
+        size = tokens.integer("a size")
+        tokens.expect("sha256")
+        digest = tokens.string("a hash")
+        tokens.expect("used")
+        self.host_used = tokens.integer("bytes")
         if tokens.keyword("file"):
-            path = self.folder / tokens.string("a file name")
-            try:
-                self.weights = path.read_bytes()
-            except (OSError, ValueError) as error:
-                raise InputError(f"{tokens.place}: cannot read the weights {path}: {error}") from error
+            given = self._file(tokens)
+            tokens.expect("at")
+            given = given[tokens.integer("an offset") :]
         else:
-            self.weights = self._inline(tokens, lines)
-        if self.given_weights is not None:
-            self.weights = self.given_weights
-        elif not as_view(self.weights).nbytes and size:
+            given = self._inline(tokens, lines)
+        start = 0 if self.weights is None else as_view(self.weights).nbytes
+        self.host_weights = self._checked(tokens, given, size, digest, start)
+
+    def _file(self, tokens: LineTokens) -> bytes:
+        path = self.folder / tokens.string("a file name")
+        try:
+            return path.read_bytes()
+        except (OSError, ValueError) as error:
+            raise InputError(f"{tokens.place}: cannot read the weights {path}: {error}") from error
+
+    def _checked(self, tokens: LineTokens, found: bytes, size: int, digest: str, start: int) -> Buffer:
+        """`size` bytes of what the listing gives, or from `start` on of what the caller gives, with that hash."""
+        if self.given_weights is None and not found and size:
             tokens.fail("the listing has no weights: give them with --weights FILE")
-        if as_view(self.weights).nbytes != size or hashlib.sha256(as_view(self.weights)).hexdigest() != digest:
+        weights = memoryview(found)[:size] if self.given_weights is None else as_view(self.given_weights)[start:][:size]
+        if weights.nbytes != size or hashlib.sha256(weights).hexdigest() != digest:
             tokens.fail(f"the weights are not the {size} bytes with that sha256")
+        return weights
 
     def _inline(self, tokens: LineTokens, lines: Iterator[tuple[int, str]]) -> bytes:
         pieces: list[bytes] = []
@@ -257,7 +281,7 @@ class _Assembler:
         exe = Executable(
             chip, self.tensors, [code.program() for code in self.programs], [], sets, self.controller.array(),
             b"" if self.weights is None else self.weights, self.weights_address, self.dram_used, self.sources,
-            self.notes,
+            self.notes, self.host_weights, self.host_weights_address, self.host_used,
         )  # fmt: skip
         exe.launches = [self._finish_launch(runs, chip.cores) for runs in self.launches]
         check_executable(exe, self.place)

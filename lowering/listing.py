@@ -38,7 +38,7 @@ def listing(
     The lines of the listing, without newlines.
 
     Only `parts` (of `PART_NAMES`), only the program called `program` if given; weights as base64, as a reference to
-    `weights_file` (which the caller writes) or by their hash alone.
+    `weights_file` (which the caller writes: those in DRAM, then those of the host) or by their hash alone.
     """
     for part in PART_NAMES:
         if part not in parts:
@@ -65,6 +65,10 @@ def listing(
                 yield from _words(exe.controller, (), ())
             case _:
                 yield from _weights(exe, weights, weights_file)
+                if exe.host_weight_bytes or exe.host_bytes_used or exe.host_weights_address:
+                    if weights == "none":
+                        yield ".end"
+                    yield from _host_weights(exe, weights, weights_file)
 
 
 def quote(text: str) -> str:
@@ -166,6 +170,22 @@ def _weights(exe: Executable, how: str, file: str) -> Iterator[str]:
     yield ""
     yield f".weights {exe.weights_address:#x} bytes {len(view)} sha256 {quote(digest)}{where}"
     if how == "inline":
-        for at in range(0, len(view), BASE64_LINE):
-            yield "  " + base64.b64encode(view[at : at + BASE64_LINE]).decode()
-        yield ".end"
+        yield from _base64(view)
+
+
+def _host_weights(exe: Executable, how: str, file: str) -> Iterator[str]:
+    view = as_view(exe.host_weights)
+    digest = hashlib.sha256(view).hexdigest()
+    where = f" file {quote(file)} at {exe.weight_bytes}" if how == "file" else ""
+    yield (
+        f".host {exe.host_weights_address:#x} bytes {len(view)} sha256 {quote(digest)}"
+        f" used {exe.host_bytes_used}{where}"
+    )
+    if how == "inline":
+        yield from _base64(view)
+
+
+def _base64(view: memoryview) -> Iterator[str]:
+    for at in range(0, len(view), BASE64_LINE):
+        yield "  " + base64.b64encode(view[at : at + BASE64_LINE]).decode()
+    yield ".end"

@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace) -> None:
         if options.output is not None:
             folder = Path(options.output).resolve().parent
             file = str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else file
-        write_pieces(options.weights_file, [as_view(exe.weights)])
+        write_pieces(options.weights_file, [as_view(exe.weights), as_view(exe.host_weights)])
     lines = (line + "\n" for line in listing(exe, parts, options.program, how, file))
     if options.output is None:
         sys.stdout.writelines(lines)

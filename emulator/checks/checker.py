@@ -18,6 +18,7 @@ from ..functional_decode import Steps
 from ..functional_errors import EmulationError, Fault, place
 from ..functional_host import ControllerStep
 from ..memory import new_memory
+from .host import HostChecks
 from .order import (
     AGENTS,
     BUSY,
@@ -89,6 +90,7 @@ class Checker:
         self.copies: list[ControllerStep] = []
         self.table = AccessTable()
         self._range(exe.weights_address, exe.weight_bytes, self.touched)[...] |= _VALID
+        self.host = HostChecks(exe)
 
     def _range(self, address: int, nbytes: int, cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
         return cells[address // self.grain : -(-(address + nbytes) // self.grain)]
@@ -96,6 +98,7 @@ class Checker:
     def controller(self, step: ControllerStep) -> None:
         """Follow one word of the controller's program, after it was executed. Raises EmulationError on a race."""
         where = f"controller, word {step.word} '{step.mnemonic}'"
+        self.host.follow(step, where)
         if step.mnemonic in ("ctl.h2d", "ctl.d2h"):
             inward = step.mnemonic == "ctl.h2d"
             cells = self._range(step.target if inward else step.source, step.nbytes, self.touched)
