@@ -51,9 +51,13 @@ class RandomNetwork:
         while len(self.values) <= operations:
             kind = kinds[self._int(0, len(kinds) - 1)]
             made = kind(self.values[-self._int(1, min(3, len(self.values)))])
-            if made is not None and 0 < math.prod(shape_of(made.results[0])) <= MAX_ELEMENTS:
+            if made is None:
+                continue
+            if 0 < math.prod(shape_of(made.results[0])) <= MAX_ELEMENTS:
                 self.block.add_op(made)
                 self.values.append(made.results[0])
+            else:
+                made.erase()
         results = [self.values[-1]]
         if self._int(0, 3) == 0:
             results.append(self.values[len(self.values) // 2])

@@ -189,7 +189,9 @@ class _Lowering:
         for argument in function.body.block.args:
             type = BufferType(shape_of(argument), element_of(argument), Space.DRAM, self.dram[argument])
             Rewriter.replace_value_with_new_type(argument, type)
+        arguments = list(function.body.block.args)
         for index, (buffer, held, shape) in enumerate(returned):
+            buffer = arguments[buffer.index] if isinstance(buffer, BlockArgument) else buffer
             if held != shape:
                 view = ViewOp(buffer, shape)
                 Rewriter.insert_op(view, InsertPoint.before(last))

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.transforms.canonicalize import CanonicalizePass
-from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
@@ -65,7 +64,7 @@ def compile_module(
     progress("simplify")
     context = Context()
     context.load_dialect(Dataflow)
-    canonicalize(context, module)
+    CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
     ideal = ideal_work(function)
     progress("outline tasks")
@@ -111,23 +110,6 @@ def _name_chip(module: ModuleOp, chip: Chip) -> None:
             raise InputError(f"the module is for chip '{named.load().name}': it cannot be compiled for '{chip.name}'")
     elif chip.name in chip_names() and load_chip(chip.name) == chip:
         module.attributes[CHIP] = ChipAttr(chip.name)
-
-
-def canonicalize(context: Context, module: ModuleOp) -> None:
-    """
-    Apply all canonicalisation patterns.
-
-    The driver of xDSL 0.74 can stop at an operation that it has erased itself. Every rewrite until then is complete, so
-    the module is as valid, if less simple; dead operations make it more likely and go first.
-    """
-    DeadCodeElimination().apply(context, module)
-    try:
-        CanonicalizePass().apply(context, module)
-    except ValueError as error:
-        if "must have a parent block" not in str(error):
-            raise
-        DeadCodeElimination().apply(context, module)
-        module.verify()
 
 
 def main_function(module: ModuleOp) -> FuncOp:
