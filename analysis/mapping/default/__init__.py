@@ -1,0 +1,1 @@
+"""The method that beats spec 4: graph and mesh are cut together, and refined on hops themselves."""
