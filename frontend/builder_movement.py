@@ -176,6 +176,18 @@ class Movement(Values):
             fold,
         )
 
+    def scatter(self, mode: str, data: Tensor, indices: Tensor, updates: Tensor, batch: int = 0) -> Tensor:
+        """`data` with `updates` put (`set`) or joined (`add`, `max`) into the rows that `indices` name."""
+        if data.size == 0 or updates.size == 0:
+            return data
+        if indices.dtype not in (INT64, np.dtype(np.int32)):
+            indices = self.cast(indices, INT64)
+        return self.make(
+            data.shape,
+            data.dtype,
+            lambda: dataflow.ScatterOp(mode, self.value(data), self.value(indices), self.value(updates), batch),
+        )
+
     def _gather_known(self, data: Tensor, indices: Array, axis: int) -> Tensor | None:
         """Gather by known indices as slice or repetition where they are regular."""
         size = data.shape[axis]

@@ -15,6 +15,7 @@ from .plans import (
     plan_elementwise,
     plan_gather,
     plan_reduction,
+    plan_scatter,
 )
 from .stream import IMMEDIATE, SRAM, UNUSED, split_address
 from .transfers import Transfers
@@ -235,3 +236,15 @@ class Emitter(Transfers):
                 effects=effects,
                 source=self.source,
             )
+
+    def scatter(self, name: str, out: View, updates: View, indices: View) -> None:
+        """D[I[n], inner...] = (`set`), += (`add`) or max= (`max`) S[n, inner...] for n ascending; negative indices (i32
+        or i64) count from the end."""
+        if 0 in updates.shape or 0 in out.shape:
+            return
+        key = ("scatter", out.shape, out.strides, updates.strides, indices.shape, indices.strides)
+        prepared = self._plans.get(key)
+        if prepared is None:
+            prepared = self._plans[key] = plan_scatter(self._table, out, updates, indices)
+        op = OPCODE["scatter" if name == "set" else f"scatter.{name}"]
+        self._issue(prepared, op, 0, out.dtype | indices.dtype << 4, 1, [out, updates, indices])

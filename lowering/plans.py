@@ -24,6 +24,7 @@ _ORDERED_REDUCTION = Layout(((0,), (0, 1)), ordered=frozenset({1}))
 _SCAN = Layout(((0, 1), (0, 1)), ordered=frozenset({1}))
 _DOT = Layout(((0,), (0, 1), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
 _GATHER = Layout(((0, 1), (2, 1), (0,)), ordered=frozenset({2}), required=frozenset({0}))
+_SCATTER = Layout(((2, 1), (0, 1), (0,)), ordered=frozenset({0, 2}), required=frozenset({0}))
 _BATCH, _M, _K, _N = range(4)
 _MATMUL = Layout(((_BATCH, _M, _N), (_BATCH, _M, _K), (_BATCH, _K, _N)), reduced=frozenset({_K}))
 
@@ -137,6 +138,15 @@ def plan_gather(table: DescriptorTable, out: View, data: View, indices: View) ->
     dims += _dims(out.shape[q:], 1, out.strides[q:], data.strides[1:], (0,) * inner)
     dims.append(Dim(data.shape[0], 2, (0, data.strides[0], 0)))
     return prepare(plan_access(dims, _GATHER), table)
+
+
+def plan_scatter(table: DescriptorTable, out: View, updates: View, indices: View) -> Prepared:
+    """D[I[n], inner...] = S[n, inner...] for n ascending."""
+    dims = _dims(indices.shape, 0, (0,), updates.strides[:1], indices.strides)
+    inner = len(out.shape) - 1
+    dims += _dims(out.shape[1:], 1, out.strides[1:], updates.strides[1:], (0,) * inner)
+    dims.append(Dim(out.shape[0], 2, (out.strides[0], 0, 0)))
+    return prepare(plan_access(dims, _SCATTER), table)
 
 
 def plan_contraction(

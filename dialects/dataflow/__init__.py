@@ -83,6 +83,11 @@ from .reduction import (
 from .reshape import (
     ReshapeOp,
 )
+from .scatter import (
+    ScatterMode,
+    ScatterModeAttr,
+    ScatterOp,
+)
 from .sources import (
     ConstantOp,
     WeightOp,
@@ -156,6 +161,9 @@ __all__ = [
     "ReshapeOp",
     "RoundOp",
     "RsqrtOp",
+    "ScatterMode",
+    "ScatterModeAttr",
+    "ScatterOp",
     "SelectOp",
     "ShiftLeftOp",
     "ShiftOp",

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 from . import contraction, elementwise, movement, reduction
 from .reshape import ReshapeOp
+from .scatter import ScatterModeAttr, ScatterOp
 from .sources import ConstantOp, Dense, WeightOp
 
 OPERATIONS: list[type[Operation]] = [
@@ -65,6 +66,7 @@ OPERATIONS: list[type[Operation]] = [
     movement.PadOp,
     movement.BroadcastOp,
     movement.GatherOp,
+    ScatterOp,
     movement.IotaOp,
 ]
 
@@ -82,6 +84,6 @@ class ConstantMaterialization(ConstantMaterializationInterface):
 Dataflow = Dialect(
     "dataflow",
     OPERATIONS,
-    [elementwise.PredicateAttr, reduction.ReductionAttr],
+    [elementwise.PredicateAttr, reduction.ReductionAttr, ScatterModeAttr],
     [ConstantMaterialization()],
 )

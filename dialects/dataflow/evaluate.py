@@ -20,7 +20,9 @@ from .evaluate_contraction import evaluate_conv, evaluate_matmul
 from .evaluate_elementwise import cast_array, evaluate_elementwise
 from .evaluate_movement import evaluate_movement
 from .evaluate_reduction import evaluate_arg_reduce, evaluate_cumsum, evaluate_reduce, evaluate_reduce_window
+from .evaluate_scatter import evaluate_scatter
 from .reduction import ArgReduceOp, CumsumOp, ReduceOp, ReduceWindowOp
+from .scatter import ScatterOp
 from .sources import ConstantOp, WeightOp
 from .types import element_of, shape_of
 
@@ -36,7 +38,16 @@ def evaluate(op: DataflowOp, operands: Sequence[Array]) -> Array:
             return array_of(op.value)  # pyright: ignore[reportArgumentType]
         case WeightOp():
             return weight_array(op)
-        case ElementwiseOp() | MatmulOp() | ConvOp() | ReduceOp() | ReduceWindowOp() | ArgReduceOp() | CumsumOp():
+        case (
+            ElementwiseOp()
+            | MatmulOp()
+            | ConvOp()
+            | ReduceOp()
+            | ReduceWindowOp()
+            | ArgReduceOp()
+            | CumsumOp()
+            | ScatterOp()
+        ):
             wide = [
                 widen_bf16(array) if element_of(value) == bf16 else array
                 for value, array in zip(op.operands, operands, strict=True)
@@ -67,6 +78,8 @@ def _compute(op: DataflowOp, operands: list[Array]) -> Array:
             result = evaluate_arg_reduce(op, operands[0])
         case CumsumOp():
             result = evaluate_cumsum(op, operands[0])
+        case ScatterOp():
+            result = evaluate_scatter(op, *operands)
         case _:
             raise NotImplementedError(op.name)
     if element == bf16:

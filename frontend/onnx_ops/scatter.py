@@ -1,7 +1,4 @@
-"""
-Scatters. The dialect has none: where the indices are known at import each result element is a gather from data and
-updates; indices known only at run time are compared with the positions of the axis (small ones only).
-"""
+"""Scatters. `dataflow.scatter` puts, adds and takes maxima; what else ONNX has is made of other operations."""
 
 from __future__ import annotations
 
@@ -15,41 +12,32 @@ from ..registry import onnx_op
 from ..tensors import NodeError, Tensor, known
 from .indexing import flat_element_indices, flat_tuple_indices
 
-LARGEST_ONE_HOT = 1 << 24
-"""Elements up to which indices known only at run time are compared with all positions."""
-
-_COMBINE = {"add": "add", "mul": "mul", "max": "maximum", "min": "minimum"}
+_MODES = {"none": "set", "add": "add", "max": "max"}
+_COMBINE = {"mul": "mul", "min": "minimum"}
 
 
 def scatter_rows(b: Builder, data: Tensor, rows: Tensor, updates: Tensor, reduction: str) -> Tensor:
     """
     Put (or combine) rows into data.
 
-    data [R, inner], rows int64 [U] (non-negative), updates [U, inner]. The last of several updates of a row wins.
+    data [R, inner], rows int64 [U], updates [U, inner]. The last of several updates of a row wins.
     """
     if data.size == 0 or updates.size == 0:
         return data
+    if reduction in _MODES:
+        return b.scatter(_MODES[reduction], data, rows, updates)
+    if reduction == "min" and data.is_float:
+        return b.unary("neg", b.scatter("max", b.unary("neg", data), rows, b.unary("neg", updates)))
+    if reduction not in _COMBINE:
+        raise NodeError(f"reduction '{reduction}': expected none, add, mul, max or min")
     if rows.array is not None:
         return _scatter_known(b, data, rows.array.reshape(-1), updates, reduction)
-    count, targets = rows.size, data.shape[0]
-    if count * targets > LARGEST_ONE_HOT:
-        raise NodeError(f"{count} indices known only at run time into {targets} rows are not supported")
-    if reduction == "none":
-        return _overwrite(b, data, rows, updates)
-    if reduction != "add" or not data.is_float:
-        return _one_by_one(b, data, rows, updates, reduction)
-    hit = b.compare("eq", known(np.arange(targets).reshape(-1, 1)), b.reshape(rows, [1, count]))
-    return b.add(data, b.matmul(b.cast(hit, data.dtype), updates))
+    return _one_by_one(b, data, rows, updates, reduction)
 
 
 def _scatter_known(b: Builder, data: Tensor, rows: np.ndarray, updates: Tensor, reduction: str) -> Tensor:
-    if reduction == "none":
-        source = np.arange(data.shape[0])
-        source[rows] = data.shape[0] + np.arange(len(rows))
-        return b.gather(b.concat([data, updates], 0), known(source), 0)
     result = data
     waiting = list(range(len(rows)))
-    neutral = {"add": 0, "mul": 1}.get(reduction)
     while waiting:  # one round combines at most one update with each row
         round_: dict[int, int] = {}
         for update in waiting:
@@ -58,21 +46,10 @@ def _scatter_known(b: Builder, data: Tensor, rows: np.ndarray, updates: Tensor, 
         source = np.arange(data.shape[0])
         for row, update in round_.items():
             source[row] = data.shape[0] + update
-        filler = data if neutral is None else b.full(data.shape, neutral, data.dtype)
+        filler = b.full(data.shape, 1, data.dtype) if reduction == "mul" else data
         combined = b.gather(b.concat([filler, updates], 0), known(source), 0)
         result = b.binary(_COMBINE[reduction], result, combined)
     return result
-
-
-def _overwrite(b: Builder, data: Tensor, rows: Tensor, updates: Tensor) -> Tensor:
-    """For each row of data the last update that names it, or the row itself: an extremum and a gather."""
-    count, targets = rows.size, data.shape[0]
-    hit = b.compare("eq", known(np.arange(targets).reshape(-1, 1)), b.reshape(rows, [1, count]))
-    numbers = b.select(
-        hit, known((np.arange(count) + targets).reshape(1, -1)), known(np.arange(targets).reshape(-1, 1))
-    )
-    source = b.reshape(b.reduce("max", numbers, [1]), [targets])
-    return b.gather(b.concat([data, updates], 0), source, 0)
 
 
 def _one_by_one(b: Builder, data: Tensor, rows: Tensor, updates: Tensor, reduction: str) -> Tensor:
@@ -90,16 +67,31 @@ def _one_by_one(b: Builder, data: Tensor, rows: Tensor, updates: Tensor, reducti
 def scatter_elements(node: Node) -> Tensor:
     """One element for each index."""
     b, x, indices, updates = node.build, node[0], node[1], node[2]
-    axis = x.axis(node.int("axis", 0))
+    axis, reduction = x.axis(node.int("axis", 0)), node.str("reduction", "none")
+    others = [dim for dim in range(x.rank) if dim != axis]
+    if reduction in _MODES and x.size and all(indices.shape[dim] == x.shape[dim] for dim in others):
+        return _along_axis(b, x, indices, updates, [*others, axis], _MODES[reduction])
     flat = flat_element_indices(b, x.shape, indices, axis)
     result = scatter_rows(
         b,
         b.reshape(x, [x.size, 1]),
         b.reshape(flat, [flat.size]),
         b.reshape(updates, [updates.size, 1]),
-        node.str("reduction", "none"),
+        reduction,
     )
     return b.reshape(result, x.shape)
+
+
+def _along_axis(b: Builder, x: Tensor, indices: Tensor, updates: Tensor, axis_last: list[int], mode: str) -> Tensor:
+    """One scatter for each position of the other dimensions: these are independent of each other."""
+    rows = x.shape[axis_last[-1]]
+    data, places, values = (b.transpose(one, axis_last) for one in (x, indices, updates))
+    shape, lanes = data.shape, x.size // rows
+    count = places.size // lanes
+    result = b.scatter(
+        mode, b.reshape(data, [lanes, rows]), b.reshape(places, [lanes, count]), b.reshape(values, [lanes, count]), 1
+    )
+    return b.transpose(b.reshape(result, shape), list(np.argsort(axis_last)))
 
 
 @onnx_op("ScatterND", since=11)

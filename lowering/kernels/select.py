@@ -19,6 +19,7 @@ from ...dialects.dataflow.movement import (
 )
 from ...dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, ReduceWindowOp
 from ...dialects.dataflow.reshape import ReshapeOp
+from ...dialects.dataflow.scatter import ScatterOp
 from ...dialects.dataflow.tiling import Box
 from ...support.errors import MeshloomError
 from ..emitter import Emitter, Operand
@@ -36,6 +37,7 @@ from .movement import (
     select_transpose,
 )
 from .reduction import select_arg_reduce, select_cumsum, select_reduce, select_reduce_window
+from .scatter import select_scatter
 
 KERNELS: dict[type[Operation], Kernel] = {
     ElementwiseOp: select_elementwise,
@@ -52,6 +54,7 @@ KERNELS: dict[type[Operation], Kernel] = {
     ConcatOp: select_concat,
     PadOp: select_pad,
     GatherOp: select_gather,
+    ScatterOp: select_scatter,
     IotaOp: select_iota,
 }
 """Kernels by operation class; a class stands for its subclasses too."""

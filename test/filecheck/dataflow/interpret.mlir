@@ -75,3 +75,21 @@ func.func @movement() -> (tensor<3x2xi32>, tensor<2x2xi32>, tensor<4x3xi32>, ten
   %5 = dataflow.iota axis 1 : tensor<2x3xi64>
   func.return %0, %1, %2, %3, %4, %5 : tensor<3x2xi32>, tensor<2x2xi32>, tensor<4x3xi32>, tensor<3x4xi32>, tensor<2x2xi32>, tensor<2x3xi64>
 }
+
+// Data 1 2 3 4 5; -1 is the last row, and row 0 meets two updates: 10 and then 20.
+// CHECK-LABEL: @scatter
+func.func @scatter() -> (tensor<5xi32>, tensor<5xi32>, tensor<2x2xi32>) {
+  %x = dataflow.constant dense<[1, 2, 3, 4, 5]> : tensor<5xi32>
+  %i = dataflow.constant dense<[0, -1, 0]> : tensor<3xi64>
+  %u = dataflow.constant dense<[10, 30, 20]> : tensor<3xi32>
+  // CHECK-DAG: dense<[31, 2, 3, 4, 35]> : tensor<5xi32>
+  %0 = dataflow.scatter add %x, %i, %u batch 0 : (tensor<5xi32>, tensor<3xi64>, tensor<3xi32>) -> tensor<5xi32>
+  // CHECK-DAG: dense<[20, 2, 3, 4, 30]> : tensor<5xi32>
+  %1 = dataflow.scatter set %x, %i, %u batch 0 : (tensor<5xi32>, tensor<3xi64>, tensor<3xi32>) -> tensor<5xi32>
+  %d = dataflow.constant dense<[[1, 9], [3, 4]]> : tensor<2x2xi32>
+  %j = dataflow.constant dense<[[1], [0]]> : tensor<2x1xi64>
+  %v = dataflow.constant dense<[[7], [7]]> : tensor<2x1xi32>
+  // CHECK-DAG: dense<[[1, 9], [7, 4]]> : tensor<2x2xi32>
+  %2 = dataflow.scatter max %d, %j, %v batch 1 : (tensor<2x2xi32>, tensor<2x1xi64>, tensor<2x1xi32>) -> tensor<2x2xi32>
+  func.return %0, %1, %2 : tensor<5xi32>, tensor<5xi32>, tensor<2x2xi32>
+}

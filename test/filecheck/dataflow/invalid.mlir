@@ -114,6 +114,30 @@
 
 // -----
 
+%x, %i, %u = "test.op"() : () -> (tensor<4x6xf32>, tensor<3x2xi64>, tensor<3x2xf32>)
+%c = dataflow.scatter add %x, %i, %u batch 1 : (tensor<4x6xf32>, tensor<3x2xi64>, tensor<3x2xf32>) -> tensor<4x6xf32>
+// CHECK: indices have shape [3, 2]: expected [4, 'n'], a row of them for each batch
+
+// -----
+
+%x, %i, %u = "test.op"() : () -> (tensor<4x6xf32>, tensor<2xi64>, tensor<2x5xf32>)
+%c = dataflow.scatter set %x, %i, %u batch 0 : (tensor<4x6xf32>, tensor<2xi64>, tensor<2x5xf32>) -> tensor<4x6xf32>
+// CHECK: updates have type tensor<2x5xf32>: expected (2, 6) of data's type
+
+// -----
+
+%x, %i, %u = "test.op"() : () -> (tensor<4xi1>, tensor<2xi64>, tensor<2xi1>)
+%c = dataflow.scatter max %x, %i, %u batch 0 : (tensor<4xi1>, tensor<2xi64>, tensor<2xi1>) -> tensor<4xi1>
+// CHECK: data has element type i1, which has no 'max': expected float or integer
+
+// -----
+
+%x, %i, %u = "test.op"() : () -> (tensor<4xf32>, tensor<2xi64>, tensor<2xf32>)
+%c = dataflow.scatter max %x, %i, %u batch 1 : (tensor<4xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<4xf32>
+// CHECK: batch = 1 should be in [0, 1), less than the rank of data
+
+// -----
+
 %c = dataflow.iota axis 0 : tensor<300xbf16>
 // CHECK: result has element type bf16, which does not hold every integer up to 299
 

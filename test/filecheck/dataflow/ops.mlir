@@ -115,6 +115,8 @@
 %pad = dataflow.pad %x low [1, 0] high [0, 2] interior [1, 0] value 5.000000e-01 : f32 : (tensor<4x6xf32>) -> tensor<8x8xf32>
 %broadcast = dataflow.broadcast %row : (tensor<6xf32>) -> tensor<4x6xf32>
 %gather = dataflow.gather %x, %rows axis 1 : (tensor<4x6xf32>, tensor<2xi64>) -> tensor<4x2xf32>
+%places, %parts = "test.op"() : () -> (tensor<4x2xi64>, tensor<4x2xf32>)
+%scatter = dataflow.scatter add %x, %places, %parts batch 1 : (tensor<4x6xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x6xf32>
 %iota = dataflow.iota axis 1 : tensor<2x5xi64>
 // CHECK-NEXT: %reshape = dataflow.reshape %x : (tensor<4x6xf32>) -> tensor<2x12xf32>
 // CHECK-NEXT: %transpose = dataflow.transpose %x [1, 0] : (tensor<4x6xf32>) -> tensor<6x4xf32>
@@ -123,4 +125,6 @@
 // CHECK-NEXT: %pad = dataflow.pad %x low [1, 0] high [0, 2] interior [1, 0] value 5.000000e-01 : f32 : (tensor<4x6xf32>) -> tensor<8x8xf32>
 // CHECK-NEXT: %broadcast = dataflow.broadcast %row : (tensor<6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: %gather = dataflow.gather %x, %rows axis 1 : (tensor<4x6xf32>, tensor<2xi64>) -> tensor<4x2xf32>
+// CHECK-NEXT: %places, %parts = "test.op"()
+// CHECK-NEXT: %scatter = dataflow.scatter add %x, %places, %parts batch 1 : (tensor<4x6xf32>, tensor<4x2xi64>, tensor<4x2xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: %iota = dataflow.iota axis 1 : tensor<2x5xi64>

@@ -40,6 +40,7 @@ from meshloom.dialects.dataflow import (
 from meshloom.dialects.dataflow.constants import Array, numpy_type
 from meshloom.dialects.dataflow.evaluate import evaluate
 from meshloom.dialects.dataflow.evaluate_movement import strided
+from meshloom.dialects.dataflow.scatter import ScatterMode, ScatterOp
 from meshloom.dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
 from xdsl.dialects.builtin import f32, i1, i32, i64
 from xdsl.dialects.test import TestOp as OpaqueOp
@@ -141,7 +142,7 @@ def movement(draw: Draw) -> TiledOp:
     shape = integers(draw, 1, 5, rank)
     axis = draw(st.integers(0, rank - 1))
     x = value(shape)
-    match draw(st.sampled_from(["transpose", "slice", "concat", "pad", "broadcast", "gather", "iota"])):
+    match draw(st.sampled_from(["transpose", "slice", "concat", "pad", "broadcast", "gather", "scatter", "iota"])):
         case "transpose":
             return TransposeOp(x, draw(st.permutations(range(rank))))
         case "slice":
@@ -164,6 +165,10 @@ def movement(draw: Draw) -> TiledOp:
             return BroadcastOp(small, (*integers(draw, 1, 3, draw(st.integers(0, 2))), *shape))
         case "gather":
             return GatherOp(x, value(integers(draw, 1, 3, draw(st.integers(0, 2))), i64), axis)
+        case "scatter":
+            count, mode = draw(st.integers(0, 6)), draw(st.sampled_from(ScatterMode))
+            updates = value((*shape[:axis], count, *shape[axis + 1 :]))
+            return ScatterOp(mode, x, value((*shape[:axis], count), i64), updates, axis)
         case _:
             return IotaOp(tensor(i64, shape), axis)
 
@@ -173,6 +178,9 @@ def random_array(rng: np.random.Generator, op: TiledOp, index: int) -> Array:
     shape, element = shape_of(operand), element_of(operand)
     if isinstance(op, GatherOp) and index == 1:
         rows = shape_of(op.data)[op.axis_index]
+        return rng.integers(-rows, rows, shape).astype(np.int64)
+    if isinstance(op, ScatterOp) and index == 1:
+        rows = shape_of(op.data)[op.batch_dims]
         return rng.integers(-rows, rows, shape).astype(np.int64)
     return rng.integers(0 if element == i1 else -9, 2 if element == i1 else 9, shape).astype(numpy_type(element))
 

@@ -158,11 +158,24 @@ def test_regular_known_gathers_are_slices() -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("reduction", ["none", "add", "max"])
+@pytest.mark.parametrize("reduction", ["none", "add", "max", "min", "mul"])
 def test_scatter_elements(known: bool, reduction: str) -> None:
     indices, updates = np.array([[1, 0, 3]], np.int64), random(1, 3, seed=4)
     constants = {1: indices, 2: updates} if known else {2: updates}
     check_node("ScatterElements", [random(4, 3), indices], constants, axis=0, reduction=reduction)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_scatter_elements_of_whole_planes(axis: int) -> None:
+    """Indices as large as the data in the other dimensions: one operation, cut along those."""
+    shape = [2, 3, 4]
+    shape[axis] = 5
+    indices = np.random.default_rng(axis).integers(-[2, 3, 4][axis], [2, 3, 4][axis], shape)
+    module = check_node(
+        "ScatterElements", [random(2, 3, 4), indices, random(*shape, seed=4)], axis=axis, reduction="add"
+    )
+    assert ops_of(module).count("scatter") == 1
+    assert "gather" not in ops_of(module)
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])

@@ -1,0 +1,31 @@
+"""Scatters: the data copied to where the result goes, then the updates, batch by batch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from ...dialects.dataflow.scatter import ScatterOp
+from ...dialects.dataflow.tiling import Box
+from ..emitter import Emitter, Operand
+from ..view import View
+from .common import in_memory
+
+
+def select_scatter(
+    op: ScatterOp, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
+) -> None:
+    """A copy, and a scatter of the data access unit for each position of the batch dimensions."""
+    data, indices, updates = (in_memory(operand) for operand in operands)
+    emitter.copy(out, data)
+    batch = op.batch_dims
+    for index in itertools.product(*(range(size) for size in out.shape[:batch])):
+        rows, places, values = (_at(view, index) for view in (out, indices, updates))
+        emitter.scatter(op.mode.data.value, rows, values, places)
+
+
+def _at(view: View, index: Sequence[int]) -> View:
+    """The part of a view at a position of its leading dimensions."""
+    batch = len(index)
+    part = view.box((*index, *(0,) * (len(view.shape) - batch)), (*(1,) * batch, *view.shape[batch:]))
+    return part.permute(range(batch, len(view.shape)))
