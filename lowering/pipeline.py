@@ -32,6 +32,7 @@ from .link import link
 from .manycore_to_memory import lower_module
 from .places import Places
 from .sram_layout import SramLayout, lay_out_sram
+from .task_notes import task_notes
 
 Progress = Callable[[str], None]
 """Told the name of each stage as it begins."""
@@ -97,6 +98,7 @@ def compile_module(
             "ideal": json.dumps(ideal),
             "sram_peak": str(places.sram.peak),
             "sram_lower_bound": str(places.sram.lower_bound),
+            "tasks": task_notes(network),
         },
     )
     return Compilation(executable, network, places.sram)

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
-from xdsl.passes import ModulePass, PassPipeline
+from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.utils.lexer import Input, Span
@@ -29,6 +29,7 @@ from ..support.errors import InputError, MeshloomError
 from .cli import parse_shapes, run_tool
 from .definition_order import check_definition_order
 from .diagnostics import describe, one_line
+from .pass_pipeline import read_passes, without_picture
 from .universe import MESHLOOM
 
 if TYPE_CHECKING:
@@ -147,10 +148,7 @@ class MeshloomOpt(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""
-        try:
-            self.pipeline = PassPipeline.parse_spec(self.available_passes, self.args.passes, self.between_passes)
-        except (ArgSpecParseError, ValueError, TypeError) as error:
-            raise InputError(f"-p {self.args.passes!r}: {_without_picture(str(error))}") from error
+        self.pipeline = read_passes(self.args.passes, self.available_passes, self.between_passes)
         self.start = perf_counter()
 
     def between_passes(self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None) -> None:
@@ -217,12 +215,6 @@ class MeshloomOpt(xDSLOptMain):
             raise InputError(f"{self.get_input_name()}: unknown kind of file, expected one of {known}") from error
 
 
-def _without_picture(message: str) -> str:
-    """The last line of a message that shows the place by carets above it."""
-    lines = [line.strip() for line in message.splitlines() if line.strip(" ^")]
-    return lines[-1] if lines else message
-
-
 def main(args: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
 
@@ -230,7 +222,7 @@ def main(args: Sequence[str] | None = None) -> int:
         try:
             MeshloomOpt(args).run()
         except ArgSpecParseError as error:
-            raise InputError(f"bad -p or -t: {_without_picture(str(error))}") from error
+            raise InputError(f"bad -p or -t: {without_picture(str(error))}") from error
 
     return run_tool(body)
 

@@ -1,0 +1,29 @@
+"""Which modules can be compiled further: those at the levels `dataflow` and `manycore`, or anything between."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ..support.errors import InputError
+
+COMPILED = ("builtin", "func", "dataflow", "manycore")
+"""Dialects from whose operations compilation goes on."""
+BEYOND = ("memory", "coreasm")
+"""Levels that compilation makes itself, from the plan of the one before."""
+
+
+def check_level(module: ModuleOp) -> None:
+    """Raises InputError naming the first operation from which compilation cannot go on, and the last level it can."""
+    for op in module.walk():
+        if (level := _level_of(op)) not in COMPILED:
+            what = f"is at level '{level}'" if level in BEYOND else f"belongs to dialect '{level}'"
+            raise InputError(
+                f"operation '{op.name}' {what}: a module can be compiled from the levels 'dataflow' and 'manycore', "
+                f"the last one being tasks tiled by manycore-tile"
+            )
+
+
+def _level_of(op: Operation) -> str:
+    """The dialect of an operation; tasks over buffers are at the level of the buffers."""
+    return "memory" if op.name == "manycore.execute" else op.name.partition(".")[0]

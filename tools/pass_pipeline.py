@@ -1,0 +1,56 @@
+"""Pipelines of passes as text, `canonicalize,manycore-tile{chip=edge}`: read, and applied to a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline, PassPipelineCallbackType
+from xdsl.universe import Universe
+from xdsl.utils.arg_spec import parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+
+from ..support.errors import InputError, MeshloomError
+from .diagnostics import describe
+
+Passes = Mapping[str, Callable[[], type[ModulePass]]]
+"""Pass name -> what imports its class."""
+
+
+def read_passes(text: str, available: Passes, between: PassPipelineCallbackType | None = None) -> PassPipeline:
+    """The passes that `text` names. Raises InputError for text that is no pipeline, unknown passes and bad options."""
+    try:
+        unknown = [spec.name for spec in parse_pipeline(text) if spec.name not in available]
+        if not unknown:
+            return PassPipeline.parse_spec(dict(available), text, between)
+    except (ArgSpecParseError, ValueError, TypeError) as error:
+        raise InputError(f"-p {text!r}: {without_picture(str(error))}") from error
+    close = get_close_matches(unknown[0], available, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else "`meshloom-opt --list-passes` names all"
+    raise InputError(f"-p {text!r}: there is no pass '{unknown[0]}'; {hint}")
+
+
+def without_picture(message: str) -> str:
+    """The last line of a message that shows the place by carets above it."""
+    lines = [line.strip() for line in message.splitlines() if line.strip(" ^")]
+    return lines[-1] if lines else message
+
+
+def apply_passes(pipeline: PassPipeline, module: ModuleOp, begin: Callable[[str], None]) -> None:
+    """
+    Apply a pipeline to a module, verified after each pass; `begin` is told the name of each as it begins.
+
+    Raises MeshloomError naming the pass that failed or left an invalid module.
+    """
+    context = Context()
+    for name, dialect in Universe.get_multiverse().all_dialects.items():
+        context.register_dialect(name, dialect)
+    for one in pipeline.passes:
+        begin(one.name)
+        try:
+            one.apply(context, module)
+            module.verify()
+        except DiagnosticException as error:
+            raise MeshloomError(f"pass '{one.name}' failed: {describe(error) or error}") from error
