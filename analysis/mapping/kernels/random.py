@@ -28,9 +28,10 @@ def random_bits(state: Array) -> np.uint64:
 
 
 @jit
-def random_below(state: Array, n: int) -> np.int64:
+def random_below(state: Array, n: int) -> int:
     """A random integer of 0 .. n - 1, for n < 2^32; signed, as int64 + uint64 would be a float in a kernel."""
-    return np.int64(((random_bits(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+    below = ((random_bits(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
+    return np.int64(below)  # pyright: ignore[reportReturnType]
 
 
 @jit
