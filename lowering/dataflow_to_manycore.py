@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.grouping import group_operations
 from ..analysis.nature import Nature, reassociating
 from ..dialects.dataflow.tiling import TilingInterface
-from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
+from ..dialects.manycore import SubgraphOp, TaskOp, TilingAttr, YieldOp
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class DataflowToManycorePass(ModulePass):
     """A task computes on slices, which lie differently in memory: a contraction may add in another order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.walk():
-            if isinstance(function, FuncOp) and function.body.blocks:
-                lower_block(function.body.block)
+        for holder in list(op.walk()):
+            if isinstance(holder, FuncOp | SubgraphOp) and holder.body.blocks:
+                lower_block(holder.body.block)
 
 
 def lower_block(block: Block) -> None:

@@ -2,6 +2,8 @@
 
 PASSES: dict[str, str] = {
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
+    "manycore-inline-subgraphs": "manycore_inline_subgraphs:ManycoreInlineSubgraphsPass",
+    "manycore-outline-subgraphs": "manycore_outline_subgraphs:ManycoreOutlineSubgraphsPass",
     "manycore-tile": "manycore_tile:ManycoreTilePass",
 }
 """Pass name -> `module:Class`, the module relative to this package. Modules are imported when a pass is asked for."""

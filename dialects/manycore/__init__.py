@@ -5,9 +5,10 @@ from xdsl.ir import Dialect
 from .attributes import CHIP, ChipAttr, TilingAttr, chip_of
 from .execute import ExecuteOp, Scratch
 from .ops import ExchangeOp, TaskOp, YieldOp
+from .subgraph import SubgraphOp
 from .tiling import Tiling
 
-Manycore = Dialect("manycore", [TaskOp, YieldOp, ExchangeOp, ExecuteOp], [ChipAttr, TilingAttr])
+Manycore = Dialect("manycore", [TaskOp, YieldOp, ExchangeOp, ExecuteOp, SubgraphOp], [ChipAttr, TilingAttr])
 
 __all__ = [
     "CHIP",
@@ -16,6 +17,7 @@ __all__ = [
     "ExecuteOp",
     "Manycore",
     "Scratch",
+    "SubgraphOp",
     "TaskOp",
     "Tiling",
     "TilingAttr",

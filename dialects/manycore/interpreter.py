@@ -19,7 +19,8 @@ from ..dataflow.constants import Array, narrow_bf16, numpy_type, scalar_array, w
 from ..dataflow.evaluate import evaluate
 from ..dataflow.tiling import Box, Combine, DimKind, OperandSlice, TilingInterface
 from ..dataflow.types import element_of, shape_of, tensor
-from .ops import ExchangeOp, TaskOp
+from .ops import ExchangeOp, TaskOp, YieldOp
+from .subgraph import SubgraphOp
 
 
 def materialise(array: Array, part: OperandSlice, element: Attribute) -> Array:
@@ -111,6 +112,26 @@ def _finish(task: TaskOp, box: Box, outside: dict[SSAValue, Array], whole: dict[
         whole[value][_index(box)] = inside[value]
 
 
+def run_subgraph(interpreter: Interpreter, op: SubgraphOp, args: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of a subgraph, each value of its body kept until its last use."""
+    block = op.body.block
+    values: dict[SSAValue, Any] = dict(zip(block.args, args, strict=True))
+    uses = {value: sum(1 for _ in value.uses) for value in values}
+    for step in block.ops:
+        operands = tuple(values[value] for value in step.operands)
+        if isinstance(step, YieldOp):
+            return operands
+        results = interpreter.run_op(step, operands)
+        for value in step.operands:
+            uses[value] -= 1
+            if uses[value] == 0:
+                values.pop(value, None)
+        for value, result in zip(step.results, results, strict=True):
+            values[value] = result
+            uses[value] = sum(1 for _ in value.uses)
+    raise AssertionError("verified subgraphs end with manycore.yield")
+
+
 @register_impls
 class ManycoreFunctions(InterpreterFunctions):
     """The reference semantics, for xDSL's interpreter."""
@@ -119,6 +140,11 @@ class ManycoreFunctions(InterpreterFunctions):
     def run_manycore_task(self, interpreter: Interpreter, op: TaskOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Tile by tile."""
         return run_task(op, args)
+
+    @impl(SubgraphOp)
+    def run_manycore_subgraph(self, interpreter: Interpreter, op: SubgraphOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The body, once."""
+        return run_subgraph(interpreter, op, args)
 
     @impl(ExchangeOp)
     def run_exchange(self, interpreter: Interpreter, op: ExchangeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -1,0 +1,73 @@
+"""
+Fusing neighbours of a serial list of subgraphs, behind one interface (spec 2, "Fusing").
+
+A strategy gets the number of subgraphs and a function that compiles those from `start` to `stop` as one; it gives the
+intervals that become target subgraphs. Every candidate is compiled at most once. Alone, each subgraph is known to
+compile, so a strategy that only asks whether a candidate does never asks for a single one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Protocol, TypeAlias
+
+Interval: TypeAlias = tuple[int, int]
+"""Subgraphs `start` to `stop` (exclusive) of the serial list, as one."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of compiling a candidate: its cost (emulated cycles, say), or None and why it failed."""
+
+    cost: float | None
+    reason: str = ""
+
+    @property
+    def compiled(self) -> bool:
+        """Whether there is an executable."""
+        return self.cost is not None
+
+
+Compiles: TypeAlias = Callable[[int, int], Outcome]
+"""Compile subgraphs `start` to `stop` (exclusive) as one."""
+
+
+class FusionStrategy(Protocol):
+    """Which neighbours become one."""
+
+    def __call__(self, count: int, compiles: Compiles) -> list[Interval]:
+        """Intervals that follow one another from 0 to `count`; all of more than one subgraph have compiled."""
+        ...
+
+
+@dataclass
+class Trials:
+    """Compiles each candidate once and remembers it; `log` keeps the order."""
+
+    compiles: Compiles
+    log: list[tuple[Interval, Outcome]] = field(default_factory=list[tuple[Interval, Outcome]])
+    _known: dict[Interval, Outcome] = field(default_factory=dict[Interval, Outcome])
+
+    def __call__(self, start: int, stop: int) -> Outcome:
+        known = self._known.get((start, stop))
+        if known is None:
+            known = self._known[start, stop] = self.compiles(start, stop)
+            self.log.append(((start, stop), known))
+        return known
+
+
+def check_partition(intervals: list[Interval], count: int) -> None:
+    """Raises ValueError where intervals do not follow one another from 0 to `count`."""
+    bounds = [0, *(stop for _, stop in intervals)]
+    if bounds[-1] != count or list(pairwise(bounds)) != intervals or any(low >= high for low, high in intervals):
+        raise ValueError(f"{intervals} should be a partition of 0 to {count}")
+
+
+@dataclass(frozen=True)
+class FuseNothing:
+    """Every subgraph stays as it is."""
+
+    def __call__(self, count: int, compiles: Compiles) -> list[Interval]:
+        return [(number, number + 1) for number in range(count)]

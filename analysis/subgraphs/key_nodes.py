@@ -1,0 +1,136 @@
+"""
+Key nodes: where a graph narrows to one operator, or branches (spec 3, step 2).
+
+Three sets, all in linear time from positions in one topological order (no path is ever listed):
+
+- *cut nodes* lie on every path from input to output once edges that a longer path implies are left out, which is the
+  same as: every other operator comes before or after, whatever the order. All orders of a graph are then orders of the
+  parts between cut nodes, one after the other. Without leaving implied edges out, one skip connection hides the whole
+  branch that it skips.
+- *path cut nodes* lie on every path as the edges are: what intersecting all paths gives. They dominate the outputs and
+  post-dominate the inputs. They are cut nodes as well.
+- *branch nodes* are where two or more branches leave or meet.
+
+All are those of the *core* of a graph: without weight loads and whatever else no input reaches, and with the gradients
+and updates of weights contracted into the operator that they hang on (else no node of a training step is a key node).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .op_graph import Flags, Ints, OpGraph
+
+
+@dataclass(frozen=True, eq=False)
+class Core:
+    """
+    What key nodes are looked for in: core node i is graph node `nodes[i]`, numbered along the order. `sources[e]` and
+    `targets[e]` are the ends of edge e, possibly repeated.
+    """
+
+    nodes: Ints
+    sources: Ints
+    targets: Ints
+    enters: Flags
+    """Reads an input, or a result from outside."""
+    leaves: Flags
+    """Gives an output, or a result that is read outside."""
+    representative: Ints
+    """For each node of the graph the core node that it is, or is contracted into; -1 for those that are left out."""
+
+    @staticmethod
+    def of(graph: OpGraph, order: Ints | None = None) -> Core:
+        """The core of the nodes of an order, or of a stretch of one; by default of all, in the program's order."""
+        order = np.arange(len(graph)) if order is None else order
+        inside = np.zeros(len(graph), np.bool_)
+        inside[order] = True
+        entering = _entering(graph, order, inside)
+        reached = entering & ~graph.is_weight_load & ~graph.is_update
+        representative = np.full(len(graph), -1)
+        nodes: list[int] = []
+        for node in order:
+            before = graph.predecessors[node]
+            if graph.is_weight_load[node]:
+                continue
+            if graph.is_update[node]:
+                representative[node] = max((representative[other] for other in before), default=-1)
+                continue
+            if reached[node] or any(representative[other] >= 0 for other in before):
+                representative[node] = len(nodes)
+                nodes.append(int(node))
+        kept = np.asarray(nodes, np.int64)
+        owners, readers = graph.successors.owners, graph.successors.indices
+        direct = representative[readers] >= 0
+        direct &= (representative[owners] >= 0) & ~graph.is_update[readers]
+        sources, targets = representative[owners[direct]], representative[readers[direct]]
+        leaves = graph.is_output.copy()
+        leaves[owners[~inside[readers]]] = True
+        ends = leaves[kept]
+        ends[np.setdiff1d(np.arange(len(kept)), sources)] = True
+        return Core(kept, sources, targets, reached[kept], ends, representative)
+
+
+def _entering(graph: OpGraph, order: Ints, inside: Flags) -> Flags:
+    """Nodes of a stretch that read an input of the network or a result from before the stretch."""
+    entering = graph.reads_input & inside
+    owners, readers = graph.successors.owners, graph.successors.indices
+    entering[readers[~inside[owners] & inside[readers] & ~graph.is_weight_load[owners]]] = True
+    if not bool((entering & ~graph.is_weight_load & ~graph.is_update).any()):
+        # Nothing comes in: paths begin where nothing is read.
+        read = np.zeros(len(graph), np.bool_)
+        read[readers[inside[owners] & ~graph.is_weight_load[owners]]] = True
+        entering = inside & ~read
+    return entering
+
+
+def cut_nodes(graph: OpGraph, order: Ints | None = None) -> Ints:
+    """
+    Nodes that every other node of the core comes before or after in every order, first to last.
+
+    A node at position p of a topological order comes after all that stand before it exactly if each of these is read at
+    p or before: following reads then ends at p. In the same way for those after.
+    """
+    core = Core.of(graph, order)
+    count = len(core.nodes)
+    if count == 0:
+        return core.nodes
+    first_read = np.full(count, count)
+    np.minimum.at(first_read, core.sources, core.targets)
+    last_operand = np.full(count, -1)
+    np.maximum.at(last_operand, core.targets, core.sources)
+    position = np.arange(count)
+    latest_before = np.concatenate(([-1], np.maximum.accumulate(first_read)[:-1]))
+    earliest_after = np.concatenate((np.minimum.accumulate(last_operand[::-1])[::-1][1:], [count]))
+    return core.nodes[(latest_before <= position) & (position <= earliest_after)]
+
+
+def path_cut_nodes(graph: OpGraph, order: Ints | None = None) -> Ints:
+    """
+    Nodes on every path of the core from input to output, first to last.
+
+    A path that avoids the node at position p has an edge from before p to after it, and each such edge is on a path.
+    """
+    core = Core.of(graph, order)
+    count = len(core.nodes)
+    jumps = np.zeros(count + 1, np.int64)
+    # Edge (a, b) jumps over a + 1 ... b - 1; the way in to v over all before v, the way out over all after it.
+    np.add.at(jumps, core.sources + 1, 1)
+    np.subtract.at(jumps, core.targets, 1)
+    entering, leaving = np.flatnonzero(core.enters), np.flatnonzero(core.leaves)
+    jumps[0] += len(entering)
+    np.subtract.at(jumps, entering, 1)
+    np.add.at(jumps, leaving + 1, 1)
+    return core.nodes[np.cumsum(jumps)[:count] == 0]
+
+
+def branch_nodes(graph: OpGraph, order: Ints | None = None) -> Ints:
+    """Nodes of the core that two or more others read, or that read two or more others, first to last."""
+    core = Core.of(graph, order)
+    count = len(core.nodes)
+    pairs = np.unique(core.sources * np.int64(max(count, 1)) + core.targets)
+    sources, targets = np.divmod(pairs, max(count, 1))
+    leaving, meeting = np.bincount(sources, minlength=count), np.bincount(targets, minlength=count)
+    return core.nodes[(leaving > 1) | (meeting > 1)]

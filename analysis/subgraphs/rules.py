@@ -1,0 +1,59 @@
+"""Split rules by name: what pass options and command lines say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...support.errors import InputError
+from .by_hand import AtNames
+from .data_outputs import AtDataOutputs
+from .least_cut import AtFewestBytes, PartBounds
+from .segments_between import AtKeyNodes
+from .split_rule import FirstThatSplits, SplitRule
+from .weight_bytes import AtWeightBytes
+
+
+@dataclass(frozen=True)
+class RuleSettings:
+    """The settings of all rules together; each takes what concerns it."""
+
+    parts: int | None = None
+    weight_bytes: int | None = None
+    macs: int | None = None
+    nodes: int | None = None
+    at_least: int = 2
+    span: int = 1
+    names: tuple[str, ...] = ()
+
+
+def _weight_rule(settings: RuleSettings) -> SplitRule:
+    if settings.weight_bytes is None:
+        raise InputError("rule weight-bytes needs a number: give weight-bytes=N")
+    return AtWeightBytes(settings.weight_bytes)
+
+
+def _hand_rule(settings: RuleSettings) -> SplitRule:
+    if not settings.names:
+        raise InputError("rule by-hand needs operators to cut after: give names=NAME,...")
+    return AtNames(settings.names)
+
+
+RULES: dict[str, Callable[[RuleSettings], SplitRule]] = {
+    "data-outputs": lambda settings: AtDataOutputs(),
+    "fewest-bytes": lambda settings: AtFewestBytes(
+        settings.parts, PartBounds(settings.weight_bytes, settings.macs, settings.nodes)
+    ),
+    "key-nodes": lambda settings: AtKeyNodes(settings.at_least, settings.span),
+    "weight-bytes": _weight_rule,
+    "by-hand": _hand_rule,
+}
+"""Name of each rule, and how it is made from settings."""
+
+
+def make_rule(names: tuple[str, ...], settings: RuleSettings) -> SplitRule:
+    """The first of the named rules that cuts. Raises InputError for unknown names and settings that are missing."""
+    for name in names:
+        if name not in RULES:
+            raise InputError(f"no split rule is named '{name}': choose from {', '.join(RULES)}")
+    return FirstThatSplits(tuple(RULES[name](settings) for name in names))

@@ -1,0 +1,92 @@
+"""Canonical form of subgraphs: only values that must cross the border do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+
+from ..dataflow.sources import ConstantOp, WeightOp
+from .ops import YieldOp
+from .subgraph import SubgraphOp
+
+
+def _rebuild(
+    op: SubgraphOp,
+    operands: Sequence[SSAValue],
+    replacements: Sequence[SSAValue | int | None],
+    rewriter: PatternRewriter,
+) -> None:
+    """
+    Replace a subgraph by one with these operands. For each old result: the value that takes its place, the number of
+    the result that stays for it, or None where it has no use. Results that stay are those that stand for themselves.
+    """
+    kept = [number for number, place in enumerate(replacements) if place == number]
+    last = op.body.block.last_op
+    assert last is not None
+    if len(kept) != len(op.outputs):
+        rewriter.replace(last, YieldOp(*(last.operands[number] for number in kept)))
+    new = SubgraphOp(
+        op.sym_name.data, operands, [op.outputs[number].type for number in kept], op.detach_region(op.body)
+    )
+    new.attributes.update(op.attributes)
+    for number, result in zip(kept, new.outputs, strict=True):
+        result.name_hint = op.outputs[number].name_hint
+    by_number = dict(zip(kept, new.outputs, strict=True))
+    rewriter.replace(op, new, [by_number[place] if isinstance(place, int) else place for place in replacements])
+
+
+class TidyOperands(RewritePattern):
+    """Operands that the body does not use go; an operand given twice is given once; constants and weights move in."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SubgraphOp, rewriter: PatternRewriter) -> None:
+        block = op.body.block
+        first: dict[SSAValue, SSAValue] = {}
+        gone: list[int] = []
+        for number, (value, argument) in enumerate(zip(op.inputs, block.args, strict=True)):
+            if argument.first_use is not None and isinstance(value.owner, ConstantOp | WeightOp):
+                source = value.owner.clone()
+                source.results[0].name_hint = value.name_hint
+                rewriter.insert(source, InsertPoint.at_start(block))
+                rewriter.replace_all_uses_with(argument, source.results[0])
+            elif value in first:
+                rewriter.replace_all_uses_with(argument, first[value])
+            if argument.first_use is None:
+                gone.append(number)
+            else:
+                first[value] = argument
+        if not gone:
+            return
+        operands = [value for number, value in enumerate(op.inputs) if number not in gone]
+        for number in reversed(gone):
+            block.erase_arg(block.args[number])
+        _rebuild(op, operands, range(len(op.outputs)), rewriter)
+
+
+class TidyResults(RewritePattern):
+    """
+    Results that nobody reads go, so do repetitions of another and operands that are given back. (A subgraph without
+    results that are read goes as a whole.)
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SubgraphOp, rewriter: PatternRewriter) -> None:
+        if all(value.first_use is None for value in op.outputs):
+            return
+        replacements: list[SSAValue | int | None] = []
+        first: dict[SSAValue, int] = {}
+        for number, (value, result) in enumerate(zip(op.yielded, op.outputs, strict=True)):
+            if result.first_use is None:
+                replacements.append(None)
+            elif isinstance(value, BlockArgument):
+                replacements.append(op.inputs[value.index])
+            else:
+                replacements.append(first.setdefault(value, number))
+        if replacements != list(range(len(op.outputs))):
+            _rebuild(op, list(op.inputs), replacements, rewriter)
+
+
+PATTERNS: tuple[RewritePattern, ...] = (TidyOperands(), TidyResults())

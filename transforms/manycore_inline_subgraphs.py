@@ -1,0 +1,23 @@
+"""Pass `manycore-inline-subgraphs`: the operations of all subgraphs back in the function, the inverse of outlining."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..dialects.manycore import SubgraphOp
+from .outline import inline
+
+
+@dataclass(frozen=True)
+class ManycoreInlineSubgraphsPass(ModulePass):
+    """Replace every subgraph by its body."""
+
+    name = "manycore-inline-subgraphs"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for subgraph in [inner for inner in op.walk() if isinstance(inner, SubgraphOp)]:
+            inline(subgraph)

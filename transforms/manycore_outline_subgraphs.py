@@ -1,0 +1,53 @@
+"""Pass `manycore-outline-subgraphs`: the operations of a function as a serial list of subgraphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..analysis.function_graph import block_graph
+from ..analysis.subgraphs.op_graph import serial_order
+from ..analysis.subgraphs.rules import RuleSettings, make_rule
+from ..analysis.subgraphs.split_rule import split
+from ..dialects.dataflow.interpreter import find_main
+from ..dialects.manycore import SubgraphOp
+from ..support.errors import InputError
+from .outline import outline
+
+
+@dataclass(frozen=True)
+class ManycoreOutlineSubgraphsPass(ModulePass):
+    """
+    Cut `@main` into subgraphs that run one after the other, by the first of `rule` that cuts (see docs/subgraphs.md).
+
+    `data-outputs` and `key-nodes` cut by the shape of the graph (`at-least` operators a part, every `span`th key node);
+    `fewest-bytes` where the fewest bytes cross, into `parts` or within `weight-bytes`, `macs` and `nodes` a part;
+    `weight-bytes` fills parts with weights; `by-hand` cuts after the operators `names`. Where no rule cuts, everything
+    is one subgraph. What is in subgraphs already stays as it is: such a module is refused.
+    """
+
+    name = "manycore-outline-subgraphs"
+
+    rule: tuple[str, ...] = ("data-outputs", "fewest-bytes")
+    parts: int | None = None
+    weight_bytes: int | None = None
+    macs: int | None = None
+    nodes: int | None = None
+    at_least: int = 2
+    span: int = 1
+    names: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        settings = RuleSettings(
+            self.parts, self.weight_bytes, self.macs, self.nodes, self.at_least, self.span, self.names
+        )
+        rule = make_rule(self.rule, settings)
+        block = find_main(op).body.block
+        if any(isinstance(inner, SubgraphOp) for inner in block.ops):
+            raise InputError("@main has subgraphs already: use manycore-inline-subgraphs before")
+        nodes = block_graph(block)
+        if nodes.ops:
+            outline(block, nodes, split(nodes.graph, serial_order(nodes.graph), rule))
