@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.errors import MeshloomError
+from ..support.errors import ResourceError
 
 _MOST = 0xFFFF
 
@@ -31,7 +31,8 @@ class CoreSetTable:
         if not key or min(key) < 0 or max(key) >= self._cores:
             raise ValueError(f"a core set names cores 0 to {self._cores - 1}, got {sorted(key)}")
         if len(self._index) == _MOST:
-            raise MeshloomError(f"more than {_MOST} different sets of receivers: use larger or more regular tiles")
+            message = f"more than {_MOST} different sets of receivers: use larger or more regular tiles"
+            raise ResourceError(message, "sets of receivers", _MOST + 1, _MOST)
         self._index[key] = len(self._index)
         return len(self._index) - 1
 

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chips.chip import Chip
-from ..dialects.coreasm.encoding import new_words
-from ..dialects.coreasm.isa import OPCODE
 from ..emulator.executable import Buffer, Executable, Launch, Program, TensorInfo, idle_program
+from .controller import Boundary, Copy, controller_program
 from .core_sets import CoreSetTable
+from .relocate import LaunchCode
 from .roll_loops import roll_loops
 from .share_programs import share_programs
-from .stream import NO_SOURCE, UNUSED, CoreStream, split_address
+from .stream import NO_SOURCE, UNUSED, CoreStream
 from .synchronise import synchronise
 from .wide_words import WIDE, IsaFacts, isa_facts, wide_words
 
-__all__ = ["CoreSetTable", "controller_program", "core_words", "link"]
+__all__ = ["CoreSetTable", "Programs", "core_words", "launch_code", "link"]
 
 
 def link(
@@ -37,38 +37,76 @@ def link(
     All streams share one descriptor table. Inputs are copied to DRAM before the first launch, outputs back after the
     last. Raises MeshloomError if a program needs more descriptors than it can name.
     """
-    facts = isa_facts()
-    programs = [idle_program()]
-    numbers: dict[bytes, int] = {}
+    programs = Programs()
     launches: list[Launch] = []
     for launch, cores in enumerate(streams):
-        program_of_core = np.zeros(chip.cores, dtype=np.int32)
-        params_of_core = [np.zeros(0, dtype=np.uint32)] * chip.cores
-        working = {core: stream for core, stream in cores.items() if len(stream)}
-        words = {core: core_words(stream, facts) for core, stream in working.items()}
-        if working:
-            table = next(iter(working.values())).descriptors
-            if any(stream.descriptors is not table for stream in working.values()):
-                raise ValueError("the streams of a launch must share one descriptor table")
-            for shared in share_programs(words, table, facts, f"launch{launch}"):
-                number = _number(shared.program, programs, numbers)
-                program_of_core[list(shared.cores)] = number
-                for core, values in zip(shared.cores, shared.values, strict=True):
-                    params_of_core[core] = values
-        launches.append(Launch(program_of_core, params_of_core))
+        code = launch_code(chip, cores, core_sets.array(), f"launch{launch}")
+        launches.append(programs.add(code.programs, code.launch))
+    boundaries = [Boundary() for _ in launches]
+    if boundaries:
+        boundaries[0].before = [_copy(tensor) for tensor in tensors if tensor.role == "input"]
+        boundaries[-1].after = [_copy(tensor) for tensor in tensors if tensor.role == "output"]
     return Executable(
         chip=chip,
         tensors=list(tensors),
-        programs=programs,
+        programs=programs.all,
         launches=launches,
         core_sets=core_sets.array(),
-        controller=controller_program(tensors, len(launches)),
+        controller=controller_program(boundaries),
         weights=weights,
         weights_address=weights_address,
         dram_bytes_used=dram_bytes_used,
         source_names=list(source_names),
         notes=dict(notes or {}),
     )
+
+
+def launch_code(chip: Chip, streams: Mapping[int, CoreStream], core_sets: NDArray[np.bool_], name: str) -> LaunchCode:
+    """
+    The machine code of one launch from a stream per working core; the programs are called `name`.0 and so on.
+
+    Raises ResourceError if a program needs more descriptors than it can name.
+    """
+    facts = isa_facts()
+    programs = [idle_program()]
+    program_of_core = np.zeros(chip.cores, dtype=np.int32)
+    params_of_core = [np.zeros(0, dtype=np.uint32)] * chip.cores
+    working = {core: stream for core, stream in streams.items() if len(stream)}
+    if working:
+        table = next(iter(working.values())).descriptors
+        if any(stream.descriptors is not table for stream in working.values()):
+            raise ValueError("the streams of a launch must share one descriptor table")
+        words = {core: core_words(stream, facts) for core, stream in working.items()}
+        for shared in share_programs(words, table, facts, name):
+            program_of_core[list(shared.cores)] = len(programs)
+            programs.append(shared.program)
+            for core, values in zip(shared.cores, shared.values, strict=True):
+                params_of_core[core] = values
+    return LaunchCode(programs, Launch(program_of_core, params_of_core), core_sets)
+
+
+class Programs:
+    """The programs of an executable: launches with the same program share it."""
+
+    def __init__(self) -> None:
+        self.all = [idle_program()]
+        self._numbers = {_content(self.all[0]): 0}
+
+    def add(self, programs: Sequence[Program], launch: Launch) -> Launch:
+        """Take in the programs of a launch; the launch, with their numbers here."""
+        numbers: list[int] = []
+        for program in programs:
+            key = _content(program)
+            if key not in self._numbers:
+                self._numbers[key] = len(self.all)
+                self.all.append(program)
+            numbers.append(self._numbers[key])
+        program_of_core = np.array(numbers, np.int32)[launch.program_of_core]
+        return Launch(program_of_core, launch.params_of_core)
+
+
+def _content(program: Program) -> bytes:
+    return b"".join(array.tobytes() for array in (program.words, program.descs, program.params, program.sources))
 
 
 def core_words(stream: CoreStream, facts: IsaFacts) -> NDArray[np.void]:
@@ -81,30 +119,5 @@ def core_words(stream: CoreStream, facts: IsaFacts) -> NDArray[np.void]:
     return np.concatenate([rolled, halt])
 
 
-def _number(program: Program, programs: list[Program], numbers: dict[bytes, int]) -> int:
-    """The program's number in `programs`; launches with the same program share it."""
-    key = b"".join(array.tobytes() for array in (program.words, program.descs, program.params, program.sources))
-    if key not in numbers:
-        numbers[key] = len(programs)
-        programs.append(program)
-    return numbers[key]
-
-
-def controller_program(tensors: Sequence[TensorInfo], launches: int) -> NDArray[np.void]:
-    """Inputs in, every launch after the one before, outputs out (WORD)."""
-    steps: list[tuple[str, int, TensorInfo | None]] = []
-    for role, copy, tag in (("input", "ctl.h2d", 0), ("output", "ctl.d2h", 1)):
-        tensors_of_role = [tensor for tensor in tensors if tensor.role == role and tensor.nbytes]
-        steps += [(copy, tag, tensor) for tensor in tensors_of_role]
-        if tensors_of_role:
-            steps.append(("ctl.wait", tag, None))
-        if role == "input":
-            steps += [(name, launch, None) for launch in range(launches) for name in ("ctl.launch", "ctl.join")]
-    steps.append(("ctl.halt", 0, None))
-    words = new_words(len(steps))
-    for word, (name, imm, tensor) in zip(words, steps, strict=True):
-        word["op"], word["imm"] = OPCODE[name], imm
-        if tensor is not None:
-            word["addr"] = (*split_address(tensor.dram_address), *split_address(tensor.host_address))
-            word["desc"] = [tensor.nbytes >> (16 * k) & 0xFFFF for k in range(4)]
-    return words
+def _copy(tensor: TensorInfo) -> Copy:
+    return Copy(tensor.role == "input", tensor.dram_address, tensor.host_address, tensor.nbytes)

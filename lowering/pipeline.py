@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
@@ -13,8 +12,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.transforms.canonicalize import CanonicalizePass
 
-from ..analysis.planning.placement import column_major
-from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..analysis.task_info import value_bytes
 from ..chips import Chip, chip_names, load_chip
 from ..dialects.dataflow import Dataflow
@@ -24,18 +21,13 @@ from ..dialects.manycore import CHIP, ChipAttr, TaskOp
 from ..emulator.executable import Executable
 from ..support.errors import InputError
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
-from ..transforms.manycore_tile import tile_function
-from .dataflow_to_manycore import DataflowToManycorePass
-from .dram_layout import lay_out_dram
-from .generate import generate
-from .link import link
+from .compile_piece import PieceCode, compile_piece, plan_piece
+from .link_network import link_network
 from .manycore_to_memory import lower_module
-from .places import Places
-from .sram_layout import SramLayout, lay_out_sram
-from .task_notes import task_notes
+from .serial import operators, part_module, serial_list
+from .stages import Observer, Progress, main_function
 
-Progress = Callable[[str], None]
-"""Told the name of each stage as it begins."""
+__all__ = ["Compilation", "Observer", "Progress", "compile_module", "main_function"]
 
 
 @dataclass(frozen=True)
@@ -43,12 +35,13 @@ class Compilation:
     """An executable and what the compiler knows about it."""
 
     executable: Executable
-    network: NetworkPlan
-    sram: SramLayout
+    parts: tuple[PieceCode, ...]
+    """One a launch."""
 
-
-Observer = Callable[[str, ModuleOp], None]
-"""Told the name of a level, and the module there, where compilation itself works on other data."""
+    @property
+    def tasks(self) -> int:
+        """Number of tasks."""
+        return sum(len(part.tasks) for part in self.parts)
 
 
 def compile_module(
@@ -68,40 +61,23 @@ def compile_module(
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
     ideal = ideal_work(function)
-    progress("outline tasks")
-    DataflowToManycorePass().apply(Context(), module)
-    progress("plan")
+    part = operators(function)
+    serial = serial_list(function, [part])
     _name_chip(module, chip)
-    tile_function(function, chip)
-    # Read back what the tasks say: a tiling that was written by hand is compiled in the same way.
-    network = plan_network(function, chip, column_major(chip))
-    progress("lay out memory")
-    places = Places(network, lay_out_dram(function, network, chip), lay_out_sram(network, chip))
+    code = compile_piece(part_module(part).module, chip, progress)
     if observe is not None:
+        plan_piece(module, chip, progress)
         lowered = module.clone()
         lower_module(lowered, chip)
         observe("memory", lowered)
-    progress("generate code")
-    machine = generate(network, places, chip)
     progress("link")
-    executable = link(
-        chip,
-        [machine.streams],
-        core_sets=machine.core_sets,
-        tensors=places.dram.tensors,
-        weights=places.dram.weights,
-        weights_address=0,
-        dram_bytes_used=places.dram.used,
-        source_names=[info.name for info in network.tasks],
-        notes={
-            "entry": "main",
-            "ideal": json.dumps(ideal),
-            "sram_peak": str(places.sram.peak),
-            "sram_lower_bound": str(places.sram.lower_bound),
-            "tasks": task_notes(network),
-        },
-    )
-    return Compilation(executable, network, places.sram)
+    notes = {
+        "entry": "main",
+        "ideal": json.dumps(ideal),
+        "sram_peak": str(code.sram_peak),
+        "sram_lower_bound": str(code.sram_lower_bound),
+    }
+    return Compilation(link_network(chip, serial, [code], [code.tasks], notes), (code,))
 
 
 def _name_chip(module: ModuleOp, chip: Chip) -> None:
@@ -112,16 +88,6 @@ def _name_chip(module: ModuleOp, chip: Chip) -> None:
             raise InputError(f"the module is for chip '{named.load().name}': it cannot be compiled for '{chip.name}'")
     elif chip.name in chip_names() and load_chip(chip.name) == chip:
         module.attributes[CHIP] = ChipAttr(chip.name)
-
-
-def main_function(module: ModuleOp) -> FuncOp:
-    """The function that is compiled. Raises InputError if the module has none."""
-    for op in module.ops:
-        if isinstance(op, FuncOp) and op.sym_name.data == "main":
-            if not op.body.blocks:
-                raise InputError("@main has no body: give the module with the function's definition")
-            return op
-    raise InputError("the module has no function @main: name the entry function 'main'")
 
 
 def ideal_work(function: FuncOp) -> dict[str, int]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..dialects.coreasm.encoding import DESC, NO_DESC, WORD
 from ..emulator.executable import Program
-from ..support.errors import MeshloomError
+from ..support.errors import ResourceError
 from .stream import CORE_SET_FLAG, UNUSED, DescriptorTable
 from .wide_words import IsaFacts
 
@@ -36,7 +36,7 @@ def share_programs(
 ) -> list[SharedProgram]:
     """Group the cores' words (WIDE, complete) into programs called `name`.0 and so on, by their lowest core.
 
-    Raises MeshloomError if a single core needs more descriptors than a program's table holds.
+    Raises ResourceError if a single core needs more descriptors than a program's table holds.
     """
     groups: dict[bytes, list[int]] = {}
     for core in sorted(words_of_core):
@@ -78,10 +78,11 @@ def _split_by_descriptors(
     if len(used) <= _MAX_DESCRIPTORS:
         return [(list(cores), used)]
     if len(cores) == 1:
-        raise MeshloomError(
+        raise ResourceError(
             f"core {cores[0]} needs {len(used)} different access descriptors, a program holds {_MAX_DESCRIPTORS}:"
-            " split the network into several launches or use larger tiles"
-        )
+            " split the network into several launches or use larger tiles",
+            "access descriptors of a program", len(used), _MAX_DESCRIPTORS,
+        )  # fmt: skip
     middle = len(cores) // 2
     return _split_by_descriptors(cores[:middle], words_of_core, descriptors) + _split_by_descriptors(
         cores[middle:], words_of_core, descriptors

@@ -11,7 +11,7 @@ from ..analysis.planning.load_ahead import loads_ahead
 from ..analysis.planning.plan_network import NetworkPlan
 from ..analysis.planning.plan_task import ALIGNMENT, aligned
 from ..chips import Chip
-from ..support.errors import MeshloomError
+from ..support.errors import ResourceError
 
 Role = Literal["tile", "read", "staging", "temporary"]
 Key = tuple[Role, int, int, int]
@@ -72,10 +72,11 @@ def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
                 addresses = dict(zip(buffers.keys, (int(offset) for offset in result.offsets), strict=True))
                 return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound))
             if not ahead:
-                raise MeshloomError(
+                raise ResourceError(
                     f"the buffers of the cores of chip '{chip.name}' take {result.peak} bytes of SRAM, "
-                    f"{chip.sram_bytes} are there"
-                )
+                    f"{chip.sram_bytes} are there",
+                    "SRAM of a core", int(result.peak), chip.sram_bytes,
+                )  # fmt: skip
             crowded = [max(ahead, key=lambda task: (max(live[ahead[task] : task]), task))]
         for task in crowded:
             ahead[task] += 1

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from .stream import StreamArrays
 
 UNITS = 8
-_SPACE_BITS = 48
+_SPACE_BITS = 58
 
 _jit = cast(
     "Callable[[Callable[..., Any]], Callable[..., Any]]",
@@ -34,7 +34,7 @@ _jit = cast(
 def synchronise(stream: StreamArrays, unit_of_op: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """The wait and signal bits, each [n] uint8, that order all conflicting accesses of `stream`.
 
-    `unit_of_op`: unit (0 to 7) by opcode. Spaces of effects are small numbers, addresses below 2^48.
+    `unit_of_op`: unit (0 to 7) by opcode. Spaces of effects are small numbers, addresses below 2^58.
     """
     return synchronise_units(unit_of_op[stream.op], stream.effect_start, stream.effects)
 

@@ -1,5 +1,7 @@
 """Errors that a user can act on: the tools print their message and nothing else."""
 
+from __future__ import annotations
+
 
 class MeshloomError(Exception):
     """The work failed; the message names the place and the remedy. Tools exit with status 1."""
@@ -7,3 +9,18 @@ class MeshloomError(Exception):
 
 class InputError(MeshloomError):
     """Bad usage or bad input (a file, an option, a value). Tools exit with status 2."""
+
+
+class ResourceError(MeshloomError):
+    """Something does not fit the chip: which resource, how much of it is needed and how much is there."""
+
+    def __init__(self, message: str, resource: str, needed: int, available: int) -> None:
+        super().__init__(message)
+        self.resource = resource
+        """For people: "SRAM of a core", "DRAM", "access descriptors of a program"..."""
+        self.needed = needed
+        self.available = available
+
+    def __reduce__(self) -> tuple[type[ResourceError], tuple[str, str, int, int]]:
+        """Exceptions cross between processes."""
+        return type(self), (str(self), self.resource, self.needed, self.available)

@@ -99,7 +99,7 @@ def compile(
         progress("import")
         module = import_onnx(model, {name: tuple(shape) for name, shape in (shapes or {}).items()})
     compilation = compile_module(module, target, progress)
-    return CompiledNetwork(compilation.executable, {"tasks": len(compilation.network.tasks)})
+    return CompiledNetwork(compilation.executable, {"tasks": compilation.tasks})
 
 
 def load(path: str | Path) -> CompiledNetwork:

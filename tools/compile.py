@@ -82,10 +82,13 @@ def summary(name: str, compilation: Compilation) -> str:
     exe = compilation.executable
     words = sum(len(program.words) for program in exe.programs)
     code = words * WORD.itemsize + sum(len(program.descs) for program in exe.programs) * DESC.itemsize
-    peak, bound = compilation.sram.peak, compilation.sram.lower_bound
+    peak, bound = (
+        max(part.sram_peak for part in compilation.parts),
+        max(part.sram_lower_bound for part in compilation.parts),
+    )
     ratio = f", {peak / bound:.2f} x its lower bound" if bound else ""
     return (
-        f"{name}: {len(compilation.network.tasks)} tasks, {words:,} instructions in {len(exe.programs)} programs, "
+        f"{name}: {compilation.tasks} tasks, {words:,} instructions in {len(exe.programs)} programs, "
         f"{code:,} bytes of code, {exe.weight_bytes:,} bytes of weights\n"
         f"{' ' * len(name)}  SRAM peak {peak:,} of {exe.chip.sram_bytes:,} bytes a core{ratio}; "
         f"DRAM {exe.dram_bytes_used:,} of {exe.chip.dram_bytes:,} bytes"

@@ -16,7 +16,7 @@ from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.manycore import TaskOp
-from ...support.errors import MeshloomError
+from ...support.errors import ResourceError
 from ..task_info import TaskInfo, value_bytes
 from .plan_task import PASS_THROUGH, PlaceTiles, Shortage, Source, TaskPlan, aligned, plan_task
 from .plan_written import is_written, plan_written
@@ -105,17 +105,19 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles) -> NetworkPlan
             in_dram.add(victim)
             del plans[numbers[victim] :]
         elif is_written(info):
-            raise MeshloomError(
+            raise ResourceError(
                 f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "
                 f"{info.op.tiling.cores[-1]}, where {plan.available} of {chip.sram_bytes} are free; cut it into more "
-                f"steps, or place results of tasks before it in dram"
-            )
+                f"steps, or place results of tasks before it in dram",
+                "SRAM of a core", plan.needed, plan.available,
+            )  # fmt: skip
         else:
-            raise MeshloomError(
+            raise ResourceError(
                 f"task '{info.name}' does not fit: its smallest tile needs {plan.needed} bytes of SRAM on core "
                 f"{chip.usable_cores[0]}, where {plan.available} of {chip.sram_bytes} may be used; choose a chip with "
-                f"more SRAM per core"
-            )
+                f"more SRAM per core",
+                "SRAM of a core", plan.needed, plan.available,
+            )  # fmt: skip
     return NetworkPlan(tasks, tuple(plans), last_use)
 
 

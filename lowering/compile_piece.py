@@ -1,0 +1,89 @@
+"""One subgraph to machine code: tasks, tilings, memory of the cores, streams. What it gives knows no place in DRAM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from ..analysis.planning.placement import column_major
+from ..analysis.planning.plan_network import NetworkPlan, plan_network
+from ..chips import Chip
+from ..support.errors import ResourceError
+from ..transforms.manycore_tile import tile_function
+from .dataflow_to_manycore import DataflowToManycorePass
+from .dram_layout import DramSegments, bytes_of, constants_of, padded, segment_dram
+from .generate import generate
+from .link import launch_code
+from .places import Places
+from .relocate import LaunchCode
+from .sram_layout import lay_out_sram
+from .stages import Progress, main_function
+
+
+@dataclass(frozen=True)
+class PieceCode:
+    """A compiled subgraph: everything that linking needs, and figures for people."""
+
+    code: LaunchCode
+    segments: tuple[int, ...]
+    """Bytes of its DRAM segments: constants in order, arguments, results, and last what stays within it."""
+    tasks: tuple[str, ...]
+    """Names of its tasks; words refer to them."""
+    sram_peak: int
+    sram_lower_bound: int
+    estimated_cycles: int
+    """What planning expects the tasks to take, one after another."""
+
+    @property
+    def dram_bytes(self) -> int:
+        """DRAM that it needs while it runs."""
+        return sum(map(padded, self.segments))
+
+
+def plan_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> NetworkPlan:
+    """Outline @main's operations as tasks and tile these, in place. Raises ResourceError where one does not fit."""
+    function = main_function(module)
+    progress("outline tasks")
+    DataflowToManycorePass().apply(Context(), module)
+    progress("plan")
+    tile_function(function, chip)
+    # Read back what the tasks say: a tiling that was written by hand is compiled in the same way.
+    return plan_network(function, chip, column_major(chip))
+
+
+def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> PieceCode:
+    """
+    Compile @main of a `dataflow` (or tiled `manycore`) module to one launch. The module is changed.
+
+    Raises ResourceError if it does not fit the chip, MeshloomError for what else cannot be done.
+    """
+    function = main_function(module)
+    values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
+    check_dram(sum(padded(bytes_of(value)) for value in values), chip)
+    network = plan_piece(module, chip, progress)
+    progress("lay out memory")
+    segments: DramSegments = segment_dram(function, network)
+    check_dram(sum(map(padded, segments.sizes)), chip)
+    places = Places(network, segments, lay_out_sram(network, chip))
+    progress("generate code")
+    machine = generate(network, places, chip)
+    progress("assemble")
+    return PieceCode(
+        launch_code(chip, machine.streams, machine.core_sets.array(), "launch"),
+        segments.sizes,
+        tuple(info.name for info in network.tasks),
+        places.sram.peak,
+        places.sram.lower_bound,
+        round(sum(plan.cycles for plan in network.plans)),
+    )
+
+
+def check_dram(needed: int, chip: Chip) -> None:
+    """Raises ResourceError if a launch needs more than all of the DRAM."""
+    if needed > chip.dram_bytes:
+        raise ResourceError(
+            f"it needs {needed} bytes of DRAM at once, chip '{chip.name}' has {chip.dram_bytes}",
+            "DRAM", needed, chip.dram_bytes,
+        )  # fmt: skip

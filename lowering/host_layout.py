@@ -1,0 +1,105 @@
+"""Host memory of a linked network (inputs, outputs, weights, kept values), and the copies that go with each launch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..emulator.executable import Role, TensorInfo
+from .constants import constant_bytes
+from .controller import Boundary, Copy
+from .dram_layout import ALIGNMENT, padded
+from .residency import Residency, Stay
+from .serial import NamedTensor, Serial
+
+
+class HostLayout:
+    """Where everything lies on the host, given what stays in DRAM when."""
+
+    def __init__(self, serial: Serial, residency: Residency) -> None:
+        self._serial, self._residency = serial, residency
+        self._cursor = 0
+        self._input_at: dict[int, int] = {}
+        self._output_at: list[tuple[NamedTensor, int]] = []
+        for tensor in serial.inputs:
+            self._input_at[tensor.number] = self._reserve(tensor.nbytes)
+        for tensor in serial.outputs:
+            self._output_at.append((tensor, self._reserve(tensor.nbytes)))
+        self.weights_address = self._cursor
+        self._block_at = {
+            launch: self._reserve(sum(padded(constant_bytes(serial.constants[one]).size) for one in block))
+            for launch, block in residency.blocks.items()
+        }
+        self._weights_end = self._cursor
+        self._kept_at = {number: self._reserve(serial.values[number].nbytes) for number in sorted(residency.spilled)}
+        self.end = self._cursor
+        """One past the last byte used."""
+
+    def _reserve(self, nbytes: int) -> int:
+        at = self._cursor
+        self._cursor += -(-nbytes // ALIGNMENT) * ALIGNMENT
+        return at
+
+    def weights(self) -> NDArray[np.uint8]:
+        """The bytes from `weights_address` on."""
+        data = np.zeros(self._weights_end - self.weights_address, np.uint8)
+        for launch, block in self._residency.blocks.items():
+            at = self._block_at[launch] - self.weights_address
+            for number in block:
+                content = constant_bytes(self._serial.constants[number])
+                data[at : at + content.size] = content
+                at += padded(content.size)
+        return data
+
+    def tensors(self) -> list[TensorInfo]:
+        """The executable's table."""
+        serial, residency = self._serial, self._residency
+        table: list[TensorInfo] = []
+
+        def add(role: Role, tensor: NamedTensor, dram: int, host: int) -> None:
+            table.append(TensorInfo(tensor.name, role, tensor.dtype, tensor.shape, dram, tensor.nbytes, host))
+
+        for tensor in serial.inputs:
+            first = next(stay for stay in residency.stays if stay.kind == "value" and stay.number == tensor.number)
+            add("input", tensor, residency.address("value", tensor.number, first.first), self._input_at[tensor.number])
+        for tensor, host in self._output_at:
+            add("output", tensor, self._leaves_from(tensor), host)
+        return table
+
+    def _leaves_from(self, tensor: NamedTensor) -> int:
+        launch = self._residency.leaving[tensor.number][0] if tensor.kind == "value" else 0
+        return self._residency.address(tensor.kind, tensor.number, launch)
+
+    def boundaries(self) -> list[Boundary]:
+        """The copies around each launch."""
+        serial, residency = self._serial, self._residency
+        launches = [Boundary() for _ in serial.parts]
+        for stay, address in zip(residency.stays, residency.addresses, strict=True):
+            if stay.arrives_for < 0:
+                continue
+            copy = Copy(True, address, self._home(stay), stay.nbytes)
+            if stay.first < stay.arrives_for:
+                launches[stay.first].beside.append(copy)
+            else:
+                launches[stay.arrives_for].before.append(copy)
+        for tensor, host in self._output_at:
+            copy = Copy(False, self._leaves_from(tensor), host, tensor.nbytes)
+            launch, beside = len(launches) - 1, False
+            if tensor.kind == "value":
+                launch, beside = residency.leaving[tensor.number]
+            (launches[launch].after_beside if beside else launches[launch].after).append(copy)
+        for number, host in self._kept_at.items():
+            launch, beside = residency.leaving[number]
+            copy = Copy(False, residency.address("value", number, launch), host, serial.values[number].nbytes)
+            (launches[launch].after_beside if beside else launches[launch].after).append(copy)
+        return launches
+
+    def _home(self, stay: Stay) -> int:
+        """Where on the host that lies which a stay begins with."""
+        if stay.kind == "block":
+            return self._block_at[stay.number]
+        if stay.number in self._input_at:
+            return self._input_at[stay.number]
+        if stay.number in self._kept_at:
+            return self._kept_at[stay.number]
+        return next(at for tensor, at in self._output_at if (tensor.kind, tensor.number) == ("value", stay.number))

@@ -1,0 +1,309 @@
+"""
+What lies in DRAM during which launch: values from where they are computed to their last reader, weights for good or
+only around the launch that reads them, and what is kept on the host in between.
+
+Time is counted in launches. A copy runs beside a launch where there is room for both places; a launch during which
+there is not is *tight*. Everything stays in DRAM until that is not enough: then, at the launch that needs the most,
+weights of other launches stay on the host and come in turn, then idle values go to the host and come back, then the
+launch becomes tight.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ..analysis.allocation import allocate
+from ..support.errors import ResourceError
+from .dram_layout import ALIGNMENT, padded
+
+_ATTEMPTS = 12
+"""Times that less DRAM is aimed at, because places cannot be packed without gaps."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value that crosses launches."""
+
+    nbytes: int
+    producer: int
+    """The launch that computes it; -1: an input of the network."""
+    readers: tuple[int, ...]
+    """Launches, ascending."""
+    is_output: bool
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What one launch uses, by number: constants, values; and bytes for itself."""
+
+    constants: tuple[int, ...]
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+    scratch: int
+
+
+@dataclass(frozen=True)
+class Network:
+    """All launches in order, the values between them, and the bytes of every constant."""
+
+    launches: tuple[Needs, ...]
+    values: tuple[Value, ...]
+    constants: tuple[int, ...]
+    outputs: frozenset[int]
+    """Constants that are outputs of the network."""
+
+
+Kind: TypeAlias = Literal["constant", "block", "value", "scratch"]
+
+
+@dataclass(frozen=True)
+class Stay:
+    """Something that has a place in DRAM from launch `first` to launch `last`."""
+
+    kind: Kind
+    number: int
+    """Of the constant or value; of the launch, for a block of weights or bytes for itself."""
+    nbytes: int
+    first: int
+    last: int
+    arrives_for: int = -1
+    """The launch before which it is copied in; -1: it is computed, or loaded before the run."""
+
+
+@dataclass(frozen=True)
+class Residency:
+    """Where everything lies, and when."""
+
+    stays: tuple[Stay, ...]
+    addresses: tuple[int, ...]
+    """Of each stay."""
+    used: int
+    streamed: frozenset[int]
+    """Launches whose weights are held by the host."""
+    blocks: dict[int, tuple[int, ...]]
+    """Streamed launch -> the constants that come in as one block, in order, each padded."""
+    leaving: dict[int, tuple[int, bool]]
+    """Value that is copied to the host -> (the launch after which, whether beside the next launch)."""
+    spilled: frozenset[int]
+    """Values that are copied to the host to make room, outputs and inputs (which have a place there) not among them."""
+
+    def address(self, kind: Kind, number: int, launch: int) -> int:
+        """Where something lies during a launch. Raises KeyError."""
+        if not self._index:
+            for stay, address in zip(self.stays, self.addresses, strict=True):
+                self._index.setdefault((stay.kind, stay.number), []).append((stay, address))
+        for stay, address in self._index[kind, number]:
+            if stay.first <= launch <= stay.last:
+                return address
+        raise KeyError((kind, number, launch))
+
+    _index: dict[tuple[Kind, int], list[tuple[Stay, int]]] = field(
+        default_factory=dict[tuple[Kind, int], list[tuple[Stay, int]]], compare=False
+    )
+
+
+class DramShortage(ResourceError):
+    """The values of one launch, and what must stay beside them, do not fit in DRAM."""
+
+    def __init__(self, launch: int, needed: int, available: int) -> None:
+        message = f"launch {launch} needs {needed} bytes of DRAM at once, {available} are there"
+        super().__init__(message, "DRAM", needed, available)
+        self.launch = launch
+
+
+def plan_residency(network: Network, capacity: int) -> Residency:
+    """Decide what stays in DRAM and place it. Raises DramShortage naming the launch that is too large."""
+    choice, target, peak = _Choice(network), capacity, 0
+    for _ in range(_ATTEMPTS):
+        choice = _Choice(network)
+        choice.fit(target, capacity)
+        stays = choice.stays()
+        addresses, peak = _place(stays, len(network.launches), capacity)
+        if peak <= capacity:
+            return choice.residency(stays, addresses, peak)
+        target -= max(peak - capacity, capacity // 64)
+    raise DramShortage(choice.worst(choice.stays())[0], peak, capacity)
+
+
+def _place(stays: list[Stay], launches: int, capacity: int) -> tuple[tuple[int, ...], int]:
+    """Addresses, and bytes up to the end of the highest: what is always there first, in order, then the rest."""
+    addresses: list[int] = []
+    cursor = 0
+    always = [stay.first == 0 and stay.last == launches - 1 for stay in stays]
+    # Constants that stay lie together at the bottom: they are one segment of the file.
+    fixed = len(stays) if all(always) else sum(stay.kind == "constant" for stay in stays)
+    for stay in stays[:fixed]:
+        addresses.append(cursor)
+        cursor += padded(stay.nbytes)
+    rest = stays[fixed:]
+    if not rest:
+        return tuple(addresses), cursor
+    sizes, first, last = [padded(one.nbytes) for one in rest], [one.first for one in rest], [one.last for one in rest]
+    placed = allocate(sizes, first, last, ALIGNMENT, capacity - cursor)
+    addresses += [cursor + int(offset) for offset in placed.offsets]
+    return tuple(addresses), cursor + placed.peak
+
+
+class _Choice:
+    """What has been decided so far."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.count = len(network.launches)
+        self.streamed: set[int] = set()
+        self.spilled: set[int] = set()
+        self.tight: set[int] = set()
+
+    def fit(self, target: int, capacity: int) -> None:
+        """Decide until no launch needs more than `target`. Raises DramShortage."""
+        while True:
+            slot, needed = self.worst(self.stays())
+            if needed <= target:
+                return
+            if not self._relieve(slot):
+                if needed <= capacity:
+                    return  # as much as can be done: perhaps it can be packed even so
+                raise DramShortage(slot, needed, capacity)
+
+    def _relieve(self, slot: int) -> bool:
+        """Move the largest thing that is idle during a launch out of DRAM; False if there is none."""
+        users = Counter(
+            constant
+            for launch, needs in enumerate(self.network.launches)
+            if launch not in self.streamed
+            for constant in needs.constants
+        )
+        saved = {
+            launch: sum(self.network.constants[one] for one in needs.constants if users[one] == 1)
+            for launch, needs in enumerate(self.network.launches)
+            if launch not in self.streamed and not self._arrival(launch) <= slot <= launch
+        }
+        if any(saved.values()):
+            self.streamed.add(max(saved, key=lambda launch: (saved[launch], -launch)))
+            return True
+        idle: list[tuple[int, int]] = []
+        for number, value in enumerate(self.network.values):
+            if number in self.spilled or not _covers(self._value(number, number in self.spilled), slot):
+                continue
+            if not _covers(self._value(number, spilled=True), slot):
+                idle.append((value.nbytes, -number))
+        if idle:
+            self.spilled.add(-max(idle)[1])
+            return True
+        if slot not in self.tight:
+            self.tight.add(slot)
+            return True
+        # Constants that several launches read stay for all of them: the largest launch that does without goes first.
+        shared = {
+            launch: sum(self.network.constants[one] for one in needs.constants)
+            for launch, needs in enumerate(self.network.launches)
+            if launch not in self.streamed and launch != slot
+        }
+        if any(shared.values()):
+            self.streamed.add(max(shared, key=lambda launch: (shared[launch], -launch)))
+            return True
+        return False
+
+    def worst(self, stays: list[Stay]) -> tuple[int, int]:
+        """The launch during which the most bytes are in DRAM, and how many."""
+        change = np.zeros(self.count + 1, np.int64)
+        for stay in stays:
+            change[stay.first] += padded(stay.nbytes)
+            change[stay.last + 1] -= padded(stay.nbytes)
+        live = np.cumsum(change[:-1])
+        slot = int(np.argmax(live))
+        return slot, int(live[slot])
+
+    def _arrival(self, launch: int) -> int:
+        """From which launch on there must be room for what is copied in for a launch."""
+        return launch if launch == 0 or launch - 1 in self.tight else launch - 1
+
+    def _resident(self) -> set[int]:
+        found = set(self.network.outputs)
+        for launch, needs in enumerate(self.network.launches):
+            if launch not in self.streamed:
+                found.update(needs.constants)
+        return found
+
+    def _blocks(self) -> dict[int, tuple[int, ...]]:
+        resident = self._resident()
+        found: dict[int, tuple[int, ...]] = {}
+        for launch in sorted(self.streamed):
+            block = tuple(one for one in self.network.launches[launch].constants if one not in resident)
+            if block:
+                found[launch] = block
+        return found
+
+    def departure(self, number: int) -> tuple[int, bool]:
+        """After which launch a value is copied to the host, and whether beside the next one."""
+        value = self.network.values[number]
+        launch = value.producer if value.producer >= 0 else min(value.readers, default=0)
+        return launch, launch + 1 < self.count and launch + 1 not in self.tight
+
+    def _value(self, number: int, spilled: bool) -> list[Stay]:
+        value = self.network.values[number]
+        readers = list(value.readers)
+        stays: list[Stay] = []
+        launch, beside = self.departure(number)
+        gone = launch + beside
+        if value.producer >= 0:
+            last = gone if value.is_output or spilled else value.producer
+            stays.append(Stay("value", number, value.nbytes, value.producer, last))
+        else:
+            first = readers[0] if readers else 0
+            last = max(first, gone) if value.is_output else first
+            stays.append(Stay("value", number, value.nbytes, self._arrival(first), last, first))
+        for reader in readers:
+            before = stays[-1]
+            if spilled and self._arrival(reader) > before.last:
+                stays.append(Stay("value", number, value.nbytes, self._arrival(reader), reader, reader))
+            else:
+                last = max(before.last, reader)
+                stays[-1] = Stay("value", number, value.nbytes, before.first, last, before.arrives_for)
+        return stays
+
+    def stays(self) -> list[Stay]:
+        """All that has a place in DRAM, as decided so far."""
+        network, end = self.network, self.count - 1
+        resident = self._resident()
+        found = [
+            Stay("constant", number, size, 0, end)
+            for number, size in enumerate(network.constants)
+            if number in resident
+        ]
+        for launch, block in self._blocks().items():
+            size = sum(padded(network.constants[one]) for one in block)
+            found.append(Stay("block", launch, size, self._arrival(launch), launch, launch))
+        inputs = [number for number, value in enumerate(network.values) if value.producer < 0]
+        others = [number for number, value in enumerate(network.values) if value.producer >= 0]
+        for number in (*inputs, *others):
+            found += self._value(number, number in self.spilled)
+        found += [
+            Stay("scratch", launch, needs.scratch, launch, launch)
+            for launch, needs in enumerate(network.launches)
+            if needs.scratch
+        ]
+        return found
+
+    def residency(self, stays: list[Stay], addresses: tuple[int, ...], used: int) -> Residency:
+        """What has been decided, with the addresses that were found."""
+        times: dict[int, int] = {}
+        for stay in stays:
+            if stay.kind == "value":
+                times[stay.number] = times.get(stay.number, 0) + 1
+        values = self.network.values
+        kept = {number for number in self.spilled if times[number] > 1 and values[number].producer >= 0}
+        out = [number for number, value in enumerate(values) if value.is_output or number in kept]
+        return Residency(
+            tuple(stays), addresses, used, frozenset(self.streamed), self._blocks(),
+            {number: self.departure(number) for number in out},
+            frozenset(number for number in kept if not values[number].is_output),
+        )  # fmt: skip
+
+
+def _covers(stays: list[Stay], launch: int) -> bool:
+    return any(stay.first <= launch <= stay.last for stay in stays)

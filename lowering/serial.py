@@ -1,0 +1,196 @@
+"""
+A network as a serial list of parts: which operators each has, what crosses between them, and each as a module alone.
+
+Parts exchange memory, so only values with memory of their own cross: constants and reshapes (which only look at memory
+in another shape) stand again in every part that reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+
+from ..analysis.planning.plan_network import storage_root
+from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ..dialects.dataflow.interpreter import argument_names, result_names
+from ..dialects.dataflow.types import dtype_code, shape_of
+from .dram_layout import bytes_of
+from .residency import Value
+
+Part = tuple[Operation, ...]
+"""Operators of a part, in the program's order."""
+
+
+@dataclass(frozen=True)
+class NamedTensor:
+    """An input or output of the network, and which value or constant holds it."""
+
+    name: str
+    dtype: int
+    shape: tuple[int, ...]
+    nbytes: int
+    kind: Literal["value", "constant"]
+    number: int
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """What one part reads and gives, by number."""
+
+    constants: tuple[int, ...]
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Serial:
+    """Everything that linking needs to know of the list as a whole."""
+
+    parts: tuple[Crossing, ...]
+    values: tuple[Value, ...]
+    constants: tuple[ConstantOp | WeightOp, ...]
+    """One operation for each distinct content."""
+    inputs: tuple[NamedTensor, ...]
+    outputs: tuple[NamedTensor, ...]
+
+
+def is_operator(op: Operation) -> bool:
+    """Whether an operation of @main does work: it then belongs to exactly one part."""
+    return not isinstance(op, ConstantOp | WeightOp | ReshapeOp | ReturnOp)
+
+
+def operators(function: FuncOp) -> Part:
+    """All operators of the function, in order."""
+    return tuple(op for op in function.body.block.ops if is_operator(op))
+
+
+def _sources(part: Part) -> tuple[list[Operation], list[SSAValue]]:
+    """
+    The operations that a part's module holds (its own, and constants and reshapes that they read), and the storage
+    roots that enter from outside; both in the function's order.
+    """
+    inside = set(part)
+    held: set[Operation] = set(part)
+    entering: dict[SSAValue, None] = {}
+    waiting = [value for op in reversed(part) for value in reversed(op.operands)]
+    while waiting:
+        value = waiting.pop()
+        owner = value.owner
+        if isinstance(owner, ConstantOp | WeightOp):
+            held.add(owner)
+        elif isinstance(owner, ReshapeOp):
+            if owner not in held:
+                held.add(owner)
+                waiting.append(owner.operands[0])
+        elif isinstance(value, BlockArgument) or owner not in inside:
+            entering[value] = None
+    block = part[0].parent_block() if part else None
+    ordered = [op for op in block.ops if op in held] if block is not None else []
+    return ordered, list(entering)
+
+
+def _leaving(part: Part) -> list[SSAValue]:
+    """Results of a part's operators that other operators or the network's caller read."""
+    inside = set(part)
+    found: list[SSAValue] = []
+    for op in part:
+        for result in op.results:
+            readers = [result]
+            outside = False
+            while readers and not outside:
+                for use in readers.pop().uses:
+                    user = use.operation
+                    if isinstance(user, ReshapeOp):
+                        readers.append(user.results[0])
+                    elif user not in inside:
+                        outside = True
+            if outside:
+                found.append(result)
+    return found
+
+
+@dataclass(frozen=True)
+class PartModule:
+    """A part as a module of its own."""
+
+    module: ModuleOp
+    constants: tuple[ConstantOp | WeightOp, ...]
+    """Those of the network that the module's are copies of, in the module's order."""
+    arguments: tuple[SSAValue, ...]
+    results: tuple[SSAValue, ...]
+
+
+def part_module(part: Part) -> PartModule:
+    """`@main` of the operators of a part, on its entering values, giving its leaving ones."""
+    ops, entering = _sources(part)
+    leaving = _leaving(part)
+    block = Block(arg_types=[value.type for value in entering])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(entering, block.args, strict=True))
+    for value, argument in zip(entering, block.args, strict=True):
+        argument.name_hint = value.name_hint
+    block.add_ops([op.clone(mapping) for op in ops])
+    results = [mapping[value] for value in leaving]
+    block.add_op(ReturnOp(*results))
+    types = [value.type for value in entering], [value.type for value in leaving]
+    module = ModuleOp([FuncOp("main", types, Region(block))])
+    constants = tuple(op for op in ops if isinstance(op, ConstantOp | WeightOp))
+    return PartModule(module, constants, tuple(entering), tuple(leaving))
+
+
+def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
+    """How the parts of a function (all its operators, each in one part, in an order that can run) hang together."""
+    last = function.body.block.last_op
+    returned = list(last.operands) if last is not None else []
+    constants: dict[object, int] = {}
+    kinds: list[ConstantOp | WeightOp] = []
+
+    def constant(op: ConstantOp | WeightOp) -> int:
+        key = (op.sha256.data, op.bytes.value.data) if isinstance(op, WeightOp) else op.value
+        if key not in constants:
+            constants[key] = len(kinds)
+            kinds.append(op)
+        return constants[key]
+
+    numbers: dict[SSAValue, int] = {value: n for n, value in enumerate(function.body.block.args)}
+    producer = dict.fromkeys(numbers, -1)
+    readers: dict[SSAValue, list[int]] = {value: [] for value in numbers}
+    crossings: list[Crossing] = []
+    for launch, part in enumerate(parts):
+        ops, entering = _sources(part)
+        for value in entering:
+            readers[value].append(launch)
+        leaving = _leaving(part)
+        for value in leaving:
+            numbers[value] = len(numbers)
+            producer[value] = launch
+            readers[value] = []
+        crossings.append(
+            Crossing(
+                tuple(constant(op) for op in ops if isinstance(op, ConstantOp | WeightOp)),
+                tuple(numbers[value] for value in entering),
+                tuple(numbers[value] for value in leaving),
+            )
+        )
+
+    def tensor(value: SSAValue, name: str) -> NamedTensor:
+        root = storage_root(value)
+        owner = root.owner
+        fixed = isinstance(owner, ConstantOp | WeightOp)
+        number = constant(owner) if fixed else numbers[root]
+        return NamedTensor(
+            name, dtype_code(value), shape_of(value), bytes_of(value), "constant" if fixed else "value", number
+        )
+
+    inputs = [tensor(*pair) for pair in zip(function.body.block.args, argument_names(function), strict=True)]
+    outputs = [tensor(*pair) for pair in zip(returned, result_names(function), strict=True)]
+    given = {one.number for one in outputs if one.kind == "value"}
+    values = tuple(
+        Value(bytes_of(value), producer[value], tuple(readers[value]), number in given)
+        for value, number in numbers.items()
+    )
+    return Serial(tuple(crossings), values, tuple(kinds), tuple(inputs), tuple(outputs))
