@@ -1,0 +1,179 @@
+"""
+Read a cost graph from JSON.
+
+`tensors`: id, shape, size (bytes), kind; `ops` in program order: id, name, unit, ins, outs (ids of tensors), flops,
+dur_ns, phase. `shape`, `flops`, `name` and `phase` may be absent: they change no plan.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from ...support.errors import InputError
+from .graph import CostGraph, lists_of
+
+LARGEST = 1 << 62
+"""Sums of sizes and durations stay below this, so that 64 bits hold them."""
+
+
+def read_cost_graph(path: str | Path) -> CostGraph:
+    """The graph in a file. Raises InputError that names the file and what is wrong in it."""
+    path = Path(path)
+    try:
+        data = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON: {error}") from error
+    return parse_cost_graph(data, str(path), path.stem)
+
+
+def parse_cost_graph(data: object, place: str = "graph", name: str = "graph") -> CostGraph:
+    """The graph in decoded JSON; `place` begins the messages. Raises InputError."""
+    table = _table(data, place)
+    tensors = [_table(item, f"{place}: tensors[{i}]") for i, item in enumerate(_list(table, "tensors", place))]
+    ops = [_table(item, f"{place}: ops[{i}]") for i, item in enumerate(_list(table, "ops", place))]
+    numbers: dict[int, int] = {}
+    ids, kinds, shapes, sizes = list[int](), list[str](), list[tuple[int, ...]](), list[int]()
+    for index, tensor in enumerate(tensors):
+        ids.append(_whole(tensor, "id", f"{place}: tensors[{index}]"))
+        where = f"{place}: tensor {ids[-1]}"
+        if numbers.setdefault(ids[-1], index) != index:
+            raise InputError(f"{where} is there twice")
+        kinds.append(_text(tensor, "kind", where))
+        sizes.append(_count(tensor, "size", where))
+        shapes.append(tuple(_dims(tensor, where)))
+    op_ids, op_names, units, phases = list[int](), list[str](), list[str](), list[str]()
+    durations, flops, ins, outs = list[int](), list[int](), list[list[int]](), list[list[int]]()
+    seen: set[int] = set()
+    for index, op in enumerate(ops):
+        op_ids.append(_whole(op, "id", f"{place}: ops[{index}]"))
+        op_names.append(_text(op, "name", place, str(op_ids[-1])))
+        where = f"{place}: op {op_ids[-1]} ({op_names[-1]})"
+        if op_ids[-1] in seen:
+            raise InputError(f"{where} is there twice")
+        seen.add(op_ids[-1])
+        units.append(_text(op, "unit", where))
+        phases.append(_text(op, "phase", where, ""))
+        durations.append(_count(op, "dur_ns", where))
+        flops.append(_count(op, "flops", where, 0))
+        ins.append(list(dict.fromkeys(_tensors(op, "ins", numbers, where))))
+        outs.append(_tensors(op, "outs", numbers, where))
+    if sum(durations) > LARGEST or sum(sizes) > LARGEST:
+        raise InputError(f"{place}: durations or sizes add up to more than 2^62")
+    names = [f"op {number} ({text})" for number, text in zip(op_ids, op_names, strict=True)]
+    _check_order(ins, outs, names, ids, place)
+    unit_names = tuple(dict.fromkeys(units))
+    return CostGraph(
+        _text(table, "name", place, name),
+        tuple(op_names),
+        tuple(op_ids),
+        unit_names,
+        np.array([unit_names.index(unit) for unit in units], np.int64),
+        np.array(durations, np.int64),
+        np.array(flops, np.int64),
+        tuple(phases),
+        lists_of(ins),
+        lists_of(outs),
+        tuple(ids),
+        tuple(kinds),
+        tuple(shapes),
+        np.array(sizes, np.int64),
+    )
+
+
+def _check_order(ins: list[list[int]], outs: list[list[int]], names: list[str], ids: list[int], place: str) -> None:
+    """Every tensor has at most one producer, and every operation follows the producers of what it reads."""
+    producer: dict[int, int] = {}
+    for op, results in enumerate(outs):
+        for tensor in results:
+            if tensor in producer:
+                both = f"{names[producer[tensor]]} and {names[op]}"
+                raise InputError(f"{place}: tensor {ids[tensor]} is computed twice, by {both}")
+            producer[tensor] = op
+    for op, operands in enumerate(ins):
+        for tensor in operands:
+            source = producer.get(tensor, -1)
+            if source >= op:
+                if _reaches(op, source, ins, producer):
+                    raise InputError(f"{place}: {names[op]} waits for itself: there is a cycle through it")
+                raise InputError(
+                    f"{place}: {names[op]} reads tensor {ids[tensor]} before {names[source]} computes it: "
+                    f"put the operations in an order in which they can run"
+                )
+
+
+def _reaches(first: int, last: int, ins: list[list[int]], producer: dict[int, int]) -> bool:
+    """Whether `last` needs, directly or not, a result of `first`."""
+    todo, seen = [last], {last}
+    while todo:
+        op = todo.pop()
+        if op == first:
+            return True
+        for source in {producer[tensor] for tensor in ins[op] if tensor in producer} - seen:
+            seen.add(source)
+            todo.append(source)
+    return False
+
+
+def _table(data: object, place: str) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise InputError(f"{place}: expected an object, found {_shown(data)}")
+    return cast(dict[str, Any], data)
+
+
+def _list(table: dict[str, Any], key: str, place: str) -> list[Any]:
+    return _get(table, key, place, lambda value: isinstance(value, list), "a list", None)
+
+
+def _text(table: dict[str, Any], key: str, place: str, default: str | None = None) -> str:
+    return _get(table, key, place, lambda value: isinstance(value, str), "a string", default)
+
+
+def _is_whole(value: object) -> bool:
+    return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+
+
+def _whole(table: dict[str, Any], key: str, place: str) -> int:
+    return int(_get(table, key, place, _is_whole, "a whole number", None))
+
+
+def _count(table: dict[str, Any], key: str, place: str, default: int | None = None) -> int:
+    def good(value: Any) -> bool:
+        return _is_whole(value) and 0 <= value <= LARGEST
+
+    return int(_get(table, key, place, good, "a whole number from 0 to 2^62", default))
+
+
+def _dims(table: dict[str, Any], place: str) -> list[int]:
+    def good(value: Any) -> bool:
+        return isinstance(value, list) and all(_is_whole(dim) and dim >= 0 for dim in cast(list[Any], value))
+
+    return [int(dim) for dim in _get(table, "shape", place, good, "a list of dimensions", list[int]())]
+
+
+def _tensors(table: dict[str, Any], key: str, numbers: dict[int, int], place: str) -> list[int]:
+    found: list[int] = []
+    for tensor in _list(table, key, place):
+        if not _is_whole(tensor) or int(tensor) not in numbers:
+            raise InputError(f"{place}: '{key}' names tensor {_shown(tensor)}, which is not in 'tensors'")
+        found.append(numbers[int(tensor)])
+    return found
+
+
+def _get(table: dict[str, Any], key: str, place: str, good: Callable[[Any], bool], kind: str, default: object) -> Any:
+    if key not in table:
+        if default is None:
+            raise InputError(f"{place} has no '{key}'")
+        return default
+    if not good(value := table[key]):
+        raise InputError(f"{place}: '{key}' is {_shown(value)}, expected {kind}")
+    return value
+
+
+def _shown(value: object) -> str:
+    text = "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

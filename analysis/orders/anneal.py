@@ -1,0 +1,69 @@
+"""Simulated annealing as a search: compiled for the fast model, plain for any other."""
+
+from __future__ import annotations
+
+from math import exp, inf
+
+import numpy as np
+
+from ..cost_graphs.graph import Ints
+from .annealing import COLDEST, anneal_order
+from .lists import list_schedule
+from .problem import OrderProblem
+from .search import Effort, Found, OrderCost, UnitCost, cheaper
+from .simple import program_order
+
+HEAT = 0.002
+"""Temperature at the start, over the cost: orders worse by this are accepted one time in e."""
+
+
+def anneal(cost: OrderCost, effort: Effort) -> Found | None:
+    """From the better of program order and list schedule."""
+    begin = cheaper(program_order(cost, effort), list_schedule(cost, effort))
+    return None if begin is None else anneal_from(cost, begin, effort)
+
+
+def anneal_from(cost: OrderCost, begin: Found, effort: Effort) -> Found:
+    """Never worse than `begin`."""
+    goal = effort.goal(cost)
+    if begin.cost <= goal or cost.problem.ops < 2:
+        return begin
+    problem, order, count = cost.problem, begin.order.copy(), effort.evaluations(cost.problem)
+    if isinstance(cost, UnitCost):
+        units = len(problem.unit_names)
+        makespan = anneal_order(problem.arrays, units, problem.cap, order, count, HEAT, int(goal), effort.seed)
+        found = Found(order, float(makespan), "anneal")
+    else:
+        found = _anneal_plainly(cost, begin, count, goal, effort.seed)
+    return found if found.cost < begin.cost else begin
+
+
+def _anneal_plainly(cost: OrderCost, begin: Found, count: int, goal: float, seed: int) -> Found:
+    random = np.random.default_rng(seed)
+    problem = cost.problem
+    now, current, best = begin.order.copy(), begin.cost, begin
+    for number in range(count):
+        if best.cost <= goal:
+            break
+        order = moved(problem, now, random)
+        price = cost.cost(order)
+        temperature = HEAT * begin.cost * COLDEST ** (number / count)
+        if price < inf and (price <= current or random.random() < exp((current - price) / temperature)):
+            now, current = order, price
+            if price < best.cost:
+                best = Found(order, price, "anneal")
+    return best
+
+
+def moved(problem: OrderProblem, order: Ints, random: np.random.Generator) -> Ints:
+    """The order with one operation elsewhere between its last predecessor and its first successor."""
+    place = np.empty(problem.ops, np.int64)
+    place[order] = np.arange(problem.ops)
+    for op in random.permutation(problem.ops)[:8].tolist():
+        low = int(place[problem.predecessors[op]].max(initial=-1)) + 1
+        high = int(place[problem.successors[op]].min(initial=problem.ops)) - 1
+        if low < high:
+            aim = int(random.integers(low, high))
+            aim += aim >= place[op]
+            return np.insert(np.delete(order, place[op]), aim, op)
+    return order

@@ -1,0 +1,128 @@
+"""
+Simulated annealing over orders: one operation at a time moves to another place between its predecessors and successors.
+
+Operations on the critical way of the current order (each with what it waited for) are moved most often. An order is
+given up as soon as it cannot be accepted any more, hence many orders cost less than one run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+from ..cost_graphs.graph import Flat
+from .problem import Arrays
+from .simulate import INFEASIBLE, run_order
+
+COLDEST = 0.02
+"""Temperature at the end, over that at the start."""
+
+
+@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+def anneal_order(
+    p: Arrays, units: Any, cap: Any, order: Flat, evaluations: Any, heat: Any, good: Any, seed: Any
+) -> Any:
+    """
+    Improve a feasible `order` in place; gives the makespan.
+
+    `heat`: the temperature at the start, over the makespan. Ends after `evaluations` orders, or at a makespan of
+    `good`. The result is never worse than what it began with.
+    """
+    np.random.seed(seed)
+    count = len(order)
+    start, fresh = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    cause, blame = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    now = order.copy()
+    current = run_order(p, units, cap, now, start, cause, INFEASIBLE)
+    best = current
+    if count < 2:
+        return best
+    place = np.empty(count, np.int64)
+    for index in range(count):
+        place[now[index]] = index
+    way = np.empty(count, np.int64)
+    length = _critical_way(p, start, cause, way)
+    warm = heat * current
+    for evaluation in range(evaluations):
+        if best <= good:
+            break
+        op, aim = _choose(p, now, place, cause, way, length)
+        here = place[op]
+        if aim == here:
+            continue
+        _move(now, place, here, aim)
+        temperature = warm * COLDEST ** (evaluation / evaluations)
+        limit = current - int(temperature * np.log(1.0 - np.random.random()))
+        makespan = run_order(p, units, cap, now, fresh, blame, limit)
+        if makespan > limit:
+            _move(now, place, aim, here)
+            continue
+        current = makespan
+        start, fresh = fresh, start
+        cause, blame = blame, cause
+        length = _critical_way(p, start, cause, way)
+        if makespan < best:
+            best = makespan
+            order[:] = now
+    return best
+
+
+@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+def _critical_way(p: Arrays, start: Flat, cause: Flat, way: Flat) -> Any:
+    """Fill `way` with the operations that the last one waited for, back to one that waited for none."""
+    op = 0
+    for other in range(len(start)):
+        if start[other] + p.duration[other] > start[op] + p.duration[op]:
+            op = other
+    length = 0
+    while op >= 0:
+        way[length] = op
+        length += 1
+        op = cause[op]
+    return length
+
+
+@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+def _choose(p: Arrays, now: Flat, place: Flat, cause: Flat, way: Flat, length: Any) -> tuple[Any, Any]:
+    """An operation and another place for it (its own where it cannot move)."""
+    kind = np.random.randint(4)
+    if kind == 0:
+        op = np.random.randint(len(now))
+        earlier = np.random.randint(2) == 0
+    else:
+        op = way[np.random.randint(length)]
+        earlier = kind < 3
+        if not earlier and cause[op] >= 0:
+            op = cause[op]
+    here = place[op]
+    if earlier:
+        low = 0
+        for edge in range(p.pred_starts[op], p.pred_starts[op + 1]):
+            low = max(low, place[p.preds[edge]] + 1)
+        room = here - low
+    else:
+        high = len(now) - 1
+        for edge in range(p.succ_starts[op], p.succ_starts[op + 1]):
+            high = min(high, place[p.succs[edge]] - 1)
+        room = high - here
+    if room == 0:
+        return op, here
+    # Distances are even on a logarithmic scale: near places are tried most, far ones as well.
+    step = min(room, int(np.exp(np.random.random() * np.log(room + 1.0))))
+    return op, here - step if earlier else here + step
+
+
+@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+def _move(now: Flat, place: Flat, here: Any, there: Any) -> None:
+    """Take the operation at place `here` to place `there`; those between give way."""
+    op = now[here]
+    step = 1 if there > here else -1
+    index = here
+    while index != there:
+        now[index] = now[index + step]
+        place[now[index]] = index
+        index += step
+    now[there] = op
+    place[op] = there

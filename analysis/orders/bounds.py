@@ -1,0 +1,63 @@
+"""
+A lower bound on the makespan that looks at one unit at a time.
+
+Each operation can start after the longest way to it (head) and must be followed by the longest way from it (tail). For
+one unit the best order of such operations, were they allowed to be interrupted, is by longest tail (Jackson's
+preemptive schedule; Carlier, "The one-machine sequencing problem", 1982). Memory can only make a run longer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+from .problem import Arrays, OrderProblem
+from .simulate import sift_down, sift_up
+
+
+def unit_bound(problem: OrderProblem) -> int:
+    """No order takes less; at least `problem.bound`."""
+    return max(problem.bound, int(preemptive_bound(problem.arrays, len(problem.unit_names))))
+
+
+@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+def preemptive_bound(p: Arrays, units: Any) -> Any:
+    """The largest of the units' preemptive schedules."""
+    count = len(p.duration)
+    head = np.zeros(count, np.int64)
+    for op in range(count):
+        for edge in range(p.pred_starts[op], p.pred_starts[op + 1]):
+            before = p.preds[edge]
+            head[op] = max(head[op], head[before] + p.duration[before])
+    by_head = np.argsort(head, kind="mergesort")
+    key, held = np.empty(count, np.int64), np.empty(count, np.int64)
+    left = p.duration.copy()
+    bound = np.int64(0)
+    for unit in range(units):
+        size = 0
+        now = np.int64(0)
+        index = 0
+        while index < count or size > 0:
+            if size == 0 and index < count:
+                now = max(now, head[by_head[index]])
+            while index < count and head[by_head[index]] <= now:
+                op = by_head[index]
+                if p.unit[op] == unit:
+                    sift_up(key, held, size, p.duration[op] - p.tail[op], op)
+                    size += 1
+                index += 1
+            if size == 0:
+                continue
+            op = held[0]
+            until = now + left[op]
+            if index < count and head[by_head[index]] < until:
+                until = head[by_head[index]]
+            left[op] -= until - now
+            now = until
+            if left[op] == 0:
+                bound = max(bound, now + p.tail[op] - p.duration[op])
+                size -= 1
+                sift_down(key, held, size)
+    return bound

@@ -1,0 +1,55 @@
+"""List scheduling as a search: with and without a limit on memory, and improved backwards and forwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..cost_graphs.graph import Ints
+from .least_memory import reference_orders
+from .list_schedule import forward_backward, list_order
+from .memory_list import memory_list_order
+from .problem import OrderProblem
+from .search import Effort, Found, OrderCost, best_of
+from .simulate import INFEASIBLE
+
+ROUNDS = 8
+"""Turns backwards and forwards, at most."""
+WINDOWS = (32, 8, 2, 128)
+"""How far ahead of the reference order operations may start, in the order tried; all the way comes first."""
+
+
+def list_schedule(cost: OrderCost, effort: Effort) -> Found | None:
+    """List scheduling by the longest way to the end; with a limit on memory the kind that respects it."""
+    problem, goal = cost.problem, effort.goal(cost)
+    orders = memory_orders(problem, effort.steps) if problem.capped else unlimited_orders(problem, goal)
+    return best_of(cost, orders, "list", goal)
+
+
+def unlimited_orders(problem: OrderProblem, goal: float) -> Iterator[Ints]:
+    """The list schedule that takes no notice of memory; then, if it is not good enough, the improved one."""
+    order, start = np.empty((2, problem.ops), np.int64)
+    units = len(problem.unit_names)
+    first = list_order(problem.arrays, units, problem.arrays.tail, order, start)
+    yield order
+    if first > goal:
+        back, work = problem.reversed().arrays, np.zeros(1, np.int64)
+        forward_backward(problem.arrays, back, units, ROUNDS, int(min(goal, INFEASIBLE)), order, start, work)
+        yield order
+
+
+def memory_orders(problem: OrderProblem, steps: int) -> Iterator[Ints]:
+    """List schedules within the limit, by reference order and how far ahead of it they may go."""
+    order, start = np.empty((2, problem.ops), np.int64)
+    tail, units = problem.arrays.tail, len(problem.unit_names)
+    size = problem.ops + len(problem.predecessors.values)
+    for reference in reference_orders(problem):
+        for window in (problem.ops, *WINDOWS):
+            if window > problem.ops or (window < problem.ops and steps <= 0):
+                continue
+            # A start is checked against the stretch that it jumps over, block by block.
+            steps -= size * (10 + min(window, problem.ops) // 16)
+            makespan = memory_list_order(problem.arrays, units, problem.cap, reference, tail, window, order, start)
+            if makespan < INFEASIBLE:
+                yield order

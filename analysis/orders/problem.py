@@ -1,0 +1,164 @@
+"""
+What an order is sought for, as flat arrays, and what an order costs.
+
+The model: each unit has one in-order queue, filled in the order of the operations. An operation starts when its queue
+reaches it and its operands are complete; it takes its duration. A value takes memory from the start of its producer
+until its last reader is complete; one that nobody reads stays. With a limit on memory, operations are granted theirs in
+the order: one that computes something waits until all before it have started and its results fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+from ..cost_graphs.graph import CostGraph, Flat, Ints, Lists
+
+NO_CAP = 1 << 62
+"""A limit on memory that nothing reaches."""
+
+
+class Arrays(NamedTuple):
+    """The problem as the compiled functions take it. Lists are given by where rows start, and values."""
+
+    duration: Flat
+    """[n]"""
+    unit: Flat
+    """[n]"""
+    pred_starts: Flat
+    preds: Flat
+    """Operations that must be complete before one starts."""
+    succ_starts: Flat
+    succs: Flat
+    size: Flat
+    """[v] bytes of each value that counts"""
+    read_starts: Flat
+    reads: Flat
+    """Values that each operation reads."""
+    reader_starts: Flat
+    readers: Flat
+    """Operations that read each value."""
+    made_starts: Flat
+    made: Flat
+    """Values that each operation computes."""
+    alloc: Flat
+    """[n] bytes of all values that it computes"""
+    tail: Flat
+    """[n] the longest way from its start to the end, its own duration included"""
+
+
+@dataclass(frozen=True)
+class OrderProblem:
+    """n operations, numbered so that each follows its predecessors; their units, durations and values."""
+
+    names: tuple[str, ...]
+    unit_names: tuple[str, ...]
+    duration: Ints
+    unit: Ints
+    predecessors: Lists
+    size: Ints
+    """[v] bytes of each value"""
+    producer: Ints
+    """[v] the operation that computes it"""
+    reads: Lists
+    """[n] values that each operation reads"""
+    cap: int = NO_CAP
+    """Values never take more than this together."""
+
+    @property
+    def ops(self) -> int:
+        """Number of operations."""
+        return len(self.duration)
+
+    @property
+    def capped(self) -> bool:
+        """Whether there is a limit on memory."""
+        return self.cap < NO_CAP
+
+    @cached_property
+    def successors(self) -> Lists:
+        """[n] operations that wait for each."""
+        return self.predecessors.transposed(self.ops)
+
+    @cached_property
+    def made(self) -> Lists:
+        """[n] values that each operation computes."""
+        return Lists(np.arange(len(self.producer) + 1, dtype=np.int64), self.producer).transposed(self.ops)
+
+    @cached_property
+    def unit_loads(self) -> Ints:
+        """[units] the time for which each unit is busy, in any order."""
+        loads = np.zeros(len(self.unit_names), np.int64)
+        np.add.at(loads, self.unit, self.duration)
+        return loads
+
+    @cached_property
+    def tails(self) -> Ints:
+        """[n] the longest way from an operation's start to the end."""
+        return longest_tails(self.duration, self.successors.starts, self.successors.values)
+
+    @property
+    def critical_path(self) -> int:
+        """The longest way from start to end."""
+        return int(self.tails.max(initial=0))
+
+    @property
+    def bound(self) -> int:
+        """No order takes less: the busiest unit's load, or the critical path."""
+        return max(int(self.unit_loads.max(initial=0)), self.critical_path)
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """For the compiled functions."""
+        alloc = np.zeros(self.ops, np.int64)
+        np.add.at(alloc, self.producer, self.size)
+        readers = self.reads.transposed(len(self.size))
+        return Arrays(
+            self.duration, self.unit, self.predecessors.starts, self.predecessors.values, self.successors.starts,
+            self.successors.values, self.size, self.reads.starts, self.reads.values, readers.starts, readers.values,
+            self.made.starts, self.made.values, alloc, self.tails,
+        )  # fmt: skip
+
+    def reversed(self) -> OrderProblem:
+        """The same run backwards, without memory: operation i becomes n - 1 - i, successors become predecessors."""
+        last = self.ops - 1
+        lengths = np.diff(self.successors.starts)[::-1]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        # Lists of the reversed rows: the values of row n - 1 - i, each mirrored, rows in reverse.
+        values = (last - self.successors.values)[::-1]
+        none = np.zeros(0, np.int64)
+        return OrderProblem(
+            self.names[::-1], self.unit_names, self.duration[::-1].copy(), self.unit[::-1].copy(),
+            Lists(starts, values.copy()), none, none, Lists(np.zeros(self.ops + 1, np.int64), none),
+        )  # fmt: skip
+
+
+def problem_of(graph: CostGraph, cap: int = NO_CAP) -> OrderProblem:
+    """The search for an order of a cost graph's operations, values within `cap` bytes."""
+    values = np.flatnonzero(graph.counted)
+    number = np.full(graph.tensors + 1, -1, np.int64)
+    number[values] = np.arange(len(values))
+    read = number[graph.inputs.values]
+    counted = read >= 0
+    lengths = np.bincount(graph.inputs.rows[counted], minlength=graph.ops)
+    reads = Lists(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), read[counted])
+    return OrderProblem(
+        graph.op_names, graph.unit_names, graph.duration, graph.unit, graph.predecessors,
+        graph.size[values], graph.producer[values], reads, cap,
+    )  # fmt: skip
+
+
+@njit("int64[:](int64[:], int64[:], int64[:])", cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+def longest_tails(duration: Flat, succ_starts: Flat, succs: Flat) -> Flat:
+    """The longest way from the start of each operation to the end, its own duration included."""
+    tails = duration.copy()
+    for op in range(len(duration) - 1, -1, -1):
+        longest = np.int64(0)
+        for edge in range(succ_starts[op], succ_starts[op + 1]):
+            longest = max(longest, tails[succs[edge]])
+        tails[op] += longest
+    return tails

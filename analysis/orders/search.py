@@ -1,0 +1,102 @@
+"""What all searches share: the cost of an order behind one interface, the effort allowed, and what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Protocol
+
+from ..cost_graphs.graph import Ints
+from .bounds import unit_bound
+from .problem import OrderProblem
+from .simulate import INFEASIBLE, makespan_of
+
+
+class OrderCost(Protocol):
+    """What an order costs. Searches ask nothing else of a model."""
+
+    @property
+    def problem(self) -> OrderProblem:
+        """The operations, and which must come before which."""
+        ...
+
+    @property
+    def bound(self) -> float:
+        """No order costs less."""
+        ...
+
+    def cost(self, order: Ints) -> float:
+        """The cost of a topological order; `math.inf` for one that cannot be carried out."""
+        ...
+
+
+@dataclass(frozen=True)
+class UnitCost:
+    """The fast model, from the order alone: the makespan on in-order units, within the problem's limit on memory."""
+
+    problem: OrderProblem
+
+    @property
+    def bound(self) -> float:
+        return self._bound
+
+    @cached_property
+    def _bound(self) -> int:
+        return unit_bound(self.problem)
+
+    def cost(self, order: Ints) -> float:
+        makespan = makespan_of(self.problem, order)
+        return makespan if makespan < INFEASIBLE else inf
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to search: counted in work, not in seconds, so that a search repeats exactly."""
+
+    steps: int
+    """Operations and dependencies that may be visited, all orders together."""
+    seed: int = 0
+    good: float = 0.0
+    """Stop at the first order that costs no more."""
+
+    def evaluations(self, problem: OrderProblem) -> int:
+        """As many orders can be tried."""
+        return max(1, self.steps // (problem.ops + len(problem.predecessors.values) + 1))
+
+    def goal(self, cost: OrderCost) -> float:
+        """No need to go on at this cost."""
+        return max(self.good, cost.bound)
+
+
+@dataclass(frozen=True)
+class Found:
+    """An order, what it costs, and which method found it."""
+
+    order: Ints
+    cost: float
+    method: str
+
+
+Search = Callable[[OrderCost, Effort], Found | None]
+"""None: no order was found that can be carried out."""
+
+
+def best_of(cost: OrderCost, orders: Iterable[Ints], method: str, goal: float) -> Found | None:
+    """The cheapest of some orders, the first of equal ones; stops at `goal`."""
+    best: Found | None = None
+    for order in orders:
+        price = cost.cost(order)
+        if price < (inf if best is None else best.cost):
+            best = Found(order.copy(), price, method)
+            if price <= goal:
+                break
+    return best
+
+
+def cheaper(one: Found | None, other: Found | None) -> Found | None:
+    """The cheaper of two, the first of equal ones."""
+    if one is None or (other is not None and other.cost < one.cost):
+        return other
+    return one

@@ -1,0 +1,94 @@
+"""
+Orders by segments: each stretch between key nodes for itself, then one after the other (spec 3, steps 2 and 4).
+
+Segments are linked without a barrier: the queues of the units run on from one to the next. Where an order of the whole
+graph is better all the same, it is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..cost_graphs.graph import LOAD_PHASE, CostGraph, Ints, Lists, lists_of
+from ..subgraphs.key_nodes import cut_nodes
+from ..subgraphs.op_graph import OpGraph
+from ..subgraphs.segments_between import segments_between
+from .lists import list_schedule, unlimited_orders
+from .memory_list import memory_list_order
+from .problem import OrderProblem
+from .search import Effort, Found, OrderCost, UnitCost, cheaper
+from .simulate import INFEASIBLE, makespan_of
+
+
+def segments_of(graph: CostGraph) -> list[Ints]:
+    """The operations of each segment; loads of weights are with their first readers, updates with their gradients."""
+    kinds = np.array([*graph.tensor_kinds, ""])
+    makes = np.zeros(graph.ops, np.bool_)
+    makes[graph.outputs.rows[kinds[graph.outputs.values] == "wgrad"]] = True
+    reads = np.zeros(graph.ops, np.bool_)
+    reads[graph.inputs.rows[kinds[graph.inputs.values] == "wgrad"]] = True
+    ends = np.diff(graph.successors.starts) == 0
+    edges = np.stack([graph.predecessors.values, graph.predecessors.rows], axis=1)
+    loads = [op for op, phase in enumerate(graph.phases) if phase == LOAD_PHASE]
+    updates = np.flatnonzero(makes | (reads & ends)).tolist()
+    nodes = OpGraph.build(edges, graph.op_names, weight_loads=loads, updates=updates)
+    return [np.sort(part.nodes) for part in segments_between(nodes, cut_nodes(nodes)).parts]
+
+
+def by_segments(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found | None:
+    """The linked order of the segments or the list schedule of the whole, whichever is better."""
+    whole = list_schedule(cost, effort)
+    if (order := linked_order(cost.problem, parts)) is None:
+        return whole
+    return cheaper(whole, Found(order, cost.cost(order), "segments"))
+
+
+def linked_order(problem: OrderProblem, parts: Sequence[Ints]) -> Ints | None:
+    """Segment after segment, each in the best order found for it alone; None if that does not fit the memory."""
+    order = np.concatenate([part[best_alone(part_of(problem, part))] for part in parts])
+    if makespan_of(problem, order) < INFEASIBLE or not problem.capped:
+        return order
+    # One operation at a time in the program's order inside of each segment, as far ahead as memory allows.
+    made, start = np.empty((2, problem.ops), np.int64)
+    priority = np.empty(problem.ops, np.int64)
+    priority[order] = np.arange(problem.ops)[::-1]
+    units, reference = len(problem.unit_names), np.concatenate(parts)
+    makespan = memory_list_order(problem.arrays, units, problem.cap, reference, priority, problem.ops, made, start)
+    return made if makespan < INFEASIBLE else None
+
+
+def barrier_makespan(problem: OrderProblem, parts: Sequence[Ints]) -> int:
+    """The makespan if each segment waits until the one before is complete."""
+    alone = [part_of(problem, part) for part in parts]
+    return sum(makespan_of(one, best_alone(one)) for one in alone)
+
+
+def best_alone(problem: OrderProblem) -> Ints:
+    """The best of the list schedules of one segment."""
+    cost = UnitCost(problem)
+    best = np.arange(problem.ops, dtype=np.int64)
+    price = cost.cost(best)
+    for order in unlimited_orders(problem, cost.bound):
+        if (other := cost.cost(order)) < price:
+            best, price = order.copy(), other
+    return best
+
+
+def part_of(problem: OrderProblem, ops: Ints) -> OrderProblem:
+    """Some of the operations (ascending); what others compute is there from the start. Without values."""
+    number = np.full(problem.ops, -1, np.int64)
+    number[ops] = np.arange(len(ops))
+    before = [number[problem.predecessors[op]] for op in ops.tolist()]
+    none = np.zeros(0, np.int64)
+    return OrderProblem(
+        tuple(problem.names[int(op)] for op in ops),
+        problem.unit_names,
+        problem.duration[ops],
+        problem.unit[ops],
+        lists_of([row[row >= 0].tolist() for row in before]),
+        none,
+        none,
+        Lists(np.zeros(len(ops) + 1, np.int64), none),
+    )

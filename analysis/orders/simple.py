@@ -1,0 +1,51 @@
+"""Searches without a plan: the order as it is, all orders, orders drawn at random (spec 3, step 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from ...support.errors import InputError
+from ..cost_graphs.graph import Ints
+from .search import Effort, Found, OrderCost, best_of
+from .topological import random_order, topological_orders
+
+MOST_ORDERS = 100_000
+"""An exhaustive search goes through no more."""
+
+
+def program_order(cost: OrderCost, effort: Effort) -> Found | None:
+    """The order in which the operations are numbered."""
+    return best_of(cost, [np.arange(cost.problem.ops, dtype=np.int64)], "program", effort.goal(cost))
+
+
+def exhaustive(cost: OrderCost, effort: Effort) -> Found | None:
+    """
+    The best of all topological orders.
+
+    Raises InputError if there are more than MOST_ORDERS: half an answer would look like a proof.
+    """
+    found = best_of(cost, islice(topological_orders(cost.problem), MOST_ORDERS), "exhaustive", effort.goal(cost))
+    if (found is None or found.cost > effort.goal(cost)) and has_more_orders(cost, MOST_ORDERS):
+        raise InputError(f"there are more than {MOST_ORDERS:,} orders: choose another method, such as anneal or mcts")
+    return found
+
+
+def has_more_orders(cost: OrderCost, number: int) -> bool:
+    """Whether there are more topological orders than `number`."""
+    return next(islice(topological_orders(cost.problem), number, None), None) is not None
+
+
+def random_orders(cost: OrderCost, effort: Effort) -> Found | None:
+    """The best of as many random orders as the effort allows."""
+    return best_of(cost, draw(cost, effort.evaluations(cost.problem), effort.seed), "random", effort.goal(cost))
+
+
+def draw(cost: OrderCost, count: int, seed: int) -> Iterator[Ints]:
+    """`count` random topological orders; each is overwritten by the next."""
+    order = np.empty(cost.problem.ops, np.int64)
+    for number in range(count):
+        random_order(cost.problem.arrays, (seed * 1_000_003 + number) % (1 << 32), order)
+        yield order

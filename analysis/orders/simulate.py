@@ -1,0 +1,187 @@
+"""When operations start in a given order: the model of `problem`, compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+from ..cost_graphs.graph import Flat, Ints
+from .problem import NO_CAP, Arrays, OrderProblem
+
+INFEASIBLE = 1 << 61
+"""Makespan of an order in which values take more than the limit, even one operation at a time."""
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """When each operation starts and ends, in ns."""
+
+    order: Ints
+    start: Ints
+    """[n] by operation"""
+    end: Ints
+    makespan: int
+    peak: int
+    """Most bytes of values at one time."""
+
+
+def simulate(problem: OrderProblem, order: Ints) -> Timeline | None:
+    """The run of a topological order; None if its values do not fit the limit on memory."""
+    start, cause = np.zeros((2, problem.ops), np.int64)
+    makespan = run_order(problem.arrays, len(problem.unit_names), problem.cap, order, start, cause, INFEASIBLE)
+    if makespan >= INFEASIBLE:
+        return None
+    end = start + problem.duration
+    return Timeline(order, start, end, int(makespan), peak_bytes(problem, start))
+
+
+def makespan_of(problem: OrderProblem, order: Ints) -> int:
+    """The makespan alone; INFEASIBLE where `simulate` gives None."""
+    start, cause = np.zeros((2, problem.ops), np.int64)
+    return int(run_order(problem.arrays, len(problem.unit_names), problem.cap, order, start, cause, INFEASIBLE))
+
+
+def peak_bytes(problem: OrderProblem, start: Ints) -> int:
+    """
+    Most bytes of values at one time, in a run with these starts.
+
+    What dies at a time makes room for what is made then; a value that nobody reads stays.
+    """
+    end = start + problem.duration
+    death = np.full(len(problem.size), NO_CAP, np.int64)
+    read = np.unique(problem.reads.values)
+    last = np.zeros(len(problem.size), np.int64)
+    np.maximum.at(last, problem.reads.values, end[problem.reads.rows])
+    death[read] = last[read]
+    times = np.concatenate([death, start[problem.producer]])
+    changes = np.concatenate([-problem.size, problem.size])
+    # Deaths come first at equal times; those of values that last no time at all are no use, but harm nothing.
+    return int(np.cumsum(changes[np.argsort(times, kind="stable")]).max(initial=0))
+
+
+def serial_peak(problem: OrderProblem, order: Ints) -> int:
+    """Most bytes of values when one operation runs at a time: an order fits every limit that is not below this."""
+    position = np.empty(problem.ops, np.int64)
+    position[order] = np.arange(problem.ops)
+    change = np.zeros(problem.ops + 1, np.int64)
+    np.add.at(change, position[problem.producer], problem.size)
+    last = np.full(len(problem.size), -1, np.int64)
+    np.maximum.at(last, problem.reads.values, position[problem.reads.rows])
+    np.subtract.at(change, last[last >= 0] + 1, problem.size[last >= 0])
+    return int(np.cumsum(change).max(initial=0))
+
+
+@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+def run_order(p: Arrays, units: Any, cap: Any, order: Flat, start: Flat, cause: Flat, limit: Any) -> Any:
+    """
+    Fill `start` and give the makespan; INFEASIBLE if memory does not suffice.
+
+    `cause` becomes the operation for which each one waited last, -1 where it waited for none. Stops as soon as the
+    makespan is sure to be above `limit`, and gives a number above `limit`.
+    """
+    count = len(order)
+    free = np.zeros(units, np.int64)
+    before = np.full(units, -1, np.int64)
+    end = np.zeros(count, np.int64)
+    makespan = np.int64(0)
+    if cap >= NO_CAP:
+        for index in range(count):
+            op = order[index]
+            time = free[p.unit[op]]
+            cause[op] = before[p.unit[op]]
+            for edge in range(p.pred_starts[op], p.pred_starts[op + 1]):
+                if end[p.preds[edge]] > time:
+                    time = end[p.preds[edge]]
+                    cause[op] = p.preds[edge]
+            if time + p.tail[op] > limit:
+                return time + p.tail[op]
+            start[op] = time
+            end[op] = time + p.duration[op]
+            free[p.unit[op]] = end[op]
+            before[p.unit[op]] = op
+            makespan = max(makespan, end[op])
+        return makespan
+    left = p.reader_starts[1:] - p.reader_starts[:-1]
+    last = np.full(len(left), -1, np.int64)
+    heap_time = np.empty(len(left), np.int64)
+    heap_value = np.empty(len(left), np.int64)
+    waiting = 0
+    live = np.int64(0)
+    granted = np.int64(-1)
+    for index in range(count):
+        op = order[index]
+        time = free[p.unit[op]]
+        cause[op] = before[p.unit[op]]
+        for edge in range(p.pred_starts[op], p.pred_starts[op + 1]):
+            if end[p.preds[edge]] > time:
+                time = end[p.preds[edge]]
+                cause[op] = p.preds[edge]
+        if p.alloc[op] > 0:
+            if granted >= 0 and start[granted] > time:
+                time = start[granted]
+                cause[op] = granted
+            while waiting > 0 and (heap_time[0] <= time or live + p.alloc[op] > cap):
+                if heap_time[0] > time:
+                    time = heap_time[0]
+                    cause[op] = last[heap_value[0]]
+                live -= p.size[heap_value[0]]
+                waiting -= 1
+                sift_down(heap_time, heap_value, waiting)
+            live += p.alloc[op]
+            if live > cap:
+                return INFEASIBLE
+            granted = op
+        if time + p.tail[op] > limit:
+            return time + p.tail[op]
+        start[op] = time
+        end[op] = time + p.duration[op]
+        free[p.unit[op]] = end[op]
+        before[p.unit[op]] = op
+        makespan = max(makespan, end[op])
+        for edge in range(p.read_starts[op], p.read_starts[op + 1]):
+            value = p.reads[edge]
+            left[value] -= 1
+            if last[value] < 0 or end[op] > end[last[value]]:
+                last[value] = op
+            if left[value] == 0:
+                sift_up(heap_time, heap_value, waiting, end[last[value]], value)
+                waiting += 1
+    return makespan
+
+
+@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+def sift_up(keys: Flat, values: Flat, size: Any, key: Any, value: Any) -> None:
+    """Put (key, value) into a binary heap of `size` entries."""
+    at = size
+    while at > 0:
+        up = (at - 1) >> 1
+        if keys[up] <= key:
+            break
+        keys[at] = keys[up]
+        values[at] = values[up]
+        at = up
+    keys[at] = key
+    values[at] = value
+
+
+@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+def sift_down(keys: Flat, values: Flat, size: Any) -> None:
+    """Remove the least entry of a binary heap; `size` entries remain."""
+    key = keys[size]
+    value = values[size]
+    at = 0
+    low = 1
+    while low < size:
+        if low + 1 < size and keys[low + 1] < keys[low]:
+            low += 1
+        if keys[low] >= key:
+            break
+        keys[at] = keys[low]
+        values[at] = values[low]
+        at = low
+        low = 2 * at + 1
+    keys[at] = key
+    values[at] = value
