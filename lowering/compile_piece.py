@@ -20,6 +20,7 @@ from .places import Places
 from .relocate import LaunchCode
 from .sram_layout import lay_out_sram
 from .stages import Progress, main_function
+from .task_notes import TaskNote, task_notes
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class PieceCode:
     sram_lower_bound: int
     estimated_cycles: int
     """What planning expects the tasks to take, one after another."""
+    notes: tuple[TaskNote, ...]
+    """Of its tasks, for reports."""
 
     @property
     def dram_bytes(self) -> int:
@@ -77,6 +80,7 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
         places.sram.peak,
         places.sram.lower_bound,
         round(sum(plan.cycles for plan in network.plans)),
+        task_notes(network),
     )
 
 

@@ -19,6 +19,7 @@ from .link import Programs
 from .relocate import Relocation, common_sets, relocated
 from .residency import Needs, Network, Residency, plan_residency
 from .serial import Serial
+from .task_notes import joined_notes
 from .wide_words import isa_facts
 
 _MOST_SETS = 0xFFFF
@@ -81,7 +82,7 @@ def link_network(
         weights_address=0,
         dram_bytes_used=residency.used,
         source_names=source_names,
-        notes=dict(notes),
+        notes={**notes, "tasks": joined_notes([code.notes for code in codes], names)},
         host_weights=host.weights(),
         host_weights_address=host.weights_address if residency.blocks else 0,
         host_bytes_used=host.end if residency.spilled else 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -13,21 +14,32 @@ from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.task_info import TaskInfo, value_bytes
 from ..dialects.dataflow.types import shape_of
 
+TaskNote = dict[str, Any]
+"""Plain JSON, so that it lives in files: operations, grid, cores, steps, bytes, estimated cycles."""
 
-def task_notes(network: NetworkPlan) -> str:
-    """JSON: one table a task, in order, with the keys of `_note`."""
-    notes = [_note(info, plan) for info, plan in zip(network.tasks, network.plans, strict=True)]
+
+def task_notes(network: NetworkPlan) -> tuple[TaskNote, ...]:
+    """One table a task, in order; without names, which differ between equal parts of a network."""
+    return tuple(_note(info, plan) for info, plan in zip(network.tasks, network.plans, strict=True))
+
+
+def joined_notes(parts: Sequence[Sequence[TaskNote]], names: Sequence[Sequence[str]]) -> str:
+    """The note of a whole executable: the tasks of all parts, in the order of its source names."""
+    notes = [
+        {"name": name, **note}
+        for own, called in zip(parts, names, strict=True)
+        for note, name in zip(own, called, strict=True)
+    ]
     return json.dumps(notes, separators=(",", ":"))
 
 
-def _note(info: TaskInfo, plan: TaskPlan) -> dict[str, Any]:
+def _note(info: TaskInfo, plan: TaskPlan) -> TaskNote:
     constants: dict[SSAValue, int] = {}
     for read in plan.reads:
         if read.constant:
             value = info.operands[read.read.operand]
             constants[value] = prod(shape_of(value)) * value_bytes(value)
     return {
-        "name": info.name,
         "ops": [op.name.removeprefix("dataflow.") for op in info.body],
         "grid": list(plan.tiling.grid),
         "cores": len(set(plan.tiling.cores)),
