@@ -13,6 +13,7 @@ from . import csr_kernels
 from .archive_format import INCOMING, OUTGOING, UNDIRECTED, Kind
 from .archive_reader import ArchiveReader
 from .archive_writer import ArchiveWriter
+from .gaps import CompressedGraph, Compressor
 from .topology import Topology, from_directed, make_topology
 
 _PIECE = 1 << 20
@@ -107,3 +108,18 @@ def _interleaved(
     weights = np.concatenate([p[2][s] for p, s in zip(parts, pieces, strict=True)])
     flags = np.concatenate([np.full(s.stop - s.start, p[3], np.uint8) for p, s in zip(parts, pieces, strict=True)])
     return indptr, others[order], weights[order], flags[order]
+
+
+def compress_archive(path: str | Path) -> CompressedGraph:
+    """
+    The undirected graph of the archive at `path`, compressed as it is read: the network is never held expanded.
+
+    Raises InputError as `ArchiveReader`, and for archives of kind "outgoing", whose rows are incomplete.
+    """
+    with ArchiveReader(path) as archive:
+        if archive.kind == "outgoing":
+            raise InputError(f"{path}: edges stand under their source alone; rewrite it with both ends first")
+        compressor = Compressor(archive.vertices)
+        for block in archive.blocks():
+            compressor.add(*block.undirected())
+    return compressor.finish()
