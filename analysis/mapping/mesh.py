@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -131,11 +130,6 @@ class Mesh:
         """Hops between cores `a` and cores `b` (core numbers, any shapes that broadcast)."""
         return np.abs(self.x[a] - self.x[b]) + np.abs(self.y[a] - self.y[b])
 
-    def chips(self) -> list[tuple[int, int, int, int]]:
-        """Rectangles (x, y, width, height) within which every way costs the same as its cheapest, row by row."""
-        columns, rows = _stretches(self._column_costs), _stretches(self._row_costs)
-        return [(x, y, width, height) for y, height in rows for x, width in columns]
-
     @property
     def _column_costs(self) -> tuple[int, ...]:
         return self.column_costs or (1,) * (self.width - 1)
@@ -150,10 +144,3 @@ class Mesh:
 
 def _repeat(costs: Sequence[int], times: int, between: int) -> tuple[int, ...]:
     return (*costs, *((between, *costs) * (times - 1)))
-
-
-def _stretches(costs: Sequence[int]) -> list[tuple[int, int]]:
-    """(start, length) of the runs without a dearer way inside."""
-    least = min(costs, default=1)
-    ends = [place + 1 for place, cost in enumerate(costs) if cost > least]
-    return [(low, high - low) for low, high in pairwise([0, *ends, len(costs) + 1])]

@@ -1,0 +1,1 @@
+"""Pictures of mappings: load of each core and of each link."""

@@ -1,0 +1,97 @@
+"""`meshloom-map`: put a network's topology onto the cores of a chip."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..support.errors import InputError
+from .cli import make_parser, run_tool
+from .progress import Progress
+
+EXAMPLES = """
+  meshloom-map graph.npz --chip cloud -o mapping.npy
+  meshloom-map graph.npz --mesh 16x16 --objective multicast --stats stats.json --picture loads.svg -o mapping.npy
+  meshloom-map graph.npz --mesh 8x8 --array 2x2 --link-cost 4 --unusable 3,17-19 -o mapping.npy
+  meshloom-map graph.npz --chip cloud --effort high --work steps -o mapping.npy
+  meshloom-map graph.npz --chip cloud --effort high --work steps --resume -o mapping.npy
+"""
+METHODS = ("default", "literal", "row-major", "random", "greedy", "hilbert", "anneal")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    return run_tool(lambda: _map(_parser().parse_args(args)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = make_parser(
+        "meshloom-map", "Map the vertices of a network to the cores of a chip (core number = y * width + x).", EXAMPLES
+    )
+    add = parser.add_argument
+    add("topology", type=Path, help="the network: .npz, .graph, .mtx, an archive, ... (see docs/mapping.md)")
+    where = parser.add_argument_group("cores")
+    where.add_argument("--chip", metavar="NAME|FILE.toml", help="cores of a chip")
+    where.add_argument("--mesh", metavar="WxH", help="or a plain mesh, such as 16x16")
+    where.add_argument("--array", metavar="AxD", help="as many chips across and down, side by side")
+    where.add_argument("--link-cost", type=int, default=4, metavar="N", help="hops of a way from chip to chip (4)")
+    where.add_argument("--unusable", metavar="LIST", help="cores that hold nothing, such as 3,17-19")
+    where.add_argument("--rectangle", metavar="X,Y,WxH", help="use only these cores")
+    limit = parser.add_argument_group("limits of a core")
+    limit.add_argument("--capacity", type=int, metavar="N", help="sum of sizes (1.05 x total / usable cores)")
+    limit.add_argument("--max-vertices", type=int, metavar="N", help="number of vertices")
+    limit.add_argument("--max-edges", type=int, metavar="N", help="adjacent edges of its vertices")
+    how = parser.add_argument_group("search")
+    how.add_argument("--method", default="default", choices=METHODS, help="(%(default)s)")
+    how.add_argument("--effort", default="normal", choices=("fast", "normal", "high"), help="time to quality (normal)")
+    how.add_argument(
+        "--objective",
+        default="hops",
+        choices=("hops", "multicast", "link", "cut"),
+        help="make small: weight x hops, delivered multicast traffic, the busiest link, or weight between cores (hops)",
+    )
+    how.add_argument("--seed", type=int, default=0, metavar="N", help="(0)")
+    how.add_argument("--work", type=Path, metavar="DIR", help="keep intermediate steps in DIR")
+    how.add_argument("--resume", action="store_true", help="go on with the steps kept in DIR")
+    out = parser.add_argument_group("results")
+    out.add_argument(
+        "-o", dest="output", type=Path, required=True, metavar="MAP.npy", help="core of each vertex, int32"
+    )
+    out.add_argument("--text", type=Path, metavar="FILE", help="the same as text, a core a line")
+    out.add_argument("--stats", type=Path, metavar="FILE.json", help="all costs, times and memory")
+    out.add_argument("--picture", type=Path, metavar="FILE.svg|png", help="heat map of loads of cores and links")
+    out.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    return parser
+
+
+def _map(options: argparse.Namespace) -> None:
+    _check(options)
+    with Progress("meshloom-map", options.quiet) as progress:
+        from .map_network import run_mapping
+        from .map_results import write_results
+
+        result = run_mapping(options, progress)
+        progress("write")
+        write_results(options, result)
+    if not options.quiet:
+        print(result.summary(options.output.name))
+
+
+def _check(options: argparse.Namespace) -> None:
+    if (options.chip is None) == (options.mesh is None):
+        raise InputError("give the cores by either --chip NAME or --mesh WxH")
+    if options.seed < 0:
+        raise InputError(f"--seed {options.seed}: expected 0 or more")
+    if options.resume and options.work is None:
+        raise InputError("--resume needs the folder of the interrupted run: --work DIR")
+    for path in (options.output, options.text, options.stats, options.picture):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(f"{path}: there is no folder {path.parent}")
+    if options.picture is not None and options.picture.suffix not in (".svg", ".png"):
+        raise InputError(f"--picture {options.picture}: expected FILE.svg or FILE.png")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

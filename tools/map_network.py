@@ -1,0 +1,157 @@
+"""The work of `meshloom-map`: from its options to a mapping and its costs."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import resource
+import sys
+from dataclasses import asdict, dataclass
+from time import process_time
+from typing import Any
+
+from ..analysis.mapping.checkpoints import FolderCheckpoints, fingerprint
+from ..analysis.mapping.limits import Limits, apply_limits
+from ..analysis.mapping.mapping import Effort, Mapping, Objective, Watch
+from ..analysis.mapping.mesh import Mesh
+from ..analysis.mapping.methods import find_method
+from ..analysis.mapping.metrics.costs import Costs, costs_of
+from ..analysis.mapping.metrics.multicast import directed_edges
+from ..analysis.mapping.topology.read import read_topology
+from ..analysis.mapping.topology.topology import Topology
+from ..chips import load_chip
+from ..support.errors import InputError
+from .progress import Progress
+
+
+@dataclass(frozen=True)
+class Result:
+    """A mapping with everything that is told about it."""
+
+    topology: Topology
+    """As it was read."""
+    mesh: Mesh
+    mapping: Mapping
+    costs: Costs
+    capacity: int
+    load_of: Topology
+    """The topology whose sizes the capacity bounds: the same, unless there are several limits."""
+    method: str
+    stats: dict[str, Any]
+
+    def summary(self, name: str) -> str:
+        """A few lines for people."""
+        costs = self.costs
+        delivered = "" if costs.delivered_traffic is None else f"delivered traffic {costs.delivered_traffic:,}, "
+        return (
+            f"{name}: {costs.vertices:,} vertices, {costs.edges:,} edges on {costs.used_cores:,} of {costs.cores:,} "
+            f"cores, method {self.method}\n"
+            f"  hop cost {costs.hop_cost:,}, {delivered}cut {costs.cut:,}, busiest link {costs.max_link_load:,}\n"
+            f"  fullest core {costs.max_load:,}, imbalance {costs.imbalance:.3f}; "
+            f"{self.stats['cpu_s']:.2f} s CPU, peak {self.stats['peak_rss_mb']:,.0f} MB"
+        )
+
+
+class _ProgressWatch(Watch):
+    """Shows each step as it begins."""
+
+    def __init__(self, progress: Progress, checkpoints: FolderCheckpoints | None) -> None:
+        super().__init__(checkpoints)
+        self._progress = progress
+
+    def tell(self, step: str) -> None:
+        self._progress(step)
+
+
+def run_mapping(options: argparse.Namespace, progress: Progress) -> Result:
+    """
+    Read, map and count.
+
+    Raises InputError for options or files that do not fit together, MeshloomError if the network does not fit.
+    """
+    mesh = mesh_of(options)
+    start = process_time()
+    progress("read")
+    topology = read_topology(options.topology)
+    objective = Objective(options.objective)
+    if objective is Objective.MULTICAST:
+        directed_edges(topology)
+    limits = Limits(options.capacity, options.max_vertices, options.max_edges)
+    bounded, capacity = apply_limits(topology, mesh, limits)
+    reading = process_time() - start
+    watch = _ProgressWatch(progress, _checkpoints(options, mesh, bounded, capacity))
+    method = find_method(options.method)
+    mapping = method(
+        bounded, mesh, capacity, objective=objective, effort=Effort(options.effort), seed=options.seed, watch=watch
+    )
+    progress("count costs")
+    before = process_time()
+    costs = costs_of(topology, mesh, mapping.core_of_vertex)
+    stats: dict[str, Any] = {
+        "method": options.method,
+        "objective": options.objective,
+        "effort": options.effort,
+        "seed": options.seed,
+        "mesh": str(mesh),
+        "capacity": capacity if bounded is topology else asdict(limits),
+        **costs.as_dict(),
+        "cpu_s": 0.0,
+        "peak_rss_mb": peak_rss_mb(),
+        "seconds": {"read": reading, **mapping.seconds, "costs": process_time() - before},
+    }
+    stats["cpu_s"] = process_time()
+    stats["seconds"] = {step: round(seconds, 6) for step, seconds in stats["seconds"].items()}
+    return Result(topology, mesh, mapping, costs, capacity, bounded, options.method, stats)
+
+
+def peak_rss_mb() -> float:
+    """The most memory that this process has had, in MB (2^20 bytes)."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
+
+
+def mesh_of(options: argparse.Namespace) -> Mesh:
+    """The cores that the options name. Raises InputError where they are malformed or out of range."""
+    mesh = Mesh.parse(options.mesh) if options.chip is None else Mesh.of_chip(load_chip(options.chip))
+    if options.array is not None:
+        shape = Mesh.parse(options.array)
+        mesh = mesh.array(shape.width, shape.height, options.link_cost)
+    if options.rectangle is not None:
+        match = re.fullmatch(r"(\d{1,8}),(\d{1,8}),(\d{1,8})x(\d{1,8})", options.rectangle)
+        if match is None:
+            raise InputError(f"--rectangle {options.rectangle!r}: expected X,Y,WxH, such as 0,4,8x4")
+        x, y, width, height = map(int, match.groups())
+        mesh = mesh.rectangle(x, y, width, height)
+    if options.unusable is not None:
+        mesh = mesh.without(_core_list(options.unusable, mesh))
+    return mesh
+
+
+def _core_list(text: str, mesh: Mesh) -> list[int]:
+    cores: list[int] = []
+    for item in text.split(","):
+        match = re.fullmatch(r"(\d{1,8})(?:-(\d{1,8}))?", item.strip())
+        if match is None:
+            raise InputError(f"--unusable {text!r}: expected core numbers and ranges, such as 3,17-19")
+        low, high = int(match[1]), int(match[2] or match[1])
+        if low > high or high >= mesh.cores:
+            raise InputError(f"--unusable {item}: cores of {mesh} are 0 to {mesh.cores - 1}")
+        cores.extend(range(low, high + 1))
+    return cores
+
+
+def _checkpoints(
+    options: argparse.Namespace, mesh: Mesh, topology: Topology, capacity: int
+) -> FolderCheckpoints | None:
+    if options.work is None:
+        return None
+    run = {
+        "input": fingerprint(topology),
+        "mesh": asdict(mesh),
+        "capacity": capacity,
+        "method": options.method,
+        "objective": options.objective,
+        "effort": options.effort,
+        "seed": options.seed,
+    }
+    return FolderCheckpoints(options.work, run, resume=options.resume)
