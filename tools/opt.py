@@ -101,6 +101,11 @@ class MeshloomOpt(xDSLOptMain):
             help="shape of an ONNX input with symbolic dimensions (repeatable)",
         )
         arg_parser.add_argument(
+            "--parameters",
+            action="store_true",
+            help="import an ONNX model for training: its weights become inputs marked dataflow.parameter",
+        )
+        arg_parser.add_argument(
             "--check-semantics",
             action="store_true",
             help="run the module before and after each pass on the same random inputs; "
@@ -140,11 +145,15 @@ class MeshloomOpt(xDSLOptMain):
     def import_onnx(self, io: IO[bytes]) -> ModuleOp:
         """Import the ONNX model at the input's path (a model may refer to files beside it)."""
         from ..frontend.onnx_import import import_onnx
+        from ..frontend.parameters import import_with_parameters
 
         io.close()
         if self.args.input_file is None:
             raise InputError("an ONNX model must be given as a file, not on standard input")
-        return import_onnx(self.args.input_file, parse_shapes(self.args.shape))
+        shapes = parse_shapes(self.args.shape)
+        if self.args.parameters:
+            return import_with_parameters(self.args.input_file, shapes)[0]
+        return import_onnx(self.args.input_file, shapes)
 
     def setup_pipeline(self) -> None:
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""

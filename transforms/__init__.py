@@ -1,7 +1,9 @@
 """Rewrites that stay on one level, one pass a file. `PASSES` is the table that the tools read."""
 
 PASSES: dict[str, str] = {
+    "dataflow-differentiate": "dataflow_differentiate:DataflowDifferentiatePass",
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
+    "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
     "manycore-inline-subgraphs": "manycore_inline_subgraphs:ManycoreInlineSubgraphsPass",
     "manycore-outline-subgraphs": "manycore_outline_subgraphs:ManycoreOutlineSubgraphsPass",
     "manycore-tile": "manycore_tile:ManycoreTilePass",

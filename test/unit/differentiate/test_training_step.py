@@ -1,0 +1,114 @@
+"""Whole training steps: against another framework's gradients, and learning something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from meshloom.dialects.dataflow.interpreter import argument_names, find_main, interpret_function
+from meshloom.frontend.onnx_import import import_onnx
+from meshloom.frontend.parameters import PARAMETER, import_with_parameters
+from meshloom.tools.api import compile
+from meshloom.transforms.dataflow_differentiate import DataflowDifferentiatePass
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+from xdsl.context import Context
+
+STEPS = Path(__file__).parents[2] / "data" / "training_steps"
+
+
+def tensors(folder: Path, kind: str, names: list[str]) -> dict[str, NDArray[Any]]:
+    """The arrays of a test data set by name."""
+    files = (folder / f"{kind}_{number}.pb" for number in range(len(names)))
+    protos = (onnx.TensorProto.FromString(file.read_bytes()) for file in files)
+    return {name: numpy_helper.to_array(proto) for name, proto in zip(names, protos, strict=True)}
+
+
+@pytest.mark.parametrize("name", ["bert_sgd", "vit_sgd"])
+def test_gradients_equal_another_frameworks(name: str) -> None:
+    """The exported step starts with momentum 0, so its new momentum is its gradient; only its forward part is used."""
+    folder = STEPS / name
+    model = onnx.ModelProto.FromString((folder / "model.onnx").read_bytes())
+    inputs = tensors(folder / "test_data_set_0", "input", [info.name for info in model.graph.input])
+    expected = tensors(folder / "test_data_set_0", "output", [info.name for info in model.graph.output])
+    parameters = [key for key in inputs if f"in.state0.{key.removeprefix('in.')}" in inputs]
+    assert len(parameters) >= 40
+    del model.graph.output[1:]
+    module = import_onnx(model)
+    used = argument_names(find_main(module))
+    DataflowDifferentiatePass(loss="result", optimizer="none", parameters=tuple(parameters)).apply(Context(), module)
+    module.verify()
+    found = interpret_function(module, {key: inputs[key] for key in used})
+    np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-6)
+    for key in parameters:
+        gradient = expected[f"new.state0.{key.removeprefix('in.')}"]
+        np.testing.assert_allclose(found[f"grad.{key}"], gradient, rtol=1e-3, atol=1e-6, err_msg=key)
+
+
+def two_layers() -> onnx.ModelProto:
+    """x [8, 5] -> relu(x a + b) c, the first weights an initialiser, the last ones a Constant node."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((5, 16)).astype(np.float32), np.zeros(16, np.float32)
+    c = numpy_helper.from_array(rng.standard_normal((16, 3)).astype(np.float32))
+    graph = helper.make_graph(
+        [
+            helper.make_node("Constant", [], ["c"], value=c),
+            helper.make_node("Gemm", ["x", "a", "b"], ["h"]),
+            helper.make_node("Relu", ["h"], ["r"]),
+            helper.make_node("MatMul", ["r", "c"], ["z"]),
+        ],
+        "two_layers",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [8, 5])],
+        [helper.make_tensor_value_info("z", onnx.TensorProto.FLOAT, [8, 3])],
+        [numpy_helper.from_array(a, "a"), numpy_helper.from_array(b, "b")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+def test_weights_become_parameters() -> None:
+    module, values = import_with_parameters(two_layers())
+    main = find_main(module)
+    assert argument_names(main) == ["x", "a", "b", "c"]
+    assert main.arg_attrs is not None
+    assert [PARAMETER in entry.data for entry in main.arg_attrs] == [False, True, True, True]
+    x = np.ones((8, 5), np.float32)
+    expected = np.maximum(x @ values["a"] + values["b"], 0) @ values["c"]
+    np.testing.assert_allclose(interpret_function(module, {"x": x} | values)["z"], expected, rtol=1e-5)
+
+
+def test_what_the_import_must_know_stays_constant() -> None:
+    scales = numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "scales")
+    graph = helper.make_graph(
+        [helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="nearest")],
+        "resize",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 1, 2, 2])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 1, 4, 4])],
+        [scales],
+    )
+    module, values = import_with_parameters(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    assert argument_names(find_main(module)) == ["x"]
+    assert values == {}
+
+
+@pytest.mark.parametrize(
+    "options", [{"optimizer": "sgd", "rate": 0.05, "momentum": 0.9}, {"optimizer": "adam", "rate": 0.02}]
+)
+def test_training_on_the_chip_lowers_the_loss(options: dict[str, Any]) -> None:
+    """Twenty steps of eight points in three classes; a chip computes each, the host carries the state."""
+    module, state = import_with_parameters(two_layers())
+    DataflowDifferentiatePass(**options).apply(Context(), module)
+    network = compile(module, "tiny")
+    shapes = {info.name: info.shape for info in network.executable.inputs}
+    rng = np.random.default_rng(1)
+    batch = {"x": rng.standard_normal((8, 5)).astype(np.float32), "target": rng.integers(0, 3, 8)}
+    for name in shapes.keys() - state.keys() - batch.keys():
+        state[name] = np.zeros(shapes[name], np.float32)
+    losses: list[float] = []
+    for _ in range(20):
+        outputs = network.run(batch | state).outputs
+        losses.append(float(outputs["loss"]))
+        state = {name: outputs[f"new.{name}"] for name in state}
+    assert losses[-1] < 0.1 * losses[0]

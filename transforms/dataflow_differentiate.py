@@ -1,0 +1,174 @@
+"""`dataflow-differentiate`: from a network to a training step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import ClassVar, Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+
+from ..analysis.nature import INTERFACE_CHANGING, Nature
+from ..dialects.dataflow import WeightOp
+from ..dialects.dataflow.interpreter import NAME, argument_names, find_main, result_names
+from ..dialects.dataflow.types import Tensor, element_of, is_float, shape_of, tensor_of
+from ..support.errors import InputError
+from .differentiate.backward import gradients
+from .differentiate.graph import Graph
+from .differentiate.losses import LOSSES
+from .differentiate.optimisers import Adam, Optimiser, Sgd
+
+PARAMETER = "dataflow.parameter"
+"""Unit attribute of the arguments of `@main` that training changes."""
+
+
+@dataclass(frozen=True)
+class DataflowDifferentiatePass(ModulePass):
+    """
+    Turn @main into a training step: forward, loss, backward and update in one function.
+
+    Parameters are all float `dataflow.weight`s, which become arguments of their name, and all arguments marked
+    `dataflow.parameter`; with `parameters` (names, `*` and `?` allowed) only those, marked or not. The loss compares
+    the network's first result with a further argument `target`; `loss="result"` takes the result, one float, as the
+    loss itself.
+
+    Results are the `loss`, and `new.NAME` of each parameter and of each tensor that the optimiser keeps, which come in
+    as further arguments. With `optimizer="none"` they are the gradients, `grad.NAME`. The network's own results go.
+    """
+
+    name = "dataflow-differentiate"
+    nature: ClassVar[Nature] = INTERFACE_CHANGING
+
+    loss: Literal["softmax-cross-entropy", "mean-squared-error", "result"] = "softmax-cross-entropy"
+    optimizer: Literal["none", "sgd", "adam"] = "sgd"
+    rate: float = 0.01
+    momentum: float = 0.0
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    parameters: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        main = find_main(op)
+        step = _Step(main)
+        parameters = step.take_parameters(self.parameters)
+        loss = self._loss(step)
+        grads = gradients(loss, list(parameters.values()), Graph(main.body.block))
+        step.results["loss"] = loss
+        if self.optimizer == "none":
+            step.results |= {f"grad.{name}": grad for name, grad in zip(parameters, grads, strict=True)}
+        else:
+            _update(self._optimiser(), step, parameters, grads)
+        step.finish()
+
+    def _loss(self, step: _Step) -> SSAValue:
+        if not step.old_results:
+            raise InputError("the network has no result: there is nothing to take a loss of")
+        result = step.old_results[0]
+        if self.loss == "result":
+            if not is_float(element_of(result)) or any(size != 1 for size in shape_of(result)):
+                raise InputError(f'loss="result" needs a first result of one float, it is {result.type}')
+            return result
+        loss = LOSSES[self.loss]
+        target = step.argument("target", loss.target(result))
+        return loss.build(result, target, Graph(step.main.body.block))
+
+    def _optimiser(self) -> Optimiser:
+        if self.optimizer == "sgd":
+            return Sgd(self.rate, self.momentum)
+        return Adam(self.rate, self.beta1, self.beta2, self.epsilon)
+
+
+def _update(optimiser: Optimiser, step: _Step, parameters: dict[str, SSAValue], grads: list[SSAValue]) -> None:
+    """The optimiser's step for all parameters."""
+    graph = Graph(step.main.body.block)
+    shared = [step.argument(name, type) for name, type in optimiser.shared.items()]
+    advanced = optimiser.advance(shared, graph)
+    kept: dict[str, SSAValue] = dict(zip((f"new.{name}" for name in optimiser.shared), advanced, strict=True))
+    for (name, parameter), grad in zip(parameters.items(), grads, strict=True):
+        states = [f"{name}.{part}" for part in optimiser.state]
+        values = [step.argument(state, tensor_of(parameter)) for state in states]
+        new = optimiser.update(parameter, grad, values, advanced, graph)
+        step.results[f"new.{name}"] = new[0]
+        kept |= {f"new.{state}": value for state, value in zip(states, new[1:], strict=True)}
+    step.results |= kept
+
+
+class _Step:
+    """@main while its arguments and results change."""
+
+    def __init__(self, main: FuncOp) -> None:
+        self.main = main
+        self.names = argument_names(main)
+        self.old_names = result_names(main)
+        last = main.body.block.last_op
+        if not isinstance(last, ReturnOp):
+            raise InputError("function @main does not end with func.return")
+        self.old_results = list(last.operands)
+        last.detach()
+        last.erase()
+        self.results: dict[str, SSAValue] = {}
+
+    def argument(self, name: str, type: Tensor) -> SSAValue:
+        """A further argument. Raises InputError if the name is taken."""
+        if name in self.names:
+            raise InputError(
+                f"the training step needs an input '{name}', and the network has one of that name: rename it"
+            )
+        self.names.append(name)
+        block = self.main.body.block
+        value = block.insert_arg(type, len(block.args))
+        hint = re.sub(r"\W", "_", name, flags=re.ASCII)
+        value.name_hint = hint if SSAValue.is_valid_name(hint) else None
+        return value
+
+    def take_parameters(self, patterns: tuple[str, ...]) -> dict[str, SSAValue]:
+        """The parameters by name, as arguments. Raises InputError if there is none, or none for a pattern."""
+        block = self.main.body.block
+        attributes = self.main.arg_attrs.data if self.main.arg_attrs is not None else ()
+        marked = {name for name, entry in zip(self.names, attributes, strict=False) if PARAMETER in entry.data}
+        found: dict[str, SSAValue] = {}
+        for name, value in zip(list(self.names), block.args, strict=True):
+            if is_float(element_of(value)) and _wanted(name, patterns, name in marked):
+                found[name] = value
+        for op in list(block.ops):
+            if isinstance(op, WeightOp) and is_float(element_of(op.result)):
+                name = op.sym_name.data
+                if _wanted(name, patterns, True):
+                    found[name] = self.argument(name, tensor_of(op.result))
+                    op.result.replace_all_uses_with(found[name])
+                    op.detach()
+                    op.erase()
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in found):
+                raise InputError(f"no float weight or input is named '{pattern}'")
+        if not found:
+            raise InputError(
+                "the network has no parameters: no float weight, no input marked dataflow.parameter; name some inputs"
+            )
+        return found
+
+    def finish(self) -> None:
+        """Return the new results, and give arguments and results their names."""
+        block = self.main.body.block
+        block.add_op(ReturnOp(*self.results.values()))
+        self.main.function_type = FunctionType.from_lists(
+            [argument.type for argument in block.args], [value.type for value in self.results.values()]
+        )
+        old = self.main.arg_attrs.data if self.main.arg_attrs is not None else ()
+        entries: list[Mapping[str, Attribute]] = [entry.data for entry in old]
+        entries += [{}] * (len(self.names) - len(old))
+        self.main.arg_attrs = ArrayAttr(
+            DictionaryAttr({**entry, NAME: StringAttr(name)}) for name, entry in zip(self.names, entries, strict=True)
+        )
+        self.main.res_attrs = ArrayAttr(DictionaryAttr({NAME: StringAttr(name)}) for name in self.results)
+
+
+def _wanted(name: str, patterns: tuple[str, ...], default: bool) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns) if patterns else default

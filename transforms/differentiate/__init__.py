@@ -1,0 +1,1 @@
+"""Reverse-mode differentiation of `dataflow` functions: rules by operation, losses, optimisers."""

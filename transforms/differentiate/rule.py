@@ -1,0 +1,18 @@
+"""What a rule of differentiation is, and how rules are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from .graph import Graph
+
+Partial: TypeAlias = Callable[[], SSAValue] | None
+"""Emits the gradient of one operand, in the operand's shape or in one that it was broadcast to; None: it has none."""
+
+Rule: TypeAlias = Callable[[Any, SSAValue, Graph], Sequence[Partial]]
+"""(operation, gradient of its result, graph) -> one partial for each operand."""
+
+Rules: TypeAlias = dict[type[Operation], Rule]

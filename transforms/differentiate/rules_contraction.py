@@ -1,0 +1,81 @@
+"""Gradients of matrix products and convolutions, which are matrix products and convolutions again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from ...dialects.dataflow import ConvOp, MatmulOp, ints
+from ...dialects.dataflow.types import element_of, shape_of
+from .graph import Graph
+from .rule import Partial, Rules
+
+
+def _matmul(op: MatmulOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
+    """C = A B: dA = G B', dB = A' G, transposed where the operands are."""
+    lhs, rhs = op.lhs, op.rhs
+    ta, tb = op.transpose_a is not None, op.transpose_b is not None
+    g = b.cast(g, element_of(lhs))
+
+    def left() -> SSAValue:
+        if ta:
+            return b.matmul(rhs, g, transpose_a=tb, transpose_b=True)
+        return b.matmul(g, rhs, transpose_b=not tb)
+
+    def right() -> SSAValue:
+        a, grad = lhs, g
+        batch = math.prod(shape_of(rhs)[:-2])
+        if batch == 1 and not ta and shape_of(a)[:-2] == shape_of(grad)[:-2]:
+            # One matrix for the whole batch: the sum over the batch is part of the product.
+            a, grad = (b.reshape(one, (math.prod(shape_of(one)[:-1]), shape_of(one)[-1])) for one in (a, grad))
+        if tb:
+            return b.matmul(grad, a, transpose_a=True, transpose_b=ta)
+        return b.matmul(a, grad, transpose_a=not ta)
+
+    return [left, right]
+
+
+def _conv(op: ConvOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
+    """
+    With y[p] = sum_k x[p s + k d - low] w[k]: the gradient of x is a convolution of g, spread by the strides, with the
+    kernel flipped and its channels exchanged; that of w a convolution of x with g as the kernel, strides and dilations
+    exchanged, the batch as the channels that are summed.
+    """
+    strides, dilations, low = ints(op.strides), ints(op.dilations), ints(op.pad_low)
+    groups = op.groups.value.data
+    batch, channels, *size = shape_of(op.operand)
+    outputs, part, *kernel = shape_of(op.weights)
+    positions = shape_of(op.result)[2:]
+    spatial = range(len(size))
+    g = b.cast(g, element_of(op.operand))
+
+    def operand() -> SSAValue:
+        w = b.reshape(op.weights, (groups, outputs // groups, part, *kernel))
+        w = b.transpose(w, (0, 2, 1, *range(3, 3 + len(kernel))))
+        w = b.reshape(w, (channels, outputs // groups, *kernel))
+        w = b.reverse(w, [2 + d for d in spatial])
+        reach = [dilations[d] * (kernel[d] - 1) for d in spatial]
+        before = [reach[d] - low[d] for d in spatial]
+        spread = [(positions[d] - 1) * strides[d] + 1 for d in spatial]
+        after = [size[d] - 1 + reach[d] - before[d] - (spread[d] - 1) for d in spatial]
+        gaps = [stride - 1 for stride in strides]
+        padded = b.pad(g, (0, 0, *before), (0, 0, *after), (0, 0, *gaps))
+        return b.emit(ConvOp(padded, w, dilations=dilations, groups=groups))
+
+    def weights() -> SSAValue:
+        x = b.reshape(op.operand, (batch, groups, part, *size))
+        x = b.transpose(x, (2, 1, 0, *range(3, 3 + len(size))))
+        x = b.reshape(x, (part, groups * batch, *size))
+        k = b.transpose(g, (1, 0, *range(2, 2 + len(size))))
+        reach = [strides[d] * (positions[d] - 1) + dilations[d] * (kernel[d] - 1) + 1 for d in spatial]
+        after = [reach[d] - size[d] - low[d] for d in spatial]
+        x = b.pad(x, (0, 0, *low), (0, 0, *after))
+        dw = b.emit(ConvOp(x, k, strides=dilations, dilations=strides, groups=groups))
+        return b.transpose(dw, (1, 0, *range(2, 2 + len(size))))
+
+    return [operand, weights]
+
+
+RULES: Rules = {MatmulOp: _matmul, ConvOp: _conv}
