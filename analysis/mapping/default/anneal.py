@@ -1,0 +1,215 @@
+"""Simulated annealing of a mapping on hops: moves to cores with room, swaps where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.graph import Graph, group_members
+from ..kernels.jit import Array, jit
+from ..kernels.random import random_below, random_bits, random_unit
+from ..mesh import Mesh
+from .hop_table import hop_table
+
+
+def anneal(
+    graph: Graph,
+    core_of: Array,
+    mesh: Mesh,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    *,
+    hot: float,
+    cold: float,
+    sweeps: float,
+) -> int:
+    """
+    Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight at a vertex, with
+    `sweeps` x n proposals; the change of the hop cost. No load beyond `capacity` grows.
+    """
+    usable = np.zeros(mesh.cores, np.bool_)
+    usable[cores] = True
+    table = hop_table(graph, core_of, mesh)
+    unit = float(graph.data.sum()) / max(1, graph.vertices)
+    start, members = group_members(core_of, mesh.cores)
+    return _anneal(
+        graph.indptr,
+        graph.indices,
+        graph.data,
+        graph.size,
+        core_of,
+        mesh.column_positions,
+        mesh.row_positions,
+        usable,
+        table,
+        start,
+        members,
+        capacity,
+        hot * unit,
+        cold * unit,
+        int(sweeps * graph.vertices),
+        state,
+    )
+
+
+@jit
+def _move(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    xs: Array,
+    ys: Array,
+    table: Array,
+    core_of: Array,
+    slots: Array,
+    counts: Array,
+    slot_of: Array,
+    v: int,
+    to: int,
+) -> None:
+    """Move v to core `to`, and bring the tables of its neighbours and the members of both cores up to date."""
+    width = xs.size
+    at = int(core_of[v])
+    last = slots[at, counts[at] - 1]
+    slots[at, slot_of[v]] = last
+    slot_of[last] = slot_of[v]
+    counts[at] -= 1
+    slots[to, counts[to]] = v
+    slot_of[v] = counts[to]
+    counts[to] += 1
+    core_of[v] = to
+    from_x = xs[at % width]
+    to_x = xs[to % width]
+    from_y = ys[at // width]
+    to_y = ys[to // width]
+    if from_x != to_x:
+        change_x = (np.abs(xs - to_x) - np.abs(xs - from_x)).astype(table.dtype)
+        for k in range(indptr[v], indptr[v + 1]):
+            row = table[indices[k]]
+            weight = data[k]
+            for c in range(width):
+                row[c] += weight * change_x[c]
+    if from_y != to_y:
+        change_y = (np.abs(ys - to_y) - np.abs(ys - from_y)).astype(table.dtype)
+        for k in range(indptr[v], indptr[v + 1]):
+            row = table[indices[k]]
+            weight = data[k]
+            for r in range(ys.size):
+                row[width + r] += weight * change_y[r]
+
+
+@jit
+def _weight_between(indptr: Array, indices: Array, data: Array, u: int, v: int) -> int:
+    if indptr[u + 1] - indptr[u] > indptr[v + 1] - indptr[v]:
+        u, v = v, u
+    for k in range(indptr[u], indptr[u + 1]):
+        if indices[k] == v:
+            return data[k]
+    return 0
+
+
+@jit
+def _neighbour_core(core: int, direction: int, width: int, height: int, usable: Array) -> int:
+    """The next usable core in one of four directions, or `core` itself if there is none."""
+    x = core % width
+    y = core // width
+    step_x = (direction == 0) - (direction == 1)
+    step_y = (direction == 2) - (direction == 3)
+    while True:
+        x += step_x
+        y += step_y
+        if x < 0 or x >= width or y < 0 or y >= height:
+            return core
+        if usable[y * width + x]:
+            return y * width + x
+
+
+@jit
+def _anneal(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    size: Array,
+    core_of: Array,
+    xs: Array,
+    ys: Array,
+    usable: Array,
+    table: Array,
+    start: Array,
+    members: Array,
+    capacity: int,
+    hot: float,
+    cold: float,
+    proposals: int,
+    state: Array,
+) -> int:
+    n = core_of.size
+    width = xs.size
+    height = ys.size
+    cores = width * height
+    load = np.zeros(cores, np.int64)
+    counts = np.zeros(cores, np.int64)
+    most = 0
+    for c in range(cores):
+        counts[c] = start[c + 1] - start[c]
+        most = max(most, counts[c])
+    # Room for the members of each core to change; a move that finds no free slot is not done.
+    room = min(n, most + n // cores + 16)
+    slots = np.empty((cores, room), np.int32)
+    slot_of = np.empty(n, np.int32)
+    for c in range(cores):
+        for i in range(counts[c]):
+            v = members[start[c] + i]
+            slots[c, i] = v
+            slot_of[v] = i
+            load[c] += size[v]
+    temperature = hot
+    steps = max(1, proposals // 1024)
+    factor = (cold / hot) ** (1.0 / steps)
+    change = 0
+    for proposal in range(proposals):
+        if proposal & 1023 == 1023:
+            temperature *= factor
+        v = random_below(state, n)
+        at = int(core_of[v])
+        bits = random_bits(state) >> np.uint64(40)
+        degree = indptr[v + 1] - indptr[v]
+        if bits & np.uint64(1) and degree > 0:
+            to = int(core_of[indices[indptr[v] + random_below(state, degree)]])
+        else:
+            to = _neighbour_core(at, int((bits >> np.uint64(1)) & np.uint64(3)), width, height, usable)
+        if to == at:
+            continue
+        cost = np.int64(table[v, to % width]) + table[v, width + to // width]
+        cost -= np.int64(table[v, at % width]) + table[v, width + at // width]
+        threshold = -temperature * np.log(1.0 - random_unit(state))
+        if load[to] + size[v] <= capacity:
+            if cost <= threshold and counts[to] < room:
+                load[at] -= size[v]
+                load[to] += size[v]
+                _move(indptr, indices, data, xs, ys, table, core_of, slots, counts, slot_of, v, to)
+                change += cost
+            continue
+        if counts[to] == 0:
+            continue
+        for _ in range(2):
+            u = slots[to, random_below(state, counts[to])]
+            more = size[v] - size[u]
+            if (more > 0 and load[to] + more > capacity) or (more < 0 and load[at] - more > capacity):
+                continue
+            both = cost + np.int64(table[u, at % width]) + table[u, width + at // width]
+            both -= np.int64(table[u, to % width]) + table[u, width + to // width]
+            if both > threshold:
+                continue
+            # An edge between the two keeps its length, but each alone would have lost it.
+            hops = abs(xs[at % width] - xs[to % width]) + abs(ys[at // width] - ys[to // width])
+            both += 2 * hops * np.int64(_weight_between(indptr, indices, data, u, v))
+            if both > threshold or counts[to] >= room or counts[at] >= room:
+                continue
+            load[at] -= more
+            load[to] += more
+            _move(indptr, indices, data, xs, ys, table, core_of, slots, counts, slot_of, v, to)
+            _move(indptr, indices, data, xs, ys, table, core_of, slots, counts, slot_of, u, at)
+            change += both
+            break
+    return change
