@@ -3,8 +3,9 @@ What an order is sought for, as flat arrays, and what an order costs.
 
 The model: each unit has one in-order queue, filled in the order of the operations. An operation starts when its queue
 reaches it and its operands are complete; it takes its duration. A value takes memory from the start of its producer
-until its last reader is complete; one that nobody reads stays. With a limit on memory, operations are granted theirs in
-the order: one that computes something waits until all before it have started and its results fit.
+until its last reader is complete; one that nobody reads stays. With a limit on memory, operations also start in the
+order, over all units: one waits until those before it have started and its results fit. Nothing is lost by that: of any
+run within the limit, the order of the starts gives a run that is as short.
 """
 
 from __future__ import annotations

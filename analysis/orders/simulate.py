@@ -110,7 +110,6 @@ def run_order(p: Arrays, units: Any, cap: Any, order: Flat, start: Flat, cause: 
     heap_value = np.empty(len(left), np.int64)
     waiting = 0
     live = np.int64(0)
-    granted = np.int64(-1)
     for index in range(count):
         op = order[index]
         time = free[p.unit[op]]
@@ -119,21 +118,19 @@ def run_order(p: Arrays, units: Any, cap: Any, order: Flat, start: Flat, cause: 
             if end[p.preds[edge]] > time:
                 time = end[p.preds[edge]]
                 cause[op] = p.preds[edge]
-        if p.alloc[op] > 0:
-            if granted >= 0 and start[granted] > time:
-                time = start[granted]
-                cause[op] = granted
-            while waiting > 0 and (heap_time[0] <= time or live + p.alloc[op] > cap):
-                if heap_time[0] > time:
-                    time = heap_time[0]
-                    cause[op] = last[heap_value[0]]
-                live -= p.size[heap_value[0]]
-                waiting -= 1
-                sift_down(heap_time, heap_value, waiting)
-            live += p.alloc[op]
-            if live > cap:
-                return INFEASIBLE
-            granted = op
+        if index > 0 and start[order[index - 1]] > time:
+            time = start[order[index - 1]]
+            cause[op] = order[index - 1]
+        while waiting > 0 and (heap_time[0] <= time or live + p.alloc[op] > cap):
+            if heap_time[0] > time:
+                time = heap_time[0]
+                cause[op] = last[heap_value[0]]
+            live -= p.size[heap_value[0]]
+            waiting -= 1
+            sift_down(heap_time, heap_value, waiting)
+        live += p.alloc[op]
+        if live > cap:
+            return INFEASIBLE
         if time + p.tail[op] > limit:
             return time + p.tail[op]
         start[op] = time

@@ -1,0 +1,209 @@
+"""`meshloom-plan`: plan the execution of a network from what its operations cost, without compiling it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..support.errors import InputError
+from ..support.files import write_atomically
+from .cli import make_parser, parse_shapes, run_tool
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..analysis.cost_graphs.graph import CostGraph
+    from ..analysis.orders.plan import OrderPlan
+
+EXAMPLES = """
+  meshloom-plan graph.json --units --stats plan.json
+  meshloom-plan graph.json --units --forward --weight-loads 100e9 --memory-cap 350e6 --gantt plan.svg
+  meshloom-plan net.onnx --units --chip edge --method anneal --seed 1 --order order.json
+"""
+METHODS = ("default", "program", "random", "list", "anneal", "mcts", "exhaustive", "segments")
+PRESETS = ("fast", "normal")
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    return run_tool(lambda: _plan(_parser().parse_args(args)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = make_parser(
+        "meshloom-plan",
+        "Plan the order of a network's operations on units that work in parallel.",
+        EXAMPLES,
+    )
+    parser.add_argument("graph", type=Path, metavar="GRAPH.json|MODEL.onnx", help="a cost graph, or a network")
+    parser.add_argument("--units", action="store_true", help="find an order for the units, one in-order queue each")
+    parser.add_argument("--forward", action="store_true", help="only operations of phase fwd, as in inference")
+    parser.add_argument(
+        "--weight-loads", type=_positive, metavar="BW", help="load each weight on unit DMA, at BW bytes a second"
+    )
+    parser.add_argument(
+        "--memory-cap", type=_positive, metavar="BYTES", help="values never take more than BYTES at one time"
+    )
+    parser.add_argument("--method", choices=METHODS, default="default", help="how to search (default: %(default)s)")
+    parser.add_argument("--preset", choices=PRESETS, default="normal", help="how long to search (default: %(default)s)")
+    parser.add_argument("--seed", type=_seed, default=0, help="for methods that draw lots (default: %(default)s)")
+    parser.add_argument("--stop-at", type=_positive, metavar="NS", help="take the first order that takes at most NS")
+    parser.add_argument(
+        "--chip", metavar="NAME|FILE.toml", default="edge", help="for MODEL.onnx (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input of MODEL.onnx"
+    )
+    parser.add_argument("--order", type=Path, metavar="OUT.json", help="write the order, with starts and ends")
+    parser.add_argument("--gantt", type=Path, metavar="OUT.svg", help="draw the units before and after")
+    parser.add_argument("--stats", type=Path, metavar="OUT.json", help="write the figures")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    return parser
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text}: expected a positive number")
+    return value
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 1 << 32:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number from 0 to 2^32 - 1")
+    return value
+
+
+def _plan(options: argparse.Namespace) -> None:
+    if not options.units:
+        raise InputError("say what to plan: --units finds an order for the units")
+    for path in (options.order, options.gantt, options.stats):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(f"{path}: there is no folder {path.parent}")
+    if options.gantt is not None and options.gantt.suffix.lower() != ".svg":
+        raise InputError(f"--gantt {options.gantt}: the chart is drawn as SVG, give a name that ends in .svg")
+    with Progress("meshloom-plan", options.quiet) as progress:
+        progress("read")
+        graph = _read(options)
+        progress("order")
+        from ..analysis.orders.plan import plan_order, warm_up
+        from ..analysis.orders.problem import NO_CAP
+
+        cap = NO_CAP if options.memory_cap is None else min(int(options.memory_cap), NO_CAP)
+        warm_up(options.method)
+        began = time.process_time()
+        plan = plan_order(graph, options.method, cap, options.preset, options.seed, options.stop_at or 0.0)
+        seconds = time.process_time() - began
+        progress("write")
+        figures = _figures(plan, options, seconds)
+        if options.order is not None:
+            write_atomically(options.order, json.dumps(_order(plan), indent=1) + "\n")
+        if options.gantt is not None:
+            write_atomically(options.gantt, _gantt(plan))
+        if options.stats is not None:
+            write_atomically(options.stats, json.dumps(figures, indent=1) + "\n")
+    if not options.quiet:
+        print(_summary(figures))
+
+
+def _read(options: argparse.Namespace) -> CostGraph:
+    from ..analysis.cost_graphs.select import forward_graph, with_weight_loads
+
+    if options.graph.suffix.lower() == ".json":
+        from ..analysis.cost_graphs.read import read_cost_graph
+
+        graph = read_cost_graph(options.graph)
+    else:
+        from ..analysis.cost_graphs.from_dataflow import cost_graph_of
+        from ..chips import load_chip
+        from ..lowering.pipeline import main_function
+        from .read_module import read_module
+
+        chip, shapes = load_chip(options.chip), parse_shapes(options.shape)
+        graph = cost_graph_of(main_function(read_module(options.graph, shapes)), chip, options.graph.stem)
+    if options.forward:
+        graph = forward_graph(graph)
+    return graph if options.weight_loads is None else with_weight_loads(graph, options.weight_loads)
+
+
+def _figures(plan: OrderPlan, options: argparse.Namespace, seconds: float) -> dict[str, Any]:
+    from ..analysis.orders.problem import problem_of
+    from ..analysis.orders.simulate import Timeline, simulate
+
+    graph, chosen = plan.graph, plan.timeline
+    program: Timeline | None = simulate(problem_of(graph), _numbered(graph.ops))
+    return {
+        "graph": graph.name,
+        "ops": graph.ops,
+        "makespan_ns": chosen.makespan,
+        "bound_ns": plan.bound,
+        "proven_bound_ns": plan.proven_bound,
+        "program_ns": None if program is None else program.makespan,
+        "method": options.method,
+        "found_by": plan.method,
+        "plan_s": round(seconds, 6),
+        "peak_bytes": chosen.peak,
+        "program_peak_bytes": None if program is None else program.peak,
+        "memory_cap": None if options.memory_cap is None else int(options.memory_cap),
+        "unit_busy_ns": {
+            unit: int(graph.duration[graph.unit == index].sum()) for index, unit in enumerate(graph.unit_names)
+        },
+        "preset": options.preset,
+        "seed": options.seed,
+    }
+
+
+def _numbered(count: int) -> Any:
+    import numpy as np
+
+    return np.arange(count, dtype=np.int64)
+
+
+def _order(plan: OrderPlan) -> list[dict[str, Any]]:
+    """Operations in the order found; ids as in the file, those of loads follow."""
+    graph, run = plan.graph, plan.timeline
+    return [
+        {
+            "id": graph.op_ids[op],
+            "name": graph.op_names[op],
+            "unit": graph.unit_names[int(graph.unit[op])],
+            "start_ns": int(run.start[op]),
+            "end_ns": int(run.end[op]),
+        }
+        for op in run.order.tolist()
+    ]
+
+
+def _gantt(plan: OrderPlan) -> str:
+    from ..analysis.orders.gantt import gantt_svg, time_text
+    from ..analysis.orders.problem import problem_of
+    from ..analysis.orders.simulate import simulate
+
+    runs = [(f"after: {plan.method}, {time_text(plan.timeline.makespan)}", plan.timeline)]
+    before = simulate(problem_of(plan.graph), _numbered(plan.graph.ops))
+    if before is not None:
+        runs.insert(0, (f"before: program order, {time_text(before.makespan)}", before))
+    return gantt_svg(plan.graph, runs)
+
+
+def _summary(figures: dict[str, Any]) -> str:
+    """One line on the time, one on the memory."""
+    from ..analysis.orders.gantt import time_text
+
+    ratio = figures["makespan_ns"] / max(figures["bound_ns"], 1)
+    before = figures["program_ns"] / max(figures["bound_ns"], 1)
+    return (
+        f"{figures['graph']}: {time_text(figures['makespan_ns'])}, {ratio:.3f} x the bound (program order "
+        f"{before:.3f} x), found by {figures['found_by']} in {figures['plan_s'] * 1e3:.1f} ms\n"
+        f"{' ' * len(figures['graph'])}  peak {figures['peak_bytes']:,} bytes (program order "
+        f"{figures['program_peak_bytes']:,})"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
