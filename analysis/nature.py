@@ -1,7 +1,8 @@
 """
 What a pass may do to the values that a program computes.
 
-A pass says so by a class attribute `nature`; passes that say nothing are held to be exact.
+A pass says so by a class attribute `nature` (or a property, where it depends on what the pass found to do); passes that
+say nothing are held to be exact.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def lossy(bound: float) -> Nature:
 
 def nature_of(module_pass: ModulePass) -> Nature:
     """What a pass declares to be; EXACT where it declares nothing."""
-    declared = getattr(type(module_pass), "nature", EXACT)
+    declared = getattr(module_pass, "nature", EXACT)
     if not isinstance(declared, Nature):
         raise TypeError(f"pass {module_pass.name}: `nature` is {declared!r}, expected a Nature")
     return declared

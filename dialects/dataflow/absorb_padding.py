@@ -1,0 +1,53 @@
+"""Padding that a windowed operation can do itself."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from .base import ints
+from .constants import scalar_array
+from .contraction import ConvOp
+from .movement import PadOp
+from .reduction import ReduceWindowOp, identity
+from .types import element_of
+
+
+def _padding(value: SSAValue, neutral: float) -> PadOp | None:
+    """The `pad` that gives a value, where it puts `neutral` around it and nothing between its elements."""
+    pad = value.owner
+    if not isinstance(pad, PadOp) or any(ints(pad.interior)):
+        return None
+    element = element_of(value)
+    same = scalar_array(pad.number, element).tobytes() == scalar_array(neutral, element).tobytes()
+    return pad if same else None
+
+
+def without_pad(op: ConvOp | ReduceWindowOp) -> ConvOp | ReduceWindowOp | None:
+    """The same operation on the operand of the `pad` before it, or None where it cannot do the padding itself."""
+    if isinstance(op, ConvOp):
+        pad = _padding(op.operand, 0)
+        if pad is None or any((*ints(pad.low)[:2], *ints(pad.high)[:2])):
+            return None
+        low, high = ints(pad.low)[2:], ints(pad.high)[2:]
+        return ConvOp(
+            pad.operand,
+            op.weights,
+            strides=ints(op.strides),
+            dilations=ints(op.dilations),
+            pad_low=list(map(sum, zip(low, ints(op.pad_low), strict=True))),
+            pad_high=list(map(sum, zip(high, ints(op.pad_high), strict=True))),
+            groups=op.group_count,
+            result_element=element_of(op.result),
+        )
+    pad = _padding(op.operand, identity(op.kind.data, element_of(op.operand)))
+    if pad is None:
+        return None
+    return ReduceWindowOp(
+        pad.operand,
+        op.kind,
+        ints(op.window),
+        strides=ints(op.strides),
+        dilations=ints(op.dilations),
+        pad_low=list(map(sum, zip(ints(pad.low), ints(op.pad_low), strict=True))),
+        pad_high=list(map(sum, zip(ints(pad.high), ints(op.pad_high), strict=True))),
+    )

@@ -1,0 +1,53 @@
+// RUN: meshloom-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
+
+// CHECK: the body has arguments tensor<2xf32>: expected the operands' types, tensor<4xf32>
+%x = "test.op"() : () -> tensor<4xf32>
+%y = "manycore.subgraph"(%x) <{sym_name = "s"}> ({
+^bb0(%a: tensor<2xf32>):
+  %0 = dataflow.relu %a : (tensor<2xf32>) -> tensor<2xf32>
+  manycore.yield %0 : tensor<2xf32>
+}) : (tensor<4xf32>) -> tensor<2xf32>
+
+// -----
+
+// CHECK: manycore.yield should have one value of the same type for each result
+%x = "test.op"() : () -> tensor<4xf32>
+%y = manycore.subgraph @s(%a = %x : tensor<4xf32>) -> tensor<2xf32> {
+  manycore.yield %a : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: the body should end with manycore.yield
+%x = "test.op"() : () -> tensor<4xf32>
+manycore.subgraph @s(%a = %x : tensor<4xf32>) -> () {
+  "test.termop"() : () -> ()
+}
+
+// -----
+
+// CHECK: stands inside subgraph 'outer': expected no nesting
+%x = "test.op"() : () -> tensor<4xf32>
+%y = manycore.subgraph @outer(%a = %x : tensor<4xf32>) -> tensor<4xf32> {
+  %z = manycore.subgraph @inner(%b = %a : tensor<4xf32>) -> tensor<4xf32> {
+    manycore.yield %b : tensor<4xf32>
+  }
+  manycore.yield %z : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: operand or result 0 has type index: expected a ranked tensor
+%x = "test.op"() : () -> index
+%y = manycore.subgraph @s(%a = %x : index) -> index {
+  manycore.yield %a : index
+}
+
+// -----
+
+// CHECK: Operation using value defined out of its IsolatedFromAbove parent
+%x = "test.op"() : () -> tensor<4xf32>
+%y = manycore.subgraph @s() -> tensor<4xf32> {
+  %0 = dataflow.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  manycore.yield %0 : tensor<4xf32>
+}

@@ -1,0 +1,33 @@
+// RUN: meshloom-opt %s | meshloom-opt | filecheck %s
+// RUN: MESHLOOM_ROUNDTRIP
+// RUN: MESHLOOM_GENERIC_ROUNDTRIP
+
+func.func @main(%x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) {
+  %y, %mask = manycore.subgraph @"stem/1"(%a = %x : tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>)
+      attributes {note = "x"} {
+    %c = dataflow.constant dense<2.0> : tensor<5xf32>
+    %0 = dataflow.mul %a, %c : (tensor<3x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
+    %1 = dataflow.isnan %0 : (tensor<3x5xf32>) -> tensor<3x5xi1>
+    manycore.yield %0, %1 : tensor<3x5xf32>, tensor<3x5xi1>
+  }
+  %z = manycore.subgraph @tail(%a = %y : tensor<3x5xf32>) -> tensor<3x5xf32> {
+    %t = manycore.task @relu(%b = %a : tensor<3x5xf32>) -> tensor<3x5xf32>
+        tiled <grid = [2, 1], cores = [0, 1], steps = [1, 1], order = [0, 1]> {
+      %0 = dataflow.relu %b : (tensor<3x5xf32>) -> tensor<3x5xf32>
+      manycore.yield %0 : tensor<3x5xf32>
+    }
+    manycore.yield %t : tensor<3x5xf32>
+  }
+  func.return %z, %mask : tensor<3x5xf32>, tensor<3x5xi1>
+}
+
+// CHECK:       %y, %mask = manycore.subgraph @"stem/1"(%a = %x : tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) attributes {note = "x"} {
+// CHECK:         %0 = dataflow.mul %a, %c
+// CHECK:         manycore.yield %0, %1 : tensor<3x5xf32>, tensor<3x5xi1>
+// CHECK-NEXT:  }
+// CHECK-NEXT:  %z = manycore.subgraph @tail(%a = %y : tensor<3x5xf32>) -> tensor<3x5xf32> {
+// CHECK-NEXT:    %t = manycore.task @relu(%b = %a : tensor<3x5xf32>)
+// CHECK:       func.return %z, %mask
+
+// CHECK-GENERIC: "manycore.subgraph"(%x) <{sym_name = "stem/1"}> ({
+// CHECK-GENERIC: }) {note = "x"} : (tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>)

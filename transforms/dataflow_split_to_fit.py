@@ -1,0 +1,142 @@
+"""Pass `dataflow-split-to-fit`: operators whose data are too large become several on parts of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.passes import ModulePass
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from ..analysis.nature import EXACT, Nature, reassociating
+from ..analysis.operator_parts import Parts, choose_parts, data_bytes
+from ..chips import Chip, load_chip
+from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
+from ..dialects.dataflow.tiling import DimKind, TilingInterface
+from ..dialects.dataflow.types import element_of, is_float, shape_of
+from ..support.errors import InputError
+from .split_operator import Splitter
+
+RESERVE = 8
+"""One part in so many of a core's memory is left for code, queues and what is loaded ahead."""
+
+ROUNDING = {"f64": 1e-12, "f32": 1e-4, "f16": 4e-3, "bf16": 3e-2}
+"""Difference that adding in another order makes at most, relative to the largest result, by element type."""
+
+
+def core_limit(chip: Chip) -> int:
+    """Bytes that an operator's data may have on a chip: a core's memory less a reserve (spec 3, step 1)."""
+    return chip.sram_bytes - chip.sram_bytes // RESERVE
+
+
+@dataclass
+class Splitting:
+    """What was split, and what that may change."""
+
+    parts: list[tuple[str, Parts]] = field(default_factory=list[tuple[str, Parts]])
+    """Operators by name, with the number of parts in each dimension of their iteration space."""
+    nature: Nature = EXACT
+    """Reassociating where floating-point sums are computed on parts: of all summands, or of operands that lie otherwise
+    in memory, for which a matrix product may add in another order."""
+
+
+@dataclass(frozen=True)
+class DataflowSplitToFitPass(ModulePass):
+    """
+    Split every operator whose inputs, parameters and outputs together have more than `bytes` bytes, or than a core of
+    `chip` has to offer, into operators of the same kind on parts of the data, until each part fits.
+
+    Contractions are split by frames first, then by output channels, then in space, last where they sum; other operators
+    never where they reduce. Slices and concatenations are moved piece by piece anyway, and stay as they are.
+    """
+
+    name = "dataflow-split-to-fit"
+
+    chip: str | None = None
+    bytes: int | None = None
+
+    splitting: Splitting = field(init=False, compare=False, repr=False, default_factory=Splitting)
+    """What the last run did."""
+
+    @property
+    def nature(self) -> Nature:
+        """Exact, unless floating-point sums had to be split: known when the pass has run."""
+        return self.splitting.nature
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if (self.chip is None) == (self.bytes is None):
+            raise InputError("give either dataflow-split-to-fit{chip=NAME} or dataflow-split-to-fit{bytes=N}")
+        limit = self.bytes if self.bytes is not None else core_limit(load_chip(self.chip or ""))
+        done = split_to_fit(op, limit)
+        self.splitting.parts, self.splitting.nature = done.parts, done.nature
+
+
+def split_to_fit(module: ModuleOp, limit: int) -> Splitting:
+    """
+    Split all operators of a module's functions whose data have more than `limit` bytes.
+
+    Raises ResourceError naming an operator whose smallest part does not fit; the module is then split in part.
+    """
+    done = Splitting()
+    names = {weight.sym_name.data for weight in module.walk() if isinstance(weight, WeightOp)}
+    for function in module.walk():
+        if isinstance(function, FuncOp) and function.body.blocks:
+            _split_block(function.body.block, limit, names, done)
+            if done.parts:
+                region_dce(function.body)
+    return done
+
+
+def _split_block(block: Block, limit: int, names: set[str], done: Splitting) -> None:
+    splitter = Splitter(names)
+    waiting = deque(block.ops)
+    while waiting:
+        op = waiting.popleft()
+        if not isinstance(op, TilingInterface) or isinstance(op, ReshapeOp | SliceOp | ConcatOp):
+            continue
+        name = op.results[0].name_hint or op.name.partition(".")[2]
+        parts = _as_producer(op, limit, splitter) or choose_parts(op, limit, name)
+        if all(count == 1 for count in parts):
+            continue
+        done.parts.append((name, parts))
+        done.nature = _looser(done.nature, _nature_of(op))
+        waiting.extendleft(reversed(splitter.split(op, parts)))
+
+
+def _as_producer(op: TilingInterface, limit: int, splitter: Splitter) -> Parts | None:
+    """The cut of an operand, for an operator that is too large and runs over the same positions, if it suffices."""
+    sizes = tuple(dim.size for dim in op.iteration_space())
+    if sizes != shape_of(op.results[0]) or data_bytes(op, sizes) <= limit:
+        return None
+    for value in op.operands:
+        grid = splitter.grids.get(value)
+        if grid is not None and shape_of(value) == sizes:
+            if data_bytes(op, [-(-size // count) for size, count in zip(sizes, grid, strict=True)]) <= limit:
+                return grid
+    return None
+
+
+def _nature_of(op: TilingInterface) -> Nature:
+    """What splitting an operator may change."""
+    element: Attribute = element_of(op.results[0])
+    sums = any(dim.kind is DimKind.REDUCTION for dim in op.iteration_space()) and op.combine in ("add", "mul")
+    return reassociating(ROUNDING[str(element)]) if sums and is_float(element) else EXACT
+
+
+def _looser(one: Nature, other: Nature) -> Nature:
+    return max(one, other, key=lambda nature: nature.bound)
+
+
+def operators_over(block: Block, limit: int) -> list[Operation]:
+    """The operators of a block that `split_to_fit` would split."""
+    return [
+        op
+        for op in block.ops
+        if isinstance(op, TilingInterface)
+        and not isinstance(op, ReshapeOp | SliceOp | ConcatOp)
+        and data_bytes(op, [dim.size for dim in op.iteration_space()]) > limit
+    ]

@@ -1,0 +1,181 @@
+"""Replacing one operator by several of the same kind on parts of its data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import cast
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..analysis.operator_parts import Parts
+from ..dialects.dataflow import (
+    AddOp,
+    ConcatOp,
+    ConstantOp,
+    ConvOp,
+    MaximumOp,
+    MinimumOp,
+    MulOp,
+    PadOp,
+    ReduceWindowOp,
+    SliceOp,
+    WeightOp,
+)
+from ..dialects.dataflow.absorb_padding import without_pad
+from ..dialects.dataflow.constants import array_of, attribute_of, numpy_type
+from ..dialects.dataflow.sources import Dense
+from ..dialects.dataflow.tiling import Box, Combine, OperandSlice, TilingInterface, split_evenly
+from ..dialects.dataflow.types import element_of, shape_of
+from ..frontend.weights import STORE, reference_of
+from .known_values import source_of
+
+JOIN: dict[Combine, Callable[[SSAValue, SSAValue], Operation]] = {
+    "add": AddOp,
+    "mul": MulOp,
+    "max": MaximumOp,
+    "min": MinimumOp,
+}
+"""The operation that joins two partial results."""
+
+
+@dataclass
+class Splitter:
+    """
+    Splits operators of one block. Parts of values that are known (pieces of a split operator, slices made before) are
+    used again, and parts of weights become weights of their own. `names` are those of all weights of the module.
+    """
+
+    names: set[str]
+    pieces: dict[SSAValue, dict[Box, SSAValue]] = field(default_factory=dict[SSAValue, dict[Box, SSAValue]])
+    """Parts of values."""
+    grids: dict[SSAValue, Parts] = field(default_factory=dict[SSAValue, Parts])
+    """How the results of split operators are cut, by dimension of the result."""
+    places: dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]] = field(
+        default_factory=dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]]
+    )
+    """Where in `pieces` a value is: it may be split itself."""
+
+    def split(self, op: TilingInterface, parts: Parts) -> list[Operation]:
+        """
+        Replace an operator by its parts, the slices that they need, and what puts their results together. Returns the
+        operators that join partial results: these are operators like others, which may have to be split in turn.
+        """
+        ranges = [split_evenly(dim.size, count) for dim, count in zip(op.iteration_space(), parts, strict=True)]
+        hint = op.results[0].name_hint
+        results: dict[Box, SSAValue] = {}
+        joining: list[Operation] = []
+        for number, chosen in enumerate(product(*ranges)):
+            tile = Box(tuple(low for low, _ in chosen), tuple(size for _, size in chosen))
+            part = self._build(op, tile)
+            part.name_hint = f"{hint}_{number}" if hint else None
+            target = op.result_box(tile)
+            if target in results:
+                assert op.combine is not None, "only reductions whose partial results can be joined are split"
+                join = JOIN[op.combine](results[target], part)
+                part = self._insert(join, op)
+                part.name_hint = f"{hint}_{number}_sum" if hint else None
+                joining.append(join)
+            results[target] = part
+        whole = self._join(op, results)
+        whole.name_hint = hint
+        op.results[0].replace_all_uses_with(whole)
+        for pieces, box in self.places.pop(op.results[0], ()):
+            pieces[box] = whole
+            self.places.setdefault(whole, []).append((pieces, box))
+        self.pieces[whole] = results
+        for box, part in results.items():
+            self.places.setdefault(part, []).append((results, box))
+        offsets = [sorted({box.offsets[dim] for box in results}) for dim in range(len(shape_of(whole)))]
+        self.grids[whole] = tuple(map(len, offsets))
+        Rewriter.erase_op(op)
+        return joining
+
+    def _build(self, op: TilingInterface, tile: Box) -> SSAValue:
+        """The operator on one tile."""
+        operands = [self._operand(op, index, op.operand_slice(index, tile)) for index in range(len(op.operands))]
+        built = op.build_tile(tile, operands)
+        for step in built:
+            self._insert(step, op)
+        last = built[-1]
+        if isinstance(last, ConvOp | ReduceWindowOp) and (absorbed := without_pad(last)) is not None:
+            self._insert(absorbed, op)
+            last.detach()
+            last.erase()
+            return absorbed.results[0]
+        return last.results[0]
+
+    def _operand(self, op: TilingInterface, index: int, part: OperandSlice) -> SSAValue:
+        """What a tile reads of an operand, with the padding around it."""
+        value = self._part(op.operands[index], part, op)
+        if not part.is_padded:
+            return value
+        return self._insert(PadOp(value, part.pad_low, part.pad_high, value=part.pad_value), op)
+
+    def _part(self, value: SSAValue, part: OperandSlice, before: Operation) -> SSAValue:
+        box = part.box
+        stepped = any(step != 1 for step in part.steps)
+        if not stepped and box == Box.whole(shape_of(value)):
+            return value
+        known = self.pieces.setdefault(value, {})
+        if not stepped and box in known:
+            return known[box]
+        owner = value.owner
+        if isinstance(owner, ConstantOp | WeightOp) and not stepped:
+            made = self._insert(self._part_of_source(owner, box), owner)
+        else:
+            made = self._insert(SliceOp(value, box.offsets, box.sizes, part.steps), before)
+        made.name_hint = value.name_hint
+        if not stepped:
+            known[box] = made
+        return made
+
+    def _part_of_source(self, op: ConstantOp | WeightOp, box: Box) -> Operation:
+        """A part of known values as known values: of a file where it lies there in one piece."""
+        value = op.results[0]
+        element, shape = element_of(value), shape_of(value)
+        index = tuple(slice(low, high) for low, high in zip(box.offsets, box.ends, strict=True))
+        if isinstance(op, ConstantOp):
+            array = array_of(cast(Dense, op.value))
+            return ConstantOp(attribute_of(np.ascontiguousarray(array[index]), element))
+        reference = reference_of(op)
+        array = STORE.get(reference, numpy_type(element), shape)
+        return source_of(np.ascontiguousarray(array[index]), element, self._unique(op.sym_name.data))
+
+    def _unique(self, name: str) -> str:
+        number = 0
+        while (unique := f"{name}_part{number}") in self.names:
+            number += 1
+        self.names.add(unique)
+        return unique
+
+    def _join(self, op: Operation, results: dict[Box, SSAValue]) -> SSAValue:
+        """Boxes that cover a tensor as one value: along the last dimension first."""
+        boxes = dict(results)
+        for axis in reversed(range(next(iter(boxes)).rank)):
+            lines: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Box]] = {}
+            for box in boxes:
+                lines.setdefault((_without(box.offsets, axis), _without(box.sizes, axis)), []).append(box)
+            joined: dict[Box, SSAValue] = {}
+            for line in lines.values():
+                line.sort(key=lambda box: box.offsets[axis])
+                offsets, sizes = line[0].offsets, line[0].sizes
+                total = sum(box.sizes[axis] for box in line)
+                whole = Box(offsets, (*sizes[:axis], total, *sizes[axis + 1 :]))
+                values = [boxes[box] for box in line]
+                joined[whole] = values[0] if len(values) == 1 else self._insert(ConcatOp(values, axis), op)
+            boxes = joined
+        (value,) = boxes.values()
+        return value
+
+    @staticmethod
+    def _insert(op: Operation, before: Operation) -> SSAValue:
+        Rewriter.insert_op(op, InsertPoint.before(before))
+        return op.results[0]
+
+
+def _without(values: Sequence[int], axis: int) -> tuple[int, ...]:
+    return (*values[:axis], *values[axis + 1 :])
