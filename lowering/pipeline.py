@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ..analysis.task_info import value_bytes
@@ -17,17 +18,46 @@ from ..chips import Chip, chip_names, load_chip
 from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import shape_of
-from ..dialects.manycore import CHIP, ChipAttr, TaskOp
+from ..dialects.manycore import CHIP, ChipAttr, SubgraphOp, TaskOp
 from ..emulator.executable import Executable
 from ..support.errors import InputError
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
-from .compile_piece import PieceCode, compile_piece, plan_piece
+from ..transforms.outline import inline, outline
+from .compilation_log import CompilationLog
+from .compile_piece import PieceCode, plan_piece
+from .compile_subgraphs import Driver, Subgraphs
 from .link_network import link_network
 from .manycore_to_memory import lower_module
-from .serial import operators, part_module, serial_list
+from .serial import constant_bytes_read, part_module
 from .stages import Observer, Progress, main_function
+from .subgraph_options import SubgraphOptions
 
-__all__ = ["Compilation", "Observer", "Progress", "compile_module", "main_function"]
+__all__ = [
+    "Compilation",
+    "CompilationLog",
+    "CompiledPart",
+    "Observer",
+    "Progress",
+    "SubgraphOptions",
+    "compile_module",
+    "main_function",
+]
+
+
+@dataclass(frozen=True)
+class CompiledPart:
+    """A subgraph of the serial list: what one launch runs."""
+
+    label: str
+    """As in the log."""
+    operators: int
+    first: str
+    last: str
+    """Names of its first and last operator."""
+    code: PieceCode
+    weight_bytes: int
+    streamed: bool
+    """The host holds its weights; they are copied to DRAM before the launch."""
 
 
 @dataclass(frozen=True)
@@ -35,49 +65,119 @@ class Compilation:
     """An executable and what the compiler knows about it."""
 
     executable: Executable
-    parts: tuple[PieceCode, ...]
-    """One a launch."""
+    parts: tuple[CompiledPart, ...]
+    """The serial list: one a launch."""
+    log: CompilationLog
+    cache_hits: int = 0
+    """Parts that were found in the cache folder."""
 
     @property
     def tasks(self) -> int:
         """Number of tasks."""
-        return sum(len(part.tasks) for part in self.parts)
+        return sum(len(part.code.tasks) for part in self.parts)
+
+    @property
+    def sram_peak(self) -> int:
+        """Bytes up to the end of the highest buffer of a core."""
+        return max(part.code.sram_peak for part in self.parts)
+
+    @property
+    def sram_lower_bound(self) -> int:
+        """Most bytes that a core needs at once."""
+        return max(part.code.sram_lower_bound for part in self.parts)
 
 
 def compile_module(
-    module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None, observe: Observer | None = None
+    module: ModuleOp,
+    chip: Chip,
+    progress: Progress = lambda stage: None,
+    observe: Observer | None = None,
+    options: SubgraphOptions | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Compilation:
     """
     Compile @main of a `dataflow` (or tiled `manycore`) module for a chip. The module is changed.
 
-    `observe` is shown the module in buffers ("memory"), which is made for it alone, at the addresses that code uses.
+    The network is tried whole; what fails is split into subgraphs that run one after another (see `options`). A module
+    that comes in subgraphs is compiled in these. `tell` gets the lines of the log as they are written. `observe` is
+    shown the module in buffers ("memory"), which is made for it alone, at the addresses that code uses before launches
+    are linked.
 
-    Raises InputError if there is no @main, MeshloomError if the network does not fit the chip.
+    Raises InputError if there is no @main, ResourceError if the network does not fit the chip.
     """
+    options = SubgraphOptions() if options is None else options
     function = main_function(module)
     progress("simplify")
     context = Context()
     context.load_dialect(Dataflow)
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
+    given = _inlined(function)
     ideal = ideal_work(function)
-    part = operators(function)
-    serial = serial_list(function, [part])
     _name_chip(module, chip)
-    code = compile_piece(part_module(part).module, chip, progress)
-    if observe is not None:
-        plan_piece(module, chip, progress)
-        lowered = module.clone()
-        lower_module(lowered, chip)
-        observe("memory", lowered)
+    log = CompilationLog(tell)
+    driver = Driver(function, chip, options, log, progress)
+    found = driver.run(given)
+    codes = [part.code for part in found.parts]
+    parts = tuple(_describe(number, found) for number in range(len(codes)))
     progress("link")
     notes = {
         "entry": "main",
         "ideal": json.dumps(ideal),
-        "sram_peak": str(code.sram_peak),
-        "sram_lower_bound": str(code.sram_lower_bound),
+        "sram_peak": str(max(code.sram_peak for code in codes)),
+        "sram_lower_bound": str(max(code.sram_lower_bound for code in codes)),
+        "subgraphs": json.dumps([[part.label, part.operators, part.code.estimated_cycles] for part in parts]),
     }
-    return Compilation(link_network(chip, serial, [code], [code.tasks], notes), (code,))
+    names = [part.task_names for part in found.parts]
+    executable = link_network(chip, found.serial, codes, names, notes, found.residency)
+    if observe is not None:
+        _show(module, found, chip, progress, observe)
+    return Compilation(executable, parts, log, driver.cache.hits)
+
+
+def _inlined(function: FuncOp) -> list[list[Operation]]:
+    """Put the operations of subgraphs into the function; which these were, with those between them. None: no list."""
+    groups: list[list[Operation]] = []
+    loose = False
+    subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
+    for op in function.body.block.ops if subgraphs else ():
+        if isinstance(op, SubgraphOp):
+            groups.append(list(op.body.block.ops)[:-1])
+        elif loose:
+            groups[-1].append(op)
+        else:
+            groups.append([op])
+        loose = not isinstance(op, SubgraphOp)
+    for subgraph in subgraphs:
+        inline(subgraph)
+    return groups
+
+
+def _describe(number: int, found: Subgraphs) -> CompiledPart:
+    part = found.parts[number]
+    first, last = part.ends
+    streamed = number in found.residency.blocks
+    size = constant_bytes_read(part.operators)
+    return CompiledPart(part.label, len(part.operators), first, last, part.code, size, streamed)
+
+
+def _show(module: ModuleOp, found: Subgraphs, chip: Chip, progress: Progress, observe: Observer) -> None:
+    """The levels between, made once more with the network's names: tasks, tilings and buffers."""
+    if len(found.parts) == 1:
+        plan_piece(module, chip, progress)
+        lowered = module.clone()
+        lower_module(lowered, chip)
+        observe("memory", lowered)
+        return
+    for number, part in enumerate(found.parts):
+        lowered = part_module(part.operators).module
+        plan_piece(lowered, chip)
+        lower_module(lowered, chip)
+        observe(f"memory {number}", lowered)
+    progress("outline subgraphs")
+    block = main_function(module).body.block
+    outline(block, found.nodes, found.segments, lambda number: found.parts[number].label)
+    progress("finish")
 
 
 def _name_chip(module: ModuleOp, chip: Chip) -> None:

@@ -114,6 +114,9 @@ class DramShortage(ResourceError):
         super().__init__(message, "DRAM", needed, available)
         self.launch = launch
 
+    def __reduce__(self) -> tuple[type[DramShortage], tuple[int, int, int]]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return type(self), (self.launch, self.needed, self.available)
+
 
 def plan_residency(network: Network, capacity: int) -> Residency:
     """Decide what stays in DRAM and place it. Raises DramShortage naming the launch that is too large."""

@@ -194,3 +194,8 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
         for value, number in numbers.items()
     )
     return Serial(tuple(crossings), values, tuple(kinds), tuple(inputs), tuple(outputs))
+
+
+def constant_bytes_read(part: Part) -> int:
+    """Bytes of the constants and weights that a part reads."""
+    return sum(bytes_of(op.results[0]) for op in _sources(part)[0] if isinstance(op, ConstantOp | WeightOp))

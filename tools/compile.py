@@ -8,17 +8,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..support.errors import InputError
-from .cli import make_parser, parse_shapes, run_tool
+from ..support.files import write_atomically
+from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 
 if TYPE_CHECKING:
+    from xdsl.passes import PassPipeline
+
+    from ..emulator.executable import Executable
     from ..lowering.pipeline import Compilation
+    from .stages import Stages
 
 EXAMPLES = """
   meshloom-compile net.onnx --chip edge -o net.mlx
   meshloom-compile net.onnx --chip my-chip.toml --shape image=1x3x224x224 -o net.mlx
   meshloom-compile net.onnx --chip tiny -o net.mlx --print-ir-after-all stages
+  meshloom-compile net.onnx --chip edge -o net.mlx --report net.html
+  meshloom-compile net.onnx --chip edge -o net.mlx -p 'canonicalize,dataflow-to-manycore,manycore-tile{chip=edge}'
 """
 
 
@@ -40,8 +46,16 @@ def _parser() -> argparse.ArgumentParser:
         help="shape of an input with symbolic dimensions (may be repeated)",
     )
     parser.add_argument(
+        "-p",
+        "--passes",
+        default="",
+        metavar="PIPELINE",
+        help="passes to apply first, as for meshloom-opt; the compiler goes on from the level that they reach",
+    )
+    parser.add_argument(
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
     )
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the compiler did as a page")
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     return parser
 
@@ -51,28 +65,57 @@ def _compile(options: argparse.Namespace) -> None:
 
     chip = load_chip(options.chip)
     shapes = parse_shapes(options.shape)
-    if not options.output.parent.is_dir():
-        raise InputError(f"{options.output}: there is no folder {options.output.parent}")
+    check_folders(options.output, options.report)
+    pipeline = _pipeline(options.passes)
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
         from ..emulator.executable import write_executable
         from ..lowering.pipeline import compile_module
+        from .levels import check_level
         from .read_module import read_module
-        from .stage_dump import StageDump
+        from .stages import Stages
 
+        stages = Stages(progress, "import")
         module = read_module(options.model, shapes)
-        dump = None if options.print_ir_after_all is None else StageDump(options.print_ir_after_all, module)
+        if options.print_ir_after_all is not None:
+            stages.dump_to(options.print_ir_after_all, module)
+        if options.report is not None:
+            stages.keep_levels()
+        if pipeline is not None:
+            from .pass_pipeline import apply_passes
 
-        def begin(stage: str) -> None:
-            progress(stage)
-            if dump is not None:
-                dump.begin(stage)
-
-        compilation = compile_module(module, chip, begin, None if dump is None else dump.write)
-        begin("write")
+            apply_passes(pipeline, module, stages.begin)
+        stages.begin("check level")
+        check_level(module)
+        compilation = compile_module(module, chip, stages.begin, stages.observer)
+        stages.begin("write")
+        page = "" if options.report is None else _report(options.model, compilation.executable, stages)
         write_executable(compilation.executable, options.output)
+        if options.report is not None:
+            write_atomically(options.report, page)
     if not options.quiet:
         print(summary(options.output.name, compilation))
+
+
+def _pipeline(text: str) -> PassPipeline | None:
+    """The passes of `-p`; None where there are none, so that nothing is imported for them."""
+    if not text.strip():
+        return None
+    from xdsl.universe import Universe
+
+    from .pass_pipeline import read_passes
+
+    return read_passes(text, Universe.get_multiverse().all_passes)
+
+
+def _report(model: Path, executable: Executable, stages: Stages) -> str:
+    from .report.compile_report import compile_report
+    from .report.compile_sections import CompileFacts
+    from .report.sram_blocks import sram_use
+    from .report.tasks import task_notes
+
+    memory = [sram_use(module) for level, module in stages.levels if level == "memory"]
+    return compile_report(model.name, CompileFacts(executable, task_notes(executable), stages.seconds(), memory))
 
 
 def summary(name: str, compilation: Compilation) -> str:
@@ -82,10 +125,7 @@ def summary(name: str, compilation: Compilation) -> str:
     exe = compilation.executable
     words = sum(len(program.words) for program in exe.programs)
     code = words * WORD.itemsize + sum(len(program.descs) for program in exe.programs) * DESC.itemsize
-    peak, bound = (
-        max(part.sram_peak for part in compilation.parts),
-        max(part.sram_lower_bound for part in compilation.parts),
-    )
+    peak, bound = compilation.sram_peak, compilation.sram_lower_bound
     ratio = f", {peak / bound:.2f} x its lower bound" if bound else ""
     return (
         f"{name}: {compilation.tasks} tasks, {words:,} instructions in {len(exe.programs)} programs, "

@@ -1,0 +1,377 @@
+"""
+The compile driver: the network whole; what fails is split and each part tried, until all compile (spec 2, S13).
+
+An operator that does not compile alone is split itself. Then subgraphs are fused where a strategy says so, and linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NoReturn
+
+import numpy as np
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.traits import IsTerminator
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from ..analysis.function_graph import BlockGraph, block_graph, is_source
+from ..analysis.subgraphs.fuse_grouped import PartSize
+from ..analysis.subgraphs.fusion import Interval
+from ..analysis.subgraphs.fusion import Outcome as Trial
+from ..analysis.subgraphs.op_graph import Ints, Segment, Segments, serial_order
+from ..analysis.subgraphs.split_rule import SplitRule
+from ..chips import Chip
+from ..support.errors import MeshloomError, ResourceError
+from .compilation_log import Action, CompilationLog, LogEntry, over
+from .compile_piece import PieceCode
+from .link_network import network_of
+from .operator_split import OperatorSplitter
+from .piece_cache import Failure, Outcome, PieceCache
+from .piece_file import piece_executable
+from .piece_pool import PiecePool
+from .piece_text import PieceText, piece_text
+from .residency import DramShortage, Residency, plan_residency
+from .serial import Part, Serial, constant_bytes_read, is_operator, part_module, serial_list
+from .stages import Progress
+from .subgraph_options import FUSIONS, SubgraphOptions
+
+ATTEMPTS_AN_OPERATOR = 8
+"""Parts that are tried at most, by the network's operators; a network needs two or three times as many to fall into
+single operators."""
+FEWEST_ATTEMPTS = 256
+
+
+@dataclass
+class Subgraph:
+    """A stretch of the serial order."""
+
+    label: str
+    nodes: tuple[Operation, ...]
+    """Operations of the function, reshapes among them."""
+    text: PieceText | None = None
+    key: str = ""
+    outcome: Outcome | None = None
+    members: tuple[Subgraph, ...] = ()
+    """The subgraphs that it was fused from."""
+
+    @property
+    def operators(self) -> Part:
+        """Its operators, in order."""
+        return tuple(op for op in self.nodes if is_operator(op))
+
+    @property
+    def task_names(self) -> tuple[str, ...]:
+        """The network's names of its tasks."""
+        return self.text.task_names(self.code) if self.text is not None else ()
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Names of its first and last operator."""
+        names = [_name(op) for op in self.operators] or [""]
+        return names[0], names[-1]
+
+    @property
+    def code(self) -> PieceCode:
+        """Its machine code; it must have compiled."""
+        assert isinstance(self.outcome, PieceCode)
+        return self.outcome
+
+
+@dataclass(frozen=True)
+class Subgraphs:
+    """A network in subgraphs that all compile and fit in DRAM in turn."""
+
+    parts: tuple[Subgraph, ...]
+    serial: Serial
+    residency: Residency
+    segments: Segments
+    nodes: BlockGraph
+
+
+class Driver:
+    """Compiles one function. Operators that do not fit are split in the function itself."""
+
+    def __init__(
+        self, function: FuncOp, chip: Chip, options: SubgraphOptions, log: CompilationLog, progress: Progress
+    ) -> None:
+        self.function, self.chip, self.options, self.log, self.progress = function, chip, options, log, progress
+        self.cache = PieceCache(chip, options.cache)
+        self.splitter = OperatorSplitter(function, chip)
+        self._graph: BlockGraph | None = None
+        self._most = 0
+
+    def run(self, given: Sequence[Sequence[Operation]] = ()) -> Subgraphs:
+        """
+        Split, compile and fuse. `given`: the operations of subgraphs that the module came in.
+
+        Raises ResourceError naming an operator that does not fit, with what it needs and what the chip has.
+        """
+        nodes = tuple(op for op in self.function.body.block.ops if _is_node(op))
+        self._most = max(FEWEST_ATTEMPTS, ATTEMPTS_AN_OPERATOR * len(nodes))
+        graph = self._block_graph()
+        order = serial_order(graph.graph) if len(graph.ops) else np.zeros(0, np.int64)
+        whole = Subgraph("all", tuple(graph.ops[int(node)] for node in order))
+        parts = [whole]
+        if given:
+            groups = [tuple(op for op in ops if _is_node(op)) for ops in given]
+            parts = _with_work([Subgraph(str(number), ops) for number, ops in enumerate(groups, 1)])
+        elif self.options.rule is not None:
+            parts = self._parts(whole, self._cut(parts, 0, self.options.rule)) or parts
+        with PiecePool(self.chip, self.options.jobs) as pool:
+            parts = self._settle(parts, pool)
+            strategy = FUSIONS[self.options.fuse]
+            if strategy is not None and len(parts) > 1:
+                self.progress("fuse subgraphs")
+                parts = self._fuse(parts, pool)
+            serial, residency = self._fit(parts)
+        graph = self._block_graph()
+        return Subgraphs(tuple(parts), serial, residency, self._segments(graph, parts), graph)
+
+    def _block_graph(self) -> BlockGraph:
+        if self._graph is None:
+            self._graph = block_graph(self.function.body.block)
+        return self._graph
+
+    # ---- Compile, split on failure
+
+    def _settle(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
+        """Split until every part compiles and all fit in DRAM in turn."""
+        while True:
+            self._compile(parts, pool)
+            if not any(isinstance(part.outcome, Failure) for part in parts):
+                try:
+                    self._fit(parts)
+                    return parts
+                except DramShortage as error:
+                    failed = parts[error.launch]
+                    failure = Failure(str(error), error.resource, error.needed, error.available)
+                    failed.outcome = failure
+                    self._note("fit", failed, False, self._reason(failed, failure, "does not fit beside what stays"))
+            if not self.options.split_failures:
+                self._give_up(next(part for part in parts if isinstance(part.outcome, Failure)))
+            settled: list[Subgraph] = []
+            for number, part in enumerate(parts):
+                settled += self._split(parts, number) if isinstance(part.outcome, Failure) else [part]
+            if self._graph is None:  # an operator was split, which may have left values that nobody reads
+                region_dce(self.function.body)
+            parts = [part for part in (self._alive(part) for part in settled) if part.nodes]
+            parts = _with_work(parts)
+
+    def _compile(self, parts: Sequence[Subgraph], pool: PiecePool) -> None:
+        """Compile the parts that have no outcome yet."""
+        waiting = [part for part in parts if part.outcome is None]
+        wanted: dict[str, str] = {}
+        known = {id(part): part.key for part in waiting}
+        for part in waiting:
+            part.text = piece_text(part_module(part.operators))
+            part.key = self.cache.key(part.text.text)
+            if self.cache.get(part.key) is None:
+                wanted[part.key] = part.text.text
+            self.log.attempts += known[id(part)] != part.key
+        if self.log.attempts > self._most:
+            raise MeshloomError(
+                f"the network does not fit chip '{self.chip.name}' after {self._most} parts were tried: choose a chip "
+                "with more memory"
+            )
+        if waiting:
+            count = f"{len(waiting)} subgraphs" if len(waiting) > 1 else f"subgraph {waiting[0].label}"
+            self.progress(f"compile {count}")
+        for key, data in zip(wanted, pool.compile(list(wanted.values())), strict=True):
+            self.cache.put(key, data)
+        for part in waiting:
+            part.outcome = self.cache.get(part.key)
+            if known[id(part)] == part.key:
+                continue  # looked at again because another part has changed
+            if isinstance(part.outcome, Failure):
+                self._note("compile", part, False, self._reason(part, part.outcome, "does not compile"))
+            else:
+                code = part.code
+                text = (
+                    f"compiles to {len(code.tasks)} tasks, about {code.estimated_cycles:,} cycles, {code.sram_peak:,} "
+                    f"bytes of SRAM a core, {code.dram_bytes:,} bytes of DRAM"
+                )
+                self._note("compile", part, True, text)
+
+    def _reason(self, part: Subgraph, failure: Failure, what: str) -> str:
+        message = part.text.named(failure.message) if part.text is not None else failure.message
+        figures = over(failure.resource, failure.needed, failure.available)
+        return f"{what}: {figures} ({message})" if figures else f"{what}: {message}"
+
+    def _split(self, parts: Sequence[Subgraph], number: int) -> list[Subgraph]:
+        """A failed part in several, or with its only operator split."""
+        part = parts[number]
+        operators = part.operators
+        if len(operators) > 1:
+            cuts = self._cut(parts, number, self.options.again)
+            made = self._parts(part, cuts)
+            if len(made) < 2:  # the rule cuts between reshapes only
+                middle = part.nodes.index(operators[len(operators) // 2])
+                made = self._parts(part, [middle])
+            last = [_name(one.operators[-1]) for one in made[:-1]]
+            after = ", ".join(f"'{name}'" for name in last[:4]) + (", ..." if len(last) > 4 else "")
+            self._note("split", part, True, f"is split into {len(made)} parts, after {after}")
+            return made
+        failure = part.outcome
+        assert isinstance(failure, Failure)
+        block = self.function.body.block
+        before = set(block.ops)
+        try:
+            text = self.splitter.split(next(iter(operators)), failure)
+        except ResourceError as error:
+            raise self._hopeless(part, failure, str(error)) from error
+        if text is None:
+            self._give_up(part)
+        self._note("split operator", part, True, text)
+        self._graph = None
+        added = [op for op in block.ops if _is_node(op) and (op not in before or op in part.nodes)]
+        self._most += ATTEMPTS_AN_OPERATOR * len(added)
+        for other in parts:
+            if other is not part and not isinstance(other.outcome, Failure):
+                other.outcome = None  # what crosses its border may have changed
+        return [Subgraph(part.label, tuple(added))]
+
+    def _hopeless(self, part: Subgraph, failure: Failure, detail: str) -> ResourceError:
+        op = part.operators[0]
+        return ResourceError(
+            f"operator '{_name(op)}' ({op.name}) does not fit chip '{self.chip.name}', not even alone and in parts: it "
+            f"{over(failure.resource, failure.needed, failure.available) or failure.message} ({detail})",
+            failure.resource, failure.needed, failure.available,
+        )  # fmt: skip
+
+    def _give_up(self, part: Subgraph) -> NoReturn:
+        """Raise the error of a part that does not compile."""
+        failure = part.outcome
+        assert isinstance(failure, Failure)
+        message = part.text.named(failure.message) if part.text is not None else failure.message
+        if not failure.resource:
+            raise MeshloomError(message)
+        names = part.operators
+        what = f"operator '{_name(names[0])}' ({names[0].name})" if len(names) == 1 else "the network"
+        figures = over(failure.resource, failure.needed, failure.available)
+        raise ResourceError(
+            f"{what} does not fit chip '{self.chip.name}': it {figures} ({message})",
+            failure.resource, failure.needed, failure.available,
+        )  # fmt: skip
+
+    def _alive(self, part: Subgraph) -> Subgraph:
+        nodes = tuple(op for op in part.nodes if op.parent is not None)
+        return part if len(nodes) == len(part.nodes) else replace(part, nodes=nodes, outcome=None)
+
+    # ---- Where to cut
+
+    def _cut(self, parts: Sequence[Subgraph], number: int, rule: SplitRule) -> list[int]:
+        """Positions in the nodes of a part at which a rule cuts it."""
+        graph = self._block_graph()
+        order = self._order(graph, parts)
+        start = sum(len(part.nodes) for part in parts[:number])
+        cuts = rule(graph.graph, Segment(order, start, start + len(parts[number].nodes)))
+        return [cut - start for cut in cuts]
+
+    def _order(self, graph: BlockGraph, parts: Sequence[Subgraph]) -> Ints:
+        number_of = {op: number for number, op in enumerate(graph.ops)}
+        return np.array([number_of[op] for part in parts for op in part.nodes], np.int64)
+
+    def _segments(self, graph: BlockGraph, parts: Sequence[Subgraph]) -> Segments:
+        bounds = np.cumsum([0, *(len(part.nodes) for part in parts)]).tolist()
+        return Segments(self._order(graph, parts), tuple(bounds))
+
+    def _parts(self, part: Subgraph, cuts: Sequence[int]) -> list[Subgraph]:
+        bounds = [0, *cuts, len(part.nodes)]
+        pieces = [part.nodes[low:high] for low, high in pairwise(bounds)]
+        made = _with_work([Subgraph("", nodes) for nodes in pieces if nodes])
+        prefix = "" if part.label == "all" else f"{part.label}."
+        return [Subgraph(f"{prefix}{number}", one.nodes) for number, one in enumerate(made, 1)]
+
+    # ---- DRAM, and fusing
+
+    def _fit(self, parts: Sequence[Subgraph]) -> tuple[Serial, Residency]:
+        serial = serial_list(self.function, [part.operators for part in parts])
+        network = network_of(serial, [part.code.segments[-1] for part in parts])
+        return serial, plan_residency(network, self.chip.dram_bytes)
+
+    def _fuse(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
+        """Make neighbours one where the strategy of the options finds that to be good."""
+        timed = self.options.fuse == "optimal"
+        made: dict[Interval, Subgraph] = {}
+
+        def candidate(start: int, stop: int) -> Trial:
+            members = tuple(parts[start:stop])
+            fused = members[0]
+            if len(members) > 1:
+                nodes = tuple(op for member in members for op in member.nodes)
+                fused = Subgraph(f"{members[0].label}+{members[-1].label}", nodes, members=members)
+                self._compile([fused], pool)
+            made[start, stop] = fused
+            if isinstance(fused.outcome, Failure):
+                return Trial(None, fused.outcome.message)
+            return Trial(self._emulated(fused) if timed else fused.code.estimated_cycles)
+
+        make = FUSIONS[self.options.fuse]
+        assert make is not None
+        intervals = make([self._size(part) for part in parts])(len(parts), candidate)
+        chosen = [made[start, stop] if stop - start > 1 else parts[start] for start, stop in intervals]
+        while True:
+            try:
+                self._fit(chosen)
+                break
+            except DramShortage as error:
+                whole = chosen[error.launch]
+                if not whole.members:
+                    raise
+                self._note("fit", whole, False, f"does not fit beside what stays, and is taken apart ({error})")
+                chosen[error.launch : error.launch + 1] = whole.members
+        for part in chosen:
+            if part.members:
+                self._note("fuse", part, True, f"stands for {len(part.members)} subgraphs")
+        return chosen
+
+    def _size(self, part: Subgraph) -> PartSize:
+        graph = self._block_graph()
+        number_of = {op: number for number, op in enumerate(graph.ops)}
+        nodes = [number_of[op] for op in part.nodes]
+        work = int(graph.graph.macs[nodes].sum() + graph.graph.other_ops[nodes].sum())
+        return PartSize(work, constant_bytes_read(part.operators), len(part.code.tasks))
+
+    def _emulated(self, part: Subgraph) -> float:
+        from ..emulator.timing import run_timing
+
+        return run_timing(piece_executable(part.code, self.chip)).cycles
+
+    def _note(self, action: Action, part: Subgraph, ok: bool, text: str) -> None:
+        failure = part.outcome if not ok and isinstance(part.outcome, Failure) else Failure("")
+        first, last = part.ends
+        self.log.add(
+            LogEntry(
+                action, part.label, len(part.operators), first, last, ok, text,
+                failure.resource, failure.needed, failure.available,
+            )
+        )  # fmt: skip
+
+
+def _is_node(op: Operation) -> bool:
+    return not is_source(op) and not op.has_trait(IsTerminator)
+
+
+def _name(op: Operation) -> str:
+    hint = next((result.name_hint for result in op.results if result.name_hint), None)
+    return hint or op.name.partition(".")[2]
+
+
+def _with_work(parts: Sequence[Subgraph]) -> list[Subgraph]:
+    """The same without parts that only reshape: these join the part before them, or the one after."""
+    kept: list[Subgraph] = []
+    waiting: tuple[Operation, ...] = ()
+    for part in parts:
+        if part.operators:
+            kept.append(replace(part, nodes=(*waiting, *part.nodes)) if waiting else part)
+            waiting = ()
+        elif kept:
+            kept[-1] = replace(kept[-1], nodes=(*kept[-1].nodes, *part.nodes))
+        else:
+            waiting = (*waiting, *part.nodes)
+    if waiting:
+        kept.append(Subgraph("all", waiting))
+    return kept

@@ -1,0 +1,122 @@
+"""
+Compiled parts by content: in this process, and in a folder if there is one.
+
+The key is the hash of all that the machine code depends on: the part's text, the chip, the compiler's own source. What
+did not compile is kept as well, so that a second compilation fails as quickly. An entry that cannot be read is compiled
+again and written over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from ..chips import Chip
+from ..emulator.executable_file import FORMAT_VERSION, map_file
+from ..support.errors import InputError, MeshloomError
+from ..support.files import write_atomically
+from .compile_piece import PieceCode
+from .piece_file import piece_from_bytes
+
+SOURCES = ("analysis", "chips", "dialects", "emulator", "lowering", "support", "transforms")
+"""Folders of the package whose code decides what a part compiles to."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a part does not compile; `resource` is empty where that is not a matter of size."""
+
+    message: str
+    resource: str = ""
+    needed: int = 0
+    available: int = 0
+
+
+Outcome: TypeAlias = PieceCode | Failure
+
+
+def default_folder() -> Path:
+    """The user's cache folder (XDG base directories)."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "meshloom"
+
+
+@cache
+def compiler_digest() -> bytes:
+    """A hash over the compiler's source: other code may compile the same text otherwise."""
+    digest = hashlib.sha256(str(FORMAT_VERSION).encode())
+    root = Path(__file__).parent.parent
+    for folder in SOURCES:
+        for path in sorted((root / folder).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+            digest.update(path.read_bytes())
+    return digest.digest()
+
+
+@dataclass
+class PieceCache:
+    """Outcomes by key. Without a folder, only what this process has compiled is known."""
+
+    chip: Chip
+    folder: Path | None = None
+    hits: int = 0
+    """Outcomes that were read from the folder."""
+    _known: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
+
+    def __post_init__(self) -> None:
+        if self.folder is not None:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InputError(f"cannot make the cache folder {self.folder}: {error.strerror or error}") from error
+
+    def key(self, text: str) -> str:
+        """The name of a part's entry."""
+        digest = hashlib.sha256(self.chip.fingerprint.encode())
+        if self.folder is not None:
+            digest.update(compiler_digest())
+        digest.update(text.encode())
+        return digest.hexdigest()
+
+    def get(self, key: str) -> Outcome | None:
+        """What is known of a part."""
+        if key not in self._known and self.folder is not None:
+            found = self._read(self.folder, key)
+            if found is not None:
+                self.hits += 1
+                self._known[key] = found
+        return self._known.get(key)
+
+    def put(self, key: str, data: bytes | Failure) -> None:
+        """Take in what a part has compiled to (as `piece_to_bytes`), or why it does not."""
+        if isinstance(data, Failure):
+            self._known[key] = data
+            name, content = f"{key}.json", json.dumps(asdict(data)).encode()
+        else:
+            self._known[key] = piece_from_bytes(data, self.chip, "a compiled part")
+            name, content = f"{key}.mlx", data
+        if self.folder is not None:
+            try:
+                write_atomically(self.folder / name, content)
+            except MeshloomError as error:
+                raise MeshloomError(f"the cache cannot be written: {error}") from error
+
+    def _read(self, folder: Path, key: str) -> Outcome | None:
+        path = folder / f"{key}.mlx"
+        try:
+            if path.is_file():
+                return piece_from_bytes(map_file(path), self.chip, str(path))
+            path = folder / f"{key}.json"
+            if path.is_file():
+                table = cast("dict[str, object]", json.loads(path.read_bytes()))
+                message, resource, needed, available = (table[name] for name in Failure.__dataclass_fields__)
+                if isinstance(needed, int) and isinstance(available, int):
+                    return Failure(str(message), str(resource), needed, available)
+        except (InputError, OSError, ValueError, KeyError, TypeError, AttributeError):
+            pass  # damaged, or of another version: it is written again
+        return None

@@ -1,0 +1,59 @@
+"""Compiled parts as bytes, between processes and in the cache: small executables with one launch, checked when read."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+from ..chips import Chip
+from ..dialects.coreasm.encoding import new_words
+from ..dialects.coreasm.isa import OPCODE
+from ..emulator.executable import Executable, from_bytes, to_bytes
+from ..support.errors import InputError
+from .compile_piece import PieceCode
+from .relocate import LaunchCode
+from .task_notes import TaskNote
+
+_NOTE = "piece"
+_FIGURES = ("segments", "tasks", "sram_peak", "sram_lower_bound", "estimated_cycles", "notes")
+
+
+def piece_executable(piece: PieceCode, chip: Chip) -> Executable:
+    """The launch as an executable that is good for timing (its DRAM addresses are those of segments)."""
+    controller = new_words(3)
+    controller["op"] = [OPCODE[name] for name in ("ctl.launch", "ctl.join", "ctl.halt")]
+    note = json.dumps({name: getattr(piece, name) for name in _FIGURES})
+    code = piece.code
+    return Executable(
+        chip, [], code.programs, [code.launch], code.core_sets, controller,
+        source_names=list(piece.tasks), notes={_NOTE: note},
+    )  # fmt: skip
+
+
+def piece_to_bytes(piece: PieceCode, chip: Chip) -> bytes:
+    """All of it as bytes; the same for the same part."""
+    return to_bytes(piece_executable(piece, chip))
+
+
+def piece_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> PieceCode:
+    """Read it back. Raises InputError naming `place` for bytes that are damaged or were made for another chip."""
+    exe = from_bytes(data, place)
+    if exe.chip != chip or len(exe.launches) != 1 or _NOTE not in exe.notes:
+        raise InputError(f"{place} is no part compiled for chip '{chip.name}'")
+    try:
+        note: object = json.loads(exe.notes[_NOTE])
+    except ValueError as error:
+        raise InputError(f"{place} is damaged: its note cannot be read") from error
+    if not isinstance(note, dict) or set(cast("dict[str, object]", note)) != set(_FIGURES):
+        raise InputError(f"{place} is damaged: its note is not complete")
+    found = cast("dict[str, list[int]]", note)
+    peak, bound, cycles = (cast("int", note[name]) for name in _FIGURES[2:5])
+    return PieceCode(
+        LaunchCode(exe.programs, exe.launches[0], exe.core_sets),
+        tuple(found["segments"]),
+        tuple(exe.source_names),
+        peak,
+        bound,
+        cycles,
+        tuple(cast("list[TaskNote]", note["notes"])),
+    )

@@ -1,0 +1,57 @@
+"""Compile several parts, in this process or side by side in others; the outcomes do not depend on which."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from types import TracebackType
+from typing import Self
+
+from ..chips import Chip
+from ..support.errors import InputError, MeshloomError, ResourceError
+from .compile_piece import compile_piece
+from .piece_cache import Failure
+from .piece_file import piece_to_bytes
+from .piece_text import module_of_text
+
+
+def compile_text(text: str, chip: Chip) -> bytes | Failure:
+    """A part's text to the bytes of its machine code. Raises InputError for tilings by hand that cannot be done."""
+    try:
+        return piece_to_bytes(compile_piece(module_of_text(text), chip), chip)
+    except ResourceError as error:
+        return Failure(str(error), error.resource, error.needed, error.available)
+    except InputError:
+        raise
+    except MeshloomError as error:
+        return Failure(str(error))
+
+
+class PiecePool:
+    """Up to `jobs` processes, started when they are first needed."""
+
+    def __init__(self, chip: Chip, jobs: int) -> None:
+        self.chip, self.jobs = chip, jobs
+        self._executor: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None):
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
+
+    def compile(self, texts: Sequence[str]) -> list[bytes | Failure]:
+        """One outcome for each text. Raises MeshloomError if a process dies."""
+        if self.jobs <= 1 or len(texts) <= 1:
+            return [compile_text(text, self.chip) for text in texts]
+        if self._executor is None:
+            # Forked processes have all modules loaded; where there is no fork, they load them again.
+            method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+            self._executor = ProcessPoolExecutor(self.jobs, multiprocessing.get_context(method))
+        try:
+            return list(self._executor.map(compile_text, texts, [self.chip] * len(texts)))
+        except BrokenProcessPool as error:
+            raise MeshloomError("a process that compiled a part has died (out of memory?): try --jobs 1") from error

@@ -1,0 +1,91 @@
+"""
+A part as text that says all that its machine code depends on, and nothing else: no names of the network, and of weights
+their shapes only. So equal layers of a network are compiled once, and a cache needs no key but this text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from io import StringIO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ..dialects.dataflow import Dataflow, WeightOp
+from ..dialects.manycore import Manycore
+from ..dialects.memory import Memory
+from .compile_piece import PieceCode
+from .serial import PartModule
+from .stages import main_function
+
+_NUMBERED = re.compile(r"op\$(\d+)")
+_ANY_HASH = "0" * 64
+
+
+@dataclass(frozen=True)
+class PieceText:
+    """The text, and the network's names for the operations that it numbers."""
+
+    text: str
+    names: tuple[str, ...]
+
+    def named(self, message: str) -> str:
+        """A message about the text's operations as one about the network's."""
+        return _NUMBERED.sub(lambda found: self.names[int(found[1])], message)
+
+    def task_names(self, piece: PieceCode) -> tuple[str, ...]:
+        """The network's names of a compiled part's tasks, unique in it."""
+        seen: dict[str, int] = {}
+        found: list[str] = []
+        for task in piece.tasks:
+            name = self.named(task)
+            count = seen.get(name, 0)
+            seen[name] = count + 1
+            found.append(f"{name}.{count}" if count else name)
+        return tuple(found)
+
+
+def piece_text(part: PartModule) -> PieceText:
+    """The text of a part. The module is changed: its names become numbers."""
+    block = main_function(part.module).body.block
+    names: list[str] = []
+    for argument in block.args:
+        argument.name_hint = None
+    for number, op in enumerate(block.ops):
+        hint = next((result.name_hint for result in op.results if result.name_hint), None)
+        names.append(hint or op.name.partition(".")[2])
+        for inner in op.walk():
+            for result in inner.results:
+                result.name_hint = None
+            for region in inner.regions:
+                for inner_block in region.blocks:
+                    for argument in inner_block.args:
+                        argument.name_hint = None
+        for result in op.results:
+            result.name_hint = f"op${number}"
+    weights = {op: _anonymous(op) for op in block.ops if isinstance(op, WeightOp)}
+    for op, stand_in in weights.items():
+        block.insert_op_before(stand_in, op)
+        op.result.replace_all_uses_with(stand_in.result)
+        stand_in.result.name_hint = op.result.name_hint
+        op.detach()
+        op.erase()
+    stream = StringIO()
+    Printer(stream=stream).print_op(part.module)
+    return PieceText(stream.getvalue(), tuple(names))
+
+
+def _anonymous(op: WeightOp) -> WeightOp:
+    return WeightOp("w", op.result.type, source="mem", offset=0, nbytes=op.bytes.value.data, sha256=_ANY_HASH)  # pyright: ignore[reportArgumentType]
+
+
+def module_of_text(text: str) -> ModuleOp:
+    """The module that a part's text stands for."""
+    context = Context()
+    for dialect in (Builtin, Func, Dataflow, Manycore, Memory):
+        context.load_dialect(dialect)
+    return Parser(context, text).parse_module()
