@@ -83,7 +83,9 @@ class _CodedTask:
                 self._fetch(step + 1)
             elif step + 1 == count:
                 for task in later:
+                    self.machine.set_source(task.number)
                     task.reads.fetch(0, constants=True)
+                self.machine.set_source(self.number)
             self._compute(step)
             if step + 1 < count and not overlap:
                 self._fetch(step + 1)

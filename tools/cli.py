@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..support.errors import InputError, MeshloomError
@@ -84,6 +85,13 @@ def make_parser(prog: str, description: str, examples: str) -> argparse.Argument
     parser.epilog = f"examples:\n{examples.strip()}\n\nexit status: 0 done, 1 the work failed, 2 bad usage or input"
     parser.add_argument("--version", action=VersionAction, nargs=0, help="print versions and leave")
     return parser
+
+
+def check_folders(*paths: Path | None) -> None:
+    """Raises InputError for files that are to be written (None: not) where there is no folder, before any work."""
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise InputError(f"{path}: there is no folder {path.parent}")
 
 
 def parse_shapes(options: Sequence[str]) -> dict[str, tuple[int, ...]]:

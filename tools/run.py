@@ -7,15 +7,22 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..support.errors import InputError, MeshloomError
-from .cli import make_parser, run_tool
+from ..support.files import write_atomically
+from .cli import check_folders, make_parser, run_tool
 from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..emulator.executable import Executable
+    from ..emulator.timing import TimingResult
 
 EXAMPLES = """
   meshloom-run net.mlx --random 0 --check net.onnx
   meshloom-run net.mlx --input image=photo.npy --output results
   meshloom-run net.mlx --random 0 --stats figures.json --trace trace.json
+  meshloom-run net.mlx --random 0 --report run.html
 """
 
 
@@ -41,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="write when each instruction ran: .npz arrays, else JSON for Perfetto",
     )
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the units did and when as a page")
     parser.add_argument(
         "--check",
         type=Path,
@@ -57,14 +65,11 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     if options.random is not None and options.random < 0:
         raise InputError(f"--random {options.random}: expected a seed of 0 or more")
-    for path in (options.stats, options.trace):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"{path}: there is no folder {path.parent}")
+    check_folders(options.stats, options.trace, options.report)
     with Progress("meshloom-run", options.quiet) as progress:
         progress("load")
         from ..emulator.functional import run_functional
         from ..emulator.stats import collect
-        from ..emulator.timing import run_timing
         from .api import checked_inputs, load
         from .check import Check, report
         from .summary import summary
@@ -79,19 +84,21 @@ def _run(options: argparse.Namespace) -> None:
         progress("compute")
         outputs = run_functional(exe, inputs, check=options.validate).outputs
         progress("time")
-        timing = run_timing(exe, trace=options.trace is not None)
+        timing = _timed(exe, options)
         stats = collect(exe, timing)
         progress("write")
         if options.output is not None:
             write_outputs(options.output, outputs)
         if options.stats is not None:
-            from ..support.files import write_atomically
-
             write_atomically(options.stats, json.dumps(stats, indent=1) + "\n")
         if options.trace is not None:
             from ..emulator.trace import write_trace
 
             write_trace(exe, timing, options.trace)
+        if options.report is not None:
+            from .report.run_report import run_facts, run_report
+
+            write_atomically(options.report, run_report(options.executable.name, run_facts(exe, timing, stats)))
     if not options.quiet:
         print(summary(options.executable.name, exe, stats), flush=True)
     if check is None:
@@ -108,6 +115,15 @@ def _run(options: argparse.Namespace) -> None:
         progress("find the first tensor that differs")
         where = check.first_difference(inputs, exe.chip)
     raise MeshloomError(f"outputs differ from ONNX Runtime's: {', '.join(wrong)}; {where}")
+
+
+def _timed(exe: Executable, options: argparse.Namespace) -> TimingResult:
+    """Time the run, traced where that is asked for; a report goes without a trace that would be too long."""
+    from ..emulator.timing import run_timing
+    from .report.trace_sums import is_traceable
+
+    traced = options.trace is not None or (options.report is not None and is_traceable(exe))
+    return run_timing(exe, trace=traced)
 
 
 if __name__ == "__main__":

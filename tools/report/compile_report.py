@@ -1,0 +1,36 @@
+"""The report of a compilation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..cli import versions
+from .compile_sections import SECTIONS, CompileFacts
+from .memory_map import alive_bytes
+from .page import Figure, SectionMaker, page, sections_of
+from .words import by, in_bytes, percent, plural
+
+
+def compile_report(model: str, facts: CompileFacts, makers: Sequence[SectionMaker[CompileFacts]] = SECTIONS) -> str:
+    """The page; `model` is the name of what was compiled."""
+    exe = facts.exe
+    chip = exe.chip
+    words = sum(len(program.words) for program in exe.programs)
+    launches = len(exe.launches)
+    figures = [
+        Figure("Tasks", f"{len(exe.source_names):,}", f"in {launches:,} launch{'' if launches == 1 else 'es'}"),
+        Figure("Estimated", f"{sum(task.cycles for task in facts.tasks):,}", "cycles, task after task"),
+        Figure("Instructions", f"{words:,}", f"in {plural(len(exe.programs), 'program')}"),
+        Figure("Weights", in_bytes(exe.weight_bytes)),
+        Figure(
+            "DRAM", in_bytes(exe.dram_bytes_used), f"{percent(exe.dram_bytes_used / chip.dram_bytes)} of the chip's"
+        ),
+    ]
+    if facts.sram:
+        peak = max((block.address + block.size for use in facts.sram for block in use.blocks), default=0)
+        bound = max(max(alive_bytes(use.blocks, len(use.tasks)), default=0) for use in facts.sram)
+        times = f"; {peak / bound:.2f} x the lower bound" if bound else ""
+        remark = f"of {in_bytes(chip.sram_bytes)}{times}"
+        figures.insert(3, Figure("SRAM peak", in_bytes(peak), remark))
+    subtitle = f"compiled for {chip.name}, {by([chip.rows, chip.cols])} cores, by {versions()}"
+    return page(model, subtitle, figures, sections_of(makers, facts))

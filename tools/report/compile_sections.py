@@ -1,0 +1,184 @@
+"""The sections of a compile report, one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...dialects.coreasm.isa import OPCODE
+from .bars import Bar, bar_chart, legend, stacked_bar
+from .chip_facts import chip_section
+from .html import Child, join, key_values, meter, table, tag
+from .memory_map import alive_bytes, memory_map
+from .page import Section, SectionMaker
+from .sram_blocks import ROLES, SramUse
+from .tasks import TaskNote
+from .words import by, in_bytes, percent, plural, significant
+
+if TYPE_CHECKING:
+    from ...emulator.executable import Executable
+
+MOST_PROGRAMS = 24
+"""Programs that the table names one by one."""
+MOST_MAPS = 4
+"""Maps of memory; more than these would bury the rest of the page."""
+
+
+@dataclass(frozen=True)
+class CompileFacts:
+    """What a compile report shows."""
+
+    exe: Executable
+    tasks: Sequence[TaskNote]
+    stages: Sequence[tuple[str, float]]
+    """Stages and passes with their seconds, in order."""
+    sram: Sequence[SramUse]
+    """The cores' memory, of each part of the network that is loaded as one."""
+
+
+def chip(facts: CompileFacts) -> Section:
+    """The chip's main numbers."""
+    return chip_section(facts.exe.chip)
+
+
+def stages(facts: CompileFacts) -> Section | None:
+    """Time by stage."""
+    if not facts.stages:
+        return None
+    total = sum(seconds for _, seconds in facts.stages) or 1.0
+    bars = [
+        Bar(name, seconds, f"{1000 * seconds:,.0f} ms  ({percent(seconds / total)})", "heat")
+        for name, seconds in facts.stages
+    ]
+    return Section("Stages", bar_chart("seconds by stage", bars), "Passes and stages in the order in which they ran.")
+
+
+def tasks(facts: CompileFacts) -> Section | None:
+    """The tasks in order."""
+    if not facts.tasks:
+        return None
+    total = sum(task.cycles for task in facts.tasks) or 1
+    head = [
+        "#",
+        "task",
+        "operations",
+        "grid",
+        "cores",
+        "steps",
+        "constants",
+        "SRAM needed",
+        "result in",
+        "estimated cycles",
+    ]
+    rows: list[list[Child]] = [
+        [
+            str(number),
+            tag("span", task.name, class_="name-cell", title=task.name),
+            tag("span", task.operator, class_="name-cell", title=" + ".join(task.ops)),
+            by(task.grid),
+            f"{task.cores:,}",
+            f"{int(np.prod(task.steps, dtype=np.int64)):,}",
+            in_bytes(task.constants) if task.constants else "",
+            in_bytes(task.working),
+            "SRAM" if task.sram else "DRAM",
+            meter(task.cycles / max(one.cycles for one in facts.tasks), f"{task.cycles:,}"),
+        ]
+        for number, task in enumerate(facts.tasks)
+    ]
+    note = (
+        f"{plural(len(facts.tasks), 'task')} in the order of the schedule; {total:,} cycles estimated in all. The grid "
+        f"cuts the dimensions of the first operation over cores, steps cut them in time; SRAM needed is what a core "
+        f"must have free while the task runs."
+    )
+    return Section("Tasks", table(head, rows, text_columns=4), note)
+
+
+def sram(facts: CompileFacts) -> Section | None:
+    """The map of the cores' memory over the schedule."""
+    if not facts.sram:
+        return None
+    capacity = facts.exe.chip.sram_bytes
+    parts: list[Child] = [legend([(what, colour) for colour, what in ROLES.items()])]
+    for use in facts.sram[:MOST_MAPS]:
+        peak = max((block.address + block.size for block in use.blocks), default=0)
+        bound = max(alive_bytes(use.blocks, len(use.tasks)), default=0)
+        ratio = f", {peak / bound:.2f} times the lower bound" if bound else ""
+        where = f"{use.name}: " if use.name else ""
+        parts += [
+            tag("h3", f"{where}peak {in_bytes(peak)} of {in_bytes(capacity)} ({percent(peak / capacity)}){ratio}"),
+            memory_map("SRAM addresses in use by task", use.blocks, use.tasks, capacity),
+        ]
+    if (left := len(facts.sram) - MOST_MAPS) > 0:
+        parts.append(tag("p", f"{plural(left, 'more part')} not shown.", class_="note"))
+    note = (
+        "Addresses upwards, tasks in their order from left to right; every core has the same layout. The line shows "
+        "the bytes in use at each task: its highest point is the lower bound that no allocation can go below."
+    )
+    return Section("SRAM of a core", join(parts), note)
+
+
+def dram(facts: CompileFacts) -> Section:
+    """What lies in DRAM."""
+    exe = facts.exe
+
+    def total(role: str) -> int:
+        return sum(tensor.nbytes for tensor in exe.tensors if tensor.role == role)
+
+    named = {"constant": exe.weight_bytes, "input": total("input"), "output": total("output")}
+    rest = max(exe.dram_bytes_used - sum(named.values()), 0)
+    names = {"constant": "weights and constants", "input": "inputs", "output": "outputs"}
+    parts = [Bar(names[role], size, in_bytes(size), role) for role, size in named.items() if size]
+    if rest:
+        parts.append(Bar("values between tasks, alignment", rest, in_bytes(rest), "between"))
+    share = percent(exe.dram_bytes_used / exe.chip.dram_bytes)
+    note = f"{in_bytes(exe.dram_bytes_used)} of {in_bytes(exe.chip.dram_bytes)} in use ({share})."
+    return Section("DRAM", stacked_bar("DRAM by what lies there", parts, exe.dram_bytes_used), note)
+
+
+def programs(facts: CompileFacts) -> Section:
+    """Instructions, loops, and cores that share a program."""
+    from ...dialects.coreasm.encoding import DESC, WORD
+    from ...emulator.timing_tables import build_tables
+
+    exe = facts.exe
+    users = np.zeros(len(exe.programs), np.int64)
+    executed = 0
+    for launch in exe.launches:
+        usable = launch.program_of_core[list(exe.chip.usable_cores)]
+        users += np.bincount(usable, minlength=len(exe.programs))
+        executed += int(build_tables(exe, launch).instructions().sum())
+    words = sum(len(program.words) for program in exe.programs)
+    unshared = sum(len(program.words) * int(count) for program, count in zip(exe.programs, users, strict=True))
+    loops = sum(int(np.count_nonzero(program.words["op"] == OPCODE["loop"])) for program in exe.programs)
+    size = sum(program.words.size * WORD.itemsize + len(program.descs) * DESC.itemsize for program in exe.programs)
+    summary = key_values(
+        [
+            ("Programs", f"{len(exe.programs):,}"),
+            ("Launches", f"{len(exe.launches):,}"),
+            ("Instructions", f"{words:,}"),
+            ("Loops", f"{loops:,}"),
+            ("Instructions without sharing", f"{unshared:,}"),
+            ("Instructions executed", f"{executed:,}"),
+            ("Code with descriptors", in_bytes(size)),
+            ("Executed for each one stored", significant(executed / max(words, 1))),
+        ]
+    )
+    order = sorted(range(len(exe.programs)), key=lambda index: (-users[index] * len(exe.programs[index].words), index))
+    rows: list[list[Child]] = []
+    for index in order[:MOST_PROGRAMS]:
+        program = exe.programs[index]
+        count = int(np.count_nonzero(program.words["op"] == OPCODE["loop"]))
+        numbers = (int(users[index]), len(program.words), count, len(program.descs), len(program.params))
+        rows.append([program.name, *(f"{value:,}" for value in numbers)])
+    head = ["program", "cores", "instructions", "loops", "descriptors", "values patched by core"]
+    rest = len(order) - MOST_PROGRAMS
+    more = [tag("p", f"{plural(rest, 'smaller program')} not shown.", class_="note")] if rest > 0 else []
+    note = "Cores that do the same share one program; values in which they differ are patched when it is loaded."
+    return Section("Programs", join([summary, tag("h3", "By program"), table(head, rows), more]), note)
+
+
+SECTIONS: tuple[SectionMaker[CompileFacts], ...] = (chip, stages, tasks, sram, dram, programs)
+"""All sections, in the order of the page."""

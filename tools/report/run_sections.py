@@ -1,0 +1,297 @@
+"""The sections of a run report, one function each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...dialects.coreasm.isa import QUEUES, Unit
+from .bars import Bar, bar_chart
+from .chip_facts import chip_section
+from .html import Child, join, meter, table, tag
+from .lanes import Lane, Span, lane_chart
+from .mesh import Mesh, core_map, link_map, scale_legend
+from .page import Section, SectionMaker
+from .tasks import TaskNote
+from .trace_sums import TaskTime, busy_time, lanes_over_time
+from .words import in_bytes, percent, significant
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...emulator.executable import Executable
+    from ...emulator.timing import TimingResult
+
+BINS = 500
+"""Pieces into which timelines cut a run."""
+UNITS = tuple(Unit(unit).name for unit in range(QUEUES))
+MEANING = {
+    "MPU": "matrix products", "VPU": "vectors", "DAU": "copies in SRAM", "LOAD": "from DRAM", "STORE": "to DRAM",
+    "SEND": "to other cores", "RECV": "from other cores", "MAP": "sparse operands",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What a run report shows."""
+
+    exe: Executable
+    timing: TimingResult
+    """With or without a trace."""
+    stats: Mapping[str, Any]
+    """As `emulator.stats.collect` gives them."""
+    tasks: Sequence[TaskTime]
+    notes: Sequence[TaskNote]
+    """Of all tasks in the schedule; empty where the executable has none."""
+
+    @property
+    def mesh(self) -> Mesh:
+        """The chip's cores."""
+        chip = self.exe.chip
+        return Mesh(chip.rows, chip.cols, frozenset(chip.unusable_cores))
+
+    def note_of(self, task: TaskTime) -> TaskNote | None:
+        """What the compiler noted of a task."""
+        return self.notes[task.number] if task.number < len(self.notes) else None
+
+    @property
+    def units(self) -> list[int]:
+        """Units that did something."""
+        return [unit for unit in range(QUEUES) if self.timing.instructions[:, unit].any()]
+
+
+def chip(facts: RunFacts) -> Section:
+    """The chip's main numbers."""
+    return chip_section(facts.exe.chip)
+
+
+def bounds(facts: RunFacts) -> Section:
+    """Cycles against the least that each unit needs."""
+    colours = {"MPU": "mpu", "VPU": "vpu", "NoC": "send", "DRAM": "load", "host": "host"}
+    cycles = facts.stats["cycles"]
+    parts: list[Child] = []
+    for key, what in (("roofline", "network"), ("roofline_of_executable", "executable")):
+        entry = facts.stats[key]
+        if key == "roofline" and entry["of"] != "network":
+            continue
+        bars = [
+            Bar(unit, least, f"{least:,.0f} cycles, {percent(least / max(cycles, 1))} of the run", colours[unit])
+            for unit, least in entry["by_unit"].items()
+            if least
+        ]
+        parts += [
+            tag("h3", f"Work of the {what} ({entry['unit']} sets the bound: {entry['cycles']:,.0f} cycles)"),
+            bar_chart(f"least cycles by unit, {what}", bars, mark=(cycles, f"run: {cycles:,} cycles")),
+        ]
+    note = (
+        "The least cycles that each unit needs if it works without a pause on all cores, links and ports. The "
+        "network's work is what any program for it must do (every weight, input and output moved once); the "
+        "executable's is what this one does. Host copies are outside of the run."
+    )
+    return Section("Distance to the roofline", join(parts), note)
+
+
+def utilisation(facts: RunFacts) -> Section:
+    """Busy share of the units."""
+    bars = [
+        Bar(
+            f"{name}, {MEANING[name]}",
+            entry["utilisation"],
+            f"{percent(entry['utilisation'])}, busiest core {percent(entry['utilisation_max'])}",
+            name.lower(),
+        )
+        for name, entry in facts.stats["units"].items()
+        if entry["instructions"]
+    ]
+    note = (
+        "Busy cycles over the cycles of the run, mean over all usable cores. Waiting for others does not count as busy."
+    )
+    return Section("Units", bar_chart("busy share by unit", bars, maximum=1.0), note)
+
+
+def timeline(facts: RunFacts) -> Section | None:
+    """Units over time, for the chip and for one core."""
+    timing = facts.timing
+    if timing.trace is None:
+        note = "This run has too many instructions for a trace: no timeline and no figures by task."
+        return Section("Timeline", "", note)
+    total, cores = timing.total_cycles, len(facts.exe.chip.usable_cores)
+    piece = total / BINS or 1.0
+    chip = lanes_over_time(timing, timing.trace, BINS) / (piece * max(cores, 1))
+    busiest = max(range(facts.exe.chip.cores), key=lambda core: int(timing.busy[core].sum()))
+    one = lanes_over_time(timing, timing.trace, BINS, busiest) / piece
+    spans = _spans(facts)
+    run = max(timing.cycles, 1)
+    all_cores = _lanes(facts.units, chip, timing.busy.sum(axis=0) / (run * max(cores, 1)))
+    single = _lanes(facts.units, one, timing.busy[busiest] / run)
+    body = join(
+        [
+            tag("h3", "All cores: share of them at work"),
+            lane_chart("busy share of all cores by unit over time", [*all_cores, *_host(facts)], total, spans),
+            tag("h3", f"Core {busiest}, the busiest"),
+            lane_chart(f"busy share of core {busiest} by unit over time", single, total, spans),
+        ]
+    )
+    note = (
+        f"Cycles from left to right, from the host's first copy to its last; a lane is full where the unit works all "
+        f"the time. Each step of the outline is the mean over {significant(piece)} cycles. The strip shows up to when "
+        f"each task was the last to be finished; the figures on the right are shares of the run without host copies."
+    )
+    return Section("Timeline", body, note)
+
+
+def _lanes(units: Sequence[int], shares: NDArray[Any], whole: NDArray[Any]) -> list[Lane]:
+    return [
+        Lane(UNITS[unit], shares[unit].tolist(), UNITS[unit].lower(), percent(float(whole[unit]))) for unit in units
+    ]
+
+
+def _spans(facts: RunFacts) -> list[Span]:
+    spans: list[Span] = []
+    for task in facts.tasks:
+        if task.takes and task.name:
+            spans.append(Span(task.name, task.end - task.takes, task.end))
+    return spans
+
+
+def _host(facts: RunFacts) -> list[Lane]:
+    import numpy as np
+
+    copies = facts.timing.copies
+    if not copies:
+        return []
+    start, end = (np.array([getattr(copy, name) for copy in copies], np.int64) for name in ("start", "end"))
+    total = facts.timing.total_cycles
+    return [Lane("host", (busy_time(start, end, total, BINS) * BINS / max(total, 1)).tolist(), "host")]
+
+
+def tasks(facts: RunFacts) -> Section | None:
+    """Cycles by task, beside the estimate."""
+    if not facts.tasks:
+        return None
+    units = facts.units
+    head: list[Child] = ["#", "task", "operations", "from", "to", "takes", "share", "estimate", "error"]
+    run = max(facts.timing.cycles, 1)
+    rows: list[list[Child]] = []
+    for task in facts.tasks:
+        note = facts.note_of(task)
+        rows.append(
+            [
+                str(task.number) if task.name else "",
+                tag("span", task.name or "no task", class_="name-cell", title=task.name),
+                tag("span", note.operator, class_="name-cell", title=" + ".join(note.ops)) if note else "",
+                f"{task.start:,}",
+                f"{task.end:,}",
+                f"{task.takes:,}",
+                meter(task.takes / run, percent(task.takes / run)),
+                f"{note.cycles:,}" if note else "",
+                error_text(note.cycles, task.takes) if note else "",
+                *(f"{task.busy[unit]:,}" if task.busy[unit] else "" for unit in units),
+            ]
+        )
+    total = sum(task.takes for task in facts.tasks)
+    estimated = sum(note.cycles for note in facts.notes)
+    sums = [sum(task.busy[unit] for task in facts.tasks) for unit in units]
+    rows.append(
+        ["", tag("b", "all"), "", "", "", f"{total:,}", percent(total / run), f"{estimated:,}" if estimated else "",
+         error_text(estimated, total) if estimated else "", *(f"{value:,}" for value in sums)]
+    )  # fmt: skip
+    note = (
+        "From the first instruction of a task, which may be a load ahead of its turn, to the last on any core. A task "
+        "takes the cycles by which its end is later than the end of all tasks before it: these add up to the run, but "
+        "for the time in which the network empties. The error is that of the compiler's estimate: a task that overlaps "
+        "with others takes less than it would alone. Columns on the right: busy cycles by unit, summed over the cores."
+    )
+    return Section("Tasks", table([*head, *(UNITS[unit] for unit in units)], rows, 3, "wide"), note)
+
+
+def error_text(estimate: int, cycles: int) -> str:
+    """How far an estimate is off, in percent of what was measured."""
+    return f"{round(100 * (estimate - cycles) / cycles):+,d}%".replace("+0%", "0%") if cycles else ""
+
+
+def cores(facts: RunFacts) -> Section:
+    """Heat maps: busy share by core, for each kind of work."""
+    run = max(facts.timing.cycles, 1)
+    parts: list[Child] = []
+    for unit in facts.units:
+        shares = [int(busy) / run for busy in facts.timing.busy[:, unit]]
+        most = max(shares)
+        caption = f"{UNITS[unit]}, {MEANING[UNITS[unit]]}: up to {percent(most)}"
+        parts.append(_figure(caption, core_map(f"{UNITS[unit]} by core", facts.mesh, shares, percent, most, 240)))
+    peaks = facts.stats["peak_sram"]["of_core"]
+    capacity = facts.exe.chip.sram_bytes
+    caption = f"SRAM peak: up to {in_bytes(max(peaks))} of {in_bytes(capacity)}"
+    parts.append(_figure(caption, core_map("peak SRAM by core", facts.mesh, peaks, _short_bytes, max(peaks), 240)))
+    note = (
+        "Each square is a core, in its place on the mesh; the darker, the closer to the busiest core of the same map. "
+        "Numbers are shares of the run's cycles."
+    )
+    return Section("Cores", tag("div", parts, class_="row"), note)
+
+
+def _short_bytes(value: float) -> str:
+    return in_bytes(value).replace("iB", "")
+
+
+def _figure(caption: str, picture: Child) -> Child:
+    return tag("figure", tag("figcaption", caption), picture)
+
+
+def traffic(facts: RunFacts) -> Section:
+    """Bytes by kind of link, and on each."""
+    from ...emulator.noc import port_rows
+
+    moved, timing, chip = facts.stats["bytes"], facts.timing, facts.exe.chip
+    links = moved["links"]
+    kinds = [
+        ("Links east and west", links["horizontal"], "send"),
+        ("Links north and south", links["vertical"], "recv"),
+        ("Into cores", links["into_cores"], "dau"),
+        ("DRAM, read", moved["dram_read"], "load"),
+        ("DRAM, written", moved["dram_written"], "store"),
+        ("Host, in", moved["host_in"], "host"),
+        ("Host, out", moved["host_out"], "host"),
+    ]
+    bars = [Bar(name, value, f"{in_bytes(value)}  ({value:,} bytes)", colour) for name, value, colour in kinds]
+    rate = chip.link_bytes_per_cycle * max(timing.cycles, 1)
+    ports = list(zip(port_rows(chip), moved["dram_of_port"], strict=True))
+    picture = link_map("bytes by link", facts.mesh, timing.link_bytes.tolist(), ports)
+    top = int(timing.link_bytes.max(initial=0))
+    caption = (
+        f"Bytes by link; squares: into the core; D: DRAM ports. The busiest link carries {in_bytes(top)}, "
+        f"{percent(top / rate)} of what it could in the run."
+    )
+    body = join(
+        [
+            bar_chart("bytes by kind of link", bars),
+            tag("h3", caption),
+            picture,
+            scale_legend("0", f"{top:,} bytes on a link, {max(moved['dram_of_port']):,} through a port"),
+        ]
+    )
+    note = "A byte counts once for each link that it passes. Traffic of a pair of cores keeps to the right of its way."
+    return Section("Traffic", body, note)
+
+
+def energy(facts: RunFacts) -> Section:
+    """Energy by component."""
+    from ..summary import PICO, scaled
+
+    names = {"mac": ("MACs", "mpu"), "vpu": ("Vector unit", "vpu"), "sram": ("SRAM", "dau"), "noc": ("Network", "send"),
+             "dram": ("DRAM", "load"), "host": ("Host link", "host")}  # fmt: skip
+    parts: Mapping[str, float] = facts.stats["energy_pj"]
+    total = parts["total"] or 1.0
+    bars = [
+        Bar(name, parts[key], f"{scaled(parts[key], PICO)}  ({percent(parts[key] / total)})", colour)
+        for key, (name, colour) in names.items()
+    ]
+    note = f"{scaled(parts['total'], PICO)} in all, from counts of events and the chip's energy of each; no leakage."
+    return Section("Energy", bar_chart("energy by component", bars), note)
+
+
+SECTIONS: tuple[SectionMaker[RunFacts], ...] = (
+    bounds, utilisation, timeline, tasks, cores, traffic, energy, chip,
+)  # fmt: skip
+"""All sections, in the order of the page."""

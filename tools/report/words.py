@@ -1,0 +1,36 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+
+def in_bytes(value: float) -> str:
+    """Bytes with a binary prefix, three digits: `98.9 KiB`."""
+    if value < 1024:
+        return f"{value:.0f} B"
+    for prefix in ("KiB", "MiB", "GiB", "TiB"):
+        value /= 1024
+        if value < 999.5 or prefix == "TiB":
+            break
+    return f"{significant(value)} {prefix}"
+
+
+def significant(value: float) -> str:
+    """Three significant digits, not in powers of ten; whole numbers stay whole."""
+    if value == round(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def percent(share: float) -> str:
+    """A share of 1 in percent."""
+    return f"{100 * share:.1f}%"
+
+
+def by(sizes: tuple[int, ...] | list[int]) -> str:
+    """Sizes of dimensions: `1 x 4 x 2`."""
+    return "\N{MULTIPLICATION SIGN}".join(str(size) for size in sizes)
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
