@@ -10,7 +10,7 @@ from ..cost_graphs.graph import Ints
 from .annealing import COLDEST, anneal_order
 from .lists import list_schedule
 from .problem import OrderProblem
-from .search import Effort, Found, OrderCost, UnitCost, cheaper
+from .search import PLAIN, Effort, Found, OrderCost, UnitCost, cheaper
 from .simple import program_order
 
 HEAT = 0.002
@@ -28,13 +28,13 @@ def anneal_from(cost: OrderCost, begin: Found, effort: Effort) -> Found:
     goal = effort.goal(cost)
     if begin.cost <= goal or cost.problem.ops < 2:
         return begin
-    problem, order, count = cost.problem, begin.order.copy(), effort.evaluations(cost.problem)
+    problem, order = cost.problem, begin.order.copy()
     if isinstance(cost, UnitCost):
-        units = len(problem.unit_names)
+        units, count = len(problem.unit_names), effort.evaluations(problem)
         makespan = anneal_order(problem.arrays, units, problem.cap, order, count, HEAT, int(goal), effort.seed)
         found = Found(order, float(makespan), "anneal")
     else:
-        found = _anneal_plainly(cost, begin, count, goal, effort.seed)
+        found = _anneal_plainly(cost, begin, effort.evaluations(problem, PLAIN), goal, effort.seed)
     return found if found.cost < begin.cost else begin
 
 

@@ -45,9 +45,8 @@ def gantt_svg(graph: CostGraph, runs: Sequence[tuple[str, Timeline]]) -> str:
         foot = top + ROW * len(graph.unit_names) + 12
         for tick in range(TICKS + 1):
             x = LABEL + (WIDTH - LABEL - MARGIN) * tick / TICKS
-            lines.append(
-                f'<text x="{x:.1f}" y="{foot}" text-anchor="middle" fill="#666">{time_text(longest * tick / TICKS)}</text>'
-            )
+            label = time_text(longest * tick / TICKS)
+            lines.append(f'<text x="{x:.1f}" y="{foot}" text-anchor="middle" fill="#666">{label}</text>')
     legend = panel * len(runs) + 28
     for index, phase in enumerate(phases):
         x = LABEL + 90 * index

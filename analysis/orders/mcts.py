@@ -15,7 +15,7 @@ import numpy as np
 
 from ..cost_graphs.graph import Ints
 from .lists import list_schedule
-from .search import Effort, Found, OrderCost, cheaper
+from .search import PLAIN, Effort, Found, OrderCost, cheaper
 from .simple import program_order
 from .topological import complete_order
 
@@ -23,8 +23,6 @@ EXPLORE = 0.3
 """Weight of rare visits against good results, which go from 0 to 1."""
 NOISE = 0.3
 """Randomness of completions, over the longest way of all."""
-SLOWER = 8
-"""The tree makes an order that much slower to try than elsewhere."""
 
 
 @dataclass
@@ -48,7 +46,7 @@ def tree_search(cost: OrderCost, effort: Effort) -> Found | None:
     order = np.empty(problem.ops, np.int64)
     root = _Node(-1, np.flatnonzero(degree == 0).tolist())
     worst = 0.0
-    for number in range(max(1, effort.evaluations(problem) // SLOWER)):
+    for number in range(effort.evaluations(problem, PLAIN)):
         if root.exhausted or (best is not None and best.cost <= goal):
             break
         path, missing, ready = [root], degree.copy(), list(root.untried) + [child.op for child in root.children]

@@ -13,6 +13,9 @@ from .bounds import unit_bound
 from .problem import OrderProblem
 from .simulate import INFEASIBLE, makespan_of
 
+PLAIN = 3000
+"""Overhead of an order that is tried from Python, in steps."""
+
 
 class OrderCost(Protocol):
     """What an order costs. Searches ask nothing else of a model."""
@@ -61,9 +64,9 @@ class Effort:
     good: float = 0.0
     """Stop at the first order that costs no more."""
 
-    def evaluations(self, problem: OrderProblem) -> int:
-        """As many orders can be tried."""
-        return max(1, self.steps // (problem.ops + len(problem.predecessors.values) + 1))
+    def evaluations(self, problem: OrderProblem, overhead: int = 1) -> int:
+        """As many orders can be tried, each with an overhead that is worth so many steps."""
+        return max(1, self.steps // (problem.ops + len(problem.predecessors.values) + overhead))
 
     def goal(self, cost: OrderCost) -> float:
         """No need to go on at this cost."""

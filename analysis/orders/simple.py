@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 import numpy as np
 
 from ...support.errors import InputError
 from ..cost_graphs.graph import Ints
-from .search import Effort, Found, OrderCost, best_of
+from .search import PLAIN, Effort, Found, OrderCost, best_of
 from .topological import random_order, topological_orders
 
-MOST_ORDERS = 100_000
+MOST_ORDERS = 20_000
 """An exhaustive search goes through no more."""
 
 
@@ -27,20 +26,21 @@ def exhaustive(cost: OrderCost, effort: Effort) -> Found | None:
 
     Raises InputError if there are more than MOST_ORDERS: half an answer would look like a proof.
     """
-    found = best_of(cost, islice(topological_orders(cost.problem), MOST_ORDERS), "exhaustive", effort.goal(cost))
-    if (found is None or found.cost > effort.goal(cost)) and has_more_orders(cost, MOST_ORDERS):
-        raise InputError(f"there are more than {MOST_ORDERS:,} orders: choose another method, such as anneal or mcts")
-    return found
+    return best_of(cost, _all_orders(cost), "exhaustive", effort.goal(cost))
 
 
-def has_more_orders(cost: OrderCost, number: int) -> bool:
-    """Whether there are more topological orders than `number`."""
-    return next(islice(topological_orders(cost.problem), number, None), None) is not None
+def _all_orders(cost: OrderCost) -> Iterator[Ints]:
+    for number, order in enumerate(topological_orders(cost.problem)):
+        if number == MOST_ORDERS:
+            raise InputError(
+                f"there are more than {MOST_ORDERS:,} orders: choose another method, such as anneal or mcts"
+            )
+        yield order
 
 
 def random_orders(cost: OrderCost, effort: Effort) -> Found | None:
     """The best of as many random orders as the effort allows."""
-    return best_of(cost, draw(cost, effort.evaluations(cost.problem), effort.seed), "random", effort.goal(cost))
+    return best_of(cost, draw(cost, effort.evaluations(cost.problem, PLAIN), effort.seed), "random", effort.goal(cost))
 
 
 def draw(cost: OrderCost, count: int, seed: int) -> Iterator[Ints]:
