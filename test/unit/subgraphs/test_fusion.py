@@ -1,0 +1,164 @@
+"""Fusion strategies: the specification's walks step by step, and what holds for all of them."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meshloom.analysis.subgraphs.fuse_bidirectional import FuseBidirectional, FuseBidirectionalGrowing
+from meshloom.analysis.subgraphs.fuse_forward import FuseForward, FuseForwardGrowing
+from meshloom.analysis.subgraphs.fuse_grouped import FuseGrouped, FusePairs, GroupBounds, PartSize
+from meshloom.analysis.subgraphs.fuse_optimal import FuseOptimal
+from meshloom.analysis.subgraphs.fusion import (
+    Compiles,
+    FuseNothing,
+    FusionStrategy,
+    Interval,
+    Outcome,
+    check_partition,
+)
+
+GOOD, BAD = Outcome(1.0), Outcome(None, "too large")
+
+
+class Compiler:
+    """Compiles what it is told to and notes what it was asked for; letters stand for the subgraphs."""
+
+    def __init__(self, works: str | None) -> None:
+        self.works = None if works is None else works.split()
+        self.asked: list[str] = []
+
+    def __call__(self, start: int, stop: int) -> Outcome:
+        text = "hijklmno"[start:stop]
+        self.asked.append(text)
+        return GOOD if self.works is None or text in self.works or len(text) == 1 else BAD
+
+
+def fuse(strategy: FusionStrategy, letters: str, works: str | None) -> tuple[str, str]:
+    """What was tried in order, and what came out."""
+    compiler = Compiler(works)
+    found = strategy(len(letters), compiler)
+    check_partition(found, len(letters))
+    return " ".join(compiler.asked), " ".join(letters[start:stop] for start, stop in found)
+
+
+def test_forward() -> None:
+    # S62, S63: h and i do not go together, so h is a target and i goes on with j.
+    assert fuse(FuseForward(), "hij", "") == ("hi ij", "h i j")
+    assert fuse(FuseForward(), "hij", "ij") == ("hi ij", "h ij")
+    # S72, S73: h and i do, so j is current, the one after next.
+    assert fuse(FuseForward(), "hijk", None) == ("hi jk", "hi jk")
+    assert fuse(FuseForward(), "hijkl", "hi kl") == ("hi jk kl", "hi j kl")
+    assert fuse(FuseForward(), "h", None) == ("", "h")
+    assert fuse(FuseForward(), "", None) == ("", "")
+
+
+def test_forward_growing() -> None:
+    assert fuse(FuseForwardGrowing(), "hijk", None) == ("hi hij hijk", "hijk")
+    assert fuse(FuseForwardGrowing(), "hijkl", "hi hij kl") == ("hi hij hijk kl", "hij kl")
+
+
+def test_bidirectional() -> None:
+    # S81 to S84: h, i from the front, m, l from the end, then j, k where they meet.
+    assert fuse(FuseBidirectional(), "hijklm", None) == ("hi lm jk", "hi jk lm")
+    # On a failure the earlier one stays in front, the later one at the end.
+    assert fuse(FuseBidirectional(), "hijklm", "ij kl") == ("hi lm ij kl", "h ij kl m")
+    assert fuse(FuseBidirectional(), "hijkl", "") == ("hi kl ij jk", "h i j k l")
+    assert fuse(FuseBidirectional(), "hij", "hi") == ("hi", "hi j")
+
+
+def test_bidirectional_growing() -> None:
+    assert fuse(FuseBidirectionalGrowing(), "hijklm", None) == ("hi lm hij klm hijklm", "hijklm")
+    assert fuse(FuseBidirectionalGrowing(), "hijklm", "hi lm hij klm") == ("hi lm hij klm hijklm", "hij klm")
+    assert fuse(FuseBidirectionalGrowing(), "hij", "ij") == ("hi ij", "h ij")
+
+
+def test_pairs() -> None:
+    assert fuse(FusePairs(), "hijk", None) == ("hi jk", "hi jk")
+    assert fuse(FusePairs(), "hijkl", "jk") == ("hi jk", "h i jk l")
+
+
+def sizes(*amounts: int) -> tuple[PartSize, ...]:
+    return tuple(PartSize(amount, 1, 1) for amount in amounts)
+
+
+def test_grouped_within_bounds() -> None:
+    # h + i = 10 and j + k + l = 10 lie within 8 to 10; a further one would exceed it.
+    strategy = FuseGrouped(sizes(4, 6, 3, 3, 4), GroupBounds(computation=(8, 10)))
+    assert fuse(strategy, "hijkl", None) == ("hi jkl", "hi jkl")
+    # Below the least: alone.
+    assert fuse(FuseGrouped(sizes(1, 1), GroupBounds(computation=(8, 10))), "hi", None) == ("", "h i")
+    for bounds in (GroupBounds(weight_bytes=(0, 2)), GroupBounds(mapped_nodes=(2, 2))):
+        assert fuse(FuseGrouped(sizes(9, 9, 9, 9), bounds), "hijk", None) == ("hi jk", "hi jk")
+
+
+def test_a_failing_group_of_three_is_regrouped_smaller() -> None:
+    strategy = FuseGrouped(sizes(1, 1, 1), GroupBounds(mapped_nodes=(3, 3)))
+    assert fuse(strategy, "hij", "hi") == ("hij hi", "hi j")
+    assert fuse(strategy, "hij", "") == ("hij hi", "h i j")
+    with pytest.raises(ValueError, match="3 sizes are given for 2 subgraphs"):
+        strategy(2, Compiler(None))
+
+
+def all_partitions(count: int) -> list[list[Interval]]:
+    return [
+        list(pairwise((0, *cuts, count))) for parts in range(count) for cuts in combinations(range(1, count), parts)
+    ]
+
+
+STRATEGIES: dict[str, FusionStrategy] = {
+    "nothing": FuseNothing(),
+    "pairs": FusePairs(),
+    "forward": FuseForward(),
+    "forward growing": FuseForwardGrowing(),
+    "bidirectional": FuseBidirectional(),
+    "bidirectional growing": FuseBidirectionalGrowing(),
+    "grouped": FuseGrouped(sizes(1, 2, 3, 1, 2, 3), GroupBounds(computation=(2, 6))),
+    "optimal": FuseOptimal(failures_spread=False),
+}
+
+
+@st.composite
+def outcomes(draw: st.DrawFn) -> Compiles:
+    """Six subgraphs, all of which compile alone; of the larger candidates some do."""
+    table: dict[Interval, Outcome] = {}
+    for start in range(6):
+        for stop in range(start + 1, 7):
+            cost = draw(st.integers(1, 30))
+            table[start, stop] = Outcome(cost) if stop == start + 1 or draw(st.booleans()) else BAD
+    return lambda start, stop: table[start, stop]
+
+
+@given(compiles=outcomes(), name=st.sampled_from(sorted(STRATEGIES)))
+@settings(max_examples=200, deadline=None)
+def test_all_give_compiled_partitions_and_try_nothing_twice(compiles: Compiles, name: str) -> None:
+    asked: list[Interval] = []
+
+    def noting(start: int, stop: int) -> Outcome:
+        asked.append((start, stop))
+        return compiles(start, stop)
+
+    found = STRATEGIES[name](6, noting)
+    check_partition(found, 6)
+    assert len(asked) == len(set(asked))
+    assert all(compiles(*interval).compiled for interval in found)
+
+
+@given(compiles=outcomes())
+@settings(max_examples=100, deadline=None)
+def test_optimal_is_the_least_of_all_partitions(compiles: Compiles) -> None:
+    def cost(partition: list[Interval]) -> float:
+        return sum(outcome.cost or 0.0 for outcome in (compiles(*interval) for interval in partition))
+
+    best = FuseOptimal(failures_spread=False)(6, compiles)
+    usable = [each for each in all_partitions(6) if all(compiles(*interval).compiled for interval in each)]
+    assert cost(best) == min(map(cost, usable))
+    for strategy in STRATEGIES.values():
+        assert cost(best) <= cost(strategy(6, compiles))
+
+
+def test_optimal_gives_up_on_what_fails_with_more() -> None:
+    assert fuse(FuseOptimal(), "hij", "") == ("h hi i ij j", "h i j")
+    assert fuse(FuseOptimal(longest=2), "hij", None) == ("h hi i ij j", "h ij")
