@@ -9,12 +9,12 @@ from meshloom.analysis.cost_graphs.graph import CostGraph
 from meshloom.analysis.cost_graphs.read import parse_cost_graph
 from meshloom.analysis.orders.problem import OrderProblem
 
-FIGURE_1 = {
+FIGURE_1: dict[str, tuple[list[str], str]] = {
     "relu": ([], "VPU"), "conv1": (["relu"], "MPU"), "matmul": (["conv1"], "MPU"), "mean": (["matmul"], "VPU"),
     "add1": (["mean"], "VPU"), "conv2": (["relu"], "MPU"), "axpy": (["conv2"], "VPU"), "sub": (["axpy"], "VPU"),
     "add2": (["sub"], "VPU"), "softmax": (["add1", "add2"], "VPU"),
 }  # fmt: skip
-FIGURE_3 = {
+FIGURE_3: dict[str, tuple[list[str], str]] = {
     "conv": ([], "MPU"), "matmul": (["conv"], "MPU"), "mean": (["conv"], "VPU"), "softmax": (["matmul", "mean"], "VPU"),
 }  # fmt: skip
 

@@ -96,7 +96,7 @@ def test_errors_are_one_line(
     monkeypatch.chdir(graph.parent)
     Path("broken.json").write_text("{")
     Path("graph.txt").write_text("")
-    ops = [{"id": i, "unit": "A", "ins": [], "outs": [], "dur_ns": 1} for i in range(3)]
+    ops: list[object] = [{"id": i, "unit": "A", "ins": [], "outs": [], "dur_ns": 1} for i in range(3)]
     Path("figure.json").write_text(json.dumps({"tensors": [], "ops": ops}))
     try:
         code = main(arguments)
