@@ -1,29 +1,84 @@
-"""Read a topology from any of the known files, by extension."""
+"""Read a topology from any of the known kinds of files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ....support.errors import InputError
-from .npz import read_npz
 from .topology import Topology
 
-_READERS: dict[str, Callable[[Path], Topology]] = {".npz": read_npz}
+Shapes = Mapping[str, tuple[int, ...]]
+Report = Callable[[str], None]
+_Reader = Callable[[Path, Shapes, Report], Topology]
 
 
-def read_topology(path: str | Path) -> Topology:
+def read_topology(path: str | Path, shapes: Shapes | None = None, progress: Report | None = None) -> Topology:
     """
-    Read the file (or folder with a `graph.npz`) at `path`.
+    Read the file at `path` (or `graph.npz` in the folder there); its extension says what it is.
 
-    Raises InputError naming the file: unknown extension, damaged, not a topology.
+    `.npz` arrays, `.zip` an archive of ours, `.graph` METIS, `.mtx` Matrix Market, `.onnx` a network unrolled to
+    neurons, `.nir` likewise. `shapes` are those of an ONNX model's inputs with symbolic dimensions; `progress` is told
+    what is going on. Raises InputError naming the file: unknown extension, missing, damaged, not a topology.
     """
     path = Path(path)
     if path.is_dir():
         path /= "graph.npz"
     if (reader := _READERS.get(path.suffix.lower())) is None:
-        raise InputError(f"{path}: unknown kind of topology; known are {', '.join(sorted(_READERS))}")
+        raise InputError(f"{path}: unknown kind of topology; known are {', '.join(_READERS)}")
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    if shapes and path.suffix.lower() != ".onnx":
+        raise InputError(f"{path}: only ONNX models have inputs whose shapes can be given")
+    return reader(path, shapes or {}, progress or (lambda stage: None))
+
+
+def _npz(path: Path, _: Shapes, progress: Report) -> Topology:
+    from .npz import read_npz
+
+    return read_npz(path)
+
+
+def _archive(path: Path, _: Shapes, progress: Report) -> Topology:
+    from .archive import read_archive
+
+    return read_archive(path)
+
+
+def _metis(path: Path, _: Shapes, progress: Report) -> Topology:
+    from .metis import read_metis
+
+    return read_metis(path)
+
+
+def _matrix_market(path: Path, _: Shapes, progress: Report) -> Topology:
+    from .matrix_market import read_matrix_market
+
+    return read_matrix_market(path)
+
+
+def _onnx(path: Path, shapes: Shapes, progress: Report) -> Topology:
+    from ....frontend.onnx_import import import_onnx
+    from .unroll import unroll_module
+
+    module = import_onnx(path, shapes)
     try:
-        return reader(path)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
+        return unroll_module(module, progress)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _nir(path: Path, _: Shapes, progress: Report) -> Topology:
+    from .nir_network import read_nir
+
+    return read_nir(path)
+
+
+_READERS: dict[str, _Reader] = {
+    ".npz": _npz,
+    ".zip": _archive,
+    ".graph": _metis,
+    ".mtx": _matrix_market,
+    ".onnx": _onnx,
+    ".nir": _nir,
+}
