@@ -18,6 +18,7 @@ from ..chips import Chip, load_chip
 from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.tiling import DimKind, TilingInterface
 from ..dialects.dataflow.types import element_of, is_float, shape_of
+from ..dialects.manycore import SubgraphOp
 from ..support.errors import InputError
 from .split_operator import Splitter
 
@@ -77,17 +78,17 @@ class DataflowSplitToFitPass(ModulePass):
 
 def split_to_fit(module: ModuleOp, limit: int) -> Splitting:
     """
-    Split all operators of a module's functions whose data have more than `limit` bytes.
+    Split all operators of a module's functions and subgraphs whose data have more than `limit` bytes.
 
     Raises ResourceError naming an operator whose smallest part does not fit; the module is then split in part.
     """
     done = Splitting()
     names = {weight.sym_name.data for weight in module.walk() if isinstance(weight, WeightOp)}
-    for function in module.walk():
-        if isinstance(function, FuncOp) and function.body.blocks:
-            _split_block(function.body.block, limit, names, done)
+    for holder in list(module.walk()):
+        if isinstance(holder, FuncOp | SubgraphOp) and holder.body.blocks:
+            _split_block(holder.body.block, limit, names, done)
             if done.parts:
-                region_dce(function.body)
+                region_dce(holder.body)
     return done
 
 
