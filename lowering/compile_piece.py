@@ -64,11 +64,12 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
     """
     function = main_function(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
-    check_dram(sum(padded(bytes_of(value)) for value in values), chip)
+    check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
     network = plan_piece(module, chip, progress)
     progress("lay out memory")
     segments: DramSegments = segment_dram(function, network)
-    check_dram(sum(map(padded, segments.sizes)), chip)
+    inside = f"constants, inputs, results, and {segments.sizes[-1]:,} bytes in between"
+    check_dram(sum(map(padded, segments.sizes)), chip, inside)
     places = Places(network, segments, lay_out_sram(network, chip))
     progress("generate code")
     machine = generate(network, places, chip)
@@ -84,10 +85,7 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
     )
 
 
-def check_dram(needed: int, chip: Chip) -> None:
-    """Raises ResourceError if a launch needs more than all of the DRAM."""
+def check_dram(needed: int, chip: Chip, what: str) -> None:
+    """Raises ResourceError if a launch needs more than all of the DRAM; `what` it needs that for."""
     if needed > chip.dram_bytes:
-        raise ResourceError(
-            f"it needs {needed} bytes of DRAM at once, chip '{chip.name}' has {chip.dram_bytes}",
-            "DRAM", needed, chip.dram_bytes,
-        )  # fmt: skip
+        raise ResourceError(what, "DRAM", needed, chip.dram_bytes)
