@@ -39,7 +39,7 @@ class TaskReads:
         self.plan: TaskPlan = places.network.plans[number]
         self.steps = steps
         """Core -> box of each step."""
-        self._streams = [[_Stream(cores) for cores in read.groups] for read in self.plan.reads]
+        self._streams = [[_Stream(tuple(cores)) for cores in read.groups] for read in self.plan.reads]
         self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
         self._semaphores: dict[int, Pair] = {}
         """By read: those with which cores pass on what they load, the same for all steps, so that steps are alike."""
@@ -122,7 +122,7 @@ class TaskReads:
         for core in cores:
             machine.pad(core, view, piece.pad_low, piece.pad_high, piece.pad_value)
         size = self.plan.sizes[index]
-        if not is_shared(cores, size.buffer_bytes * size.versions):
+        if not is_shared(len(cores), size.buffer_bytes * size.versions):
             for core in cores:
                 machine.emitters[core].load(inner, source)
             return

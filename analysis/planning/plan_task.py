@@ -12,7 +12,7 @@ from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
 from ..task_info import TaskInfo, value_bytes
 from .estimate import compute_cycles, task_cycles
-from .reads import ReadPlan, ReadSize, measure_read, plan_read
+from .reads import ReadPlan, ReadSize, measure_read, plan_read, sample_boxes
 from .storage import Distribution
 from .tiling_search import coarser_steps, finer_steps, grid_candidates
 
@@ -23,6 +23,8 @@ CONSTANT_SHARE = 5
 PASS_THROUGH = 2
 """A result in DRAM costs its bytes twice: when it is stored, and when it is read."""
 MAX_REFINEMENTS = 64
+MAX_GRIDS = 12
+"""Grids that are looked at closely."""
 OVERLAP_GAIN = 0.8
 """Steps may make a plan faster, because units overlap: at best, it is assumed, to this fraction of the time."""
 
@@ -58,6 +60,12 @@ class TaskPlan:
     working_bytes: int
     """SRAM of the busiest core that the task needs beside what is there already, the result included."""
     cycles: float
+
+    def with_traffic(self, chip: Chip) -> TaskPlan:
+        """The same with exchanges estimated from their messages."""
+        reads = tuple(read.with_traffic(chip) for read in self.reads)
+        more = sum(read.exchange_cycles for read in reads) - sum(read.exchange_cycles for read in self.reads)
+        return replace(self, reads=reads, cycles=self.cycles + more)
 
     def distribution(self, info: TaskInfo) -> Distribution:
         """Where the result's tiles are."""
@@ -106,16 +114,19 @@ def plan_task(
     """
     best: TaskPlan | None = None
     least = Shortage(1 << 62, available)
-    # A grid is at its fastest without steps: the fastest first, until none can beat what has been found.
-    unstepped = [
-        _unstepped(info, chip, sources, readable, grid, place(info, grid)) for grid in grid_candidates(info, chip)
+    tilings = [
+        Tiling(grid, place(info, grid), (1,) * len(grid), _default_order(info)) for grid in grid_candidates(info, chip)
     ]
-    for first in sorted(unstepped, key=lambda plan: plan.cycles):
-        if best is not None and first.cycles * OVERLAP_GAIN >= best.cycles:
+    # A grid is at its fastest without steps and messages: the fastest first, until none can beat what has been found.
+    bounds = [_unstepped(info, chip, sources, readable, tiling, sample_boxes(info, tiling)) for tiling in tilings]
+    for looked_at, bound in enumerate(sorted(bounds, key=lambda plan: plan.cycles)):
+        if best is not None and (looked_at >= MAX_GRIDS or bound.cycles * OVERLAP_GAIN >= best.cycles):
             break
-        plan = _refine(
-            info, chip, replace(first, reads=tuple(read.with_traffic(chip) for read in first.reads)), available
-        )
+        tiles = bound.tiling.tile_boxes(info.sizes)
+        first = _unstepped(info, chip, sources, readable, bound.tiling, tiles).with_traffic(chip)
+        if best is not None and first.cycles * OVERLAP_GAIN >= best.cycles:
+            continue
+        plan = _refine(info, chip, first, available)
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
         elif best is None or plan.cycles < best.cycles:
@@ -128,15 +139,15 @@ def _unstepped(
     chip: Chip,
     sources: Sequence[Source],
     readable: Callable[[Distribution], bool] | None,
-    grid: tuple[int, ...],
-    cores: tuple[int, ...],
+    tiling: Tiling,
+    tiles: dict[int, Box],
 ) -> TaskPlan:
-    """The plan of a grid whose tiles are computed in one step each, whether that fits or not."""
-    tiling = Tiling(grid, cores, (1,) * len(grid), _default_order(info))
-    tiles = tiling.tile_boxes(info.sizes)
+    """The plan of a tiling without steps, whether that fits or not; a lower bound where `tiles` are only some."""
+    sampled = tiling if len(tiles) < len(tiling.cores) else None
+    served = [sources[read.operand] for read in info.reads]
     reads = tuple(
-        plan_read(info, chip, tiles, read, sources[read.operand].distribution, sources[read.operand].constant)
-        for read in info.reads
+        plan_read(info, chip, tiles, read, source.distribution, source.constant, sampled)
+        for read, source in zip(info.reads, served, strict=True)
     )
     held = Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
     return measure(info, chip, reads, tiling, tiles, readable is not None and readable(held), 2)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
 
 from ...chips import Chip
-from ...dialects.dataflow.tiling import Box, OperandSlice
+from ...dialects.dataflow.tiling import Box, OperandSlice, split_evenly
 from ...dialects.manycore import Tiling
 from ..task_info import Read, TaskInfo, value_bytes
 from .storage import Distribution, contains
-from .traffic import exchange_traffic
+from .traffic import exchange_traffic, most_missing
 
 SHARE_ABOVE_BYTES = 4096
 """Slices that several cores need are read from DRAM once and sent on if reading them everywhere costs more bytes."""
+
+SAMPLES = 4
+"""Cores by which tilings are compared at first."""
 
 
 class ReadKind(StrEnum):
@@ -42,7 +49,7 @@ class ReadPlan:
     item_bytes: int
     whole: dict[int, OperandSlice]
     """Per core: the slice of its whole tile."""
-    groups: tuple[tuple[int, ...], ...] = ()
+    groups: tuple[Sequence[int], ...] = ()
     """STREAM: cores that read the same slices in all steps."""
     gathered: int = 0
     """GATHER: bytes of the largest core's buffer."""
@@ -50,6 +57,11 @@ class ReadPlan:
     """GATHER: what is where."""
     exchange_cycles: float = 0.0
     """GATHER: estimated time of the exchange; a lower bound until `with_traffic` has looked at it closely."""
+
+    @cached_property
+    def group_sizes(self) -> Counter[int]:
+        """STREAM: number of groups by their number of cores."""
+        return Counter(map(len, self.groups))
 
     def with_traffic(self, chip: Chip) -> ReadPlan:
         """The same with the exchange estimated from its messages."""
@@ -74,14 +86,39 @@ class ReadSize:
     """Bytes read from DRAM by all cores."""
 
 
+def sample_boxes(info: TaskInfo, tiling: Tiling) -> dict[int, Box]:
+    """The tiles of a few cores, the last and largest among them: enough to bound what a tiling costs from below."""
+    parts = [split_evenly(size, count) for size, count in zip(info.sizes, tiling.grid, strict=True)]
+    boxes: dict[int, Box] = {}
+    for number in sorted({(len(tiling.cores) - 1) * part // (SAMPLES - 1) for part in range(SAMPLES)}):
+        index = np.unravel_index(number, tiling.grid)
+        ranges = [part[int(place)] for part, place in zip(parts, index, strict=True)]
+        boxes[tiling.cores[number]] = Box(tuple(r[0] for r in ranges), tuple(r[1] for r in ranges))
+    return boxes
+
+
 def plan_read(
-    info: TaskInfo, chip: Chip, tiles: dict[int, Box], read: Read, source: Distribution | None, constant: bool
+    info: TaskInfo,
+    chip: Chip,
+    tiles: dict[int, Box],
+    read: Read,
+    source: Distribution | None,
+    constant: bool,
+    sampled: Tiling | None = None,
 ) -> ReadPlan:
-    """Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None)."""
+    """
+    Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None).
+
+    `tiles` are all of a tiling, or only some of `sampled`: then groups have the right sizes but name no cores.
+    """
     whole = {core: info.read_slice(read, box) for core, box in tiles.items() if box.volume}
     item_bytes = value_bytes(info.operands[read.operand])
     if any(piece.indexed for piece in whole.values()):
         return ReadPlan(read, ReadKind.INDEXED, constant, item_bytes, whole)
+    if source is None and sampled is not None:
+        parts = math.prod(sampled.grid[dim] for dim in info.affecting_dims(read))
+        group = range(len(sampled.cores) // parts)
+        return ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole, (group,) * parts)
     if source is None:
         same: dict[OperandSlice, list[int]] = {}
         for core, piece in whole.items():
@@ -94,7 +131,7 @@ def plan_read(
     if direct:
         return ReadPlan(read, ReadKind.DIRECT, False, item_bytes, whole)
     size = max((gathered_bytes(piece, item_bytes) for piece in set(whole.values())), default=0)
-    missing = max((_missing(source, core, piece) for core, piece in whole.items()), default=0) * item_bytes
+    missing = most_missing(source.boxes, {core: piece.bounds for core, piece in whole.items()}) * item_bytes
     cycles = missing / chip.link_bytes_per_cycle
     return ReadPlan(
         read, ReadKind.GATHER, False, item_bytes, whole, gathered=size, held=source.boxes, exchange_cycles=cycles
@@ -110,22 +147,18 @@ def measure_read(plan: ReadPlan, info: TaskInfo, tiling: Tiling, step: Box) -> R
             number, index = plan.read.uses[0]
             size = math.prod(info.largest_slice(number, index, step)) * plan.item_bytes
             versions = version_count(info, tiling, plan.read)
-            loads = sum(1 if is_shared(group, size * versions) else len(group) for group in plan.groups)
-            shared = any(is_shared(group, size * versions) for group in plan.groups)
+            loads = sum(
+                count * (1 if is_shared(cores, size * versions) else cores) for cores, count in plan.group_sizes.items()
+            )
+            shared = any(is_shared(cores, size * versions) for cores in plan.group_sizes)
             return ReadSize(versions, size, size * versions if shared else 0, loads * size * versions)
         case _:
             return ReadSize(1, 0, 0, 0)
 
 
-def _missing(source: Distribution, core: int, piece: OperandSlice) -> int:
-    """Elements of a slice that a core does not hold itself."""
-    own = source.boxes.get(core)
-    return piece.bounds.volume - (own.intersect(piece.bounds).volume if own is not None else 0)
-
-
-def is_shared(group: tuple[int, ...], bytes_each: int) -> bool:
-    """Whether cores that read the same bytes get them from a few of them, instead of each from DRAM."""
-    return len(group) > 1 and (len(group) - 1) * bytes_each > SHARE_ABOVE_BYTES
+def is_shared(cores: int, bytes_each: int) -> bool:
+    """Whether so many cores that read the same bytes get them from a few of them, instead of each from DRAM."""
+    return cores > 1 and (cores - 1) * bytes_each > SHARE_ABOVE_BYTES
 
 
 def version_count(info: TaskInfo, tiling: Tiling, read: Read) -> int:

@@ -72,6 +72,17 @@ def overlaps(held: Mapping[int, Box], needed: Mapping[int, Box]) -> Overlaps:
     return Overlaps(_cores(held)[holders], _cores(needed)[readers], low[readers, holders], high[readers, holders])
 
 
+def most_missing(held: Mapping[int, Box], needed: Mapping[int, Box]) -> int:
+    """Positions of its box in `needed` that a core does not hold itself, of the core that lacks most."""
+    if not needed:
+        return 0
+    low, high = _offsets(needed), _ends(needed)
+    empty = Box((0,) * low.shape[1], (0,) * low.shape[1])
+    own = {core: held.get(core, empty) for core in needed}
+    common = np.minimum(high, _ends(own)) - np.maximum(low, _offsets(own))
+    return int(((high - low).prod(axis=1) - np.maximum(common, 0).prod(axis=1)).max())
+
+
 def exchange_traffic(held: Mapping[int, Box], needed: Mapping[int, Box], item_bytes: int, chip: Chip) -> Traffic:
     """Traffic of sending every core of `needed` what it does not hold of its box."""
     pairs = overlaps(held, needed)
