@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -24,6 +25,9 @@ from .split_operator import Splitter
 
 RESERVE = 8
 """One part in so many of a core's memory is left for code, queues and what is loaded ahead."""
+
+FINER = 4
+"""Times as many parts as it needs, into which an operator is cut so as to be cut like its operand."""
 
 ROUNDING = {"f64": 1e-12, "f32": 1e-4, "f16": 4e-3, "bf16": 3e-2}
 """Difference that adding in another order makes at most, relative to the largest result, by element type."""
@@ -100,22 +104,23 @@ def _split_block(block: Block, limit: int, names: set[str], done: Splitting) -> 
         if not isinstance(op, TilingInterface) or isinstance(op, ReshapeOp | SliceOp | ConcatOp):
             continue
         name = op.results[0].name_hint or op.name.partition(".")[2]
-        parts = _as_producer(op, limit, splitter) or choose_parts(op, limit, name)
+        parts = choose_parts(op, limit, name)
         if all(count == 1 for count in parts):
             continue
+        parts = _as_producer(op, limit, splitter, FINER * math.prod(parts)) or parts
         done.parts.append((name, parts))
         done.nature = _looser(done.nature, _nature_of(op))
         waiting.extendleft(reversed(splitter.split(op, parts)))
 
 
-def _as_producer(op: TilingInterface, limit: int, splitter: Splitter) -> Parts | None:
-    """The cut of an operand, for an operator that is too large and runs over the same positions, if it suffices."""
+def _as_producer(op: TilingInterface, limit: int, splitter: Splitter, most: int) -> Parts | None:
+    """The cut of an operand that is over the same positions, if it suffices and has no more than `most` parts."""
     sizes = tuple(dim.size for dim in op.iteration_space())
-    if sizes != shape_of(op.results[0]) or data_bytes(op, sizes) <= limit:
+    if sizes != shape_of(op.results[0]):
         return None
     for value in op.operands:
         grid = splitter.grids.get(value)
-        if grid is not None and shape_of(value) == sizes:
+        if grid is not None and shape_of(value) == sizes and math.prod(grid) <= most:
             if data_bytes(op, [-(-size // count) for size, count in zip(sizes, grid, strict=True)]) <= limit:
                 return grid
     return None
