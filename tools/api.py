@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..emulator.executable import Executable
     from ..emulator.timing import TimingResult
+    from ..lowering.subgraph_options import SubgraphOptions
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,14 @@ def compile(
     chip: str | Chip = "edge",
     shapes: Mapping[str, Sequence[int]] | None = None,
     progress: Callable[[str], None] = lambda stage: None,
+    subgraphs: SubgraphOptions | None = None,
 ) -> CompiledNetwork:
     """
     Compile an ONNX model (path, bytes or protobuf) or a `dataflow` module for a chip (name, TOML path or object).
 
-    `shapes` gives the shapes of inputs with symbolic dimensions. Raises InputError for models and chips that cannot be
-    used, MeshloomError if the network does not fit the chip.
+    `shapes` gives the shapes of inputs with symbolic dimensions, `subgraphs` says how the network is compiled in parts:
+    by default, it is split where it does not fit. Raises InputError for models and chips that cannot be used,
+    MeshloomError if the network does not fit the chip.
     """
     from xdsl.dialects.builtin import ModuleOp
 
@@ -98,8 +101,9 @@ def compile(
 
         progress("import")
         module = import_onnx(model, {name: tuple(shape) for name, shape in (shapes or {}).items()})
-    compilation = compile_module(module, target, progress)
-    return CompiledNetwork(compilation.executable, {"tasks": compilation.tasks})
+    compilation = compile_module(module, target, progress, options=subgraphs)
+    report = {"tasks": compilation.tasks, "subgraphs": len(compilation.parts), "log": compilation.log.lines()}
+    return CompiledNetwork(compilation.executable, report)
 
 
 def load(path: str | Path) -> CompiledNetwork:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..support.files import write_atomically
 from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
+from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, serial_list_table
 
 if TYPE_CHECKING:
     from xdsl.passes import PassPipeline
@@ -24,6 +25,8 @@ EXAMPLES = """
   meshloom-compile net.onnx --chip my-chip.toml --shape image=1x3x224x224 -o net.mlx
   meshloom-compile net.onnx --chip tiny -o net.mlx --print-ir-after-all stages
   meshloom-compile net.onnx --chip edge -o net.mlx --report net.html
+  meshloom-compile large.onnx --chip tiny -o large.mlx --cache --log large.log
+  meshloom-compile net.onnx --chip edge -o net.mlx --subgraphs fewest-bytes,parts=4 --fuse forward
   meshloom-compile net.onnx --chip edge -o net.mlx -p 'canonicalize,dataflow-to-manycore,manycore-tile{chip=edge}'
 """
 
@@ -56,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
     )
     parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the compiler did as a page")
+    add_subgraph_options(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     return parser
 
@@ -65,7 +69,8 @@ def _compile(options: argparse.Namespace) -> None:
 
     chip = load_chip(options.chip)
     shapes = parse_shapes(options.shape)
-    check_folders(options.output, options.report)
+    check_folders(options.output, options.report, options.log)
+    subgraphs = read_subgraph_options(options)
     pipeline = _pipeline(options.passes)
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
@@ -87,7 +92,11 @@ def _compile(options: argparse.Namespace) -> None:
             apply_passes(pipeline, module, stages.begin)
         stages.begin("check level")
         check_level(module)
-        compilation = compile_module(module, chip, stages.begin, stages.observer)
+        log = LogLines(options.log, progress, options.quiet)
+        try:
+            compilation = compile_module(module, chip, stages.begin, stages.observer, subgraphs, log)
+        finally:
+            log.write()
         stages.begin("write")
         page = "" if options.report is None else _report(options.model, compilation.executable, stages)
         write_executable(compilation.executable, options.output)
@@ -114,12 +123,12 @@ def _report(model: Path, executable: Executable, stages: Stages) -> str:
     from .report.sram_blocks import sram_use
     from .report.tasks import task_notes
 
-    memory = [sram_use(module) for level, module in stages.levels if level == "memory"]
+    memory = [sram_use(module) for level, module in stages.levels if level.startswith("memory")]
     return compile_report(model.name, CompileFacts(executable, task_notes(executable), stages.seconds(), memory))
 
 
 def summary(name: str, compilation: Compilation) -> str:
-    """Two lines: size of the executable, and use of the cores' memories."""
+    """Size of the executable, use of the cores' memories, and the serial list where there are several subgraphs."""
     from ..dialects.coreasm.encoding import DESC, WORD
 
     exe = compilation.executable
@@ -127,12 +136,16 @@ def summary(name: str, compilation: Compilation) -> str:
     code = words * WORD.itemsize + sum(len(program.descs) for program in exe.programs) * DESC.itemsize
     peak, bound = compilation.sram_peak, compilation.sram_lower_bound
     ratio = f", {peak / bound:.2f} x its lower bound" if bound else ""
-    return (
+    weights = f"{exe.weight_bytes:,} bytes of weights"
+    if exe.host_weight_bytes:
+        weights += f" in DRAM and {exe.host_weight_bytes:,} on the host"
+    text = (
         f"{name}: {compilation.tasks} tasks, {words:,} instructions in {len(exe.programs)} programs, "
-        f"{code:,} bytes of code, {exe.weight_bytes:,} bytes of weights\n"
+        f"{code:,} bytes of code, {weights}\n"
         f"{' ' * len(name)}  SRAM peak {peak:,} of {exe.chip.sram_bytes:,} bytes a core{ratio}; "
         f"DRAM {exe.dram_bytes_used:,} of {exe.chip.dram_bytes:,} bytes"
     )
+    return text if len(compilation.parts) == 1 else f"{text}\n{serial_list_table(compilation.parts)}"
 
 
 if __name__ == "__main__":

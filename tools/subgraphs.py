@@ -1,0 +1,99 @@
+"""Subgraphs on the command line: the options that `meshloom-compile` takes, the log it writes, the list it prints."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..support.files import write_atomically
+from .progress import ERASE, Progress
+
+if TYPE_CHECKING:
+    from ..lowering.pipeline import CompiledPart
+    from ..lowering.subgraph_options import SubgraphOptions
+
+
+def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--subgraphs`, `--fuse`, `--jobs`, `--cache` and `--log`."""
+    group = parser.add_argument_group("networks that are too large, or compiled in parts")
+    group.add_argument(
+        "--subgraphs",
+        default="auto",
+        metavar="auto|whole|RULE,...",
+        help="auto: whole, and what does not fit is split; whole: or an error; or rules and settings to cut by first: "
+        "data-outputs, fewest-bytes,parts=4, key-nodes,at-least=2, weight-bytes,weight-bytes=N, by-hand,names=OPERATOR",
+    )
+    group.add_argument(
+        "--fuse",
+        default="none",
+        metavar="STRATEGY",
+        help="make neighbours one again: none, grouped, pairs, forward, bidirectional, grow, grow-bidirectional, "
+        "optimal (by emulated cycles)",
+    )
+    group.add_argument("--jobs", type=int, metavar="N", help="processes that compile parts (default: all processors)")
+    group.add_argument(
+        "--cache",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="keep compiled parts in DIR, so that they need not be compiled again; alone: in the user's cache folder",
+    )
+    group.add_argument("--log", type=Path, metavar="FILE", help="write what was tried, what failed and by how much")
+
+
+def read_subgraph_options(options: argparse.Namespace) -> SubgraphOptions:
+    """The driver's options. Raises InputError for what makes no sense."""
+    from ..lowering.piece_cache import default_folder
+    from ..lowering.subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+
+    rule, split_failures = parse_subgraphs(options.subgraphs)
+    jobs = default_jobs() if options.jobs is None else options.jobs
+    cache = None if options.cache is None else Path(options.cache) if options.cache else default_folder()
+    return SubgraphOptions(rule, split_failures, options.fuse, jobs, cache)
+
+
+class LogLines:
+    """Takes the log's lines: shows them on stderr from the first failure on, and writes them to a file at the end."""
+
+    def __init__(self, file: Path | None, progress: Progress, quiet: bool) -> None:
+        self.file, self.progress, self.quiet = file, progress, quiet
+        self.lines: list[str] = []
+        self._failed = False
+
+    def __call__(self, line: str) -> None:
+        """One more line."""
+        self.lines.append(line)
+        self._failed = self._failed or "does not" in line
+        if self._failed and not self.quiet:
+            erase = ERASE if self.progress.active else ""
+            print(f"{erase}{line}", file=sys.stderr)
+
+    def write(self) -> None:
+        """Write the file, if there is to be one. Raises MeshloomError."""
+        if self.file is not None:
+            write_atomically(self.file, "".join(line + "\n" for line in self.lines))
+
+
+def serial_list_table(parts: Sequence[CompiledPart]) -> str:
+    """The serial list of subgraphs with what each needs."""
+    rows = [("subgraph", "operators", "tasks", "cycles (estimate)", "SRAM a core", "DRAM", "weights", "")]
+    rows += [
+        (
+            part.label, f"{part.operators}", f"{len(part.code.tasks)}", f"{part.code.estimated_cycles:,}",
+            f"{part.code.sram_peak:,}", f"{part.code.dram_bytes:,}",
+            f"{part.weight_bytes:,}" + (" from host" if part.streamed else ""),
+            f"{part.first} to {part.last}",
+        )
+        for part in parts
+    ]  # fmt: skip
+    widths = [max(len(row[column]) for row in rows) for column in range(8)]
+    return "\n".join(_line(row, widths) for row in rows)
+
+
+def _line(row: Iterable[str], widths: Sequence[int]) -> str:
+    first, *numbers, last = zip(row, widths, strict=True)
+    cells = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in numbers), last[0]]
+    return "  " + "  ".join(cells).rstrip()
