@@ -5,8 +5,10 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 from ....support.errors import InputError
 
@@ -14,6 +16,7 @@ MOST_DEFLATED = 1040
 """Deflate cannot expand a byte to more than 1,032; a member that claims more is damaged."""
 
 _ENCRYPTED = 1
+_PIECE = 1 << 22
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -80,14 +83,7 @@ class Members:
         Raises InputError: missing, too long, damaged (its CRC is checked unless only a prefix is read).
         """
         with self.damage(name):
-            if (info := self.by_name.get(name)) is None:
-                raise InputError("this member is missing")
-            if info.flag_bits & _ENCRYPTED or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise InputError("encrypted, or compressed by another method than deflate")
-            if info.file_size > most or info.file_size > MOST_DEFLATED * (info.compress_size + 1):
-                raise InputError(
-                    f"{info.file_size} bytes out of {info.compress_size} compressed ones; at most {most} are allowed"
-                )
+            info = self._checked(name, most)
             wanted = info.file_size if prefix is None else min(prefix, info.file_size)
             with self._archive.open(info) as member:
                 data = member.read(wanted)
@@ -96,3 +92,32 @@ class Members:
             if len(data) != wanted:
                 raise InputError(f"{len(data)} bytes, the zip directory says {wanted}")
             return data
+
+    def read_into(self, name: str, start: Callable[[IO[bytes], int], tuple[bytearray, int]]) -> bytearray:
+        """
+        The end of member `name`, read in place: `start(member, length)` reads its head, of the length that it returns
+        beside the memory for the rest. Raises InputError as `read`.
+        """
+        with self.damage(name):
+            info = self._checked(name, MOST_DEFLATED * self.path.stat().st_size)
+            with self._archive.open(info) as member:
+                data, head = start(member, info.file_size)
+                at = 0
+                while at < len(data) and (piece := member.read(min(_PIECE, len(data) - at))):
+                    data[at : at + len(piece)] = piece
+                    at += len(piece)
+                if at != len(data) or member.read(1) or head + at != info.file_size:
+                    raise InputError("its length is not what the zip directory says")
+            return data
+
+    def _checked(self, name: str, most: int) -> zipfile.ZipInfo:
+        """The entry of a member that can be read with at most `most` bytes of memory."""
+        if (info := self.by_name.get(name)) is None:
+            raise InputError("this member is missing")
+        if info.flag_bits & _ENCRYPTED or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError("encrypted, or compressed by another method than deflate")
+        if info.file_size > most or info.file_size > MOST_DEFLATED * (info.compress_size + 1):
+            raise InputError(
+                f"{info.file_size} bytes out of {info.compress_size} compressed ones; at most {most} are allowed"
+            )
+        return info
