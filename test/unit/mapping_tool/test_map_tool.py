@@ -1,0 +1,170 @@
+"""`meshloom-map`: files in, files out, exit statuses and messages."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mapping_graphs import random_network
+from meshloom.analysis.mapping.checkpoints import FolderCheckpoints
+from meshloom.analysis.mapping.mesh import Mesh
+from meshloom.analysis.mapping.metrics.costs import costs_of
+from meshloom.support.errors import InputError
+from meshloom.tools.map import main
+
+TOPOLOGY = random_network(5, 80)
+STATS = {
+    "method", "vertices", "edges", "cores", "cut", "hop_cost", "delivered_traffic", "max_link_load", "imbalance",
+    "cpu_s", "peak_rss_mb", "seconds",
+}  # fmt: skip
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    arrays: dict[str, Any] = {
+        "indptr": TOPOLOGY.indptr,
+        "indices": TOPOLOGY.indices,
+        "data": TOPOLOGY.data,
+        "src_indptr": TOPOLOGY.src_indptr,
+        "src_indices": TOPOLOGY.src_indices,
+        "spikes": TOPOLOGY.spikes,
+    }
+    np.savez(tmp_path / "graph.npz", **arrays)
+    return tmp_path / "graph.npz"
+
+
+def run(graph: Path, *options: str) -> int:
+    return main([str(graph), *options, "-q", "-o", str(graph.parent / "map.npy")])
+
+
+@pytest.mark.parametrize("method", ["default", "literal", "greedy"])
+def test_results_agree_with_each_other(graph: Path, method: str) -> None:
+    folder = graph.parent
+    files = ["--stats", str(folder / "s.json"), "--text", str(folder / "m.txt"), "--picture", str(folder / "p.svg")]
+    assert run(graph, "--mesh", "4x3", "--unusable", "0,5-6", "--method", method, *files) == 0
+    core_of = np.load(folder / "map.npy")
+    assert core_of.dtype == np.int32
+    assert [int(line) for line in (folder / "m.txt").read_text().split()] == core_of.tolist()
+    stats = json.loads((folder / "s.json").read_text())
+    assert STATS <= stats.keys()
+    expected = costs_of(TOPOLOGY, Mesh(4, 3, unusable=(0, 5, 6)), core_of).as_dict()
+    assert {key: stats[key] for key in expected} == expected
+    assert stats["capacity"] == -(-80 * 105 // (100 * 9))
+    assert stats["max_load"] <= stats["capacity"]
+    squares = [e for e in ET.parse(folder / "p.svg").iter("{http://www.w3.org/2000/svg}rect") if len(e)]
+    assert len(squares) == 12
+
+
+def test_undirected_networks_have_no_delivered_traffic(graph: Path) -> None:
+    folder = graph.parent
+    np.savez(graph, indptr=TOPOLOGY.indptr, indices=TOPOLOGY.indices, data=TOPOLOGY.data)
+    assert run(graph, "--mesh", "4x4", "--method", "greedy", "--stats", str(folder / "s.json")) == 0
+    assert json.loads((folder / "s.json").read_text())["delivered_traffic"] is None
+
+
+def test_chip_rectangle_array(graph: Path) -> None:
+    assert run(graph, "--chip", "grid", "--rectangle", "2,3,3x2", "--method", "hilbert") == 0
+    used = set(np.load(graph.parent / "map.npy").tolist())
+    assert used <= {y * 8 + x for y in (3, 4) for x in (2, 3, 4)}
+    assert run(graph, "--mesh", "2x2", "--array", "3x2", "--link-cost", "9", "--method", "random") == 0
+    assert np.load(graph.parent / "map.npy").max() < 6 * 4
+
+
+def test_limits_on_vertices_and_edges_hold(graph: Path) -> None:
+    limits = ["--max-vertices", "9", "--max-edges", "60"]
+    assert run(graph, "--mesh", "4x4", "--method", "greedy", *limits) == 0
+    core_of = np.load(graph.parent / "map.npy")
+    assert np.bincount(core_of).max() <= 9
+    assert np.bincount(core_of, np.diff(TOPOLOGY.indptr)).max() <= 60
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (["--mesh", "4x4", "--capacity", "3"], 1, "needs 80 of size, 16 usable cores hold 3 each, 48 together; use 27"),
+        (["--mesh", "4by4"], 2, "expected WIDTHxHEIGHT"),
+        ([], 2, "--chip NAME or --mesh WxH"),
+        (["--mesh", "4x4", "--unusable", "16"], 2, "cores of 4x4 are 0 to 15"),
+        (["--mesh", "4x4", "--unusable", "0-15"], 2, "no core of 4x4 is usable"),
+        (["--mesh", "4x4", "--rectangle", "2,2,3x1"], 2, "does not lie within"),
+        (["--mesh", "4x4", "--resume"], 2, "--work DIR"),
+        (["--mesh", "4x4", "--picture", "loads.jpg"], 2, "FILE.svg or FILE.png"),
+        (["--mesh", "4x4", "--seed", "-1"], 2, "expected 0 or more"),
+    ],
+)
+def test_errors_name_place_and_remedy(
+    graph: Path, capsys: pytest.CaptureFixture[str], options: list[str], status: int, message: str
+) -> None:
+    assert run(graph, *options) == status
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert message in error
+    assert not (graph.parent / "map.npy").exists()
+
+
+def test_multicast_needs_directions(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(graph, indptr=TOPOLOGY.indptr, indices=TOPOLOGY.indices, data=TOPOLOGY.data)
+    assert run(graph, "--mesh", "4x4", "--objective", "multicast") == 2
+    assert "directed edges" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["literal"])
+def test_an_interrupted_run_goes_on_to_the_same_mapping(
+    graph: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ["--mesh", "2x2", "--method", method]
+    assert run(graph, *options) == 0
+    whole = np.load(graph.parent / "map.npy")
+    (graph.parent / "map.npy").unlink()
+    save = FolderCheckpoints.save
+    work = ["--work", str(graph.parent / "steps")]
+
+    def save_and_stop(self: FolderCheckpoints, step: str, arrays: Any) -> None:
+        save(self, step, arrays)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FolderCheckpoints, "save", save_and_stop)
+        assert run(graph, *options, *work) == 130
+    assert not (graph.parent / "map.npy").exists()
+    restored: list[str] = []
+    restore = FolderCheckpoints.restore
+
+    def restore_and_note(self: FolderCheckpoints, step: str) -> Any:
+        kept = restore(self, step)
+        restored.extend([] if kept is None else [step])
+        return kept
+
+    monkeypatch.setattr(FolderCheckpoints, "restore", restore_and_note)
+    assert run(graph, *options, *work, "--resume") == 0
+    assert restored
+    assert (np.load(graph.parent / "map.npy") == whole).all()
+
+
+def test_a_folder_of_another_run_is_refused(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    work = ["--work", str(graph.parent / "steps"), "--method", "literal"]
+    assert run(graph, "--mesh", "4x4", *work) == 0
+    assert run(graph, "--mesh", "4x4", *work) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert run(graph, "--mesh", "4x4", "--seed", "1", *work, "--resume") == 2
+    assert "another input or other options" in capsys.readouterr().err
+
+
+def test_a_damaged_step_is_an_error(tmp_path: Path) -> None:
+    kept = FolderCheckpoints(tmp_path, {}, resume=False)
+    kept.save("one", {"a": np.arange(3)})
+    assert (kept.restore("one") or {})["a"].tolist() == [0, 1, 2]
+    (tmp_path / "one.npz").write_bytes(b"PK\3\4 no archive")
+    with pytest.raises(InputError, match="damaged"):
+        kept.restore("one")
+
+
+def test_png_picture(graph: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = graph.parent / "p.png"
+    assert run(graph, "--mesh", "3x3", "--array", "2x1", "--method", "greedy", "--picture", str(picture)) == 0
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
