@@ -152,9 +152,7 @@ class Driver:
                     self._note("fit", failed, False, self._reason(failed, failure, "does not fit beside what stays"))
             if not self.options.split_failures:
                 self._give_up(next(part for part in parts if isinstance(part.outcome, Failure)))
-            settled: list[Subgraph] = []
-            for number, part in enumerate(parts):
-                settled += self._split(parts, number) if isinstance(part.outcome, Failure) else [part]
+            settled = self._split_failed(parts)
             if self._graph is None:  # an operator was split, which may have left values that nobody reads
                 region_dce(self.function.body)
             parts = [part for part in (self._alive(part) for part in settled) if part.nodes]
@@ -200,20 +198,32 @@ class Driver:
         figures = over(failure.resource, failure.needed, failure.available)
         return f"{what}: {figures} ({message})" if figures else f"{what}: {message}"
 
+    def _split_failed(self, parts: Sequence[Subgraph]) -> list[Subgraph]:
+        """The same list with every failed part in several, or with its only operator split."""
+        made: dict[int, list[Subgraph]] = {}
+        failed = [number for number, part in enumerate(parts) if isinstance(part.outcome, Failure)]
+        # Operators change the function when they are split: all cuts come first.
+        for number in sorted(failed, key=lambda number: (len(parts[number].operators) == 1, number)):
+            several = len(parts[number].operators) > 1
+            made[number] = self._split(parts, number) if several else self._split_operator(parts, parts[number])
+        return [one for number, part in enumerate(parts) for one in made.get(number, [part])]
+
     def _split(self, parts: Sequence[Subgraph], number: int) -> list[Subgraph]:
-        """A failed part in several, or with its only operator split."""
+        """A failed part in several."""
         part = parts[number]
         operators = part.operators
-        if len(operators) > 1:
-            cuts = self._cut(parts, number, self.options.again)
-            made = self._parts(part, cuts)
-            if len(made) < 2:  # the rule cuts between reshapes only
-                middle = part.nodes.index(operators[len(operators) // 2])
-                made = self._parts(part, [middle])
-            last = [_name(one.operators[-1]) for one in made[:-1]]
-            after = ", ".join(f"'{name}'" for name in last[:4]) + (", ..." if len(last) > 4 else "")
-            self._note("split", part, True, f"is split into {len(made)} parts, after {after}")
-            return made
+        made = self._parts(part, self._cut(parts, number, self.options.again))
+        if len(made) < 2:  # the rule cuts between reshapes only
+            middle = part.nodes.index(operators[len(operators) // 2])
+            made = self._parts(part, [middle])
+        last = [_name(one.operators[-1]) for one in made[:-1]]
+        after = ", ".join(f"'{name}'" for name in last[:4]) + (", ..." if len(last) > 4 else "")
+        self._note("split", part, True, f"is split into {len(made)} parts, after {after}")
+        return made
+
+    def _split_operator(self, parts: Sequence[Subgraph], part: Subgraph) -> list[Subgraph]:
+        """A failed part with its only operator split in the function."""
+        operators = part.operators
         failure = part.outcome
         assert isinstance(failure, Failure)
         block = self.function.body.block

@@ -79,7 +79,7 @@ def coarser_steps(info: TaskInfo, tile: tuple[int, ...], steps: tuple[int, ...])
 
 def _without_empty(size: int, count: int) -> int:
     """The number of steps that are not empty when `size` is cut into `count` blocks of equal size."""
-    return math.ceil(size / math.ceil(size / count))
+    return math.ceil(size / math.ceil(size / count)) if size else 1
 
 
 def _total(info: TaskInfo, tile: tuple[int, ...], dim: int, count: int) -> int:
