@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,20 @@ from meshloom.analysis.orders.simulate import Timeline
 from ortools.sat.python import cp_model
 
 
-def solve(problem: OrderProblem, seconds: float, hint: Timeline | None = None, workers: int = 2) -> dict[str, object]:
-    """
-    The best makespan found in `seconds`, the bound proven, and the starts; no makespan where none was found.
+@dataclass(frozen=True)
+class Solution:
+    """What the solver found."""
 
-    `hint` is a schedule to begin with.
-    """
+    makespan: int | None
+    """None where it found no schedule."""
+    bound: int
+    """No schedule is shorter."""
+    order: Ints | None
+    """Operations by start."""
+
+
+def solve(problem: OrderProblem, seconds: float, hint: Timeline | None = None, workers: int = 2) -> Solution:
+    """The best schedule found in `seconds`; `hint` is one to begin with."""
     model = cp_model.CpModel()
     horizon = int(problem.duration.sum()) if hint is None else hint.makespan
     starts: list[Any] = [model.new_int_var(0, horizon - int(duration), "") for duration in problem.duration]
@@ -54,14 +63,8 @@ def solve(problem: OrderProblem, seconds: float, hint: Timeline | None = None, w
     solver.parameters.random_seed = 0
     status = solver.solve(model)
     found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
-    return {
-        "makespan": round(solver.objective_value) if found else None,
-        "bound": round(solver.best_objective_bound),
-        "proven": status == cp_model.OPTIMAL,
-        "starts": order_of(np.array([solver.value(start) for start in starts], np.int64)) if found else None,
-    }
-
-
-def order_of(starts: Ints) -> Ints:
-    """Operations by start; those of equal start by number, which is topological."""
-    return np.argsort(starts, kind="stable").astype(np.int64)
+    if not found:
+        return Solution(None, round(solver.best_objective_bound), None)
+    # Of equal starts the lower number comes first, which is topological.
+    order = np.argsort([solver.value(start) for start in starts], kind="stable").astype(np.int64)
+    return Solution(round(solver.objective_value), round(solver.best_objective_bound), order)

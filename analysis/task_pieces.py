@@ -1,0 +1,67 @@
+"""What tasks take on each unit, estimated before they are tiled: spread evenly over all cores of the chip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ..chips import Chip
+from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ..dialects.dataflow.tiling import Box
+from ..dialects.dataflow.types import shape_of
+from ..dialects.manycore import TaskOp
+from .cost_graphs.graph import lists_of
+from .orders.pieces import Pieces
+from .planning.estimate import MESSAGE_CYCLES, op_cycles
+from .planning.plan_network import RESIDENT_SHARE
+from .planning.plan_task import PASS_THROUGH
+from .task_info import TaskInfo, value_bytes
+
+UNITS = ("MPU", "VPU", "DAU")
+
+
+def estimated_pieces(tasks: Sequence[TaskOp], predecessors: list[list[int]], chip: Chip) -> Pieces:
+    """
+    The pieces of tasks that may or may not be tiled.
+
+    The operations of a body follow each other; each takes its cycles on one core, over the number of cores.
+    """
+    cores = len(chip.usable_cores)
+    offset, busy = np.zeros((len(tasks), len(UNITS)), np.int64), np.zeros((len(tasks), len(UNITS)), np.int64)
+    load, held = np.zeros(len(tasks), np.int64), np.zeros(len(tasks), np.int64)
+    for number, task in enumerate(tasks):
+        info = TaskInfo.of(task)
+        whole = Box.whole(info.sizes)
+        now = 0
+        for index in range(len(info.body)):
+            cost = info.cost(index, whole)
+            first = value_bytes(info.operands[0]) if info.operands and index == 0 else info.value_bytes[index]
+            cycles = ceil(op_cycles(cost, chip, first) / cores)
+            unit = UNITS.index(cost.unit)
+            if not busy[number, unit]:
+                offset[number, unit] = now
+            busy[number, unit] += cycles
+            now += cycles
+        constants = sum(
+            _bytes(value) for value in info.operands if isinstance(_root(value).owner, ConstantOp | WeightOp)
+        )
+        load[number] = ceil(constants / chip.dram_bytes_per_cycle)
+        held[number] = ceil(_bytes(info.result) / cores)
+    names = tuple(task.sym_name.data for task in tasks)
+    latency = np.full(len(tasks), MESSAGE_CYCLES + chip.dram_latency, np.int64)
+    spill = PASS_THROUGH * cores / chip.dram_bytes_per_cycle
+    room = int(chip.sram_bytes * RESIDENT_SHARE)
+    return Pieces(names, UNITS, offset, busy, load, latency, lists_of(predecessors), held, room, spill)
+
+
+def _root(value: SSAValue) -> SSAValue:
+    while isinstance(value.owner, ReshapeOp):
+        value = value.owner.operands[0]
+    return value
+
+
+def _bytes(value: SSAValue) -> int:
+    return prod(shape_of(value)) * value_bytes(value)

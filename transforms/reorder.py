@@ -1,0 +1,70 @@
+"""Tasks of a block as a graph, and a block with its tasks in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from ..dialects.manycore import TaskOp
+
+
+def tasks_of(block: Block) -> list[TaskOp]:
+    """The tasks directly in a block, in order."""
+    return [op for op in block.ops if isinstance(op, TaskOp)]
+
+
+def task_predecessors(block: Block) -> list[list[int]]:
+    """For each task the numbers of those whose results it reads, directly or through other operations; ascending."""
+    sources: dict[SSAValue, frozenset[int]] = {}
+    found: list[list[int]] = []
+    for op in block.ops:
+        reads = frozenset[int]().union(*(sources.get(value, frozenset()) for value in op.operands))
+        if isinstance(op, TaskOp):
+            reads, before = frozenset({len(found)}), reads
+            found.append(sorted(before))
+        sources.update((value, reads) for value in op.results)
+    return found
+
+
+def is_free_to_order(block: Block) -> bool:
+    """Whether results alone order the operations of a block: none but the last has effects."""
+    return all(is_side_effect_free(op) for op in block.ops if op is not block.last_op)
+
+
+def reorder_tasks(block: Block, order: Sequence[int]) -> None:
+    """
+    Put the tasks in this order; other operations stand directly before the first task that needs them, or at the end.
+
+    Raises ValueError if a task would stand before one whose result it reads, or if operations have effects.
+    """
+    tasks, before = tasks_of(block), task_predecessors(block)
+    place = {number: index for index, number in enumerate(order)}
+    if len(order) != len(tasks) or len(place) != len(tasks):
+        raise ValueError(f"the order should name each of the {len(tasks)} tasks once")
+    for number, sources in enumerate(before):
+        for source in sources:
+            if place[source] > place[number]:
+                late = tasks[number].sym_name.data
+                raise ValueError(f"task '{late}' stands before '{tasks[source].sym_name.data}', whose result it reads")
+    if not is_free_to_order(block):
+        raise ValueError("operations with effects cannot change their order")
+    sequence: dict[Operation, None] = {}
+    for number in order:
+        todo: list[Operation] = [tasks[number]]
+        while todo:
+            op = todo[-1]
+            missing = [
+                value.owner
+                for value in op.operands
+                if isinstance(value.owner, Operation) and value.owner not in sequence
+            ]
+            if missing:
+                todo += reversed(missing)
+                continue
+            sequence.setdefault(op)
+            todo.pop()
+    for op in (*sequence, *[op for op in block.ops if op not in sequence]):
+        op.detach()
+        block.add_op(op)
