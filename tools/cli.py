@@ -88,10 +88,12 @@ def make_parser(prog: str, description: str, examples: str) -> argparse.Argument
 
 
 def check_folders(*paths: Path | None) -> None:
-    """Raises InputError for files that are to be written (None: not) where there is no folder, before any work."""
+    """Raises InputError for files that cannot be written (None: not wanted) for want of a folder, before any work."""
     for path in paths:
         if path is not None and not path.parent.is_dir():
             raise InputError(f"{path}: there is no folder {path.parent}")
+        if path is not None and path.is_dir():
+            raise InputError(f"{path} is a folder: give the name of a file")
 
 
 def parse_shapes(options: Sequence[str]) -> dict[str, tuple[int, ...]]:

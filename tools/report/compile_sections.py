@@ -11,7 +11,7 @@ import numpy as np
 from ...dialects.coreasm.isa import OPCODE
 from .bars import Bar, bar_chart, legend, stacked_bar
 from .chip_facts import chip_section
-from .html import Child, join, key_values, meter, table, tag
+from .html import Child, join, key_values, meter, name_cell, table, tag
 from .memory_map import alive_bytes, memory_map
 from .page import Section, SectionMaker
 from .sram_blocks import ROLES, SramUse
@@ -76,8 +76,8 @@ def tasks(facts: CompileFacts) -> Section | None:
     rows: list[list[Child]] = [
         [
             str(number),
-            tag("span", task.name, class_="name-cell", title=task.name),
-            tag("span", task.operator, class_="name-cell", title=" + ".join(task.ops)),
+            name_cell(task.name, 32),
+            tag("span", task.operator, title=" + ".join(task.ops)),
             by(task.grid),
             f"{task.cores:,}",
             f"{int(np.prod(task.steps, dtype=np.int64)):,}",

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
+from .words import middle_out
+
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML does not allow, not even as references."""
 
@@ -88,3 +90,8 @@ def meter(share: float, text: str) -> Markup:
     """A number with a bar behind it that shows a share of 1."""
     width = f"width:{100 * min(max(share, 0.0), 1.0):.1f}%"
     return tag("span", tag("span", "", class_="fill", style=width), tag("span", text, class_="text"), class_="meter")
+
+
+def name_cell(name: str, room: int) -> Markup:
+    """A name in a table: shortened to `room` characters, whole where the pointer rests on it."""
+    return tag("span", middle_out(name, room), title=name) if len(name) > room else escape(name)

@@ -53,7 +53,7 @@ def memory_map(label: str, blocks: Sequence[Block], tasks: Sequence[str], capaci
         y = ground - value * 1024 * down
         parts += [
             line(LEFT, y, WIDTH, y, class_="axis", stroke_opacity=0.6),
-            text(LEFT - 8, y + 4, f"{value:,.0f} KiB", "small muted end"),
+            text(LEFT - 8, y + 4, in_bytes(value * 1024), "small muted end"),
         ]
     for block in blocks:
         x, width = LEFT + block.first * across, (block.last - block.first + 1) * across

@@ -38,7 +38,7 @@ def core_map(
         x, y = core % mesh.cols * pitch, core // mesh.cols * pitch
         title = tag("title", f"{_name(mesh, core)}: {'not usable' if core in mesh.unusable else shown(value)}")
         parts += _square(x, y, side, opacity(value, maximum), title, core in mesh.unusable)
-        inverse = " inverse" if opacity(value, maximum) > 0.6 else ""
+        inverse = " inverse" if opacity(value, maximum) > 0.8 else ""
         if pitch >= 40 and core not in mesh.unusable:
             parts.append(text(x + side / 2, y + side / 2 + 4, shown(value), f"small middle{inverse}"))
     return drawing(mesh.cols * pitch, mesh.rows * pitch, label, *parts)
@@ -59,7 +59,7 @@ def link_map(
     """
     most, most_of_port = max(map(max, links), default=0.0), max((value for _, value in ports), default=0.0)
     pitch = min(max(width / mesh.cols, 26), 96)
-    side, lane, left = pitch * 0.46, pitch * 0.11, 24.0
+    side, lane, left = pitch * 0.46, pitch * 0.11, 30.0
     stroke = max(pitch * 0.09, 2.0)
     parts: list[Markup] = []
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ...dialects.coreasm.isa import QUEUES, Unit
 from .bars import Bar, bar_chart
 from .chip_facts import chip_section
-from .html import Child, join, meter, table, tag
+from .html import Child, join, meter, name_cell, table, tag
 from .lanes import Lane, Span, lane_chart
 from .mesh import Mesh, core_map, link_map, scale_legend
 from .page import Section, SectionMaker
 from .tasks import TaskNote
 from .trace_sums import TaskTime, busy_time, lanes_over_time
-from .words import in_bytes, percent, significant
+from .words import compact, in_bytes, percent, significant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -179,15 +179,15 @@ def tasks(facts: RunFacts) -> Section | None:
         rows.append(
             [
                 str(task.number) if task.name else "",
-                tag("span", task.name or "no task", class_="name-cell", title=task.name),
-                tag("span", note.operator, class_="name-cell", title=" + ".join(note.ops)) if note else "",
+                name_cell(task.name or "no task", 22),
+                tag("span", note.operator, title=" + ".join(note.ops)) if note else "",
                 f"{task.start:,}",
                 f"{task.end:,}",
                 f"{task.takes:,}",
                 meter(task.takes / run, percent(task.takes / run)),
                 f"{note.cycles:,}" if note else "",
                 error_text(note.cycles, task.takes) if note else "",
-                *(f"{task.busy[unit]:,}" if task.busy[unit] else "" for unit in units),
+                *(_busy(task.busy[unit]) for unit in units),
             ]
         )
     total = sum(task.takes for task in facts.tasks)
@@ -195,7 +195,7 @@ def tasks(facts: RunFacts) -> Section | None:
     sums = [sum(task.busy[unit] for task in facts.tasks) for unit in units]
     rows.append(
         ["", tag("b", "all"), "", "", "", f"{total:,}", percent(total / run), f"{estimated:,}" if estimated else "",
-         error_text(estimated, total) if estimated else "", *(f"{value:,}" for value in sums)]
+         error_text(estimated, total) if estimated else "", *(_busy(value) for value in sums)]
     )  # fmt: skip
     note = (
         "From the first instruction of a task, which may be a load ahead of its turn, to the last on any core. A task "
@@ -204,6 +204,10 @@ def tasks(facts: RunFacts) -> Section | None:
         "with others takes less than it would alone. Columns on the right: busy cycles by unit, summed over the cores."
     )
     return Section("Tasks", table([*head, *(UNITS[unit] for unit in units)], rows, 3, "wide"), note)
+
+
+def _busy(cycles: int) -> Child:
+    return tag("span", compact(cycles), title=f"{cycles:,}") if cycles else ""
 
 
 def error_text(estimate: int, cycles: int) -> str:

@@ -45,12 +45,12 @@ section { margin-top: 14px; padding: 16px 20px 18px; }
 h2 { font-size: 17px; margin: 0 0 4px; }
 h3 { font-size: 13px; margin: 14px 0 4px; color: var(--muted); font-weight: 600; }
 p.note { margin: 0 0 12px; color: var(--muted); max-width: 90ch; }
-.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 2px 24px; margin: 0; }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 2px 28px; margin: 0; }
 .facts div {
   display: flex; justify-content: space-between; gap: 12px; border-bottom: 1px solid var(--faint); padding: 3px 0;
 }
 .facts dt { color: var(--muted); }
-.facts dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.facts dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .table { overflow-x: auto; }
 .scroll { max-height: 720px; overflow-y: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 12.5px; font-variant-numeric: tabular-nums; }
@@ -60,14 +60,9 @@ th {
 }
 th, td { padding: 3px 6px; border-bottom: 1px solid var(--faint); }
 td { white-space: nowrap; }
-.wide td { font-size: 11.5px; }
-.wide th { font-size: 11.5px; }
-.wide .name-cell { max-width: 136px; }
+.wide td, .wide th { font-size: 11.5px; padding: 3px 5px; }
 .number { text-align: right; }
 tbody tr:hover { background: var(--faint); }
-.name-cell {
-  display: inline-block; max-width: 210px; overflow: hidden; text-overflow: ellipsis; vertical-align: bottom;
-}
 .meter { position: relative; display: inline-block; min-width: 64px; padding: 0 4px; }
 .meter .fill { position: absolute; inset: 2px auto 2px 0; background: var(--heat); opacity: 0.28; border-radius: 2px; }
 .meter .text { position: relative; }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from .html import Child, Markup, number, tag
+from .words import middle_out
 
 WIDTH = 1076
 """Pixels of a chart as wide as the page."""
@@ -49,8 +50,6 @@ def round_up(value: float, count: int = 8) -> float:
 
 
 def shortened(content: str, pixels: float) -> str:
-    """As much of `content` as fits, with an ellipsis; nothing where not even three characters do."""
+    """As much of `content` as fits; nothing where not even four characters do."""
     room = int(pixels / CHARACTER)
-    if len(content) <= room:
-        return content
-    return f"{content[: room - 1]}\N{HORIZONTAL ELLIPSIS}" if room >= 3 else ""
+    return content if len(content) <= room else middle_out(content, room) if room >= 4 else ""

@@ -22,7 +22,9 @@ def significant(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 in percent."""
+    """A share of 1 in percent, one decimal; what is more than nothing does not read as nothing."""
+    if 0 < share < 0.0005:
+        return "<0.1%"
     return f"{100 * share:.1f}%"
 
 
@@ -34,3 +36,21 @@ def by(sizes: tuple[int, ...] | list[int]) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 task`, `2 tasks`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def middle_out(name: str, room: int) -> str:
+    """At most `room` characters of a name: its middle goes, for names often differ in their ends only."""
+    if len(name) <= room:
+        return name
+    head = (room - 1) // 3
+    return f"{name[:head]}\N{HORIZONTAL ELLIPSIS}{name[len(name) - (room - 1 - head) :]}"
+
+
+def compact(value: int) -> str:
+    """A count in four digits, or in three with a decimal prefix: `9,999`, `1.63 M`."""
+    scaled, prefix = float(value), ""
+    for following in ("k", "M", "G", "T"):
+        if scaled < (999.5 if prefix else 9999.5):
+            break
+        scaled, prefix = scaled / 1000, following
+    return f"{significant(scaled)} {prefix}" if prefix else f"{value:,}"

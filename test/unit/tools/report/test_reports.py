@@ -1,0 +1,107 @@
+"""Reports of a small network: what they say is so, and they need nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import pytest
+from meshloom.emulator.stats import collect
+from meshloom.emulator.timing import run_timing
+from meshloom.support.errors import InputError
+from meshloom.tools.compile import main as compile_main
+from meshloom.tools.report.run_report import run_facts, run_report
+from meshloom.tools.report.run_sections import error_text, tasks
+from meshloom.tools.run import main as run_main
+
+import meshloom
+
+
+def parsed(text: str) -> Element:
+    """The page as XML, after a look for anything that it would fetch."""
+    for word in ("http:", "https:", "<script", "<link", "@import", "url(", "src="):
+        assert word not in text, word
+    assert set(re.findall(r'href="(.)', text)) == {"#"}
+    root = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>\n"))
+    anchors = {link.attrib["href"] for link in root.iter("a")}
+    assert anchors == {f"#{section.attrib['id']}" for section in root.iter("section")}
+    return root
+
+
+def rows(root: Element, section: str) -> list[list[str]]:
+    """The body of the first table of a section."""
+    (found,) = [one for one in root.iter("section") if one.attrib["id"] == section]
+    table = next(found.iter("tbody"))
+    return [["".join(cell.itertext()) for cell in row] for row in table]
+
+
+@pytest.fixture
+def network(model: Path) -> meshloom.CompiledNetwork:
+    return meshloom.compile(model, chip="tiny", shapes={"x": (3, 6)})
+
+
+def test_both_reports_of_the_command_lines(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(model.parent)
+    arguments = ["small.onnx", "--chip", "tiny", "--shape", "x=3x6", "-o", "net.mlx", "-q", "--report", "compile.html"]
+    assert compile_main(arguments) == 0
+    names = [row[1] for row in rows(parsed(Path("compile.html").read_text()), "tasks")]
+    assert run_main(["net.mlx", "--random", "0", "-q", "--report", "run.html", "--stats", "stats.json"]) == 0
+    figures = json.loads(Path("stats.json").read_text())
+    page = parsed(Path("run.html").read_text())
+    assert [row[1] for row in rows(page, "tasks")] == [*names, "all"]
+    values = {"".join(tile[0].itertext()): "".join(tile[1].itertext()) for tile in _tiles(page)}
+    assert values["Cycles"] == f"{figures['cycles']:,}"
+    text = "".join(page.itertext())
+    assert f"{figures['bytes']['dram_read']:,} bytes" in text
+    assert f"{figures['roofline']['cycles']:,.0f} cycles" in text
+
+
+def _tiles(page: Element) -> list[Element]:
+    (figures,) = [one for one in page.iter("div") if one.get("class") == "figures"]
+    return list(figures)
+
+
+def test_tasks_of_a_run_add_up(network: meshloom.CompiledNetwork) -> None:
+    exe = network.executable
+    timing = run_timing(exe, trace=True)
+    facts = run_facts(exe, timing, collect(exe, timing))
+    assert [task.name for task in facts.tasks] == exe.source_names
+    # All busy cycles belong to a task; the run ends when the last task does and the network is empty.
+    by_unit = [sum(task.busy[unit] for task in facts.tasks) for unit in range(8)]
+    assert by_unit == timing.busy.sum(axis=0).tolist()
+    assert sum(task.takes for task in facts.tasks) == max(task.end for task in facts.tasks) - timing.launches[0][1]
+    section = tasks(facts)
+    assert section is not None
+    table = next(ElementTree.fromstring(f"<r>{section.body}</r>").iter("tbody"))
+    for row, task, note in zip(table, facts.tasks, facts.notes, strict=False):
+        cells = ["".join(cell.itertext()) for cell in row]
+        assert cells[3:6] == [f"{value:,}" for value in (task.start, task.end, task.takes)]
+        assert cells[7] == f"{note.cycles:,}"
+        assert cells[8] == error_text(note.cycles, task.takes)
+
+
+def test_errors_of_estimates() -> None:
+    assert [error_text(*pair) for pair in ((150, 100), (50, 100), (1000, 999), (5000, 100), (5, 0))] == [
+        "+50%", "-50%", "0%", "+4,900%", "",
+    ]  # fmt: skip
+
+
+def test_without_trace_and_notes(network: meshloom.CompiledNetwork) -> None:
+    exe = replace(network.executable, notes={})
+    timing = run_timing(exe)
+    page = parsed(run_report("<net>.mlx", run_facts(exe, timing, collect(exe, timing))))
+    assert page.findtext("head/title") == "<net>.mlx"
+    assert "tasks" not in [section.attrib["id"] for section in page.iter("section")]
+    assert "too many instructions" in "".join(page.itertext())
+
+
+@pytest.mark.parametrize("note", ["{", "5", '[{"name": "a"}]', "[1]"])
+def test_damaged_notes(network: meshloom.CompiledNetwork, note: str) -> None:
+    exe = replace(network.executable, notes={"tasks": note})
+    timing = run_timing(exe)
+    with pytest.raises(InputError, match="note 'tasks'"):
+        run_facts(exe, timing, collect(exe, timing))
