@@ -1,6 +1,6 @@
 """
-A part as text that says all that its machine code depends on, and nothing else: no names of the network, and of weights
-their shapes only. So equal layers of a network are compiled once, and a cache needs no key but this text.
+A part as text that says all that its machine code depends on, and nothing else: no names of the network, and of
+constants and weights the shapes only. So equal layers are compiled once, and a cache needs no key but this text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from ..dialects.dataflow import Dataflow, WeightOp
+from ..dialects.dataflow import ConstantOp, Dataflow, WeightOp
+from ..dialects.dataflow.types import tensor_bytes, tensor_of
 from ..dialects.manycore import Manycore
 from ..dialects.memory import Memory
 from .compile_piece import PieceCode
@@ -67,11 +68,11 @@ def piece_text(part: PartModule) -> PieceText:
                         argument.name_hint = None
         for result in op.results:
             result.name_hint = f"op${number}"
-    weights = {op: _anonymous(op) for op in block.ops if isinstance(op, WeightOp)}
+    weights = {op: _anonymous(op) for op in block.ops if isinstance(op, ConstantOp | WeightOp)}
     for op, stand_in in weights.items():
         block.insert_op_before(stand_in, op)
-        op.result.replace_all_uses_with(stand_in.result)
-        stand_in.result.name_hint = op.result.name_hint
+        stand_in.result.name_hint = op.results[0].name_hint
+        op.results[0].replace_all_uses_with(stand_in.result)
         op.detach()
         op.erase()
     stream = StringIO()
@@ -79,8 +80,9 @@ def piece_text(part: PartModule) -> PieceText:
     return PieceText(stream.getvalue(), tuple(names))
 
 
-def _anonymous(op: WeightOp) -> WeightOp:
-    return WeightOp("w", op.result.type, source="mem", offset=0, nbytes=op.bytes.value.data, sha256=_ANY_HASH)  # pyright: ignore[reportArgumentType]
+def _anonymous(op: ConstantOp | WeightOp) -> WeightOp:
+    type = tensor_of(op.results[0])
+    return WeightOp("w", type, source="mem", offset=0, nbytes=tensor_bytes(type), sha256=_ANY_HASH)
 
 
 def module_of_text(text: str) -> ModuleOp:

@@ -1,0 +1,144 @@
+"""What lies in DRAM when: nothing overlaps, everything is there when it is read, and all that fits is placed."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meshloom.lowering.residency import DramShortage, Needs, Network, Residency, Value, plan_residency
+
+
+def random_network(seed: int) -> Network:
+    """Up to eight launches in a row; each reads some values of earlier ones and of the network's inputs."""
+    rng = random.Random(seed)
+    launches = rng.randint(1, 8)
+    constants = tuple(rng.randint(1, 2000) for _ in range(rng.randint(0, 10)))
+    producers = [-1] * rng.randint(1, 3)
+    for launch in range(launches):
+        producers += [launch] * rng.randint(1, 2)
+    readers = [sorted(rng.sample(range(p + 1, launches), rng.randint(0, min(3, launches - p - 1)))) for p in producers]
+    values = tuple(
+        Value(rng.randint(1, 3000), producer, tuple(reads), rng.random() < 0.3 or not reads)
+        for producer, reads in zip(producers, readers, strict=True)
+    )
+    needs = tuple(
+        Needs(
+            tuple(rng.sample(range(len(constants)), rng.randint(0, min(3, len(constants))))),
+            tuple(number for number, value in enumerate(values) if launch in value.readers),
+            tuple(number for number, value in enumerate(values) if value.producer == launch),
+            rng.choice([0, 0, 700]),
+        )
+        for launch in range(launches)
+    )
+    kept = frozenset(rng.sample(range(len(constants)), 1) if constants and rng.random() < 0.2 else [])
+    return Network(needs, values, constants, kept)
+
+
+def up(size: int) -> int:
+    return max(1, -(-size // 64)) * 64
+
+
+def least(network: Network) -> int:
+    """Bytes that some launch needs whatever is moved away."""
+    always = sum(up(network.constants[one]) for one in network.outputs)
+    return max(
+        always
+        + sum(up(network.constants[one]) for one in set(needs.constants) - network.outputs)
+        + sum(up(network.values[one].nbytes) for one in (*needs.arguments, *needs.results))
+        + (up(needs.scratch) if needs.scratch else 0)
+        for needs in network.launches
+    )
+
+
+def check(network: Network, residency: Residency, capacity: int) -> None:
+    placed = list(zip(residency.stays, residency.addresses, strict=True))
+    assert all(address + up(stay.nbytes) <= residency.used <= capacity for stay, address in placed)
+    for (a, at), (b, bt) in combinations(placed, 2):
+        together = a.first <= b.last and b.first <= a.last
+        apart = at + up(a.nbytes) <= bt or bt + up(b.nbytes) <= at
+        assert apart or not together, (a, b)
+    for launch, needs in enumerate(network.launches):
+        block = residency.blocks.get(launch, ())
+        for number in needs.constants:
+            if number in block:
+                residency.address("block", launch, launch)
+            else:
+                residency.address("constant", number, launch)
+        for number in (*needs.arguments, *needs.results):
+            residency.address("value", number, launch)
+    for number, value in enumerate(network.values):
+        stays = [stay for stay in residency.stays if (stay.kind, stay.number) == ("value", number)]
+        # The first stay begins with the computation, or with a copy from the inputs; later ones with a copy of what
+        # has left, and only after it has.
+        assert (stays[0].arrives_for < 0) == (value.producer >= 0)
+        if len(stays) > 1 and value.producer >= 0:
+            after, beside = residency.leaving[number]
+            assert after == value.producer
+            assert stays[0].first <= after + beside <= stays[0].last < stays[1].first
+            assert value.is_output != (number in residency.spilled)
+
+
+def planned(network: Network, capacity: int) -> Residency | None:
+    try:
+        return plan_residency(network, capacity)
+    except DramShortage:
+        return None
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 10**6), room=st.floats(1.0, 3.0))
+def test_random_networks(seed: int, room: float) -> None:
+    network = random_network(seed)
+    capacity = int(least(network) * room) // 64 * 64
+    residency = planned(network, capacity)
+    if residency is None:
+        # Only gaps between places may be in the way of what would fit.
+        assert room < 1.6
+    else:
+        check(network, residency, capacity)
+
+
+def test_all_stays_where_there_is_room() -> None:
+    network = random_network(3)
+    residency = plan_residency(network, 1 << 30)
+    assert not residency.streamed
+    assert not residency.spilled
+    check(network, residency, 1 << 30)
+
+
+def three_layers() -> Network:
+    """x -> a -> b -> c, 1000 bytes (1024 padded) of weights each, values of 64 bytes; the last one reads a, too."""
+    values = (
+        Value(64, -1, (0,), False),
+        Value(64, 0, (1, 2), False),
+        Value(64, 1, (2,), False),
+        Value(64, 2, (), True),
+    )
+    needs = (Needs((0,), (0,), (1,), 0), Needs((1,), (1,), (2,), 0), Needs((2,), (1, 2), (3,), 0))
+    return Network(needs, values, (1000, 1000, 1000), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("capacity", "streamed"),
+    [
+        (3 * 1024 + 192, 0),  # everything
+        (2 * 1024 + 192, 3),  # two layers' weights at a time: one set comes in beside the other's launch
+        (1024 + 192, 3),  # one at a time
+    ],
+)
+def test_weights_in_turn(capacity: int, streamed: int) -> None:
+    residency = plan_residency(three_layers(), capacity)
+    check(three_layers(), residency, capacity)
+    assert len(residency.streamed) <= streamed
+    assert bool(residency.streamed) == bool(streamed)
+    beside = [stay for stay in residency.stays if stay.kind == "block" and stay.first < stay.arrives_for]
+    assert bool(beside) == (capacity == 2 * 1024 + 192)
+
+
+def test_one_launch_that_is_too_large() -> None:
+    with pytest.raises(DramShortage, match="launch 2 needs 1216 bytes of DRAM at once, 1152 are there") as caught:
+        plan_residency(three_layers(), 1152)
+    assert (caught.value.resource, caught.value.needed, caught.value.available) == ("DRAM", 1216, 1152)

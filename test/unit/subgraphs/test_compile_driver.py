@@ -1,0 +1,217 @@
+"""The compile driver: networks over the chip's capacity compile by themselves and equal ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dense_networks import dense_layers
+from meshloom.chips import Chip, load_chip
+from meshloom.emulator.executable import from_bytes, to_bytes
+from meshloom.emulator.functional import run_functional
+from meshloom.emulator.timing import run_timing
+from meshloom.frontend.onnx_import import import_onnx
+from meshloom.lowering.pipeline import Compilation, SubgraphOptions, compile_module
+from meshloom.lowering.subgraph_options import FUSIONS, parse_subgraphs
+from meshloom.support.errors import InputError, ResourceError
+from meshloom.tools.oracle import Oracle, compare
+from onnx import ModelProto
+
+TINY = load_chip("tiny")
+TOTAL_SRAM = TINY.cores * TINY.sram_bytes
+MODELS = Path(__file__).parents[3] / "models"
+
+
+def compiled(model: ModelProto, chip: Chip = TINY, options: SubgraphOptions | None = None) -> Compilation:
+    return compile_module(import_onnx(model.SerializeToString(), {}), chip, options=options)
+
+
+def check(model: ModelProto, compilation: Compilation) -> None:
+    """Read back, run with all checks on, and compare with ONNX Runtime."""
+    exe = from_bytes(to_bytes(compilation.executable))
+    rng = np.random.default_rng(1)
+    inputs = {info.name: rng.standard_normal(info.shape).astype(np.float32) for info in exe.inputs}
+    outputs = run_functional(exe, inputs, check=True).outputs
+    for name, value in Oracle(model.SerializeToString()).run(inputs).items():
+        assert compare(name, outputs[name], value).equal
+
+
+def small(dram_bytes: int) -> Chip:
+    return replace(TINY, name="small", dram_bytes=dram_bytes)
+
+
+def test_weights_of_ten_times_the_sram() -> None:
+    model = dense_layers([512, 512, 512, 480])
+    assert sum(len(w.raw_data) for w in model.graph.initializer) > 10 * TOTAL_SRAM
+    check(model, compiled(model))
+
+
+def test_an_operator_larger_than_a_core() -> None:
+    model = dense_layers([600, 300])
+    assert len(model.graph.initializer[0].raw_data) > 10 * TINY.sram_bytes
+    check(model, compiled(model))
+
+
+@pytest.fixture(scope="module")
+def four_layers() -> ModelProto:
+    """Four layers of 64 x 64: 16,384 bytes of weights each."""
+    return dense_layers([64] * 5)
+
+
+def test_what_does_not_fit_in_dram_is_split(four_layers: ModelProto) -> None:
+    compilation = compiled(four_layers, small(40_000))
+    check(four_layers, compilation)
+    exe = compilation.executable
+    assert len(exe.launches) == len(compilation.parts) > 1
+    assert exe.dram_bytes_used <= 40_000
+    # All weights and biases and the input come from the host, once, and the output goes there.
+    timing = run_timing(exe)
+    assert timing.host_in_bytes >= 4 * (64 * 64 + 64) * 4 + 2 * 64 * 4
+    assert timing.host_out_bytes == 2 * 64 * 4
+    # The first attempt is the whole network, and the log says what it lacks: weights, biases, and the input.
+    first = compilation.log.entries[0]
+    needed = 4 * (64 * 64 + 64) * 4 + 2 * 64 * 4
+    assert (first.subgraph, first.ok, first.resource) == ("all", False, "DRAM")
+    assert first.needed >= needed
+    assert first.available == 40_000
+    assert f"needs {first.needed:,} bytes of DRAM, 40,000 are there: {first.needed - 40_000:,} (" in str(first)
+    assert "is split into 2 parts, after" in compilation.log.lines()[1]
+
+
+def test_prefetched_weights_come_beside_the_launch_before(four_layers: ModelProto) -> None:
+    """With room for two layers, the copies of the next weights start when a launch starts, not when it ends."""
+    rule, _ = parse_subgraphs("weight-bytes,weight-bytes=17000")
+    timing = run_timing(compiled(four_layers, small(40_000), SubgraphOptions(rule)).executable)
+    starts = {start for _, start, _ in timing.launches}
+    early = [copy for copy in timing.copies if copy.to_device and copy.nbytes > 16_384 and copy.start in starts]
+    assert len(early) >= 2
+
+
+def test_an_operator_that_does_not_fit_in_dram_is_split_itself() -> None:
+    model = dense_layers([256, 128])  # 131,072 bytes of weights
+    compilation = compiled(model, small(60_000))
+    check(model, compilation)
+    assert any("its operator is split into" in line for line in compilation.log.lines())
+
+
+def test_what_cannot_fit_at_all_is_named() -> None:
+    model = dense_layers([4000, 8])  # the input alone has 32,000 bytes
+    with pytest.raises(
+        ResourceError, match=r"operator '.*' \(dataflow\.\w+\) does not fit chip 'small'.* DRAM"
+    ) as caught:
+        compiled(model, small(20_000))
+    assert (caught.value.resource, caught.value.available) == ("DRAM", 20_000)
+    assert caught.value.needed > 20_000
+    with pytest.raises(ResourceError, match="the network does not fit chip 'small'"):
+        compiled(dense_layers([64] * 5), small(40_000), SubgraphOptions(split_failures=False))
+
+
+def test_values_wait_on_the_host() -> None:
+    """An output of the first layer is not in DRAM while the others run; what they need takes all of it."""
+    model = dense_layers([16, 2000, 8, 48, 8], taps=(0,))  # r0: 2 x 2000 numbers
+    compilation = compiled(model, small(160_000))
+    check(model, compilation)
+
+
+@pytest.mark.parametrize("rule", ["fewest-bytes,parts=3", "data-outputs", "key-nodes", "by-hand,names=r1"])
+def test_cut_by_rule(rule: str) -> None:
+    model = dense_layers([24, 40, 16, 32, 8], taps=(1,))
+    options = SubgraphOptions(parse_subgraphs(rule)[0])
+    compilation = compiled(model, TINY, options)
+    check(model, compilation)
+    assert len(compilation.executable.launches) > 1
+
+
+@pytest.mark.parametrize("strategy", [name for name in FUSIONS if name != "none"])
+def test_fused_again(strategy: str) -> None:
+    model = dense_layers([24, 40, 16, 32, 8])
+    rule = parse_subgraphs("fewest-bytes,parts=4")[0]
+    apart = compiled(model, TINY, SubgraphOptions(rule))
+    fused = compiled(model, TINY, SubgraphOptions(rule, fuse=strategy))
+    check(model, fused)
+    assert len(fused.parts) < len(apart.parts) == 4
+    assert run_timing(fused.executable).cycles < run_timing(apart.executable).cycles
+
+
+def test_layers_alike_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from meshloom.lowering import piece_pool
+
+    texts: list[str] = []
+    compile_text: Callable[..., object] = piece_pool.compile_text
+
+    def counting(text: str, chip: Chip) -> object:
+        texts.append(text)
+        return compile_text(text, chip)
+
+    monkeypatch.setattr(piece_pool, "compile_text", counting)
+    model = dense_layers([32] * 6)
+    rule = parse_subgraphs("by-hand,names=r0,names=r1,names=r2,names=r3")[0]
+    compilation = compiled(model, TINY, SubgraphOptions(rule))
+    assert (len(compilation.parts), len(texts)) == (5, 1)
+    check(model, compilation)
+
+
+def test_processes_and_cache_change_nothing(four_layers: ModelProto, tmp_path: Path) -> None:
+    chip, rule = small(40_000), parse_subgraphs("fewest-bytes,parts=2")[0]
+    alone = compiled(four_layers, chip, SubgraphOptions(rule))
+    data = to_bytes(alone.executable)
+    cache = tmp_path / "cache"
+    for hits, damage in ((0, False), (len(alone.parts), False), (0, True), (len(alone.parts), False)):
+        if damage:
+            for entry in cache.iterdir():
+                entry.write_bytes(entry.read_bytes()[:-1] + b"?")
+        again = compiled(four_layers, chip, SubgraphOptions(rule, jobs=2, cache=cache))
+        assert to_bytes(again.executable) == data
+        assert again.log.lines() == alone.log.lines()
+        assert (again.cache_hits > 0) == (hits > 0)
+
+
+def test_a_changed_layer_alone_is_compiled_again(tmp_path: Path) -> None:
+    rule = parse_subgraphs("by-hand,names=r0,names=r1")[0]
+    options = SubgraphOptions(rule, cache=tmp_path)
+    compiled(dense_layers([24, 40, 16, 8]), options=options)
+    before = set(tmp_path.iterdir())
+    model = dense_layers([24, 40, 16, 12], seed=5)  # other weights everywhere, another shape of the last layer
+    check(model, compiled(model, options=options))
+    assert len(set(tmp_path.iterdir()) - before) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sideways", "no split rule is named 'sideways'"),
+        ("fewest-bytes,parts=many", "cannot read 'parts=many'"),
+        ("parts=3", "give auto, whole, or a rule"),
+        ("by-hand", "give names=NAME"),
+    ],
+)
+def test_options_that_make_no_sense(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_subgraphs(text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kib", [256, 64])
+def test_rnet_in_little_dram(kib: int) -> None:
+    chip = small(kib << 10)
+    module = import_onnx(MODELS / "rnet.onnx", {"input_2": (1, 24, 24, 3)})
+    exe = compile_module(module, chip).executable
+    inputs = {"input_2": np.random.default_rng(0).standard_normal((1, 24, 24, 3)).astype(np.float32)}
+    outputs = run_functional(exe, inputs, check=True).outputs
+    assert all(compare(n, outputs[n], v).equal for n, v in Oracle(MODELS / "rnet.onnx").run(inputs).items())
+
+
+@pytest.mark.slow
+def test_minilm_on_tiny() -> None:
+    """90 MB of weights in 64 MB of DRAM: they come from the host in turn."""
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    module = import_onnx(MODELS / "minilm.onnx", dict.fromkeys(names, (1, 12)))
+    exe = compile_module(module, TINY).executable
+    assert exe.weight_bytes + exe.host_weight_bytes > TINY.dram_bytes
+    rng = np.random.default_rng(0)
+    inputs = {name: rng.integers(0, 2, (1, 12)) for name in names} | {"input_ids": rng.integers(0, 30_000, (1, 12))}
+    outputs = run_functional(exe, inputs).outputs
+    assert all(compare(n, outputs[n], v).equal for n, v in Oracle(MODELS / "minilm.onnx").run(inputs).items())
