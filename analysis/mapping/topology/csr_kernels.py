@@ -96,6 +96,43 @@ def first_asymmetry(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[A
 
 
 @njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+def _union(
+    a_indptr: NDArray[Any],
+    a_indices: NDArray[Any],
+    a_data: NDArray[Any],
+    b_indptr: NDArray[Any],
+    b_indices: NDArray[Any],
+    b_data: NDArray[Any],
+    write: bool,
+    start: NDArray[np.int64],
+    rows: NDArray[Any],
+    weights: NDArray[np.int64],
+) -> None:
+    """Merge ascending rows, adding up repeats and dropping edges to itself: `start`, and if `write` all the rest."""
+    out = 0
+    for u in range(a_indptr.size - 1):
+        a, a_end, b, b_end = a_indptr[u], a_indptr[u + 1], b_indptr[u], b_indptr[u + 1]
+        last = -1
+        while a < a_end or b < b_end:
+            if b >= b_end or (a < a_end and a_indices[a] <= b_indices[b]):
+                v, w = a_indices[a], np.int64(a_data[a])
+                a += 1
+            else:
+                v, w = b_indices[b], np.int64(b_data[b])
+                b += 1
+            if v == u:
+                continue
+            if v != last:
+                last = v
+                out += 1
+                if write:
+                    rows[out - 1] = v
+                    weights[out - 1] = w
+            elif write:
+                weights[out - 1] += w
+        start[u + 1] = out
+
+
 def union_with_transposed(
     indptr: NDArray[Any],
     indices: NDArray[Any],
@@ -103,29 +140,12 @@ def union_with_transposed(
     t_indptr: NDArray[Any],
     t_indices: NDArray[Any],
     t_data: NDArray[Any],
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:
     """w(u, v) + w(v, u) for every pair, without edges to itself; rows of both inputs ascending, repeats add up."""
-    n = indptr.size - 1
-    start = np.zeros(n + 1, np.int64)
-    rows = np.empty(2 * indices.size, indices.dtype)
-    weights = np.empty(2 * indices.size, np.int64)
-    out = 0
-    for u in range(n):
-        a, a_end, b, b_end = indptr[u], indptr[u + 1], t_indptr[u], t_indptr[u + 1]
-        while a < a_end or b < b_end:
-            if b >= b_end or (a < a_end and indices[a] <= t_indices[b]):
-                v, w = indices[a], data[a]
-                a += 1
-            else:
-                v, w = t_indices[b], t_data[b]
-                b += 1
-            if v == u:
-                continue
-            if out > start[u] and rows[out - 1] == v:
-                weights[out - 1] += w
-            else:
-                rows[out] = v
-                weights[out] = w
-                out += 1
-        start[u + 1] = out
-    return start, rows[:out].copy(), weights[:out].copy()
+    both = (indptr, indices, data, t_indptr, t_indices, t_data)
+    start = np.zeros(indptr.size, np.int64)
+    _union(*both, False, start, np.empty(0, indices.dtype), np.empty(0, np.int64))
+    rows = np.empty(int(start[-1]), indices.dtype)
+    weights = np.empty(rows.size, np.int64)
+    _union(*both, True, start, rows, weights)
+    return start, rows, weights

@@ -83,7 +83,8 @@ def next_of(graph: CompressedGraph, left: int, v: int, weight: int, at: int, uni
     return left, v, weight, at, uniform
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+# Not cached: numba cannot call a generator that comes from its cache.
+@njit(nogil=True)  # pyright: ignore[reportUntypedFunctionDecorator]
 def neighbours(graph: CompressedGraph, u: int) -> Generator[tuple[int, int]]:
     """
     Iterate over (neighbour, weight) of vertex `u`, ascending; in Python, and in numba where 20 ns an edge will do.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -149,7 +150,7 @@ def parse_lines(path: str | Path, text: bytes, first_line: int = 1) -> tuple[NDA
     count, lines, bad = _parse(data, values, ends)
     if bad >= 0:
         line = first_line + text.count(b"\n", 0, bad)
-        word = text[bad : bad + 40].split()[0].decode("utf-8", "replace")
+        word = re.split(rb"[ \t\r\n]", text[bad : bad + 40])[0].decode("utf-8", "replace")
         raise InputError(f"{path}: line {line}: {word!r} is no whole number from 0 to 2^62")
     return values[:count].copy(), ends[:lines].copy()
 
