@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+import numpy as np
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
-from .subgraphs.op_graph import OpGraph
+from .subgraphs.loose_nodes import loose_nodes
+from .subgraphs.op_graph import Adjacency, OpGraph
+from .subgraphs.updates import state_types, update_nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,8 @@ def block_graph(block: Block) -> BlockGraph:
 
     Names are the results' names where they have any (made unique), else the operation's. Costs come from the tiling
     interface; a reshape costs nothing. Constants count as weights of any size; a table that is read by index counts
-    with all its bytes.
+    with all its bytes. What hangs on other operators when key nodes are looked for (`is_update`) are loose ones, and in
+    a training step those of single weights; there, weights are no inputs.
     """
     ops = tuple(op for op in block.ops if not is_source(op) and not op.has_trait(IsTerminator))
     number_of: dict[SSAValue, int] = {result: number for number, op in enumerate(ops) for result in op.results}
@@ -57,16 +61,22 @@ def block_graph(block: Block) -> BlockGraph:
     last = block.last_op
     leaving = last.operands if last is not None and last.has_trait(IsTerminator) else ()
     costs = [_work(op) for op in ops]
+    macs = np.array([macs for macs, _ in costs], np.int64)
+    outputs = [(number_of[value], value.type) for value in leaving if value in number_of]
+    state = state_types([value.type for value in leaving], [argument.type for argument in block.args])
+    inputs = {argument for argument in block.args if argument.type not in state}
+    successors = Adjacency.of(len(ops), *np.array(edges, np.int64).reshape(-1, 2).T)
     graph = OpGraph.build(
         edges,
         list(_names(ops)),
         op_types=[op.name.partition(".")[2] for op in ops],
-        macs=[macs for macs, _ in costs],
+        macs=macs,
         other_ops=[others for _, others in costs],
         weight_bytes=[_weight_bytes(op) for op in ops],
         result_bytes=[sum(tensor_bytes(tensor_of(result)) for result in op.results) for op in ops],
-        outputs=[number_of[value] for value in leaving if value in number_of],
-        inputs=[number for number, op in enumerate(ops) if any(isinstance(v, BlockArgument) for v in op.operands)],
+        outputs=[number for number, _ in outputs],
+        inputs=[number for number, op in enumerate(ops) if any(value in inputs for value in op.operands)],
+        updates=sorted({*update_nodes(successors, outputs, state), *loose_nodes(successors, macs)}),
     )
     return BlockGraph(graph, ops)
 

@@ -12,7 +12,8 @@ Three sets, all in linear time from positions in one topological order (no path 
 - *branch nodes* are where two or more branches leave or meet.
 
 All are those of the *core* of a graph: without weight loads and whatever else no input reaches, and with the gradients
-and updates of weights contracted into the operator that they hang on (else no node of a training step is a key node).
+and updates of weights, and what is as loose, contracted into the last operator that they read (else no node of a
+training step is a key node).
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ class OpGraph:
 
     `weight_bytes` are those of the weights that the node reads (each reader counts them). `is_output`: the result is
     one of the network's. `reads_input`: the node reads an input of the network. `is_weight_load`: the node only fetches
-    weights. `is_update`: the node computes the gradient of a weight or updates one.
+    weights. `is_update`: the node computes the gradient of a weight or updates one, or is as loose as those; it hangs
+    on the last operator that it reads.
     """
 
     names: tuple[str, ...]

@@ -1,0 +1,73 @@
+"""What is left aside so that networks of plain operators have key nodes: gradients, updates, and loose operators."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshloom.analysis.function_graph import block_graph
+from meshloom.analysis.subgraphs.key_nodes import cut_nodes
+from meshloom.analysis.subgraphs.loose_nodes import loose_nodes
+from meshloom.analysis.subgraphs.op_graph import OpGraph
+from meshloom.analysis.subgraphs.segments_between import segments_between
+from meshloom.analysis.subgraphs.updates import state_types, update_nodes
+from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.frontend.onnx_import import import_onnx
+
+STEPS = sorted((Path(__file__).parents[2] / "data" / "training_steps").glob("*/model.onnx"))
+
+
+def test_state_is_what_is_given_back() -> None:
+    inputs = ["image", "w1", "w2", "m1"]
+    assert state_types(["loss", "w1", "w2", "m1"], inputs) == {"w1", "w2", "m1"}
+    assert state_types(["answer"], inputs) == frozenset()
+    assert state_types(["image"], ["image"]) == frozenset()  # a network from images to images is no training step
+    assert state_types(["loss", "w1", "w1"], ["w1"]) == frozenset()  # one input cannot be given back twice
+    assert state_types(["loss", "w", "w"], ["w", "w", "image"]) == {"w"}
+
+
+def test_updates_lead_to_one_weight_only() -> None:
+    # x -> a -> b -> loss; back: db -> da; gradients gb, ga of weights of different types, new values nb, na.
+    names = "a b loss db gb nb da ga na".split()
+    edges = ["a b", "b loss", "loss db", "a gb", "db gb", "gb nb", "db da", "da ga", "ga na"]
+    pairs = np.array([[names.index(name) for name in edge.split()] for edge in edges])
+    graph = OpGraph.build(pairs, names)
+    outputs = [(names.index("loss"), "f32"), (names.index("nb"), "wb"), (names.index("na"), "wa")]
+    found = update_nodes(graph.successors, outputs, frozenset({"wa", "wb"}))
+    assert [names[node] for node in found] == ["gb", "nb", "da", "ga", "na"]  # da leads to wa alone as well
+    step = replace(graph, is_update=np.isin(np.arange(len(graph)), found))
+    assert [names[int(node)] for node in cut_nodes(step)] == ["a", "b", "loss", "db"]
+
+
+def test_a_mask_beside_a_chain_is_loose() -> None:
+    # A chain of 40; `mask` reads the fifth and is read by the 35th; `short` reads the fifth and is read by the seventh.
+    names = [str(number) for number in range(40)]
+    order = [*names[:6], "mask", "short", *names[6:]]
+    edges = [(order.index(a), order.index(b)) for a, b in pairwise(names)]
+    edges += [(order.index("5"), order.index("mask")), (order.index("mask"), order.index("35"))]
+    edges += [(order.index("5"), order.index("short")), (order.index("short"), order.index("7"))]
+    graph = OpGraph.build(edges, order)
+    assert [order[node] for node in loose_nodes(graph.successors, graph.macs)] == ["mask"]
+    products = np.zeros(len(graph), np.int64)
+    products[order.index("mask")] = 1
+    assert loose_nodes(graph.successors, products) == []
+    without = replace(graph, is_update=np.array([name == "mask" for name in order]))
+    # All but the sixth, which may come before or after `short`, and `short` itself.
+    assert [order[int(node)] for node in cut_nodes(without)] == [name for name in names if name != "6"]
+
+
+@pytest.mark.parametrize("path", STEPS, ids=lambda path: path.parent.name)
+def test_whole_training_steps_have_key_nodes(path: Path) -> None:
+    graph = block_graph(find_main(import_onnx(path, {})).body.block).graph
+    assert len(cut_nodes(replace(graph, is_update=np.zeros(len(graph), np.bool_)))) == 0
+    assert len(cut_nodes(graph)) > 50
+    segments = segments_between(graph, cut_nodes(graph))
+    segments.check(graph)
+    assert len(segments) > 30
+
+
+def test_there_are_training_steps() -> None:
+    assert STEPS
