@@ -22,11 +22,9 @@ from .plan_task import PASS_THROUGH, PlaceTiles, Shortage, Source, TaskPlan, ali
 from .plan_written import is_written, plan_written
 from .storage import Distribution
 
-RESIDENT_SHARE = 0.6
-"""Of SRAM: values that stay in the cores take at most this much, the rest is for the task at work."""
 CROWDED_STEPS = 8
-"""A task with as many steps is planned again with less in the cores, and the faster way taken."""
-WORKING_SHARE = 0.9
+"""A task with as many steps is planned again with less in the cores, its own result too, and the faster way taken."""
+WORKING_SHARE = 0.92
 """Of SRAM: what planning hands out; the rest is for alignment, fragmentation and loading ahead."""
 
 
@@ -177,10 +175,11 @@ def _plan_next(
             return all(distribution.reshaped(shape_of(info.result), shape) is not None for shape in read_as)
 
         plan = plan_task(info, chip, sources, available, readable, place)
-        if isinstance(plan, TaskPlan) and (
-            not plan.resident or held + aligned(plan.tile_bytes) <= chip.sram_bytes * RESIDENT_SHARE
-        ):
-            return plan
+        if isinstance(plan, TaskPlan):
+            if not plan.resident or plan.tiling.step_count < CROWDED_STEPS:
+                return plan
+            other = plan_task(info, chip, sources, available, None, place)
+            return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
     return plan_task(info, chip, sources, available, None, place)
 
 
