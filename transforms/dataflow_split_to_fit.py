@@ -76,6 +76,8 @@ class DataflowSplitToFitPass(ModulePass):
         if (self.chip is None) == (self.bytes is None):
             raise InputError("give either dataflow-split-to-fit{chip=NAME} or dataflow-split-to-fit{bytes=N}")
         limit = self.bytes if self.bytes is not None else core_limit(load_chip(self.chip or ""))
+        if limit < 1:
+            raise InputError(f"bytes = {limit} should be at least 1")
         done = split_to_fit(op, limit)
         self.splitting.parts, self.splitting.nature = done.parts, done.nature
 

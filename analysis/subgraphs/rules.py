@@ -16,7 +16,7 @@ from .weight_bytes import AtWeightBytes
 
 @dataclass(frozen=True)
 class RuleSettings:
-    """The settings of all rules together; each takes what concerns it."""
+    """The settings of all rules together; each takes what concerns it. Raises InputError for numbers below 1."""
 
     parts: int | None = None
     weight_bytes: int | None = None
@@ -25,6 +25,12 @@ class RuleSettings:
     at_least: int = 2
     span: int = 1
     names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for setting in ("parts", "weight_bytes", "macs", "nodes", "at_least", "span"):
+            number: int | None = getattr(self, setting)
+            if number is not None and number < 1:
+                raise InputError(f"{setting.replace('_', '-')} = {number} should be at least 1")
 
 
 def _weight_rule(settings: RuleSettings) -> SplitRule:
