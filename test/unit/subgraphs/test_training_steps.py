@@ -31,7 +31,7 @@ def test_state_is_what_is_given_back() -> None:
 
 def test_updates_lead_to_one_weight_only() -> None:
     # x -> a -> b -> loss; back: db -> da; gradients gb, ga of weights of different types, new values nb, na.
-    names: list[str] = "a b loss db gb nb da ga na".split()
+    names = [str(name) for name in "a b loss db gb nb da ga na".split()]
     edges = ["a b", "b loss", "loss db", "a gb", "db gb", "gb nb", "db da", "da ga", "ga na"]
     pairs = np.array([[names.index(name) for name in edge.split()] for edge in edges])
     graph = OpGraph.build(pairs, names)
