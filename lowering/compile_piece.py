@@ -18,7 +18,7 @@ from .generate import generate
 from .link import launch_code
 from .places import Places
 from .relocate import LaunchCode
-from .sram_layout import lay_out_sram
+from .sram_layout import SramBuffer, lay_out_sram
 from .stages import Progress, main_function
 from .task_notes import TaskNote, task_notes
 
@@ -38,6 +38,8 @@ class PieceCode:
     """What planning expects the tasks to take, one after another."""
     notes: tuple[TaskNote, ...]
     """Of its tasks, for reports."""
+    buffers: tuple[SramBuffer, ...]
+    """In the SRAM of its cores, for reports."""
 
     @property
     def dram_bytes(self) -> int:
@@ -82,6 +84,7 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
         places.sram.lower_bound,
         round(sum(plan.cycles for plan in network.plans)),
         task_notes(network),
+        places.sram.buffers,
     )
 
 

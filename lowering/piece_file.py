@@ -12,10 +12,11 @@ from ..emulator.executable import Executable, from_bytes, to_bytes
 from ..support.errors import InputError
 from .compile_piece import PieceCode
 from .relocate import LaunchCode
+from .sram_layout import SramBuffer
 from .task_notes import TaskNote
 
 _NOTE = "piece"
-_FIGURES = ("segments", "tasks", "sram_peak", "sram_lower_bound", "estimated_cycles", "notes")
+_FIGURES = ("segments", "tasks", "sram_peak", "sram_lower_bound", "estimated_cycles", "notes", "buffers")
 
 
 def piece_executable(piece: PieceCode, chip: Chip) -> Executable:
@@ -56,4 +57,5 @@ def piece_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> PieceC
         bound,
         cycles,
         tuple(cast("list[TaskNote]", note["notes"])),
+        tuple(SramBuffer(*one) for one in cast("list[tuple[str, int, int, int, int, int]]", note["buffers"])),
     )

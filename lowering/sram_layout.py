@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..analysis.allocation import allocate
 from ..analysis.planning.load_ahead import loads_ahead
@@ -18,6 +18,18 @@ Key = tuple[Role, int, int, int]
 """What a buffer is for: role, task, number of the read or of the body's buffer, slot."""
 
 
+class SramBuffer(NamedTuple):
+    """A buffer for people: where it lies, and the first and last task at which it is in use."""
+
+    role: str
+    """As in `Key`; reads of constants are "constant"."""
+    task: int
+    address: int
+    size: int
+    first: int
+    last: int
+
+
 @dataclass(frozen=True)
 class SramLayout:
     """Where the buffers lie."""
@@ -29,6 +41,8 @@ class SramLayout:
     """Bytes up to the end of the highest buffer."""
     lower_bound: int
     """Most bytes alive at once: no allocation can need fewer."""
+    buffers: tuple[SramBuffer, ...] = ()
+    """All of them, in order of their tasks."""
 
     def tile(self, task: int) -> int:
         """Address of the result tiles of a task whose result stays in the cores."""
@@ -70,7 +84,8 @@ def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
             result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
             if result.peak <= chip.sram_bytes:
                 addresses = dict(zip(buffers.keys, (int(offset) for offset in result.offsets), strict=True))
-                return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound))
+                listed = _listed(buffers, addresses, network)
+                return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound), listed)
             if not ahead:
                 raise ResourceError(
                     f"the buffers of the cores of chip '{chip.name}' take {result.peak} bytes of SRAM, "
@@ -101,6 +116,15 @@ def _collect(network: NetworkPlan, ahead: Mapping[int, int]) -> _Buffers:
                 first = ahead.get(number, number) if read.constant and slot == 0 else number
                 buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, number)
     return buffers
+
+
+def _listed(buffers: _Buffers, addresses: Mapping[Key, int], network: NetworkPlan) -> tuple[SramBuffer, ...]:
+    found: list[SramBuffer] = []
+    for key, size, first, last in zip(buffers.keys, buffers.sizes, buffers.first, buffers.last, strict=True):
+        role, task, number, _ = key
+        constant = role == "read" and network.plans[task].reads[number].constant
+        found.append(SramBuffer("constant" if constant else role, task, addresses[key], size, first, last))
+    return tuple(found)
 
 
 def _live_bytes(buffers: _Buffers, tasks: int) -> list[int]:

@@ -16,7 +16,6 @@ from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, se
 if TYPE_CHECKING:
     from xdsl.passes import PassPipeline
 
-    from ..emulator.executable import Executable
     from ..lowering.pipeline import Compilation
     from .stages import Stages
 
@@ -84,8 +83,6 @@ def _compile(options: argparse.Namespace) -> None:
         module = read_module(options.model, shapes)
         if options.print_ir_after_all is not None:
             stages.dump_to(options.print_ir_after_all, module)
-        if options.report is not None:
-            stages.keep_levels()
         if pipeline is not None:
             from .pass_pipeline import apply_passes
 
@@ -98,7 +95,7 @@ def _compile(options: argparse.Namespace) -> None:
         finally:
             log.write()
         stages.begin("write")
-        page = "" if options.report is None else _report(options.model, compilation.executable, stages)
+        page = "" if options.report is None else _report(options.model, compilation, stages)
         write_executable(compilation.executable, options.output)
         if options.report is not None:
             write_atomically(options.report, page)
@@ -117,14 +114,10 @@ def _pipeline(text: str) -> PassPipeline | None:
     return read_passes(text, Universe.get_multiverse().all_passes)
 
 
-def _report(model: Path, executable: Executable, stages: Stages) -> str:
-    from .report.compile_report import compile_report
-    from .report.compile_sections import CompileFacts
-    from .report.sram_blocks import sram_use
-    from .report.tasks import task_notes
+def _report(model: Path, compilation: Compilation, stages: Stages) -> str:
+    from .report.compile_report import compile_facts, compile_report
 
-    memory = [sram_use(module) for level, module in stages.levels if level.startswith("memory")]
-    return compile_report(model.name, CompileFacts(executable, task_notes(executable), stages.seconds(), memory))
+    return compile_report(model.name, compile_facts(compilation, stages.seconds()))
 
 
 def summary(name: str, compilation: Compilation) -> str:

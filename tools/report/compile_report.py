@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..cli import versions
 from .compile_sections import SECTIONS, CompileFacts
 from .memory_map import alive_bytes
 from .page import Figure, SectionMaker, page, sections_of
+from .sram_blocks import SramUse, sram_use
+from .tasks import task_notes
 from .words import by, in_bytes, percent, plural
+
+if TYPE_CHECKING:
+    from ...lowering.pipeline import Compilation
+
+
+def compile_facts(compilation: Compilation, stages: Sequence[tuple[str, float]]) -> CompileFacts:
+    """What the report shows; `stages` with their seconds, in order."""
+    exe = compilation.executable
+    notes = task_notes(exe)
+    uses: list[SramUse] = []
+    begin = 0
+    for part in compilation.parts:
+        end = begin + len(part.code.tasks)
+        label = f"Subgraph {part.label}" if len(compilation.parts) > 1 else ""
+        uses.append(sram_use(label, exe.source_names[begin:end], part.code.buffers))
+        begin = end
+    return CompileFacts(exe, notes, stages, uses)
 
 
 def compile_report(model: str, facts: CompileFacts, makers: Sequence[SectionMaker[CompileFacts]] = SECTIONS) -> str:

@@ -1,17 +1,15 @@
-"""Buffers of the cores' SRAM, read from a module at the `memory` level."""
+"""Buffers of the cores' SRAM, as the compiler lists them for each part of a network."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, SSAValue
-
-from ...analysis.planning.plan_task import aligned
-from ...dialects.manycore import ExecuteOp
-from ...dialects.memory import AllocOp, HoldOp, Space, ViewOp
 from .memory_map import Block
+
+if TYPE_CHECKING:
+    from ...lowering.sram_layout import SramBuffer
 
 ROLES = {
     "tile": "values that stay in the cores",
@@ -32,37 +30,11 @@ class SramUse:
     blocks: Sequence[Block]
 
 
-def sram_use(module: ModuleOp, name: str = "") -> SramUse:
-    """The SRAM buffers of a module of `manycore.execute` and `memory.alloc`, in order of their allocation."""
-    tasks = [op for op in module.walk() if isinstance(op, ExecuteOp)]
-    roles: dict[SSAValue, str] = {}
-    for task in tasks:
-        roles |= _roles(task)
+def sram_use(name: str, tasks: Sequence[str], buffers: Sequence[SramBuffer]) -> SramUse:
+    """The buffers of a part that is called `name`, for charts."""
     blocks: list[Block] = []
-    for op in module.walk():
-        if not isinstance(op, AllocOp) or op.interval is None:
-            continue
-        type = op.buffer.type
-        if type.space is Space.SRAM and type.offset is not None:
-            label = op.buffer.name_hint or "buffer"
-            blocks.append(Block(label, type.offset, aligned(type.nbytes), *op.interval, roles.get(op.buffer, "tile")))
-    return SramUse(name, [task.sym_name.data for task in tasks], blocks)
-
-
-def _roles(task: ExecuteOp) -> dict[SSAValue, str]:
-    """What the buffers beside operands and result are for."""
-    constants: set[int] = set()
-    for (number, index), read in task.read_of_use.items():
-        argument = task.ops[number].operands[index]
-        if isinstance(argument, BlockArgument) and _is_constant(task.inputs[argument.index]):
-            constants.add(read)
-    roles: dict[SSAValue, str] = {}
-    for read in range(len(task.slots.get_values())):
-        roles |= dict.fromkeys(task.read_buffers(read), "constant" if read in constants else "slice")
-    return roles | dict.fromkeys(task.staging, "staging") | dict.fromkeys(task.temporaries, "temporary")
-
-
-def _is_constant(buffer: SSAValue) -> bool:
-    while isinstance(buffer.owner, ViewOp):
-        buffer = buffer.owner.source
-    return isinstance(buffer.owner, HoldOp)
+    for buffer in buffers:
+        colour = "slice" if buffer.role == "read" else buffer.role
+        label = f"{tasks[buffer.task]}, {ROLES[colour]}"
+        blocks.append(Block(label, buffer.address, buffer.size, buffer.first, buffer.last, colour))
+    return SramUse(name, tasks, blocks)

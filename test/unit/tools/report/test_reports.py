@@ -10,13 +10,20 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import pytest
+from meshloom.chips import load_chip
+from meshloom.dialects.memory import AllocOp
 from meshloom.emulator.stats import collect
 from meshloom.emulator.timing import run_timing
+from meshloom.frontend.onnx_import import import_onnx
+from meshloom.lowering.pipeline import compile_module
 from meshloom.support.errors import InputError
 from meshloom.tools.compile import main as compile_main
+from meshloom.tools.report.compile_report import compile_facts
+from meshloom.tools.report.memory_map import alive_bytes
 from meshloom.tools.report.run_report import run_facts, run_report
 from meshloom.tools.report.run_sections import error_text, tasks
 from meshloom.tools.run import main as run_main
+from xdsl.dialects.builtin import ModuleOp
 
 import meshloom
 
@@ -82,6 +89,24 @@ def test_tasks_of_a_run_add_up(network: meshloom.CompiledNetwork) -> None:
         assert cells[3:6] == [f"{value:,}" for value in (task.start, task.end, task.takes)]
         assert cells[7] == f"{note.cycles:,}"
         assert cells[8] == error_text(note.cycles, task.takes)
+
+
+def test_the_sram_map_shows_the_buffers_of_the_memory_level(model: Path) -> None:
+    levels: list[ModuleOp] = []
+    module = import_onnx(model, {"x": (3, 6)})
+    compilation = compile_module(module, load_chip("tiny"), observe=lambda _, level: levels.append(level))
+    (level,) = levels
+    expected: list[tuple[int, int, int, int]] = []
+    for op in level.walk():
+        if isinstance(op, AllocOp) and op.interval is not None:
+            type = op.buffer.type
+            assert type.offset is not None
+            expected.append((type.offset, -(-type.nbytes // 64) * 64, *op.interval))
+    (use,) = compile_facts(compilation, []).sram
+    assert sorted((one.address, one.size, one.first, one.last) for one in use.blocks) == sorted(expected)
+    assert max(one.address + one.size for one in use.blocks) == compilation.sram_peak
+    assert max(alive_bytes(use.blocks, len(use.tasks))) == compilation.sram_lower_bound
+    assert {one.colour for one in use.blocks} >= {"constant", "slice", "staging"}
 
 
 def test_errors_of_estimates() -> None:
