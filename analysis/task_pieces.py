@@ -16,11 +16,12 @@ from ..dialects.manycore import TaskOp
 from .cost_graphs.graph import lists_of
 from .orders.pieces import Pieces
 from .planning.estimate import MESSAGE_CYCLES, op_cycles
-from .planning.plan_network import RESIDENT_SHARE
 from .planning.plan_task import PASS_THROUGH
 from .task_info import TaskInfo, value_bytes
 
 UNITS = ("MPU", "VPU", "DAU")
+RESIDENT_SHARE = 0.6
+"""Of SRAM: results that stay in the cores beyond this are held to crowd out the task at work."""
 
 
 def estimated_pieces(tasks: Sequence[TaskOp], predecessors: list[list[int]], chip: Chip) -> Pieces:

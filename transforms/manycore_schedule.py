@@ -25,6 +25,7 @@ from ..support.errors import InputError
 from .reorder import is_free_to_order, reorder_tasks, task_predecessors, tasks_of
 
 Method = Literal["default", "program", "random", "anneal", "mcts", "exhaustive"]
+Model = Literal["estimate", "stream"]
 SEARCHES: dict[Method, Search] = {
     "default": anneal,
     "program": program_order,
@@ -45,6 +46,9 @@ class ManycoreSchedulePass(ModulePass):
 
     Without `chip`, the chip is the module's. `method`: default (annealing), program (as it is), random, anneal, mcts,
     exhaustive. Orders depend on `seed` alone. A function in which other operations have effects stays as it is.
+
+    `model`: estimate (from the tasks alone), or stream: the tasks are compiled once, orders are judged by the streams
+    of instructions, and the best one is taken if the emulator confirms it.
     """
 
     name = "manycore-schedule"
@@ -52,6 +56,7 @@ class ManycoreSchedulePass(ModulePass):
 
     chip: str | None = None
     method: Method = "default"
+    model: Model = "estimate"
     seed: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -64,16 +69,45 @@ class ManycoreSchedulePass(ModulePass):
             chip = chip_of(op)
         if chip is None:
             raise InputError(f"no chip is given: use manycore-schedule{{chip=NAME}}, or module attribute {CHIP}")
-        schedule_block(find_main(op).body.block, chip, self.method, self.seed)
+        block = find_main(op).body.block
+        if self.model == "stream":
+            schedule_by_streams(op, block, chip, self.method, self.seed)
+        else:
+            schedule_block(block, chip, self.method, self.seed)
 
 
 def schedule_block(block: Block, chip: Chip, method: Method = "default", seed: int = 0) -> Found | None:
     """Order the tasks of a block; None if there is nothing to choose."""
     if len(tasks_of(block)) < 3 or not is_free_to_order(block):
         return None
-    cost = PieceCost(estimated_pieces(tasks_of(block), task_predecessors(block), chip))
-    found = SEARCHES[method](cost, Effort(EFFORT, seed))
-    program = cost.cost(np.arange(cost.problem.ops, dtype=np.int64))
-    if found is not None and found.cost < program:
+    found = _search(PieceCost(estimated_pieces(tasks_of(block), task_predecessors(block), chip)), method, seed)
+    if found is not None:
         reorder_tasks(block, [int(task) for task in found.order])
     return found
+
+
+def schedule_by_streams(module: ModuleOp, block: Block, chip: Chip, method: Method = "default", seed: int = 0) -> None:
+    """
+    Order the tasks of `block`, @main's, by compiled streams; the order changes only if fewer cycles are emulated then.
+
+    Raises as `compiled_pieces` does.
+    """
+    from ..lowering.compiled_pieces import compiled_pieces, emulated_cycles
+
+    if len(tasks_of(block)) < 3 or not is_free_to_order(block):
+        return
+    tasks, before = tasks_of(block), emulated_cycles(module, chip)
+    found = _search(PieceCost(compiled_pieces(module, chip)), method, seed)
+    if found is None:
+        return
+    reorder_tasks(block, [int(task) for task in found.order])
+    if emulated_cycles(module, chip) >= before:
+        now = {task: number for number, task in enumerate(tasks_of(block))}
+        reorder_tasks(block, [now[task] for task in tasks])
+
+
+def _search(cost: PieceCost, method: Method, seed: int) -> Found | None:
+    """An order that is cheaper than the program's; None if there is none."""
+    found = SEARCHES[method](cost, Effort(EFFORT, seed))
+    program = cost.cost(np.arange(cost.problem.ops, dtype=np.int64))
+    return found if found is not None and found.cost < program else None
