@@ -27,10 +27,10 @@ from ..dialects.dataflow import (
 )
 from ..dialects.dataflow.absorb_padding import without_pad
 from ..dialects.dataflow.constants import array_of, attribute_of, numpy_type
-from ..dialects.dataflow.sources import Dense
+from ..dialects.dataflow.sources import LARGEST_CONSTANT, Dense
 from ..dialects.dataflow.tiling import Box, Combine, OperandSlice, TilingInterface, split_evenly
-from ..dialects.dataflow.types import element_of, shape_of
-from ..frontend.weights import STORE, reference_of
+from ..dialects.dataflow.types import element_of, shape_of, tensor
+from ..frontend.weights import MEMORY, STORE, raw_bytes, reference_of, sha256_of
 from .known_values import source_of
 
 JOIN: dict[Combine, Callable[[SSAValue, SSAValue], Operation]] = {
@@ -143,7 +143,16 @@ class Splitter:
             return ConstantOp(attribute_of(np.ascontiguousarray(array[index]), element))
         reference = reference_of(op)
         array = STORE.get(reference, numpy_type(element), shape)
-        return source_of(np.ascontiguousarray(array[index]), element, self._unique(op.sym_name.data))
+        part = array[index]
+        name = self._unique(op.sym_name.data)
+        if reference.source == MEMORY or part.nbytes <= LARGEST_CONSTANT or not part.flags.c_contiguous:
+            return source_of(np.ascontiguousarray(part), element, name)
+        strides = zip(box.offsets, array.strides, strict=True)
+        offset = reference.offset + sum(low * stride for low, stride in strides)
+        digest = sha256_of(raw_bytes(part))
+        return WeightOp(
+            name, tensor(element, box.sizes), source=reference.source, offset=offset, nbytes=part.nbytes, sha256=digest
+        )
 
     def _unique(self, name: str) -> str:
         number = 0

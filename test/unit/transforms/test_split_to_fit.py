@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -263,6 +265,27 @@ def test_weights_are_cut_at_compile_time() -> None:
     assert [op.sym_name.data for op in parts] == ["table_part0", "table_part1"]
     assert [shape_of(op.result) for op in parts] == [(40, 32)] * 2
     assert element_of(parts[0].result) == f32
+
+
+def test_parts_in_one_piece_stay_in_their_file(tmp_path: Path) -> None:
+    array = np.arange(60 * 64, dtype=np.float32).reshape(60, 64)
+    path = tmp_path / "weights.bin"
+    path.write_bytes(bytes(128) + array.tobytes())
+    digest = hashlib.sha256(array.tobytes()).hexdigest()
+    type = tensor(f32, (60, 64))
+    weight = WeightOp("table", type, source=str(path), offset=128, nbytes=array.nbytes, sha256=digest)
+    new = Inputs(0)
+    product = MatmulOp(new((1, 64)), weight.results[0], transpose_b=True)
+    new.block.add_ops([weight, product])
+    module = module_of(new.block, product.result)
+    expected = run_main(module, new.values)["result0"]
+    split_to_fit(module, 64 * 4 + 30 * 64 * 4 + 30 * 4)
+    parts = [op for op in module.walk() if isinstance(op, WeightOp)]
+    assert [(op.source.data, op.offset.value.data) for op in parts] == [
+        (str(path), 128),
+        (str(path), 128 + 30 * 64 * 4),
+    ]
+    np.testing.assert_array_equal(run_main(module, new.values)["result0"], expected)
 
 
 @given(frames=st.integers(1, 12), channels=st.integers(1, 40), limit=st.integers(200, 9000))
