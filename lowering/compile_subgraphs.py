@@ -23,10 +23,12 @@ from ..analysis.subgraphs.fusion import Interval
 from ..analysis.subgraphs.fusion import Outcome as Trial
 from ..analysis.subgraphs.op_graph import Ints, Segment, Segments, serial_order
 from ..analysis.subgraphs.split_rule import SplitRule
+from ..analysis.subgraphs.weight_bytes import AtWeightBytes
 from ..chips import Chip
 from ..support.errors import MeshloomError, ResourceError
 from .compilation_log import Action, CompilationLog, LogEntry, over
 from .compile_piece import PieceCode
+from .host_layout import HostLayout
 from .link_network import network_of
 from .operator_split import OperatorSplitter
 from .piece_cache import Failure, Outcome, PieceCache
@@ -37,11 +39,14 @@ from .residency import DramShortage, Residency, plan_residency
 from .serial import Part, Serial, constant_bytes_read, is_operator, part_module, serial_list
 from .stages import Progress
 from .subgraph_options import FUSIONS, SubgraphOptions
+from .timeline import estimated_total
 
 ATTEMPTS_AN_OPERATOR = 8
 """Parts that are tried at most, by the network's operators; a network needs two or three times as many to fall into
 single operators."""
 FEWEST_ATTEMPTS = 256
+OVERLAP_SHARE = 8
+"""Weights that come from the host are cut into parts of DRAM divided by this, where that is faster."""
 
 
 @dataclass
@@ -122,6 +127,8 @@ class Driver:
             parts = self._parts(whole, self._cut(parts, 0, self.options.rule)) or parts
         with PiecePool(self.chip, self.options.jobs) as pool:
             parts = self._settle(parts, pool)
+            if not given and self.options.rule is None and self.options.split_failures:
+                parts = self._overlapped(parts, pool)
             strategy = FUSIONS[self.options.fuse]
             if strategy is not None and len(parts) > 1:
                 self.progress("fuse subgraphs")
@@ -301,6 +308,40 @@ class Driver:
         serial = serial_list(self.function, [part.operators for part in parts])
         network = network_of(serial, [part.code.segments[-1] for part in parts])
         return serial, plan_residency(network, self.chip.dram_bytes)
+
+    def _overlapped(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
+        """
+        Where weights come from the host, smaller parts let them come in beside the launches before: the list with large
+        parts cut by their weights, if that is expected to be faster.
+        """
+        serial, residency = self._fit(parts)
+        if not residency.blocks:
+            return parts
+        rule = AtWeightBytes(self.chip.dram_bytes // OVERLAP_SHARE)
+        cut = [self._parts(part, self._cut(parts, number, rule)) for number, part in enumerate(parts)]
+        finer = [one for part, made in zip(parts, cut, strict=True) for one in (made if len(made) > 1 else [part])]
+        if len(finer) == len(parts):
+            return parts
+        self._compile(finer, pool)
+        if any(isinstance(part.outcome, Failure) for part in finer):
+            return parts
+        try:
+            finer_serial, finer_residency = self._fit(finer)
+        except DramShortage:
+            return parts
+        before = self._total(parts, serial, residency)
+        after = self._total(finer, finer_serial, finer_residency)
+        for part, made in zip(parts, cut, strict=True):
+            if len(made) > 1:
+                text = "is split" if after < before else "is not split"
+                text += f" into {len(made)} parts, for weights to come in beside other launches: with host copies "
+                text += f"about {after:,.0f} cycles in all, {before:,.0f} without"
+                self._note("split", part, True, text)
+        return finer if after < before else parts
+
+    def _total(self, parts: Sequence[Subgraph], serial: Serial, residency: Residency) -> float:
+        boundaries = HostLayout(serial, residency).boundaries()
+        return estimated_total(self.chip, boundaries, [part.code.estimated_cycles for part in parts])
 
     def _fuse(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
         """Make neighbours one where the strategy of the options finds that to be good."""

@@ -167,13 +167,16 @@ class _Choice:
             slot, needed = self.worst(self.stays())
             if needed <= target:
                 return
-            if not self._relieve(slot):
+            if not self._relieve(slot, needed - target):
                 if needed <= capacity:
                     return  # as much as can be done: perhaps it can be packed even so
                 raise DramShortage(slot, needed, capacity)
 
-    def _relieve(self, slot: int) -> bool:
-        """Move the largest thing that is idle during a launch out of DRAM; False if there is none."""
+    def _relieve(self, slot: int, excess: int) -> bool:
+        """
+        Move something that is idle during a launch out of DRAM: the smallest that makes up for the excess, or the
+        largest. False if there is nothing.
+        """
         users = Counter(
             constant
             for launch, needs in enumerate(self.network.launches)
@@ -186,16 +189,16 @@ class _Choice:
             if launch not in self.streamed and not self._arrival(launch) <= slot <= launch
         }
         if any(saved.values()):
-            self.streamed.add(max(saved, key=lambda launch: (saved[launch], -launch)))
+            self.streamed.add(_best([(size, launch) for launch, size in saved.items()], excess))
             return True
         idle: list[tuple[int, int]] = []
         for number, value in enumerate(self.network.values):
             if number in self.spilled or not _covers(self._value(number, number in self.spilled), slot):
                 continue
             if not _covers(self._value(number, spilled=True), slot):
-                idle.append((value.nbytes, -number))
+                idle.append((value.nbytes, number))
         if idle:
-            self.spilled.add(-max(idle)[1])
+            self.spilled.add(_best(idle, excess))
             return True
         if slot not in self.tight:
             self.tight.add(slot)
@@ -306,6 +309,18 @@ class _Choice:
             {number: self.departure(number) for number in out},
             frozenset(number for number in kept if not values[number].is_output),
         )  # fmt: skip
+
+
+def _best(choices: list[tuple[int, int]], excess: int) -> int:
+    """
+    Of (bytes, number) the number of the smallest that is enough, unless smaller ones together are enough and much less;
+    else of the largest that is not; of equal ones the first.
+    """
+    smaller = [choice for choice in choices if choice[0] < excess]
+    enough = [choice for choice in choices if choice[0] >= excess]
+    if enough and (min(enough)[0] <= 2 * excess or sum(size for size, _ in smaller) < excess):
+        return min(enough)[1]
+    return min(smaller, key=lambda choice: (-choice[0], choice[1]))[1]
 
 
 def _covers(stays: list[Stay], launch: int) -> bool:

@@ -49,7 +49,9 @@ def least(network: Network) -> int:
         + sum(up(network.constants[one]) for one in set(needs.constants) - network.outputs)
         + sum(up(network.values[one].nbytes) for one in (*needs.arguments, *needs.results))
         + (up(needs.scratch) if needs.scratch else 0)
-        for needs in network.launches
+        # An input that is only given back passes through DRAM at the first launch.
+        + sum(up(v.nbytes) for v in network.values if launch == 0 and v.producer < 0 and v.is_output and not v.readers)
+        for launch, needs in enumerate(network.launches)
     )
 
 
