@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..cli import versions
-from .compile_sections import SECTIONS, CompileFacts
+from .compile_sections import SECTIONS, CompileFacts, SubgraphRow
 from .memory_map import alive_bytes
 from .page import Figure, SectionMaker, page, sections_of
 from .sram_blocks import SramUse, sram_use
@@ -28,7 +28,14 @@ def compile_facts(compilation: Compilation, stages: Sequence[tuple[str, float]])
         label = f"Subgraph {part.label}" if len(compilation.parts) > 1 else ""
         uses.append(sram_use(label, exe.source_names[begin:end], part.code.buffers))
         begin = end
-    return CompileFacts(exe, notes, stages, uses)
+    rows = [
+        SubgraphRow(
+            part.label, part.first, part.last, part.operators, len(part.code.tasks), part.code.estimated_cycles,
+            part.code.sram_peak, part.code.dram_bytes, part.weight_bytes, part.streamed,
+        )
+        for part in compilation.parts
+    ]  # fmt: skip
+    return CompileFacts(exe, notes, stages, uses, rows, compilation.log.lines())
 
 
 def compile_report(model: str, facts: CompileFacts, makers: Sequence[SectionMaker[CompileFacts]] = SECTIONS) -> str:
@@ -37,11 +44,12 @@ def compile_report(model: str, facts: CompileFacts, makers: Sequence[SectionMake
     chip = exe.chip
     words = sum(len(program.words) for program in exe.programs)
     launches = len(exe.launches)
+    held = f"{in_bytes(exe.host_weight_bytes)} held by the host" if exe.host_weight_bytes else ""
     figures = [
         Figure("Tasks", f"{len(exe.source_names):,}", f"in {launches:,} launch{'' if launches == 1 else 'es'}"),
         Figure("Estimated", f"{sum(task.cycles for task in facts.tasks):,}", "cycles, task after task"),
         Figure("Instructions", f"{words:,}", f"in {plural(len(exe.programs), 'program')}"),
-        Figure("Weights", in_bytes(exe.weight_bytes)),
+        Figure("Weights", in_bytes(exe.weight_bytes + exe.host_weight_bytes), held),
         Figure(
             "DRAM", in_bytes(exe.dram_bytes_used), f"{percent(exe.dram_bytes_used / chip.dram_bytes)} of the chip's"
         ),

@@ -28,6 +28,26 @@ MOST_MAPS = 4
 
 
 @dataclass(frozen=True)
+class SubgraphRow:
+    """A part of the network that runs as one launch."""
+
+    label: str
+    first: str
+    last: str
+    """Names of its first and last operator."""
+    operators: int
+    tasks: int
+    cycles: int
+    """Estimated."""
+    sram: int
+    """Peak of a core, in bytes."""
+    dram: int
+    weights: int
+    streamed: bool
+    """The host holds its weights until it runs."""
+
+
+@dataclass(frozen=True)
 class CompileFacts:
     """What a compile report shows."""
 
@@ -37,6 +57,9 @@ class CompileFacts:
     """Stages and passes with their seconds, in order."""
     sram: Sequence[SramUse]
     """The cores' memory, of each part of the network that is loaded as one."""
+    subgraphs: Sequence[SubgraphRow] = ()
+    log: Sequence[str] = ()
+    """What was tried, line by line."""
 
 
 def chip(facts: CompileFacts) -> Section:
@@ -54,6 +77,42 @@ def stages(facts: CompileFacts) -> Section | None:
         for name, seconds in facts.stages
     ]
     return Section("Stages", bar_chart("seconds by stage", bars), "Passes and stages in the order in which they ran.")
+
+
+def subgraphs(facts: CompileFacts) -> Section | None:
+    """The launches, and how they came about."""
+    if len(facts.subgraphs) < 2:
+        return None
+    head = [
+        "subgraph",
+        "from",
+        "to",
+        "operators",
+        "tasks",
+        "estimated cycles",
+        "SRAM peak",
+        "DRAM",
+        "weights",
+        "held by",
+    ]
+    rows: list[list[Child]] = [
+        [
+            row.label,
+            name_cell(row.first, 26),
+            name_cell(row.last, 26),
+            f"{row.operators:,}",
+            f"{row.tasks:,}",
+            f"{row.cycles:,}",
+            in_bytes(row.sram),
+            in_bytes(row.dram),
+            in_bytes(row.weights),
+            "" if not row.weights else "host" if row.streamed else "DRAM",
+        ]
+        for row in facts.subgraphs
+    ]
+    log = [tag("h3", "How it came about"), tag("ol", [tag("li", line) for line in facts.log], class_="log")]
+    note = "The network runs as one launch after another; 1.2 is the second part into which part 1 was split."
+    return Section("Subgraphs", join([table(head, rows, 3), log if facts.log else []]), note)
 
 
 def tasks(facts: CompileFacts) -> Section | None:
@@ -129,13 +188,19 @@ def dram(facts: CompileFacts) -> Section:
 
     named = {"constant": exe.weight_bytes, "input": total("input"), "output": total("output")}
     rest = max(exe.dram_bytes_used - sum(named.values()), 0)
-    names = {"constant": "weights and constants", "input": "inputs", "output": "outputs"}
+    names = {"constant": "weights and constants that stay", "input": "inputs", "output": "outputs"}
     parts = [Bar(names[role], size, in_bytes(size), role) for role, size in named.items() if size]
     if rest:
-        parts.append(Bar("values between tasks, alignment", rest, in_bytes(rest), "between"))
+        what = "values between tasks" + (", weights from the host" if exe.host_weight_bytes else "")
+        parts.append(Bar(f"{what}, alignment", rest, in_bytes(rest), "between"))
     share = percent(exe.dram_bytes_used / exe.chip.dram_bytes)
     note = f"{in_bytes(exe.dram_bytes_used)} of {in_bytes(exe.chip.dram_bytes)} in use ({share})."
-    return Section("DRAM", stacked_bar("DRAM by what lies there", parts, exe.dram_bytes_used), note)
+    if exe.host_weight_bytes:
+        note += (
+            f" The host holds {in_bytes(exe.host_weight_bytes)} of weights that are copied in before their launches."
+        )
+    total_bytes = max(exe.dram_bytes_used, sum(named.values()))
+    return Section("DRAM", stacked_bar("DRAM by what lies there", parts, total_bytes), note)
 
 
 def programs(facts: CompileFacts) -> Section:
@@ -180,5 +245,5 @@ def programs(facts: CompileFacts) -> Section:
     return Section("Programs", join([summary, tag("h3", "By program"), table(head, rows), more]), note)
 
 
-SECTIONS: tuple[SectionMaker[CompileFacts], ...] = (chip, stages, tasks, sram, dram, programs)
+SECTIONS: tuple[SectionMaker[CompileFacts], ...] = (chip, stages, subgraphs, tasks, sram, dram, programs)
 """All sections, in the order of the page."""

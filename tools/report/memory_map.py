@@ -45,15 +45,16 @@ def memory_map(label: str, blocks: Sequence[Block], tasks: Sequence[str], capaci
     The axis ends at the capacity, or earlier where less than half of it is used.
     """
     peak = max((block.address + block.size for block in blocks), default=0)
-    end = capacity if 2 * peak >= capacity else min(round_up(peak / 1024, 6) * 1024, capacity)
+    unit = 1024 if peak >= 1024 else 1
+    end = capacity if 2 * peak >= capacity else min(round_up(peak / unit, 6) * unit, capacity)
     down, across = HEIGHT / (end or 1), PLOT / max(len(tasks), 1)
     ground = TOP + HEIGHT
     parts: list[Markup] = [rect(LEFT, TOP, PLOT, HEIGHT, class_="track")]
-    for value in ticks(end / 1024, 6):
-        y = ground - value * 1024 * down
+    for value in ticks(end / unit, 6):
+        y = ground - value * unit * down
         parts += [
             line(LEFT, y, WIDTH, y, class_="axis", stroke_opacity=0.6),
-            text(LEFT - 8, y + 4, in_bytes(value * 1024), "small muted end"),
+            text(LEFT - 8, y + 4, in_bytes(value * unit), "small muted end"),
         ]
     for block in blocks:
         x, width = LEFT + block.first * across, (block.last - block.first + 1) * across

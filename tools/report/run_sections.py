@@ -87,7 +87,8 @@ def bounds(facts: RunFacts) -> Section:
     note = (
         "The least cycles that each unit needs if it works without a pause on all cores, links and ports. The "
         "network's work is what any program for it must do (every weight, input and output moved once); the "
-        "executable's is what this one does. Host copies are outside of the run."
+        "executable's is what this one does. Host copies before the first launch and "
+        "after the last are outside of the run."
     )
     return Section("Distance to the roofline", join(parts), note)
 
@@ -136,7 +137,7 @@ def timeline(facts: RunFacts) -> Section | None:
     note = (
         f"Cycles from left to right, from the host's first copy to its last; a lane is full where the unit works all "
         f"the time. Each step of the outline is the mean over {significant(piece)} cycles. The strip shows up to when "
-        f"each task was the last to be finished; the figures on the right are shares of the run without host copies."
+        f"each task was the last to be finished; figures on the right: shares of the run, first launch to last."
     )
     return Section("Timeline", body, note)
 
@@ -184,18 +185,22 @@ def tasks(facts: RunFacts) -> Section | None:
                 f"{task.start:,}",
                 f"{task.end:,}",
                 f"{task.takes:,}",
-                meter(task.takes / run, percent(task.takes / run)),
+                _share(task.takes / run),
                 f"{note.cycles:,}" if note else "",
                 error_text(note.cycles, task.takes) if note else "",
                 *(_busy(task.busy[unit]) for unit in units),
             ]
         )
     total = sum(task.takes for task in facts.tasks)
+    if waits := sum(task.waits for task in facts.tasks):
+        empty = [""] * (len(units) + 2)
+        rows.append(["", "no task", "waiting for copies", "", "", f"{waits:,}", _share(waits / run), *empty])
     estimated = sum(note.cycles for note in facts.notes)
-    sums = [sum(task.busy[unit] for task in facts.tasks) for unit in units]
+    sums = [_busy(sum(task.busy[unit] for task in facts.tasks)) for unit in units]
+    whole = total + waits
     rows.append(
-        ["", tag("b", "all"), "", "", "", f"{total:,}", percent(total / run), f"{estimated:,}" if estimated else "",
-         error_text(estimated, total) if estimated else "", *(_busy(value) for value in sums)]
+        ["", tag("b", "all"), "", "", "", f"{whole:,}", percent(whole / run), f"{estimated:,}" if estimated else "",
+         error_text(estimated, total) if estimated else "", *sums]
     )  # fmt: skip
     note = (
         "From the first instruction of a task, which may be a load ahead of its turn, to the last on any core. A task "
@@ -204,6 +209,10 @@ def tasks(facts: RunFacts) -> Section | None:
         "with others takes less than it would alone. Columns on the right: busy cycles by unit, summed over the cores."
     )
     return Section("Tasks", table([*head, *(UNITS[unit] for unit in units)], rows, 3, "wide"), note)
+
+
+def _share(share: float) -> Child:
+    return meter(share, percent(share))
 
 
 def _busy(cycles: int) -> Child:

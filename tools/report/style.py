@@ -63,6 +63,7 @@ td { white-space: nowrap; }
 .wide td, .wide th { font-size: 11.5px; padding: 3px 5px; }
 .number { text-align: right; }
 tbody tr:hover { background: var(--faint); }
+.log { margin: 0; padding-left: 22px; font-size: 12.5px; color: var(--muted); overflow-wrap: anywhere; }
 .meter { position: relative; display: inline-block; min-width: 64px; padding: 0 4px; }
 .meter .fill { position: absolute; inset: 2px auto 2px 0; background: var(--heat); opacity: 0.28; border-radius: 2px; }
 .meter .text { position: relative; }

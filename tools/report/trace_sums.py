@@ -47,7 +47,9 @@ class TaskTime:
     end: int
     """End of its last instruction on any core."""
     takes: int
-    """Cycles by which the end of this task is later than that of all tasks before it: these add up to the run's."""
+    """Cycles of its launch by which the end of this task is later than that of all tasks before it."""
+    waits: int
+    """Cycles before that in which no launch runs: the host copies what this one needs. With `takes`, the run's."""
     busy: tuple[int, ...]
     """Cycles in which units work on it, by unit, over all cores."""
 
@@ -62,15 +64,18 @@ def task_times(exe: Executable, timing: TimingResult, trace: Trace) -> list[Task
     last = np.full(count, -1, np.int64)
     np.minimum.at(first, source, trace.start)
     np.maximum.at(last, source, trace.end)
-    reached = timing.launches[0][1] if timing.launches else 0
+    starts = np.array([start for _, start, _ in timing.launches] or [0], np.int64)
+    reached = int(starts[0])
     found: list[TaskTime] = []
     for index, name in enumerate([*exe.source_names, ""]):
         if last[index] < 0 or (not name and not busy[index].any()):
             continue
-        takes = max(int(last[index]) - reached, 0)
-        reached += takes
+        begun = int(starts[max(int(np.searchsorted(starts, int(first[index]), side="right")) - 1, 0)])
+        waits = max(begun - reached, 0)
+        takes = max(int(last[index]) - reached - waits, 0)
+        reached += waits + takes
         row = tuple(int(cycles) for cycles in busy[index])
-        found.append(TaskTime(index, name, int(first[index]), int(last[index]), takes, row))
+        found.append(TaskTime(index, name, int(first[index]), int(last[index]), takes, waits, row))
     return found
 
 

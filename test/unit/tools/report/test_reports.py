@@ -10,15 +10,17 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import pytest
+from meshloom.analysis.subgraphs.least_cut import AtFewestBytes
 from meshloom.chips import load_chip
 from meshloom.dialects.memory import AllocOp
 from meshloom.emulator.stats import collect
 from meshloom.emulator.timing import run_timing
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering.pipeline import compile_module
+from meshloom.lowering.subgraph_options import SubgraphOptions
 from meshloom.support.errors import InputError
 from meshloom.tools.compile import main as compile_main
-from meshloom.tools.report.compile_report import compile_facts
+from meshloom.tools.report.compile_report import compile_facts, compile_report
 from meshloom.tools.report.memory_map import alive_bytes
 from meshloom.tools.report.run_report import run_facts, run_report
 from meshloom.tools.report.run_sections import error_text, tasks
@@ -107,6 +109,22 @@ def test_the_sram_map_shows_the_buffers_of_the_memory_level(model: Path) -> None
     assert max(one.address + one.size for one in use.blocks) == compilation.sram_peak
     assert max(alive_bytes(use.blocks, len(use.tasks))) == compilation.sram_lower_bound
     assert {one.colour for one in use.blocks} >= {"constant", "slice", "staging"}
+
+
+def test_several_launches(model: Path) -> None:
+    compilation = compile_module(
+        import_onnx(model, {"x": (3, 6)}), load_chip("tiny"), options=SubgraphOptions(rule=AtFewestBytes(2))
+    )
+    exe = compilation.executable
+    assert len(compilation.parts) == len(exe.launches) > 1
+    page = parsed(compile_report("net", compile_facts(compilation, [("import", 0.5)])))
+    assert [row[0] for row in rows(page, "subgraphs")] == [part.label for part in compilation.parts]
+    (log,) = page.iter("ol")
+    assert ["".join(line.itertext()) for line in log] == compilation.log.lines()
+    timing = run_timing(exe, trace=True)
+    facts = run_facts(exe, timing, collect(exe, timing))
+    last, first = max(task.end for task in facts.tasks), timing.launches[0][1]
+    assert sum(task.takes + task.waits for task in facts.tasks) == last - first
 
 
 def test_errors_of_estimates() -> None:

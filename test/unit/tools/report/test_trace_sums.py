@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,8 +65,19 @@ def test_tasks() -> None:
     assert (first.number, first.name, first.start, first.end) == (0, "a", 10, 40)
     assert (second.number, second.name, second.start, second.end) == (1, "b", 15, 70)
     assert (first.takes, second.takes) == (35, 30)  # from the launch at 5 to 40, from there to 70
+    assert (first.waits, second.waits) == (0, 0)
     assert first.busy == (20, 20, 0, 0, 0, 0, 0, 0)
     assert second.busy == (30, 0, 0, 10, 0, 0, 0, 0)
+
+
+def test_time_between_launches_belongs_to_no_task() -> None:
+    exe, timing, trace = _run()
+    # The first launch ends at 40; the second, with all of "b", starts at 52.
+    late = replace(trace, start=np.where(trace.word == 1, trace.start + 50, trace.start))
+    late = replace(late, end=np.where(trace.word == 1, trace.end + 50, trace.end))
+    first, second = task_times(exe, replace(timing, launches=[(0, 5, 40), (1, 52, 120)]), late)
+    assert (first.takes, first.waits) == (35, 0)
+    assert (second.start, second.end, second.takes, second.waits) == (65, 120, 68, 12)
 
 
 def test_lanes() -> None:
