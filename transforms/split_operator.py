@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import cast
 
 import numpy as np
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.operator_parts import Parts
 from ..dialects.dataflow import (
     AddOp,
+    BroadcastOp,
     ConcatOp,
     ConstantOp,
     ConvOp,
@@ -26,10 +28,11 @@ from ..dialects.dataflow import (
     WeightOp,
 )
 from ..dialects.dataflow.absorb_padding import without_pad
-from ..dialects.dataflow.constants import array_of, attribute_of, numpy_type
+from ..dialects.dataflow.constants import Array, array_of, attribute_of, numpy_type, scalar_array
 from ..dialects.dataflow.sources import LARGEST_CONSTANT, Dense
 from ..dialects.dataflow.tiling import Box, Combine, OperandSlice, TilingInterface, split_evenly
 from ..dialects.dataflow.types import element_of, shape_of, tensor
+from ..dialects.manycore.interpreter import compute_tile
 from ..frontend.weights import MEMORY, STORE, raw_bytes, reference_of, sha256_of
 from .known_values import source_of
 
@@ -96,7 +99,12 @@ class Splitter:
 
     def _build(self, op: TilingInterface, tile: Box) -> SSAValue:
         """The operator on one tile."""
-        operands = [self._operand(op, index, op.operand_slice(index, tile)) for index in range(len(op.operands))]
+        parts = [op.operand_slice(index, tile) for index in range(len(op.operands))]
+        if parts and not any(math.prod(part.shape) for part in parts):
+            # It reads nothing (a part of a `pad` that is all padding), so what it gives is known.
+            zeros = [np.broadcast_to(np.zeros((), numpy_type(element_of(v))), shape_of(v)) for v in op.operands]
+            return self._known(compute_tile(op, tile, zeros), element_of(op.results[0]), op)
+        operands = [self._operand(op, index, part) for index, part in enumerate(parts)]
         built = op.build_tile(tile, operands)
         for step in built:
             self._insert(step, op)
@@ -110,10 +118,19 @@ class Splitter:
 
     def _operand(self, op: TilingInterface, index: int, part: OperandSlice) -> SSAValue:
         """What a tile reads of an operand, with the padding around it."""
+        if part.is_padded and part.box.volume == 0:
+            element = element_of(op.operands[index])
+            return self._known(np.broadcast_to(scalar_array(part.pad_value, element), part.shape), element, op)
         value = self._part(op.operands[index], part, op)
         if not part.is_padded:
             return value
         return self._insert(PadOp(value, part.pad_low, part.pad_high, value=part.pad_value), op)
+
+    def _known(self, array: Array, element: Attribute, before: Operation) -> SSAValue:
+        """An array of equal elements, as one number spread out."""
+        number = np.ascontiguousarray(array.reshape(-1)[:1]).reshape((1,) * array.ndim)
+        one = self._insert(ConstantOp(attribute_of(number, element)), before)
+        return self._insert(BroadcastOp(one, array.shape), before) if array.size != 1 else one
 
     def _part(self, value: SSAValue, part: OperandSlice, before: Operation) -> SSAValue:
         box = part.box
