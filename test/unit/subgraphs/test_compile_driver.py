@@ -19,6 +19,7 @@ from meshloom.lowering.subgraph_options import FUSIONS, parse_subgraphs
 from meshloom.support.errors import InputError, ResourceError
 from meshloom.tools.oracle import Oracle, compare
 from onnx import ModelProto
+from public_models import PUBLIC_MODELS
 
 TINY = load_chip("tiny")
 TOTAL_SRAM = TINY.cores * TINY.sram_bytes
@@ -216,3 +217,16 @@ def test_minilm_on_tiny() -> None:
     inputs = {name: rng.integers(0, 2, (1, 12)) for name in names} | {"input_ids": rng.integers(0, 30_000, (1, 12))}
     outputs = run_functional(exe, inputs).outputs
     assert all(compare(n, outputs[n], v).equal for n, v in Oracle(MODELS / "minilm.onnx").run(inputs).items())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rnet", "onet", "pnet", "ocr-cls", "vad", "magika"])
+def test_models_in_four_parts(name: str) -> None:
+    model = PUBLIC_MODELS[name]
+    rule = parse_subgraphs("fewest-bytes,parts=4")[0]
+    module = import_onnx(model.path, dict(model.shapes))
+    compilation = compile_module(module, load_chip("edge"), options=SubgraphOptions(rule))
+    assert len(compilation.parts) == 4
+    inputs = model.inputs(0)
+    outputs = run_functional(compilation.executable, inputs).outputs
+    assert all(compare(n, outputs[n], v).equal for n, v in Oracle(model.path).run(inputs).items())

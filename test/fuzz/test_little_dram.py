@@ -1,0 +1,56 @@
+"""Random networks on chips with less DRAM than they need: split, spilled and fused, they still give their results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from meshloom.chips import load_chip
+from meshloom.dialects.dataflow.interpreter import interpret_function
+from meshloom.emulator.functional import run_functional
+from meshloom.lowering.pipeline import Compilation, SubgraphOptions, compile_module
+from meshloom.lowering.subgraph_options import FUSIONS
+from meshloom.support.errors import ResourceError
+from random_networks import RandomNetwork
+
+SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+QUICK = 8
+MANY = 300
+
+
+def compile_in(network: RandomNetwork, dram_bytes: int, fuse: str) -> Compilation | ResourceError:
+    """The error where some operation alone needs more."""
+    chip = replace(load_chip("tiny"), dram_bytes=dram_bytes)
+    try:
+        return compile_module(network.module, chip, options=SubgraphOptions(fuse=fuse))
+    except ResourceError as error:
+        return error
+
+
+def check(seed: int) -> bool:
+    """Whether the network could be compiled, in several parts and right."""
+    network = RandomNetwork(seed, operations=6 + seed % 14)
+    x = network.input()
+    expected = interpret_function(network.module, {"x": x})
+    used = compile_module(network.module.clone(), load_chip("tiny")).executable.dram_bytes_used
+    share = SHARES[seed % len(SHARES)]
+    compilation = compile_in(network, int(used * share), list(FUSIONS)[seed % len(FUSIONS)])
+    if isinstance(compilation, ResourceError):
+        assert compilation.needed > compilation.available, str(compilation)
+        return False
+    outputs = run_functional(compilation.executable, {"x": x}, check=True).outputs
+    for name, value in expected.items():
+        np.testing.assert_allclose(
+            outputs[name], value, rtol=0, atol=1e-4 * float(np.abs(value).max(initial=0)) + 1e-5, err_msg=f"seed {seed}"
+        )
+    return len(compilation.parts) > 1
+
+
+def test_some_networks_in_little_dram() -> None:
+    assert sum(check(seed) for seed in range(QUICK)) >= 1
+
+
+@pytest.mark.slow
+def test_many_networks_in_little_dram() -> None:
+    assert sum(check(seed) for seed in range(QUICK, MANY)) >= MANY // 10
