@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from example_graphs import FIGURE_1, FIGURE_3, FIGURE_4, Edges, edges_of, from_file, named, names_of, random_graphs
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from meshloom.analysis.subgraphs.key_nodes import branch_nodes, cut_nodes, path_cut_nodes
 from meshloom.analysis.subgraphs.op_graph import OpGraph
 
@@ -125,6 +126,18 @@ def test_cut_nodes_have_one_place_in_all_orders(graph: OpGraph) -> None:
     orders = topological_orders(graph)
     fixed = [node for node in range(len(graph)) if len({order.index(node) for order in orders}) == 1]
     assert cut_nodes(graph).tolist() == fixed
+
+
+@given(graph=random_graphs(), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_cut_nodes_of_a_stretch_are_those_of_its_own_orders(graph: OpGraph, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(graph) - 1))
+    stop = data.draw(st.integers(start + 1, min(len(graph), start + 6)))
+    edges = [(a - start, b - start) for a, b in edges_of(graph) if start <= a and b < stop]
+    inside = OpGraph.build(edges, graph.names[start:stop])
+    orders = topological_orders(inside)
+    fixed = [node for node in range(len(inside)) if len({order.index(node) for order in orders}) == 1]
+    assert cut_nodes(graph, np.arange(start, stop)).tolist() == [start + node for node in fixed]
 
 
 @given(graph=random_graphs())
