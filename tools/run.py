@@ -120,9 +120,12 @@ def _run(options: argparse.Namespace) -> None:
 def _timed(exe: Executable, options: argparse.Namespace) -> TimingResult:
     """Time the run, traced where that is asked for; a report goes without a trace that would be too long."""
     from ..emulator.timing import run_timing
-    from .report.trace_sums import is_traceable
 
-    traced = options.trace is not None or (options.report is not None and is_traceable(exe))
+    traced = options.trace is not None
+    if options.report is not None and not traced:
+        from .report.trace_sums import is_traceable
+
+        traced = is_traceable(exe)
     return run_timing(exe, trace=traced)
 
 

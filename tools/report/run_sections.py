@@ -73,7 +73,7 @@ def bounds(facts: RunFacts) -> Section:
     parts: list[Child] = []
     for key, what in (("roofline", "network"), ("roofline_of_executable", "executable")):
         entry = facts.stats[key]
-        if key == "roofline" and entry["of"] != "network":
+        if (key == "roofline" and entry["of"] != "network") or not entry["cycles"]:
             continue
         bars = [
             Bar(unit, least, f"{least:,.0f} cycles, {percent(least / max(cycles, 1))} of the run", colours[unit])
@@ -93,8 +93,10 @@ def bounds(facts: RunFacts) -> Section:
     return Section("Distance to the roofline", join(parts), note)
 
 
-def utilisation(facts: RunFacts) -> Section:
+def utilisation(facts: RunFacts) -> Section | None:
     """Busy share of the units."""
+    if not facts.units:
+        return None
     bars = [
         Bar(
             f"{name}, {MEANING[name]}",
@@ -126,20 +128,21 @@ def timeline(facts: RunFacts) -> Section | None:
     run = max(timing.cycles, 1)
     all_cores = _lanes(facts.units, chip, timing.busy.sum(axis=0) / (run * max(cores, 1)))
     single = _lanes(facts.units, one, timing.busy[busiest] / run)
-    body = join(
-        [
-            tag("h3", "All cores: share of them at work"),
-            lane_chart("busy share of all cores by unit over time", [*all_cores, *_host(facts)], total, spans),
+    parts: list[Child] = [
+        tag("h3", "All cores: share of them at work"),
+        lane_chart("busy share of all cores by unit over time", [*all_cores, *_host(facts)], total, spans),
+    ]
+    if single:
+        parts += [
             tag("h3", f"Core {busiest}, the busiest"),
             lane_chart(f"busy share of core {busiest} by unit over time", single, total, spans),
         ]
-    )
     note = (
         f"Cycles from left to right, from the host's first copy to its last; a lane is full where the unit works all "
         f"the time. Each step of the outline is the mean over {significant(piece)} cycles. The strip shows up to when "
         f"each task was the last to be finished; figures on the right: shares of the run, first launch to last."
     )
-    return Section("Timeline", body, note)
+    return Section("Timeline", join(parts), note)
 
 
 def _lanes(units: Sequence[int], shares: NDArray[Any], whole: NDArray[Any]) -> list[Lane]:

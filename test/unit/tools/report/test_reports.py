@@ -16,6 +16,7 @@ from meshloom.dialects.memory import AllocOp
 from meshloom.emulator.stats import collect
 from meshloom.emulator.timing import run_timing
 from meshloom.frontend.onnx_import import import_onnx
+from meshloom.lowering.piece_text import module_of_text
 from meshloom.lowering.pipeline import compile_module
 from meshloom.lowering.subgraph_options import SubgraphOptions
 from meshloom.support.errors import InputError
@@ -125,6 +126,18 @@ def test_several_launches(model: Path) -> None:
     facts = run_facts(exe, timing, collect(exe, timing))
     last, first = max(task.end for task in facts.tasks), timing.launches[0][1]
     assert sum(task.takes + task.waits for task in facts.tasks) == last - first
+
+
+def test_networks_without_tasks() -> None:
+    text = "func.func @main(%x : tensor<4xf32>) -> tensor<4xf32> {\nfunc.return %x : tensor<4xf32>\n}"
+    compilation = compile_module(module_of_text(text), load_chip("tiny"))
+    parsed(compile_report("net", compile_facts(compilation, [])))
+    timing = run_timing(compilation.executable, trace=True)
+    facts = run_facts(compilation.executable, timing, collect(compilation.executable, timing))
+    assert not facts.tasks
+    names = [section.attrib["id"] for section in parsed(run_report("net", facts)).iter("section")]
+    assert "tasks" not in names
+    assert "traffic" in names
 
 
 def test_errors_of_estimates() -> None:
