@@ -7,7 +7,7 @@ from functools import cached_property
 
 from xdsl.ir import BlockArgument, SSAValue
 
-from ..dialects.dataflow.elementwise import ElementwiseOp
+from ..dialects.dataflow.elementwise import AddOp, ElementwiseOp
 from ..dialects.dataflow.tiling import (
     Box,
     DimKind,
@@ -166,6 +166,25 @@ class TaskInfo:
                 if len({self.operand_slice(number, index, box) for box in boxes}) > 1:
                     dims.add(dim)
         return frozenset(dims)
+
+    @cached_property
+    def addends(self) -> tuple[tuple[int, int], ...]:
+        """
+        What the operations right after the root add to it: (number of the operation, operand index) of each addend.
+
+        A matrix product adds to what lies in its result's place: so these sums need not wait for it.
+        """
+        found: list[tuple[int, int]] = []
+        if self.root.combine != "add" or self.cost(0, Box.whole(self.sizes)).matmul is None:
+            return ()
+        for number, op in enumerate(self.body[1:], 1):
+            before = self.body[number - 1].results[0]
+            outside = [index for index, value in enumerate(op.operands) if isinstance(value, BlockArgument)]
+            plain = isinstance(op, AddOp) and len(outside) == 1 and before.has_one_use()
+            if not plain or before.type != op.results[0].type or self.buffers.of_op[number] != self.buffers.of_op[0]:
+                break
+            found.append((number, outside[0]))
+        return tuple(found)
 
     @cached_property
     def buffers(self) -> BodyBuffers:

@@ -8,6 +8,7 @@ circle. Loads of a step are emitted before the computation of the step before it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import BlockArgument, SSAValue
 
@@ -15,7 +16,6 @@ from ..analysis.planning.plan_network import NetworkPlan, storage_root
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.task_info import TaskInfo
 from ..chips import Chip
-from ..dialects.dataflow.tiling import Box
 from ..dialects.dataflow.types import dtype_code
 from .kernels import select_tile
 from .machine import Machine
@@ -62,10 +62,10 @@ class _CodedTask:
         tiling = self.plan.tiling
         self.tiles = {core: box for core, box in tiling.tile_boxes(self.info.sizes).items() if box.volume}
         self.steps = {core: tiling.step_boxes(box) for core, box in self.tiles.items()}
-        self.indices = tiling.step_indices()
+        self.phases = _phases(self.info, self.plan)
         self.reads = TaskReads(number, places, machine, self.steps)
-        self.output_version = -1
-        self.last_output: tuple[int, ...] | None = None
+        self.begun: dict[int, int] = {}
+        """Core -> the newest step for which the sum of the addends has been emitted."""
 
     @property
     def producers(self) -> list[int]:
@@ -86,7 +86,7 @@ class _CodedTask:
                     self.machine.set_source(task.number)
                     task.reads.fetch(0, constants=True)
                 self.machine.set_source(self.number)
-            self._compute(step)
+            self._compute(step, step + 1 if step + 1 < count and overlap else None)
             if step + 1 < count and not overlap:
                 self._fetch(step + 1)
             reads.forget(step)
@@ -96,49 +96,92 @@ class _CodedTask:
         self.reads.fetch(step, constants=True)
         self.reads.fetch(step, constants=False)
 
-    def _compute(self, step: int) -> None:
-        index = self.indices[step]
-        steps = self.plan.tiling.steps
-        accumulate = any(index[dim] for dim in self.info.reductions)
-        complete = all(index[dim] == steps[dim] - 1 for dim in self.info.reductions)
-        output = tuple(value for dim, value in enumerate(index) if dim not in self.info.reductions)
-        if output != self.last_output:
-            self.last_output = output
-            self.output_version += 1
-        for core, tile in self.tiles.items():
-            box = self.steps[core][step]
-            if box.volume:
-                self._compute_on(core, tile, box, step, accumulate, complete)
+    def _compute(self, step: int, following: int | None) -> None:
+        """Emit a step; `following` is the next one if what it reads has been fetched."""
+        for core in self.tiles:
+            if self.steps[core][step].volume:
+                self._compute_on(core, step, following)
 
-    def _compute_on(self, core: int, tile: Box, box: Box, step: int, accumulate: bool, complete: bool) -> None:
-        info, emitter = self.info, self.machine.emitters[core]
+    def _compute_on(self, core: int, step: int, following: int | None) -> None:
+        """The root, then the rest of the body where it is complete; what the root adds to is there before."""
+        info, box, phase = self.info, self.steps[core][step], self.phases[step]
         result = info.root.result_box(box)
+        addends = info.addends
+        if addends and not phase.accumulate and self.begun.get(core) != step:
+            self._begin(core, step)
         views: dict[SSAValue, View] = {}
         for number, op in enumerate(info.body):
-            if number and not complete:
+            if number and not phase.complete:
                 break
-            out = self._buffer(number, core, tile, result)
+            out = self._buffer(number, core, step)
+            views[op.results[0]] = out
+            if 0 < number <= len(addends):
+                continue
             operands = [
                 self.reads.operand(number, index, core, step) if isinstance(value, BlockArgument) else views[value]
                 for index, value in enumerate(op.operands)
             ]
-            select_tile(op, box if number == 0 else result, out, operands, accumulate and number == 0, emitter)
-            views[op.results[0]] = out
-        if complete and not self.plan.resident:
+            accumulate = number == 0 and (phase.accumulate or bool(addends))
+            select_tile(op, box if number == 0 else result, out, operands, accumulate, self.machine.emitters[core])
+            if number == 0 and addends and following is not None and not self.phases[following].accumulate:
+                # Before the vector unit waits for this step's root, so that the next one's need not wait for it.
+                if self._buffer(0, core, following).address != out.address:
+                    self._begin(core, following)
+        if phase.complete and not self.plan.resident:
             target = self.places.in_dram(info.result).box(result.offsets, result.sizes)
-            emitter.store(target, views[info.body[-1].results[0]])
+            self.machine.emitters[core].store(target, views[info.body[-1].results[0]])
 
-    def _buffer(self, number: int, core: int, tile: Box, result: Box) -> View:
+    def _begin(self, core: int, step: int) -> None:
+        """The sum of the addends, to which the root adds its products."""
+        self.begun[core] = step
+        if not self.steps[core][step].volume:
+            return
+        emitter, out = self.machine.emitters[core], self._buffer(0, core, step)
+        first, *rest = [self.reads.operand(*use, core, step) for use in self.info.addends]
+        if not rest:
+            emitter.unary("mov", out, first)
+        for addend in rest:
+            emitter.binary("add", out, first, addend)
+            first = out
+
+    def _buffer(self, number: int, core: int, step: int) -> View:
         """Where operation `number` of the body writes."""
         info, plan, addresses = self.info, self.plan, self.places.sram.addresses
+        result = info.root.result_box(self.steps[core][step])
         dtype = dtype_code(info.body[number].results[0])
         buffer = info.buffers.of_op[number]
         if buffer != info.buffers.result:
             return View.dense("sram", addresses["temporary", self.number, buffer, 0], dtype, result.sizes)
         if not plan.resident:
-            slot = self.output_version % plan.staging_slots(info)
+            slot = self.phases[step].version % plan.staging_slots(info)
             return View.dense("sram", addresses["staging", self.number, 0, slot], dtype, result.sizes)
-        whole = info.root.result_box(tile)
+        whole = info.root.result_box(self.tiles[core])
         held = View.dense("sram", self.places.sram.tile(self.number), dtype, whole.sizes)
         start = tuple(offset - low for offset, low in zip(result.offsets, whole.offsets, strict=True))
         return held.box(start, result.sizes)
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """What a step does to its part of the result."""
+
+    accumulate: bool
+    """An earlier step has begun it."""
+    complete: bool
+    """No later step goes on with it."""
+    version: int
+    """Number of the part."""
+
+
+def _phases(info: TaskInfo, plan: TaskPlan) -> list[_Phase]:
+    phases: list[_Phase] = []
+    last: tuple[int, ...] | None = None
+    version = -1
+    for index in plan.tiling.step_indices():
+        output = tuple(value for dim, value in enumerate(index) if dim not in info.reductions)
+        version += output != last
+        last = output
+        accumulate = any(index[dim] for dim in info.reductions)
+        complete = all(index[dim] == plan.tiling.steps[dim] - 1 for dim in info.reductions)
+        phases.append(_Phase(accumulate, complete, version))
+    return phases

@@ -42,6 +42,12 @@ def compute_cycles(info: TaskInfo, step: Box, chip: Chip) -> dict[Unit, int]:
     return busy
 
 
+def begun_cycles(info: TaskInfo, step: Box, chip: Chip) -> int:
+    """Cycles of the operations that do not wait for the root (`TaskInfo.addends`), of one step."""
+    numbers = [number for number, _ in info.addends] if step.volume else []
+    return sum(op_cycles(info.cost(number, step), chip, info.value_bytes[number]) for number in numbers)
+
+
 def dram_bandwidth(chip: Chip, cores: Sequence[int]) -> float:
     """Bytes a cycle that these cores get from DRAM together: each port serves the rows that are nearest to it."""
     ports = {core // chip.cols * chip.dram_ports // chip.rows for core in cores}
@@ -52,6 +58,7 @@ def dram_bandwidth(chip: Chip, cores: Sequence[int]) -> float:
 def task_cycles(
     chip: Chip,
     compute: Mapping[Unit, int],
+    begun: int,
     steps: int,
     exchange: float,
     reads: Sequence[ReadSize],
@@ -61,11 +68,12 @@ def task_cycles(
     """
     Cycles of a task: values are gathered, then steps follow each other, in which units overlap.
 
-    `compute` is of one step: its units follow each other there, but those of neighbouring steps overlap. `exchange` is
-    the time of gathering; `result_dram_bytes` is 0 where the result stays in the cores.
+    `compute` is of one step: its units follow each other there, but for `begun` cycles that overlap, and those of
+    neighbouring steps overlap. `exchange` is the time of gathering; `result_dram_bytes` is 0 where the result stays in
+    the cores.
     """
     longest = max(compute.values(), default=0)
-    work = longest * steps + sum(compute.values()) - longest
+    work = longest * steps + max(0, sum(compute.values()) - longest - begun)
     dram = sum(read.dram_bytes for read in reads) + result_dram_bytes
     dram_cycles = dram / dram_bandwidth(chip, cores)
     shared_cycles = sum(read.received_bytes for read in reads) / chip.link_bytes_per_cycle

@@ -11,7 +11,7 @@ from ...chips import Chip
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
 from ..task_info import TaskInfo, value_bytes
-from .estimate import compute_cycles, task_cycles
+from .estimate import begun_cycles, compute_cycles, task_cycles
 from .reads import ReadPlan, ReadSize, measure_read, plan_read, sample_boxes
 from .storage import Distribution
 from .tiling_search import coarser_steps, finer_steps, grid_candidates
@@ -239,6 +239,7 @@ def measure(
     cycles = task_cycles(
         chip,
         compute_cycles(info, step, chip),
+        begun_cycles(info, step, chip),
         tiling.step_count,
         sum(read.exchange_cycles for read in reads),
         sizes,
