@@ -10,7 +10,7 @@ from .by_hand import AtNames
 from .data_outputs import AtDataOutputs
 from .least_cut import AtFewestBytes, PartBounds
 from .segments_between import AtKeyNodes
-from .split_rule import FirstThatSplits, SplitRule
+from .split_rule import AllTogether, FirstThatSplits, SplitRule
 from .weight_bytes import AtWeightBytes
 
 
@@ -58,8 +58,17 @@ RULES: dict[str, Callable[[RuleSettings], SplitRule]] = {
 
 
 def make_rule(names: tuple[str, ...], settings: RuleSettings) -> SplitRule:
-    """The first of the named rules that cuts. Raises InputError for unknown names and settings that are missing."""
-    for name in names:
+    """
+    The first of the named rules that cuts; `a+b` stands for all cuts of both. Raises InputError for unknown names and
+    settings that are missing.
+    """
+    return FirstThatSplits(tuple(_together(name, settings) for name in names))
+
+
+def _together(names: str, settings: RuleSettings) -> SplitRule:
+    rules: list[SplitRule] = []
+    for name in names.split("+"):
         if name not in RULES:
             raise InputError(f"no split rule is named '{name}': choose from {', '.join(RULES)}")
-    return FirstThatSplits(tuple(RULES[name](settings) for name in names))
+        rules.append(RULES[name](settings))
+    return rules[0] if len(rules) == 1 else AllTogether(tuple(rules))

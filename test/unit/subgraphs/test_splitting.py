@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from example_graphs import FIGURE_1, FIGURE_2, FIGURE_4, edges_of, from_file, named, random_graphs
+from example_graphs import FIGURE_1, FIGURE_2, FIGURE_4, from_file, named, random_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.subgraphs.by_hand import AtNames
@@ -283,6 +283,9 @@ def test_rules_by_name() -> None:
     settings = RuleSettings(parts=2, weight_bytes=5, names=("2",))
     for name in RULES:
         make_rule((name,), settings)(FIGURE_2, whole(FIGURE_2))
+    both = make_rule(("data-outputs+by-hand",), RuleSettings(names=("1",)))
+    assert both(FIGURE_2, whole(FIGURE_2)) == [1, 3, 5, 7]
+    with pytest.raises(InputError, match="parts = 0 should be at least 1"):
+        RuleSettings(parts=0)
     with pytest.raises(InputError, match="no split rule is named 'any': choose from data-outputs"):
         make_rule(("any",), settings)
-    assert edges_of(FIGURE_2)[0] == (0, 1)
