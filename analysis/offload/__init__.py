@@ -1,0 +1,1 @@
+"""Memory saving: which tensors leave the device's memory while nobody uses them, how, and when they come back."""

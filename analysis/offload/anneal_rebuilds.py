@@ -1,0 +1,74 @@
+"""Annealing where everything that goes is computed again: the time is known without running the plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .rebuild import KEEP, compiled, rebuilds
+from .search import saved_bytes
+from .simulate import NEVER, profile, run
+
+
+@compiled
+def anneal_rebuilds(
+    net: Any, on_vpu: Any, allocated: Any, freed: Any, live: Any, size: Any, packed: Any, producer: Any,
+    by_before: Any, before_start: Any, budget: int, copy_ns: Any, packed_ns: Any, pack_ns: Any,
+    kinds: Any, start: Any, evaluations: int, seed: int, price: float, best: Any,
+) -> int:  # fmt: skip
+    """
+    The makespan of the best plan found, which is put in `best` [c]; `start` is a plan that runs.
+
+    The search walks through plans that do not fit, at `price` ns a byte too many at the worst operation, more towards
+    the end; what may be the best so far is run before it counts.
+    """
+    np.random.seed(seed)
+    log = np.zeros((0, 4), np.int64)
+    m, compute = len(size), net.duration.sum()
+    plan = start.copy()
+    best[:] = plan
+    least, current = NEVER, np.inf
+    for turn in range(evaluations + 1):
+        a, b, old_a, old_b = 0, 0, plan[0], plan[0]
+        if turn:
+            chosen = np.flatnonzero(plan != KEEP)
+            a = np.random.randint(m)
+            if len(chosen) and np.random.random() < 0.6:
+                a = chosen[np.random.randint(len(chosen))]
+            b, old_a = a, plan[a]
+            old_b = old_a
+            if old_a == KEEP or np.random.random() < 0.6:
+                pick = np.random.randint(len(kinds) + 1)
+                plan[a] = KEEP if pick == len(kinds) else kinds[pick]
+            else:
+                b = np.random.randint(m)
+                old_b = plan[b]
+                plan[a], plan[b] = old_b, old_a
+        dearer = 1.0 + 20.0 * (turn / (evaluations + 1.0)) ** 2
+        due, again_ns, again_room = rebuilds(net, plan)
+        energy = np.inf
+        if again_ns.min() >= 0:
+            room = profile(live, net.before, due, saved_bytes(size, packed, plan))
+            worst = room.max()
+            for gap in range(m):
+                # Before the operation that a tensor is due for, when what it is computed from is there, too.
+                if again_room[gap]:
+                    worst = max(worst, room[due[gap]] - allocated[due[gap]] + again_room[gap])
+            energy = again_ns.sum() + dearer * price * max(0, worst - budget)
+            if worst <= budget and compute + again_ns.sum() < least:
+                time, _ = run(
+                    net.duration, on_vpu, allocated, freed, live, net.tensor, size, packed, net.before, producer, plan,
+                    due, again_ns, again_room, by_before, before_start, len(net.bytes), budget, copy_ns, packed_ns,
+                    pack_ns, log,
+                )  # fmt: skip
+                if time < least:
+                    least = time
+                    best[:] = plan
+        cold = 0.1 * current * (1.0 - turn / (evaluations + 1.0)) ** 2 + 1.0
+        if energy <= current or (energy < np.inf and np.random.random() < np.exp((current - energy) / cold)):
+            current = energy
+        else:
+            plan[b] = old_b
+            plan[a] = old_a
+    return least

@@ -1,0 +1,31 @@
+"""What the machine charges for saving memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..cost_graphs.graph import Ints
+
+
+@dataclass(frozen=True)
+class Model:
+    """The host link, and the vector unit as a compressor."""
+
+    link: float
+    """Bytes a second, each way at once."""
+    compress_rate: float = 200e9
+    """Bytes (before compression) a second."""
+    ratio: int = 2
+    """Bytes before compression over those after: 2 for f16, 4 for f8."""
+
+    def copy_ns(self, size: Ints) -> Ints:
+        """[c] ns to copy this many bytes, rounded up."""
+        return -(-size * 1_000_000_000 // int(self.link))
+
+    def pack_ns(self, size: Ints) -> Ints:
+        """[c] ns to compress or decompress tensors of this size, rounded up."""
+        return -(-size * 1_000_000_000 // int(self.compress_rate))
+
+    def packed(self, size: Ints) -> Ints:
+        """[c] bytes after compression, rounded up."""
+        return -(-size // self.ratio)

@@ -1,0 +1,156 @@
+"""The gaps of a cost graph: times when a tensor lies in memory and nobody uses it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cost_graphs.graph import CostGraph, Flat, Ints, Lists, starts_of
+from .rebuild import Net
+
+VPU = "VPU"
+"""Unit that compresses and decompresses."""
+
+
+@dataclass(frozen=True)
+class OffloadProblem:
+    """
+    n operations in the order of the file, one at a time; c gaps.
+
+    A gap belongs to a tensor and two of its uses (or its production and first use), one after the other with other
+    operations between them. Durations in ns, sizes in bytes, positions are numbers of operations.
+    """
+
+    graph: CostGraph
+    duration: Ints
+    """[n] ns"""
+    on_vpu: NDArray[np.bool_]
+    """[n] whether the operation keeps the vector unit busy."""
+    allocated: Ints
+    """[n] bytes that the operation's results take from its start on."""
+    freed: Ints
+    """[n] bytes of tensors without a later use."""
+    live: Ints
+    """[n] bytes in memory while the operation runs, nothing saved."""
+    working_set: Ints
+    """[n] bytes that the operation reads and writes."""
+    tensor: Ints
+    """[c]"""
+    size: Ints
+    """[c] bytes"""
+    before: Ints
+    """[c] the use that the gap comes after."""
+    after: Ints
+    """[c] the use that the tensor must be back for."""
+    producer: Ints
+    """[c] operation that computes the tensor."""
+    last_use: Ints
+    """[tensors] last operation that uses a tensor."""
+
+    @cached_property
+    def net(self) -> Net:
+        """What computing tensors again needs."""
+        graph = self.graph
+        inputs, outputs = _counted(graph.inputs, graph), _counted(graph.outputs, graph)
+        return Net(
+            duration=self.duration,
+            input_start=inputs.starts,
+            inputs=inputs.values,
+            output_start=outputs.starts,
+            outputs=outputs.values,
+            producer=graph.producer,
+            last_use=self.last_use,
+            bytes=graph.size,
+            tensor=self.tensor,
+            before=self.before,
+            after=self.after,
+            gaps_of=starts_of(self.tensor, graph.tensors),
+            gaps=np.argsort(self.tensor, kind="stable"),
+        )
+
+    @property
+    def ops(self) -> int:
+        """Number of operations."""
+        return len(self.duration)
+
+    @property
+    def gaps(self) -> int:
+        """Number of gaps."""
+        return len(self.size)
+
+    @property
+    def peak(self) -> int:
+        """Bytes in memory at the worst time, nothing saved."""
+        return int(self.live.max(initial=0))
+
+    @property
+    def smallest_budget(self) -> int:
+        """The largest working set: no plan needs less."""
+        return int(self.working_set.max(initial=0))
+
+    @property
+    def compute_ns(self) -> int:
+        """Duration of all operations."""
+        return int(self.duration.sum())
+
+
+def offload_problem(graph: CostGraph) -> OffloadProblem:
+    """The gaps of a graph in its own order. Weights and inputs are not counted, and never leave."""
+    counted = graph.counted
+    last = np.maximum(graph.producer, -1)
+    readers = graph.readers
+    np.maximum.at(last, readers.rows, readers.values)
+    size = np.where(counted, graph.size, 0)
+    allocated = _sums(graph.outputs, size)
+    freed = np.bincount(last[counted], weights=size[counted].astype(np.float64), minlength=graph.ops)
+    freed_bytes = np.round(freed).astype(np.int64)
+    grown = np.cumsum(allocated)
+    live = grown - np.concatenate([[0], np.cumsum(freed_bytes)[:-1]]) if graph.ops else grown
+    tensors = np.flatnonzero(counted & (graph.size > 0))
+    uses = _uses(graph, tensors)
+    gaps = uses[:-1, 0] == uses[1:, 0] if len(uses) else np.zeros(0, np.bool_)
+    first, second = uses[:-1][gaps], uses[1:][gaps]
+    wide = second[:, 1] > first[:, 1] + 1
+    first, second = first[wide], second[wide]
+    tensor, before, after = first[:, 0], first[:, 1], second[:, 1]
+    return OffloadProblem(
+        graph=graph,
+        duration=graph.duration,
+        on_vpu=graph.unit == graph.unit_names.index(VPU) if VPU in graph.unit_names else np.zeros(graph.ops, np.bool_),
+        allocated=allocated,
+        freed=freed_bytes,
+        live=live,
+        working_set=allocated + _sums(graph.inputs, size),
+        tensor=tensor,
+        size=graph.size[tensor],
+        before=before,
+        after=after,
+        producer=graph.producer[tensor],
+        last_use=last,
+    )
+
+
+def _counted(lists: Lists, graph: CostGraph) -> Lists:
+    """The lists without tensors that do not count as memory."""
+    keep = graph.counted[lists.values]
+    return Lists(starts_of(lists.rows[keep], len(lists)), lists.values[keep])
+
+
+def _sums(lists: Lists, size: Ints) -> Ints:
+    """[rows] sums of the sizes of each row's tensors."""
+    totals = np.concatenate([[0], np.cumsum(size[lists.values])])
+    return totals[lists.starts[1:]] - totals[lists.starts[:-1]]
+
+
+def _uses(graph: CostGraph, tensors: Ints) -> Ints:
+    """(tensor, operation) of every production and reading of these tensors, in that order, each once."""
+    wanted = np.zeros(graph.tensors, np.bool_)
+    wanted[tensors] = True
+    values, rows = graph.inputs.values, graph.inputs.rows
+    keep = wanted[values]
+    tensor: Flat = np.concatenate([tensors, values[keep]])
+    op: Flat = np.concatenate([graph.producer[tensors], rows[keep]])
+    return np.unique(np.stack([tensor, op], axis=1), axis=0)

@@ -1,0 +1,145 @@
+"""Computing tensors again: which operations run once more, how long, and with how much memory on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numba import njit  # pyright: ignore[reportUnknownVariableType]
+
+from ..cost_graphs.graph import Flat
+from .kinds import Kind
+
+KEEP, SWAP, COMPRESS, COMPRESS_SWAP, RECOMPUTE, RECOMPUTE_EACH = (int(kind) for kind in Kind)
+LONGEST = 12
+"""Most operations that run again for one tensor; longer chains rarely pay."""
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiled, and kept on disk between processes."""
+    return cast("Callable[..., Any]", njit(cache=True, nogil=True)(function))
+
+
+class Net(NamedTuple):
+    """The graph as far as computing again needs it. n operations, m tensors, c gaps."""
+
+    duration: Flat
+    """[n] ns"""
+    input_start: Flat
+    """[n + 1]"""
+    inputs: Flat
+    """Tensors that count as memory and that operations read."""
+    output_start: Flat
+    """[n + 1]"""
+    outputs: Flat
+    """Tensors that count as memory and that operations compute."""
+    producer: Flat
+    """[m]"""
+    last_use: Flat
+    """[m]"""
+    bytes: Flat
+    """[m]"""
+    tensor: Flat
+    """[c]"""
+    before: Flat
+    """[c]"""
+    after: Flat
+    """[c]"""
+    gaps_of: Flat
+    """[m + 1]"""
+    gaps: Flat
+    """[c] gaps by tensor."""
+
+
+@compiled
+def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any) -> int:
+    """
+    The operations that compute a gap's tensor again when it is due, ascending, in `ops` [LONGEST]; how many, -1 if too
+    many. Tensors that are due later, and serve others, become due now: -2 - (number of the first such gap).
+    """
+    at, wanted, count = due[gap], net.tensor[gap], 0
+    stack = np.empty(LONGEST * 4, np.int64)
+    stack[0], height = net.producer[wanted], 1
+    while height:
+        height -= 1
+        op = stack[height]
+        known = False
+        for k in range(count):
+            known = known or ops[k] == op
+        if known:
+            continue
+        if count == LONGEST:
+            return -1
+        ops[count] = op
+        count += 1
+        for k in range(net.input_start[op], net.input_start[op + 1]):
+            value = net.inputs[k]
+            there = net.last_use[value] >= at
+            for q in range(net.gaps_of[value], net.gaps_of[value + 1]):
+                g = net.gaps[q]
+                if plan[g] != KEEP and net.before[g] < at < due[g]:
+                    if plan[g] == RECOMPUTE_EACH:
+                        there = False
+                    else:
+                        return -2 - g
+            if not there:
+                if height == len(stack):
+                    return -1
+                stack[height] = net.producer[value]
+                height += 1
+    ops[:count].sort()
+    return count
+
+
+@compiled
+def rebuilds(net: Any, plan: Any):
+    """
+    (due, ns, room): [c] when each gap's tensor must be back, how long computing it again takes (-1: too many
+    operations), and the bytes of other results on the way.
+    """
+    due = net.after.copy()
+    ns, room = np.zeros(len(due), np.int64), np.zeros(len(due), np.int64)
+    ops = np.empty(LONGEST, np.int64)
+    changed = True
+    while changed:
+        changed = False
+        for gap in range(len(due)):
+            if plan[gap] != RECOMPUTE and plan[gap] != RECOMPUTE_EACH:
+                continue
+            count = chain_of(net, plan, due, gap, ops)
+            while count <= -2:
+                due[-2 - count] = due[gap]
+                changed = True
+                count = chain_of(net, plan, due, gap, ops)
+            if count == -1:
+                ns[gap] = -1
+                continue
+            ns[gap] = 0
+            held = most = 0
+            for k in range(count):
+                op = ops[k]
+                ns[gap] += net.duration[op]
+                for q in range(net.output_start[op], net.output_start[op + 1]):
+                    if net.outputs[q] != net.tensor[gap]:
+                        held += net.bytes[net.outputs[q]]
+                most = max(most, held)
+                # What no later operation of the chain reads is let go.
+                for j in range(k + 1):
+                    for q in range(net.output_start[ops[j]], net.output_start[ops[j] + 1]):
+                        value = net.outputs[q]
+                        if value != net.tensor[gap] and _last_reader(net, ops, count, value, j) == k:
+                            held -= net.bytes[value]
+            room[gap] = most
+    return due, ns, room
+
+
+@compiled
+def _last_reader(net: Any, ops: Any, count: int, value: int, maker: int) -> int:
+    """Number in the chain of the last operation that reads a value (its maker's if none does)."""
+    last = maker
+    for k in range(maker + 1, count):
+        for q in range(net.input_start[ops[k]], net.input_start[ops[k] + 1]):
+            if net.inputs[q] == value:
+                last = k
+    return last
