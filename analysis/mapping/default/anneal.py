@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.graph import Graph, group_members
+from ..kernels.graph import Graph, group_members, induced
 from ..kernels.jit import Array, jit
 from ..kernels.random import random_below, random_bits, random_unit
 from ..mesh import Mesh
@@ -24,32 +24,40 @@ def anneal(
     sweeps: float,
 ) -> int:
     """
-    Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight at a vertex, with
-    `sweeps` x n proposals; the change of the hop cost. No load beyond `capacity` grows.
+    Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight at a vertex; the change
+    of the hop cost. No load beyond `capacity` grows.
+
+    A sweep is the work of one proposal a vertex with a fiftieth of its edges touched. Where many proposals are
+    accepted, as at first, the temperature falls the faster for their cost: time is spent where choices are hard.
     """
     usable = np.zeros(mesh.cores, np.bool_)
     usable[cores] = True
-    table = hop_table(graph, core_of, mesh)
+    # Numbered by core, vertices that meet each other lie close in memory.
+    order = np.argsort(core_of, kind="stable").astype(np.int32)
+    near = induced(graph, order, np.full(graph.vertices, -1, np.int32))
+    placed = core_of[order]
     unit = float(graph.data.sum()) / max(1, graph.vertices)
-    start, members = group_members(core_of, mesh.cores)
-    return _anneal(
-        graph.indptr,
-        graph.indices,
-        graph.data,
-        graph.size,
-        core_of,
+    start, members = group_members(placed, mesh.cores)
+    change = _anneal(
+        near.indptr,
+        near.indices,
+        near.data,
+        near.size,
+        placed,
         mesh.column_positions,
         mesh.row_positions,
         usable,
-        table,
+        hop_table(near, placed, mesh),
         start,
         members,
         capacity,
         hot * unit,
         cold * unit,
-        int(sweeps * graph.vertices),
+        sweeps * (graph.vertices + 0.02 * graph.indices.size),
         state,
     )
+    core_of[order] = placed
+    return change
 
 
 @jit
@@ -109,7 +117,7 @@ def _weight_between(indptr: Array, indices: Array, data: Array, u: int, v: int) 
 
 
 @jit
-def _neighbour_core(core: int, direction: int, width: int, height: int, usable: Array) -> int:
+def next_core(core: int, direction: int, width: int, height: int, usable: Array) -> int:
     """The next usable core in one of four directions, or `core` itself if there is none."""
     x = core % width
     y = core // width
@@ -140,7 +148,7 @@ def _anneal(
     capacity: int,
     hot: float,
     cold: float,
-    proposals: int,
+    budget: float,
     state: Array,
 ) -> int:
     n = core_of.size
@@ -164,20 +172,30 @@ def _anneal(
             slot_of[v] = i
             load[c] += size[v]
     temperature = hot
-    steps = max(1, proposals // 1024)
-    factor = (cold / hot) ** (1.0 / steps)
+    block = min(n, 4096)
+    first = 0
+    work = 0.0
+    row_work = 0.1 + (width + height) / 600.0
     change = 0
-    for proposal in range(proposals):
-        if proposal & 1023 == 1023:
-            temperature *= factor
-        v = random_below(state, n)
+    proposal = 0
+    while True:
+        if proposal & 1023 == 0:
+            if work >= budget:
+                break
+            temperature = hot * (cold / hot) ** (work / budget)
+        if proposal % block == 0:
+            # The next stretch of vertices, cyclically.
+            first = first + block if first + block < n else 0
+        proposal += 1
+        work += 1.0
+        v = first + random_below(state, min(block, n - first))
         at = int(core_of[v])
         bits = random_bits(state) >> np.uint64(40)
         degree = indptr[v + 1] - indptr[v]
         if bits & np.uint64(1) and degree > 0:
             to = int(core_of[indices[indptr[v] + random_below(state, degree)]])
         else:
-            to = _neighbour_core(at, int((bits >> np.uint64(1)) & np.uint64(3)), width, height, usable)
+            to = next_core(at, int((bits >> np.uint64(1)) & np.uint64(3)), width, height, usable)
         if to == at:
             continue
         cost = np.int64(table[v, to % width]) + table[v, width + to // width]
@@ -189,6 +207,7 @@ def _anneal(
                 load[to] += size[v]
                 _move(indptr, indices, data, xs, ys, table, core_of, slots, counts, slot_of, v, to)
                 change += cost
+                work += row_work * degree
             continue
         if counts[to] == 0:
             continue
@@ -211,5 +230,6 @@ def _anneal(
             _move(indptr, indices, data, xs, ys, table, core_of, slots, counts, slot_of, v, to)
             _move(indptr, indices, data, xs, ys, table, core_of, slots, counts, slot_of, u, at)
             change += both
+            work += row_work * (degree + indptr[u + 1] - indptr[u])
             break
     return change

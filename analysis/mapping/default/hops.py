@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..kernels.capacity import fit
+import numpy as np
+
+from ..kernels.capacity import fit, fit_merged
 from ..kernels.graph import Graph, merge_vertices
 from ..kernels.jit import Array
 from ..mapping import Effort, Watch
@@ -12,34 +14,46 @@ from ..mesh import Mesh
 from .anneal import anneal
 from .cluster import heavy_pairs
 from .dual import dual_bisection
+from .scan_anneal import anneal_scanning
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How much work an effort is: sweeps are proposals per vertex."""
+    """How much work an effort is. A sweep is a proposal a vertex; large graphs get fewer: see `sweeps_within`."""
 
     coarse_sweeps: float
+    coarse_work: float
     fine_sweeps: float
+    fine_work: float
 
 
 SCHEDULES = {
-    Effort.FAST: Schedule(100, 30),
-    Effort.NORMAL: Schedule(600, 200),
-    Effort.HIGH: Schedule(3000, 1000),
+    Effort.FAST: Schedule(200, 2e7, 60, 1e7),
+    Effort.NORMAL: Schedule(1200, 1e8, 250, 5e7),
+    Effort.HIGH: Schedule(5000, 6e8, 1000, 3e8),
 }
+
+
+def sweeps_within(graph: Graph, sweeps: float, work: float) -> float:
+    """`sweeps`, or as many as `work` proposals are (a fiftieth of the vertex's edges counts too), but at least 10."""
+    return max(10.0, min(sweeps, work / (graph.vertices + 0.02 * graph.indices.size)))
+
 
 PARTS_OF_CAPACITY = 60
 """Merged vertices hold at most this fraction of a core: small enough for the merged graph to be a good likeness."""
 
+MAX_TABLE = 1 << 24
+"""Above so many entries of costs by vertex and column or row, the graph itself is annealed without such a table."""
 
-def coarsen(graph: Graph, size_limit: int, state: Array) -> list[tuple[Graph, Array]]:
-    """Levels (graph, coarse vertex of each of its vertices), finest first, and the coarsest graph with no merge."""
-    levels: list[tuple[Graph, Array]] = []
+
+def coarsen(graph: Graph, size_limit: int, state: Array) -> tuple[list[Array], Graph]:
+    """(merged vertex of each vertex, level by level from the finest; the coarsest graph)"""
+    levels: list[Array] = []
     while True:
         coarse_of, count = heavy_pairs(graph, size_limit, state)
-        levels.append((graph, coarse_of))
         if count > 0.9 * graph.vertices:
-            return levels
+            return levels, graph
+        levels.append(coarse_of)
         graph = merge_vertices(graph, coarse_of, count)
 
 
@@ -49,19 +63,28 @@ def map_hops(
     """Core of each vertex ([n] int32), of `cores`."""
     schedule = SCHEDULES[effort]
     with watch.step("coarsen"):
-        *levels, (coarse, _) = coarsen(graph, max(1, capacity // PARTS_OF_CAPACITY), state)
+        levels, coarse = coarsen(graph, max(1, capacity // PARTS_OF_CAPACITY), state)
     with watch.step("bisect"):
         core_of = dual_bisection(coarse, mesh, cores, capacity, state)
     with watch.step("anneal coarse"):
-        # Merged vertices are bulky; what is too much is put right on the graph itself.
-        room = capacity + int(coarse.size.max()) if levels else capacity
-        if not levels:
+        room = capacity
+        if levels:
+            room = fit_merged(coarse, core_of, mesh.x, mesh.y, cores, capacity)
+        else:
             fit(coarse, core_of, mesh.x, mesh.y, cores, capacity)
-        anneal(coarse, core_of, mesh, cores, room, state, hot=3.0, cold=0.01, sweeps=schedule.coarse_sweeps)
+        sweeps = sweeps_within(coarse, schedule.coarse_sweeps, schedule.coarse_work)
+        # The hotter the start, the more of the mapping is made anew, which takes time to pay.
+        hot = min(3.0, max(0.5, sweeps / 300))
+        anneal(coarse, core_of, mesh, cores, room, state, hot=hot, cold=0.01, sweeps=sweeps)
     with watch.step("anneal"):
-        for _, coarse_of in reversed(levels):
+        for coarse_of in reversed(levels):
             core_of = core_of[coarse_of]
         fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
-        if levels:
-            anneal(graph, core_of, mesh, cores, capacity, state, hot=0.4, cold=0.01, sweeps=schedule.fine_sweeps)
+        sweeps = sweeps_within(graph, schedule.fine_sweeps, schedule.fine_work)
+        if graph.vertices * (mesh.width + mesh.height) > MAX_TABLE:
+            every = np.arange(mesh.cores)
+            distance = mesh.hops(every[:, None], every[None, :]).astype(np.int32)
+            anneal_scanning(graph, core_of, distance, capacity, state, hot=0.05, cold=0.01, sweeps=sweeps)
+        elif levels:
+            anneal(graph, core_of, mesh, cores, capacity, state, hot=0.4, cold=0.01, sweeps=sweeps)
     return core_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.errors import InputError
 from ..kernels.capacity import check_capacity
 from ..kernels.graph import Graph
 from ..kernels.jit import Array
@@ -11,8 +12,13 @@ from ..kernels.random import random_state
 from ..kernels.rectangle import choose_rectangle
 from ..mapping import Effort, Mapping, Objective, Watch
 from ..mesh import Mesh
+from ..topology.csr_kernels import transposed
 from ..topology.topology import Topology
+from .cut import map_cut
 from .hops import map_hops
+from .links import LINK_PROPOSALS, level_links
+from .multicast import CYCLES, refine_multicast
+from .nets import nets_of
 
 
 def map_default(
@@ -30,7 +36,8 @@ def map_default(
 
     No more cores are used than 1.05 times the total size needs, in the rectangle of least extent.
 
-    Raises MeshloomError if the vertices do not fit.
+    Raises MeshloomError if the vertices do not fit, InputError if multicast traffic is the objective of a topology
+    without directed edges.
     """
     watch = watch or Watch()
     check_capacity(topology.size, capacity, mesh.usable_cores.size)
@@ -38,8 +45,30 @@ def map_default(
         return Mapping(np.empty(0, np.int32), watch.seconds)
     cores = _cores(topology.total_size, capacity, mesh)
     graph = Graph(topology.indptr, topology.indices, topology.data, topology.size)
-    core_of = map_hops(graph, mesh, cores, capacity, random_state(seed), effort, watch)
+    state = random_state(seed)
+    if objective == Objective.CUT:
+        return Mapping(map_cut(graph, mesh, cores, capacity, state, effort, watch), watch.seconds)
+    core_of = map_hops(graph, mesh, cores, capacity, state, effort, watch)
+    if objective == Objective.MULTICAST:
+        indptr, indices, spikes = topology.src_indptr, topology.src_indices, topology.spikes
+        if indptr is None or indices is None or spikes is None:
+            raise InputError("multicast traffic needs the directed edges: src_indptr, src_indices, spikes")
+        with watch.step("multicast"):
+            nets = nets_of(indptr, indices, spikes)
+            core_of = refine_multicast(nets, graph, core_of, mesh, cores, capacity, state, CYCLES[effort])
+    elif objective == Objective.LINK:
+        with watch.step("links"):
+            outgoing, incoming = _directions(topology, graph)
+            level_links(outgoing, incoming, core_of, mesh, cores, capacity, state, proposals=LINK_PROPOSALS[effort])
     return Mapping(core_of, watch.seconds)
+
+
+def _directions(topology: Topology, graph: Graph) -> tuple[Graph, Graph]:
+    """What each vertex sends, and what it gets: the undirected graph twice, where no more is known."""
+    indptr, indices, spikes = topology.src_indptr, topology.src_indices, topology.spikes
+    if indptr is None or indices is None or spikes is None:
+        return graph, graph
+    return Graph(indptr, indices, spikes, graph.size), Graph(*transposed(indptr, indices, spikes), graph.size)
 
 
 def _cores(total: int, capacity: int, mesh: Mesh) -> Array:

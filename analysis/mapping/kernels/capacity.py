@@ -41,6 +41,24 @@ def fit(graph: Graph, core_of: Array, x: Array, y: Array, cores: Array, capacity
             )
 
 
+def fit_merged(graph: Graph, core_of: Array, x: Array, y: Array, cores: Array, capacity: int) -> int:
+    """
+    `fit` for merged vertices, which may be too bulky for the capacity itself: the capacity that they were brought
+    within, more than `capacity` by as little as was found to do.
+    """
+    largest = int(graph.size.max())
+    for more in (0, largest // 8, largest // 2):
+        moved = core_of.copy()
+        load = np.bincount(core_of, graph.size, x.size).astype(np.int64)
+        room = capacity + more
+        if (load <= room).all() or _spill(
+            graph.indptr, graph.indices, graph.data, graph.size, moved, x, y, cores, load, room
+        ):
+            core_of[:] = moved
+            return room
+    return capacity + largest
+
+
 @jit
 def _spill(
     indptr: Array,

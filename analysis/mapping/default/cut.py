@@ -1,0 +1,40 @@
+"""Mapping for a small cut: as for hops, but annealed on the weight of the edges between cores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.capacity import fit, fit_merged
+from ..kernels.graph import Graph
+from ..kernels.jit import Array
+from ..mapping import Effort, Watch
+from ..mesh import Mesh
+from .dual import dual_bisection
+from .hops import PARTS_OF_CAPACITY, SCHEDULES, coarsen, sweeps_within
+from .scan_anneal import anneal_scanning
+
+
+def map_cut(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array, effort: Effort, watch: Watch) -> Array:
+    """Core of each vertex ([n] int32), of `cores`."""
+    schedule = SCHEDULES[effort]
+    apart = 1 - np.eye(mesh.cores, dtype=np.int32)
+    with watch.step("coarsen"):
+        levels, coarse = coarsen(graph, max(1, capacity // PARTS_OF_CAPACITY), state)
+    with watch.step("bisect"):
+        core_of = dual_bisection(coarse, mesh, cores, capacity, state)
+    with watch.step("anneal coarse"):
+        room = capacity
+        if levels:
+            room = fit_merged(coarse, core_of, mesh.x, mesh.y, cores, capacity)
+        else:
+            fit(coarse, core_of, mesh.x, mesh.y, cores, capacity)
+        sweeps = sweeps_within(coarse, schedule.coarse_sweeps, schedule.coarse_work / 2)
+        anneal_scanning(coarse, core_of, apart, room, state, hot=0.2, cold=0.003, sweeps=sweeps)
+    with watch.step("anneal"):
+        for coarse_of in reversed(levels):
+            core_of = core_of[coarse_of]
+        fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+        if levels:
+            sweeps = sweeps_within(graph, schedule.fine_sweeps, schedule.fine_work / 2)
+            anneal_scanning(graph, core_of, apart, capacity, state, hot=0.06, cold=0.003, sweeps=sweeps)
+    return core_of

@@ -1,0 +1,289 @@
+"""
+Simulated annealing of a mapping on delivered multicast traffic.
+
+`held` [nets, cores] counts the pins of a net on a core: a move matters for a net where a count becomes 0 or was 0. What
+a root costs on every core adds up over both axes, as hops do: it is kept in a table (see `hop_table`) that changes when
+a core joins or leaves the cores that a net reaches.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.graph import group_members
+from ..kernels.jit import Array, jit
+from ..kernels.random import random_below, random_bits, random_unit
+from ..mesh import Mesh
+from .anneal import next_core
+from .nets import Nets
+
+
+def delivered_traffic(nets: Nets, core_of: Array, mesh: Mesh) -> int:
+    """Sum over nets and the cores of their pins of weight x hops from the root's core."""
+    return _traffic(nets.root, nets.weight, nets.start, nets.pins, core_of, mesh.x, mesh.y)
+
+
+def anneal_multicast(
+    nets: Nets,
+    size: Array,
+    core_of: Array,
+    mesh: Mesh,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    *,
+    hot: float,
+    cold: float,
+    sweeps: float,
+) -> int:
+    """
+    Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight of the nets at a vertex;
+    the change of the traffic. No load beyond `capacity` grows.
+    """
+    usable = np.zeros(mesh.cores, np.bool_)
+    usable[cores] = True
+    n = size.size
+    unit = float((nets.weight * np.diff(nets.start)).sum()) / max(1, n)
+    start, members = group_members(core_of, mesh.cores)
+    root_start, rooted = group_members(nets.root, n)
+    return _anneal(
+        nets.root,
+        nets.weight,
+        nets.start,
+        nets.pins,
+        nets.of_start,
+        nets.of,
+        root_start,
+        rooted,
+        size,
+        core_of,
+        mesh.column_positions,
+        mesh.row_positions,
+        usable,
+        start,
+        members,
+        capacity,
+        hot * unit,
+        cold * unit,
+        sweeps * (n + 0.02 * nets.pins.size),
+        state,
+    )
+
+
+@jit
+def _traffic(root: Array, weight: Array, start: Array, pins: Array, core_of: Array, x: Array, y: Array) -> int:
+    seen = np.full(x.size, -1, np.int64)
+    total = 0
+    for e in range(root.size):
+        r = core_of[root[e]]
+        for k in range(start[e], start[e + 1]):
+            c = core_of[pins[k]]
+            if seen[c] != e:
+                seen[c] = e
+                total += weight[e] * (abs(x[c] - x[r]) + abs(y[c] - y[r]))
+    return total
+
+
+@jit
+def _reach(table: Array, v: int, weight: int, core: int, xs: Array, ys: Array) -> None:
+    """A net of root v and this weight reaches a core anew (or no more, with the weight negative)."""
+    width = xs.size
+    x = xs[core % width]
+    y = ys[core // width]
+    for c in range(width):
+        table[v, c] += weight * abs(xs[c] - x)
+    for r in range(ys.size):
+        table[v, width + r] += weight * abs(ys[r] - y)
+
+
+@jit
+def _cost(
+    root: Array,
+    weight: Array,
+    of_start: Array,
+    of: Array,
+    held: Array,
+    table: Array,
+    core_of: Array,
+    xs: Array,
+    ys: Array,
+    v: int,
+    to: int,
+) -> int:
+    """The change of traffic if v moved to core `to`."""
+    width = xs.size
+    at = int(core_of[v])
+    at_x = at % width
+    at_y = at // width
+    to_x = to % width
+    to_y = to // width
+    cost = table[v, to_x] + table[v, width + to_y] - table[v, at_x] - table[v, width + at_y]
+    for k in range(of_start[v], of_start[v + 1]):
+        e = of[k]
+        leaves = held[e, at] == 1
+        joins = held[e, to] == 0
+        if leaves or joins:
+            r = int(core_of[root[e]])
+            x = xs[r % width]
+            y = ys[r // width]
+            if leaves:
+                cost -= weight[e] * (abs(xs[at_x] - x) + abs(ys[at_y] - y))
+            if joins:
+                cost += weight[e] * (abs(xs[to_x] - x) + abs(ys[to_y] - y))
+    return cost
+
+
+@jit
+def _move(
+    root: Array,
+    weight: Array,
+    of_start: Array,
+    of: Array,
+    held: Array,
+    table: Array,
+    core_of: Array,
+    xs: Array,
+    ys: Array,
+    slots: Array,
+    counts: Array,
+    slot_of: Array,
+    v: int,
+    to: int,
+) -> None:
+    at = int(core_of[v])
+    last = slots[at, counts[at] - 1]
+    slots[at, slot_of[v]] = last
+    slot_of[last] = slot_of[v]
+    counts[at] -= 1
+    slots[to, counts[to]] = v
+    slot_of[v] = counts[to]
+    counts[to] += 1
+    core_of[v] = to
+    for k in range(of_start[v], of_start[v + 1]):
+        e = of[k]
+        held[e, at] -= 1
+        if held[e, at] == 0:
+            _reach(table, int(root[e]), -int(weight[e]), at, xs, ys)
+        if held[e, to] == 0:
+            _reach(table, int(root[e]), int(weight[e]), to, xs, ys)
+        held[e, to] += 1
+
+
+@jit
+def _anneal(
+    root: Array,
+    weight: Array,
+    net_start: Array,
+    pins: Array,
+    of_start: Array,
+    of: Array,
+    root_start: Array,
+    rooted: Array,
+    size: Array,
+    core_of: Array,
+    xs: Array,
+    ys: Array,
+    usable: Array,
+    start: Array,
+    members: Array,
+    capacity: int,
+    hot: float,
+    cold: float,
+    budget: float,
+    state: Array,
+) -> int:
+    n = core_of.size
+    width = xs.size
+    height = ys.size
+    cores = width * height
+    held = np.zeros((root.size, cores), np.uint16)
+    table = np.zeros((n, width + height), np.int64)
+    for e in range(root.size):
+        for k in range(net_start[e], net_start[e + 1]):
+            c = int(core_of[pins[k]])
+            if held[e, c] == 0:
+                _reach(table, root[e], weight[e], c, xs, ys)
+            held[e, c] += 1
+    load = np.zeros(cores, np.int64)
+    counts = np.zeros(cores, np.int64)
+    most = 0
+    for c in range(cores):
+        counts[c] = start[c + 1] - start[c]
+        most = max(most, counts[c])
+    room = min(n, most + n // cores + 16)
+    slots = np.empty((cores, room), np.int32)
+    slot_of = np.empty(n, np.int32)
+    for c in range(cores):
+        for i in range(counts[c]):
+            v = members[start[c] + i]
+            slots[c, i] = v
+            slot_of[v] = i
+            load[c] += size[v]
+    temperature = hot
+    work = 0.0
+    change = 0
+    proposal = 0
+    while True:
+        if proposal & 1023 == 0:
+            if work >= budget:
+                break
+            temperature = hot * (cold / hot) ** (work / budget)
+        proposal += 1
+        v = random_below(state, n)
+        at = int(core_of[v])
+        nets = of_start[v + 1] - of_start[v]
+        outgoing = root_start[v + 1] - root_start[v]
+        bits = int(random_bits(state) >> np.uint64(40))
+        to = at
+        # To a root, to a pin of a net that v is a pin of, to a pin of its own, or to a neighbouring core.
+        choice = bits & 3
+        if choice <= 1 and nets > 0:
+            e = of[of_start[v] + random_below(state, nets)]
+            if choice == 0:
+                to = int(core_of[root[e]])
+            else:
+                to = int(core_of[pins[net_start[e] + random_below(state, int(net_start[e + 1] - net_start[e]))]])
+        elif choice == 2 and outgoing > 0:
+            e = rooted[root_start[v] + random_below(state, outgoing)]
+            to = int(core_of[pins[net_start[e] + random_below(state, int(net_start[e + 1] - net_start[e]))]])
+        else:
+            to = next_core(at, (bits >> 2) & 3, width, height, usable)
+        work += 1.0
+        if to == at:
+            continue
+        work += 0.03 * nets
+        threshold = -temperature * np.log(1.0 - random_unit(state))
+        cost = _cost(root, weight, of_start, of, held, table, core_of, xs, ys, v, to)
+        if load[to] + size[v] <= capacity:
+            if cost <= threshold and counts[to] < room:
+                load[at] -= size[v]
+                load[to] += size[v]
+                _move(root, weight, of_start, of, held, table, core_of, xs, ys, slots, counts, slot_of, v, to)
+                change += cost
+                work += 0.1 * nets
+            continue
+        if counts[to] == 0 or counts[to] >= room or counts[at] >= room:
+            continue
+        for _ in range(2):
+            u = int(slots[to, random_below(state, counts[to])])
+            more = size[v] - size[u]
+            if (more > 0 and load[to] + more > capacity) or (more < 0 and load[at] - more > capacity):
+                continue
+            work += 0.03 * (of_start[u + 1] - of_start[u])
+            # Each by itself gains no less than both together from the nets that they share.
+            if cost + _cost(root, weight, of_start, of, held, table, core_of, xs, ys, u, at) > threshold:
+                continue
+            work += 0.1 * nets
+            _move(root, weight, of_start, of, held, table, core_of, xs, ys, slots, counts, slot_of, v, to)
+            both = cost + _cost(root, weight, of_start, of, held, table, core_of, xs, ys, u, at)
+            if both > threshold:
+                _move(root, weight, of_start, of, held, table, core_of, xs, ys, slots, counts, slot_of, v, at)
+                work += 0.1 * nets
+                continue
+            _move(root, weight, of_start, of, held, table, core_of, xs, ys, slots, counts, slot_of, u, at)
+            load[at] -= more
+            load[to] += more
+            change += both
+            work += 0.1 * nets
+            break
+    return change
