@@ -6,6 +6,7 @@ PASSES: dict[str, str] = {
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
     "manycore-inline-subgraphs": "manycore_inline_subgraphs:ManycoreInlineSubgraphsPass",
     "manycore-outline-subgraphs": "manycore_outline_subgraphs:ManycoreOutlineSubgraphsPass",
+    "manycore-place": "manycore_place:ManycorePlacePass",
     "manycore-schedule": "manycore_schedule:ManycoreSchedulePass",
     "manycore-tile": "manycore_tile:ManycoreTilePass",
 }

@@ -1,0 +1,184 @@
+"""What a placement of tiles costs: the cycles that the busiest link, core and DRAM port need for a task's traffic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...chips import Chip
+from ..mapping.kernels.jit import Array, jit
+from .tile_graph import TileGraph, port_homes
+
+MESSAGE_CYCLES = 8
+"""A sender's or a receiver's time for a message beside its bytes."""
+SPREAD = 0.05
+"""Weight of the mean link's cycles beside those of the busiest: decides between placements that are equal otherwise."""
+
+
+class PlaceObjective(StrEnum):
+    """What a placement makes small."""
+
+    MULTICAST = "multicast"
+    """Cycles of the busiest link, core and DRAM port, values travelling along multicast trees."""
+    TRAFFIC = "traffic"
+    """Bytes x links of all trees, in cycles of the mean link."""
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """Estimates tasks of one graph on one chip."""
+
+    graph: TileGraph
+    numbers: NDArray[np.float64]
+    """link bytes a cycle, DRAM port bytes a cycle, hop cycles; weights of the busiest parts, and of the mean link"""
+    ports: NDArray[np.int64]
+    homes: NDArray[np.int64]
+    width: int
+    loads: NDArray[np.float64]
+    """[6 x cores] scratch: bytes by link (east, west, north, south), into and out of each core; zero between calls"""
+
+    @staticmethod
+    def of(graph: TileGraph, chip: Chip, objective: PlaceObjective = PlaceObjective.MULTICAST) -> Estimator:
+        """An estimator for a chip."""
+        ports, homes = port_homes(chip)
+        rate = min(chip.dram_bytes_per_cycle / chip.dram_ports, chip.link_bytes_per_cycle)
+        weights = (1.0, SPREAD) if objective is PlaceObjective.MULTICAST else (0.0, 1.0)
+        numbers = np.array([chip.link_bytes_per_cycle, rate, chip.hop_cycles, *weights], np.float64)
+        return Estimator(graph, numbers, ports, homes, chip.cols, np.zeros(6 * chip.cores, np.float64))
+
+    def cycles(self, tasks: NDArray[np.int64], core_of: NDArray[np.int32]) -> float:
+        """Sum over `tasks` of the cycles of their traffic, when each vertex is on its core of `core_of`."""
+        sent, shared, alone = self.graph.sent, self.graph.shared, self.graph.alone
+        return float(
+            _cycles(
+                tasks, core_of, sent.first, sent.nbytes, sent.start, sent.vertices, shared.first, shared.nbytes,
+                shared.start, shared.vertices, alone.first, alone.nbytes, alone.start, alone.vertices, self.numbers,
+                self.ports, self.homes, self.width, self.loads,
+            )
+        )  # fmt: skip
+
+
+@jit
+def _walk(loads: Array, stamp: Array, mark: int, width: int, source: int, to: int, nbytes: float) -> int:
+    """Add bytes to the links of the XY way from `source`, back from its end to where the tree is already; its hops."""
+    cores = stamp.size // 4
+    x, y = to % width, to // width
+    home_x, home_y = source % width, source // width
+    hops = abs(x - home_x) + abs(y - home_y)
+    while True:
+        if y != home_y:
+            way = 3 if y > home_y else 2
+            y += -1 if y > home_y else 1
+        elif x != home_x:
+            way = 0 if x > home_x else 1
+            x += -1 if x > home_x else 1
+        else:
+            return hops
+        link = way * cores + y * width + x
+        if stamp[link] == mark:
+            return hops
+        stamp[link] = mark
+        loads[link] += nbytes
+
+
+@jit
+def _cycles(
+    tasks: Array,
+    core_of: Array,
+    sent_first: Array,
+    sent_bytes: Array,
+    sent_start: Array,
+    sent_vertices: Array,
+    shared_first: Array,
+    shared_bytes: Array,
+    shared_start: Array,
+    shared_vertices: Array,
+    alone_first: Array,
+    alone_bytes: Array,
+    alone_start: Array,
+    alone_vertices: Array,
+    numbers: Array,
+    ports: Array,
+    homes: Array,
+    width: int,
+    loads: Array,
+) -> float:
+    cores = loads.size // 6
+    link_rate, port_rate, hop_cycles = numbers[0], numbers[1], numbers[2]
+    busiest, spread = numbers[3], numbers[4] / (4 * cores * link_rate)
+    stamp = np.full(4 * cores, -1, np.int64)
+    messages = np.zeros(2 * cores, np.int64)
+    port_bytes = np.zeros(homes.size, np.float64)
+    loaders = np.empty(cores, np.int64)
+    by_row = np.zeros(cores, np.int64)
+    mark = 0
+    total = 0.0
+    for task in tasks:
+        farthest = 0
+        # Values in the cores: each part once along a tree.
+        for entry in range(sent_first[task], sent_first[task + 1]):
+            home = int(core_of[sent_vertices[sent_start[entry]]])
+            leaves = False
+            for k in range(sent_start[entry] + 1, sent_start[entry + 1]):
+                to = int(core_of[sent_vertices[k]])
+                if to != home:
+                    farthest = max(farthest, _walk(loads, stamp, mark, width, home, to, sent_bytes[entry]))
+                    loads[4 * cores + to] += sent_bytes[entry]
+                    messages[to] += 1
+                    leaves = True
+            if leaves:
+                loads[5 * cores + home] += sent_bytes[entry]
+                messages[cores + home] += 1
+            mark += 1
+        gather = busiest * (loads.max() / link_rate + MESSAGE_CYCLES * messages.max() + hop_cycles * farthest)
+        gather += spread * loads[: 4 * cores].sum()
+        loads[:] = 0
+        messages[:] = 0
+        # From DRAM: cores of a group share the loading, a few of them in as many rows as there are.
+        for entry in range(shared_first[task], shared_first[task + 1]):
+            low, high = shared_start[entry], shared_start[entry + 1]
+            count = _choose_loaders(core_of, shared_vertices, low, high, homes.size, width, loaders, by_row)
+            for j in range(count):
+                loader = int(loaders[j])
+                part = shared_bytes[entry] / count
+                port_bytes[ports[loader]] += part
+                _walk(loads, stamp, mark, width, int(homes[ports[loader]]), loader, part)
+                mark += 1
+                for k in range(low, high):
+                    to = int(core_of[shared_vertices[k]])
+                    if to != loader:
+                        _walk(loads, stamp, mark, width, loader, to, part)
+                mark += 1
+        for entry in range(alone_first[task], alone_first[task + 1]):
+            core = int(core_of[alone_vertices[alone_start[entry]]])
+            port_bytes[ports[core]] += alone_bytes[entry]
+            _walk(loads, stamp, mark, width, int(homes[ports[core]]), core, alone_bytes[entry])
+            mark += 1
+        dram = busiest * max(loads.max() / link_rate, port_bytes.max() / port_rate) + spread * loads.sum()
+        loads[:] = 0
+        port_bytes[:] = 0
+        total += gather + dram
+    return total
+
+
+@jit
+def _choose_loaders(
+    core_of: Array, vertices: Array, low: int, high: int, most: int, width: int, loaders: Array, by_row: Array
+) -> int:
+    """Those of a group that read DRAM, one of each row in turn, up to `most`; how many."""
+    count = min(most, high - low)
+    found = 0
+    turn = 0
+    while found < count:
+        by_row[:] = 0
+        for k in range(low, high):
+            core = core_of[vertices[k]]
+            if by_row[core // width] == turn and found < count:
+                loaders[found] = core
+                found += 1
+            by_row[core // width] += 1
+        turn += 1
+    return count

@@ -1,0 +1,84 @@
+"""Improve a placement cluster by cluster: exchange the tiles of two cores wherever that saves estimated cycles."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...chips import Chip
+from .clusters import Cluster, clusters_of
+from .estimate import Estimator, PlaceObjective
+from .tile_graph import TileGraph
+
+SWEEPS = 3
+"""Passes over all clusters, forward and backward in turn."""
+HOT_SWEEPS = 12
+"""The same for annealing."""
+TRIALS = 120
+"""Exchanges tried per block of cores and pass; all of them where there are no more."""
+
+
+def relax(
+    graph: TileGraph,
+    chip: Chip,
+    core_of: NDArray[np.int32],
+    *,
+    objective: PlaceObjective = PlaceObjective.MULTICAST,
+    seed: int = 0,
+    heat: float = 0.0,
+    sweeps: int = SWEEPS,
+) -> NDArray[np.int32]:
+    """
+    [vertices] a placement that is estimated no worse than `core_of`, by exchanges within clusters (Gauss-Seidel).
+
+    Each task keeps the set of its cores, and with it its share of the DRAM ports. With `heat`, exchanges that cost up
+    to as large a fraction of a cluster's cycles are taken at times, ever less (simulated annealing); the best is kept.
+    """
+    estimator = Estimator.of(graph, chip, objective)
+    passed_on = np.diff(graph.sent.first) + np.diff(graph.shared.first)
+    # Where nothing is passed on between cores, there is nothing to gain.
+    clusters = [cluster for cluster in clusters_of(graph, core_of) if passed_on[cluster.affected].any()]
+    generator = np.random.default_rng(seed)
+    everything = np.arange(graph.tasks)
+    placed = core_of.copy()
+    best, least = placed.copy(), estimator.cycles(everything, placed)
+    for sweep in range(HOT_SWEEPS if heat else sweeps):
+        improved = False
+        for cluster in clusters if sweep % 2 == 0 else reversed(clusters):
+            improved |= _improve(cluster, core_of, placed, estimator, generator, heat * (1 - sweep / HOT_SWEEPS) ** 2)
+        cycles = estimator.cycles(everything, placed)
+        if cycles < least:
+            best, least = placed.copy(), cycles
+        if not improved:
+            break
+    return best
+
+
+def _improve(
+    cluster: Cluster,
+    planned: NDArray[np.int32],
+    placed: NDArray[np.int32],
+    estimator: Estimator,
+    generator: np.random.Generator,
+    heat: float,
+) -> bool:
+    own = planned[cluster.vertices]
+    at = {core: cluster.vertices[own == core] for block in cluster.blocks for core in block}
+    best = estimator.cycles(cluster.affected, placed)
+    improved = False
+    for block in cluster.blocks:
+        n = len(block)
+        pairs: list[tuple[int, int]] = [(a, b) for a in range(n) for b in range(a)]
+        if len(pairs) > TRIALS:
+            pairs = [pairs[k] for k in generator.choice(len(pairs), TRIALS, replace=False)]
+        for a, b in pairs:
+            first, second = at[block[a]], at[block[b]]
+            here, there = int(placed[first[0]]), int(placed[second[0]])
+            placed[first], placed[second] = there, here
+            cycles = estimator.cycles(cluster.affected, placed)
+            if cycles < best - 1e-9 or (heat and generator.random() < np.exp((best - cycles) / (heat * best + 1e-9))):
+                best = cycles
+                improved = True
+            else:
+                placed[first], placed[second] = here, there
+    return improved

@@ -1,0 +1,100 @@
+"""
+Placement of tiles in the compiler: emulated cycles by method over row-major, one JSON line a model.
+
+    python bench/placement.py [--chip NAME] [--methods LIST] [MODEL ...]
+
+All methods place the same tiles (grids and steps of `manycore-tile`). `planned_row_major` is something else: tiles that
+were chosen, too, for cores in row-major order. CPU seconds are of the placement alone, its first compilation of
+kernels left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from time import process_time
+from typing import Any
+
+import meshloom.lowering.compile_piece as compile_piece
+import meshloom.lowering.piece_cache as piece_cache
+import meshloom.transforms.manycore_tile as manycore_tile
+from meshloom.analysis.placement.methods import PLACE_METHODS
+from meshloom.analysis.planning.placement import column_major, row_major
+from meshloom.analysis.planning.plan_network import NetworkPlan
+from meshloom.chips import Chip
+from meshloom.support.errors import MeshloomError
+from meshloom.tools.api import compile
+from meshloom.transforms.manycore_place import place_function
+from public_models import PUBLIC_MODELS
+from xdsl.dialects.func import FuncOp
+
+
+def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> tuple[int, float]:
+    """(emulated cycles, CPU seconds of placing) of a model whose tiles are placed by `method`."""
+    spent = 0.0
+
+    def place(function: FuncOp, target: Chip, network: NetworkPlan) -> NetworkPlan:
+        nonlocal spent
+        start = process_time()
+        placed = place_function(function, target, network, method)
+        spent += process_time() - start
+        return placed
+
+    # Compiled parts are kept by content and compiler; another placement is another compiler.
+    digest = f"{method} {order.__name__}".encode()
+    patches: list[tuple[Any, str, Any]] = [
+        (compile_piece, "place_function", place),
+        (manycore_tile, "column_major", order),
+        (piece_cache, "compiler_digest", lambda: digest),
+    ]
+    before = [getattr(module, key) for module, key, _ in patches]
+    for module, key, value in patches:
+        setattr(module, key, value)
+    try:
+        model = PUBLIC_MODELS[name]
+        return compile(model.path.read_bytes(), chip, model.shapes).timing.cycles, spent
+    finally:
+        for (module, key, _), value in zip(patches, before, strict=True):
+            setattr(module, key, value)
+
+
+def measure(name: str, chip: str, methods: list[str]) -> dict[str, Any]:
+    """All methods on one model; ratios below 1 are faster than row-major."""
+    base, _ = cycles(name, chip, "row-major")
+    line: dict[str, Any] = {"model": name, "chip": chip, "row_major_cycles": base}
+    seconds: dict[str, float] = {}
+    for method in methods:
+        found, seconds[method] = cycles(name, chip, method)
+        line[method] = round(found / base, 4)
+    line["planned_row_major"] = round(cycles(name, chip, "planned", order=row_major)[0] / base, 4)
+    line["cpu_s"] = {method: round(spent, 3) for method, spent in seconds.items()}
+    return line
+
+
+def main() -> int:
+    """Print one line a model; 1 if one of them does not compile."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"default: {', '.join(PUBLIC_MODELS)}")
+    parser.add_argument("--chip", default="edge")
+    known = [method for method in PLACE_METHODS if method != "row-major"]
+    parser.add_argument("--methods", default=",".join(known), help="comma-separated (%(default)s)")
+    options = parser.parse_args()
+    methods: list[str] = options.methods.split(",")
+    if unknown := [item for item in methods if item not in known]:
+        parser.error(f"unknown method {unknown[0]}")
+    if unknown := [name for name in options.models if name not in PUBLIC_MODELS]:
+        parser.error(f"unknown model {unknown[0]}")
+    status = 0
+    cycles("pnet", "edge", "default")  # kernels are compiled once for all
+    for name in options.models or PUBLIC_MODELS:
+        try:
+            print(json.dumps(measure(name, options.chip, methods)), flush=True)
+        except MeshloomError as error:
+            status = 1
+            print(json.dumps({"model": name, "chip": options.chip, "error": str(error)}), flush=True)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

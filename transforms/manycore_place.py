@@ -1,0 +1,88 @@
+"""Pass `manycore-place`: choose the cores of the tiles of tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from ..analysis.nature import EXACT, Nature
+from ..analysis.placement.estimate import PlaceObjective
+from ..analysis.placement.methods import find_place_method
+from ..analysis.placement.tile_graph import cores_of, tile_graph
+from ..analysis.planning.placement import column_major
+from ..analysis.planning.plan_network import NetworkPlan, plan_network
+from ..chips import Chip, load_chip
+from ..dialects.dataflow.interpreter import find_main
+from ..dialects.manycore import CHIP, ChipAttr, TaskOp, TilingAttr, chip_of
+from ..support.errors import InputError, MeshloomError
+
+
+@dataclass(frozen=True)
+class ManycorePlacePass(ModulePass):
+    """
+    Place the tiles of the tiled tasks of `@main` by what then travels over links and DRAM ports.
+
+    Grids and steps stay as they are, as does which values stay in the cores: only `cores` of the tilings change.
+    `method`: see `analysis.placement.methods`; `objective`: `multicast` (cycles of the busiest link, core and port) or
+    `traffic` (bytes x links). A placement with which the tasks do not fit their cores is given up.
+    """
+
+    name = "manycore-place"
+    nature: ClassVar[Nature] = EXACT
+
+    chip: str | None = None
+    method: str = "default"
+    objective: str = "multicast"
+    seed: int = 0
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.chip is not None:
+            chip = load_chip(self.chip)
+            op.attributes[CHIP] = ChipAttr(self.chip)
+        else:
+            chip = chip_of(op)
+        if chip is None:
+            raise InputError(f"no chip is given: use manycore-place{{chip=NAME}}, or module attribute {CHIP}")
+        if self.objective not in list(PlaceObjective):
+            raise InputError(f"objective '{self.objective}': choose one of {', '.join(PlaceObjective)}")
+        function = find_main(op)
+        for task in function.body.block.ops:
+            if isinstance(task, TaskOp) and task.placement is None:
+                raise InputError(f"task '{task.sym_name.data}' is not tiled: use manycore-tile before manycore-place")
+        network = plan_network(function, chip, column_major(chip))
+        place_function(function, chip, network, self.method, PlaceObjective(self.objective), self.seed)
+
+
+def place_function(
+    function: FuncOp,
+    chip: Chip,
+    network: NetworkPlan,
+    method: str = "default",
+    objective: PlaceObjective = PlaceObjective.MULTICAST,
+    seed: int = 0,
+) -> NetworkPlan:
+    """
+    Place the tiles of a planned function of tasks and write the cores to their tilings; the plan that follows.
+
+    The function is changed only where its tasks fit as they are placed. Raises InputError for an unknown method.
+    """
+    place = find_place_method(method)
+    graph, planned = tile_graph(network), cores_of(network)
+    placed = place(graph, chip, planned, objective, seed)
+    if (placed == planned).all():
+        return network
+    before = [info.op.tiling for info in network.tasks]
+    for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
+        cores = tuple(placed[graph.first[number] : graph.first[number + 1]].tolist())
+        info.op.tiling = TilingAttr.of(replace(plan.tiling, cores=cores))
+    try:
+        return plan_network(function, chip, column_major(chip))
+    except MeshloomError:
+        for info, tiling in zip(network.tasks, before, strict=True):
+            info.op.tiling = tiling
+        return network
