@@ -13,7 +13,7 @@ from .problem import OrderProblem
 from .search import PLAIN, Effort, Found, OrderCost, UnitCost, cheaper
 from .simple import program_order
 
-HEAT = 0.002
+HEAT = 0.0005
 """Temperature at the start, over the cost: orders worse by this are accepted one time in e."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..cost_graphs.graph import Ints
 from .least_memory import reference_orders
 from .list_schedule import forward_backward, list_order
-from .memory_list import memory_list_order
+from .memory_list import BLOCK, TRIES, memory_list_order
 from .problem import OrderProblem
 from .search import Effort, Found, OrderCost, best_of
 from .simulate import INFEASIBLE
@@ -18,6 +18,10 @@ ROUNDS = 8
 """Turns backwards and forwards, at most."""
 WINDOWS = (32, 8, 2, 128)
 """How far ahead of the reference order operations may start, in the order tried; all the way comes first."""
+
+
+ENOUGH = 5
+"""Orders within the limit that are made even if they take longer than the effort allows."""
 
 
 def list_schedule(cost: OrderCost, effort: Effort) -> Found | None:
@@ -40,16 +44,20 @@ def unlimited_orders(problem: OrderProblem, goal: float) -> Iterator[Ints]:
 
 
 def memory_orders(problem: OrderProblem, steps: int) -> Iterator[Ints]:
-    """List schedules within the limit, by reference order and how far ahead of it they may go."""
+    """
+    List schedules within the limit, by reference order and how far ahead of it they may go: a few in any case, then as
+    many as half of the steps allow.
+    """
     order, start = np.empty((2, problem.ops), np.int64)
     tail, units = problem.arrays.tail, len(problem.unit_names)
-    size = problem.ops + len(problem.predecessors.values)
+    left, found = steps // 2, 0
     for reference in reference_orders(problem):
-        for window in (problem.ops, *WINDOWS):
-            if window > problem.ops or (window < problem.ops and steps <= 0):
+        for window in (problem.ops, *(window for window in WINDOWS if window < problem.ops)):
+            # Each start that is tried is checked against the stretch that it jumps over, block by block.
+            left -= problem.ops * (30 + 3 * TRIES * window // BLOCK)
+            if left < 0 and (found >= ENOUGH or (found and window == problem.ops)):
                 continue
-            # A start is checked against the stretch that it jumps over, block by block.
-            steps -= size * (10 + min(window, problem.ops) // 16)
             makespan = memory_list_order(problem.arrays, units, problem.cap, reference, tail, window, order, start)
             if makespan < INFEASIBLE:
+                found += 1
                 yield order

@@ -2,8 +2,8 @@
 The order of tasks that all cores share: a task is a piece with a profile of when it keeps each unit busy.
 
 Pieces follow one another as blocks do in a falling-block game: the next one starts as soon as, on each unit, its block
-is free of the one before, and what it reads is complete. Constants are loaded ahead of time, by a few tasks at most. The
-profile comes from an estimate, or from a compiled instruction stream; either way an order costs microseconds.
+is free of the one before, and what it reads is complete. Constants are loaded ahead of time, by a few tasks at most.
+The profile comes from an estimate, or from a compiled instruction stream; either way an order costs microseconds.
 
 Values that stay in the cores count: bytes over what may stay there go through DRAM and back.
 """
