@@ -168,13 +168,13 @@ class Driver:
     def _compile(self, parts: Sequence[Subgraph], pool: PiecePool) -> None:
         """Compile the parts that have no outcome yet."""
         waiting = [part for part in parts if part.outcome is None]
-        wanted: dict[str, str] = {}
+        wanted: dict[str, PieceText] = {}
         known = {id(part): part.key for part in waiting}
         for part in waiting:
             part.text = piece_text(part_module(part.operators))
             part.key = self.cache.key(part.text.text)
             if self.cache.get(part.key) is None:
-                wanted[part.key] = part.text.text
+                wanted[part.key] = part.text
             self.log.attempts += known[id(part)] != part.key
         if self.log.attempts > self._most:
             raise MeshloomError(

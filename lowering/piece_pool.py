@@ -9,18 +9,29 @@ from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
 from typing import Self
 
+from xdsl.dialects.builtin import ModuleOp
+
 from ..chips import Chip
 from ..support.errors import InputError, MeshloomError, ResourceError
 from .compile_piece import compile_piece
 from .piece_cache import Failure
 from .piece_file import piece_to_bytes
-from .piece_text import module_of_text
+from .piece_text import PieceText, module_of_text
 
 
 def compile_text(text: str, chip: Chip) -> bytes | Failure:
-    """A part's text to the bytes of its machine code. Raises InputError for tilings by hand that cannot be done."""
+    """As `compile_anonymous`, from the part's text."""
+    return compile_anonymous(module_of_text(text), chip)
+
+
+def compile_anonymous(module: ModuleOp, chip: Chip) -> bytes | Failure:
+    """
+    The module of a part, as its text says it, to the bytes of its machine code. The module is changed.
+
+    Raises InputError for tilings by hand that cannot be done.
+    """
     try:
-        return piece_to_bytes(compile_piece(module_of_text(text), chip), chip)
+        return piece_to_bytes(compile_piece(module, chip), chip)
     except ResourceError as error:
         return Failure(str(error), error.resource, error.needed, error.available)
     except InputError:
@@ -43,10 +54,11 @@ class PiecePool:
         if self._executor is not None:
             self._executor.shutdown(cancel_futures=True)
 
-    def compile(self, texts: Sequence[str]) -> list[bytes | Failure]:
-        """One outcome for each text. Raises MeshloomError if a process dies."""
-        if self.jobs <= 1 or len(texts) <= 1:
-            return [compile_text(text, self.chip) for text in texts]
+    def compile(self, parts: Sequence[PieceText]) -> list[bytes | Failure]:
+        """One outcome for each part; their modules are changed. Raises MeshloomError if a process dies."""
+        if self.jobs <= 1 or len(parts) <= 1:
+            return [compile_anonymous(part.module, self.chip) for part in parts]
+        texts = [part.text for part in parts]
         if self._executor is None:
             # Forked processes have all modules loaded; where there is no fork, they load them again.
             method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None

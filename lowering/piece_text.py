@@ -33,6 +33,8 @@ class PieceText:
 
     text: str
     names: tuple[str, ...]
+    module: ModuleOp
+    """What the text says, until it is compiled."""
 
     def named(self, message: str) -> str:
         """A message about the text's operations as one about the network's."""
@@ -77,7 +79,7 @@ def piece_text(part: PartModule) -> PieceText:
         op.erase()
     stream = StringIO()
     Printer(stream=stream).print_op(part.module)
-    return PieceText(stream.getvalue(), tuple(names))
+    return PieceText(stream.getvalue(), tuple(names), part.module)
 
 
 def _anonymous(op: ConstantOp | WeightOp) -> WeightOp:

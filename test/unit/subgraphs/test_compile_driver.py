@@ -20,6 +20,7 @@ from meshloom.support.errors import InputError, ResourceError
 from meshloom.tools.oracle import Oracle, compare
 from onnx import ModelProto
 from public_models import PUBLIC_MODELS
+from xdsl.dialects.builtin import ModuleOp
 
 TINY = load_chip("tiny")
 TOTAL_SRAM = TINY.cores * TINY.sram_bytes
@@ -141,18 +142,18 @@ def test_fused_again(strategy: str) -> None:
 def test_layers_alike_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from meshloom.lowering import piece_pool
 
-    texts: list[str] = []
-    compile_text: Callable[..., object] = piece_pool.compile_text
+    compiled_parts: list[ModuleOp] = []
+    compile_anonymous: Callable[..., object] = piece_pool.compile_anonymous
 
-    def counting(text: str, chip: Chip) -> object:
-        texts.append(text)
-        return compile_text(text, chip)
+    def counting(module: ModuleOp, chip: Chip) -> object:
+        compiled_parts.append(module)
+        return compile_anonymous(module, chip)
 
-    monkeypatch.setattr(piece_pool, "compile_text", counting)
+    monkeypatch.setattr(piece_pool, "compile_anonymous", counting)
     model = dense_layers([32] * 6)
     rule = parse_subgraphs("by-hand,names=r0,names=r1,names=r2,names=r3")[0]
     compilation = compiled(model, TINY, SubgraphOptions(rule))
-    assert (len(compilation.parts), len(texts)) == (5, 1)
+    assert (len(compilation.parts), len(compiled_parts)) == (5, 1)
     check(model, compilation)
 
 
