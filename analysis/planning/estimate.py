@@ -11,7 +11,7 @@ from ..task_info import TaskInfo, value_bytes
 from .reads import ReadSize
 
 VPU_STARTUP = 4
-MESSAGE_CYCLES = 60
+MESSAGE_CYCLES = 30
 """Hand-shake and latency of a transfer between cores or from DRAM, beside its bytes."""
 
 
