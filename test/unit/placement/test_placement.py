@@ -1,0 +1,171 @@
+"""Placement of tiles: estimates against a recount in plain Python, and what methods must not change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from meshloom.analysis.placement.estimate import MESSAGE_CYCLES, SPREAD, Estimator, PlaceObjective
+from meshloom.analysis.placement.methods import PLACE_METHODS
+from meshloom.analysis.placement.tile_graph import TileGraph, cores_of, tile_graph
+from meshloom.analysis.planning.placement import column_major
+from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
+from meshloom.analysis.planning.reads import ReadKind
+from meshloom.chips import Chip, load_chip
+from meshloom.dialects.dataflow import Dataflow
+from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.manycore import Manycore
+from meshloom.dialects.memory import Memory
+from meshloom.emulator.noc import port_of_core, port_rows
+from meshloom.lowering.dataflow_to_manycore import lower_block
+from meshloom.transforms.manycore_place import place_function
+from meshloom.transforms.manycore_tile import tile_function
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.func import Func, FuncOp
+from xdsl.parser import Parser
+
+EDGE = load_chip("edge")
+
+
+def network() -> tuple[FuncOp, NetworkPlan]:
+    """Two products with a transposition between them, which sends every tile's parts to many others, on `edge`."""
+    context = Context()
+    for dialect in (Builtin, Func, Dataflow, Manycore, Memory):
+        context.load_dialect(dialect)
+    text = """
+    func.func @main(%x: tensor<256x128xf32>, %w: tensor<128x256xf32>) -> tensor<256x256xf32> {
+      %a = dataflow.matmul %x, %w : (tensor<256x128xf32>, tensor<128x256xf32>) -> tensor<256x256xf32>
+      %t = dataflow.tanh %a : (tensor<256x256xf32>) -> tensor<256x256xf32>
+      %b = dataflow.transpose %t [1, 0] : (tensor<256x256xf32>) -> tensor<256x256xf32>
+      %c = dataflow.matmul %b, %t : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+      func.return %c : tensor<256x256xf32>
+    }
+    """
+    function = find_main(Parser(context, text).parse_module())
+    lower_block(function.body.block)
+    tile_function(function, EDGE)
+    return function, plan_network(function, EDGE, column_major(EDGE))
+
+
+FUNCTION, NETWORK = network()
+
+
+def way(chip: Chip, start: int, end: int) -> list[tuple[int, int]]:
+    """Links from router to router, along the row first."""
+    routers = [start]
+    while routers[-1] != end:
+        at = routers[-1]
+        if at % chip.cols != end % chip.cols:
+            routers.append(at + (1 if end % chip.cols > at % chip.cols else -1))
+        else:
+            routers.append(at + (chip.cols if end > at else -chip.cols))
+    return list(pairwise(routers))
+
+
+def gather_cycles(graph: TileGraph, task: int, core_of: list[int], chip: Chip) -> float:
+    """Cycles of what the task is sent by other cores, counted message by message."""
+    links: Counter[tuple[int, int]] = Counter()
+    received, sent = Counter[int](), Counter[int]()
+    arrivals, departures = Counter[int](), Counter[int]()
+    farthest = 0
+    rows = graph.sent
+    for entry in range(rows.first[task], rows.first[task + 1]):
+        vertices: list[int] = rows.vertices[rows.start[entry] : rows.start[entry + 1]].tolist()
+        home, nbytes = core_of[vertices[0]], int(rows.nbytes[entry])
+        away = [core_of[reader] for reader in vertices[1:] if core_of[reader] != home]
+        for link in {link for core in away for link in way(chip, home, core)}:
+            links[link] += nbytes
+        for core in away:
+            received[core] += nbytes
+            arrivals[core] += 1
+            farthest = max(farthest, len(way(chip, home, core)))
+        if away:
+            sent[home] += nbytes
+            departures[home] += 1
+    busiest = max([0, *links.values(), *received.values(), *sent.values()])
+    messages = max([0, *arrivals.values(), *departures.values()])
+    mean = sum(links.values()) / (4 * chip.cores)
+    rate = chip.link_bytes_per_cycle
+    return busiest / rate + MESSAGE_CYCLES * messages + chip.hop_cycles * farthest + SPREAD * mean / rate
+
+
+def alone_cycles(graph: TileGraph, task: int, core_of: list[int], chip: Chip) -> float:
+    """Cycles of what single cores load and store, where no core loads for others."""
+    links: Counter[tuple[int, int]] = Counter()
+    ports: Counter[int] = Counter()
+    rows = graph.alone
+    for entry in range(rows.first[task], rows.first[task + 1]):
+        core, nbytes = core_of[rows.vertices[rows.start[entry]]], int(rows.nbytes[entry])
+        port = port_of_core(chip, core)
+        ports[port] += nbytes
+        for link in way(chip, port_rows(chip)[port] * chip.cols, core):
+            links[link] += nbytes
+    rate = min(chip.dram_bytes_per_cycle / chip.dram_ports, chip.link_bytes_per_cycle)
+    busiest = max(max([0, *links.values()]) / chip.link_bytes_per_cycle, max([0, *ports.values()]) / rate)
+    return busiest + SPREAD * sum(links.values()) / (4 * chip.cores * chip.link_bytes_per_cycle)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_estimates_equal_a_recount(seed: int) -> None:
+    graph = tile_graph(NETWORK)
+    order = np.random.default_rng(seed).permutation(EDGE.cores)
+    core_of = order[cores_of(NETWORK)].astype(np.int32)
+    estimator = Estimator.of(graph, EDGE)
+    counted = 0
+    for task in range(graph.tasks):
+        if graph.shared.first[task] == graph.shared.first[task + 1]:
+            counted += 1
+            expected = gather_cycles(graph, task, core_of.tolist(), EDGE)
+            expected += alone_cycles(graph, task, core_of.tolist(), EDGE)
+            assert estimator.cycles(np.array([task]), core_of) == pytest.approx(expected)
+    assert counted
+
+
+def test_parts_are_the_bytes_that_readers_do_not_hold() -> None:
+    graph = tile_graph(NETWORK)
+    cores = cores_of(NETWORK).tolist()
+    for task, plan in enumerate(NETWORK.plans):
+        # Every reader is given all of its slice, by others or by itself.
+        needed = sum(
+            piece.bounds.volume * read.item_bytes
+            for read in plan.reads
+            if read.kind is ReadKind.GATHER
+            for piece in read.whole.values()
+        )
+        rows = graph.sent
+        entries = range(int(rows.first[task]), int(rows.first[task + 1]))
+        assert sum(int(rows.nbytes[e]) * int(rows.start[e + 1] - rows.start[e] - 1) for e in entries) == needed
+    assert len(cores) == graph.first[-1]
+
+
+@pytest.mark.parametrize("method", list(PLACE_METHODS))
+@pytest.mark.parametrize("objective", list(PlaceObjective))
+def test_tiles_of_a_task_are_on_different_usable_cores(method: str, objective: PlaceObjective) -> None:
+    graph = tile_graph(NETWORK)
+    planned = cores_of(NETWORK)
+    placed = PLACE_METHODS[method](graph, EDGE, planned, objective, 1)
+    for task in range(graph.tasks):
+        cores = placed[graph.first[task] : graph.first[task + 1]].tolist()
+        assert len(set(cores)) == len(cores)
+        assert set(cores) <= set(EDGE.usable_cores)
+    assert (placed == PLACE_METHODS[method](graph, EDGE, planned, objective, 1)).all()
+
+
+@pytest.mark.parametrize("method", ["default", "relaxed", "anneal"])
+def test_searches_are_never_estimated_worse_than_where_they_begin(method: str) -> None:
+    graph, everything = tile_graph(NETWORK), np.arange(len(NETWORK.tasks))
+    estimator = Estimator.of(graph, EDGE)
+    scattered = np.random.default_rng(3).permutation(EDGE.cores)[cores_of(NETWORK)].astype(np.int32)
+    placed = PLACE_METHODS[method](graph, EDGE, scattered, PlaceObjective.MULTICAST, 0)
+    assert estimator.cycles(everything, placed) <= estimator.cycles(everything, scattered)
+
+
+def test_what_is_read_in_place_stays_in_place() -> None:
+    function, planned = network()
+    placed = place_function(function, EDGE, planned, "relaxed")
+    for before, after in zip(planned.plans, placed.plans, strict=True):
+        assert [read.kind for read in before.reads] == [read.kind for read in after.reads]
+        assert sorted(before.tiling.cores) == sorted(after.tiling.cores)
