@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +96,7 @@ def collect(exe: Executable, timing: TimingResult) -> dict[str, Any]:
         "load_cycles": timing.load_cycles,
         "host_in_cycles": timing.host_in_cycles,
         "host_out_cycles": timing.host_out_cycles,
-        "launches": [{"number": n, "start": start, "end": end} for n, start, end in timing.launches],
+        "launches": _launches(exe, timing),
         "units": _units(names, timing, cycles, len(chip.usable_cores)),
         "busy_cycles_of_core": {name: timing.busy[:, u].tolist() for u, name in enumerate(names)},
         "macs": work.macs,
@@ -124,6 +125,25 @@ def collect(exe: Executable, timing: TimingResult) -> dict[str, Any]:
         "peak_host": exe.host_bytes,
         "energy_pj": energy,
     }
+
+
+def _launches(exe: Executable, timing: TimingResult) -> list[dict[str, Any]]:
+    """Start and end of each launch, with the compiler's name and estimate where the note `subgraphs` has them."""
+    try:
+        note: object = json.loads(exe.notes.get("subgraphs", "[]"))
+    except ValueError:
+        note = []
+    known = cast("list[object]", note) if isinstance(note, list) else []
+    found: list[dict[str, Any]] = []
+    for number, start, end in timing.launches:
+        entry: dict[str, Any] = {"number": number, "start": start, "end": end}
+        match known[number] if number < len(known) else None:
+            case [str(label), int(operators), int(cycles)]:
+                entry |= {"subgraph": label, "operators": operators, "estimated_cycles": cycles}
+            case _:
+                pass
+        found.append(entry)
+    return found
 
 
 def _at_rate(ideal: Work, work: Totals) -> Work:

@@ -7,6 +7,7 @@ from typing import Any
 from ..emulator.executable import Executable
 
 PICO = {"pJ": 1.0, "nJ": 1e3, "uJ": 1e6, "mJ": 1e9, "J": 1e12}
+SHOWN_LAUNCHES = 16
 MICRO = {"us": 1.0, "ms": 1e3, "s": 1e6}
 
 
@@ -37,4 +38,16 @@ def summary(name: str, exe: Executable, stats: dict[str, Any]) -> str:
         f"DRAM {stats['peak_dram']:,} of {chip.dram_bytes:,}",
         f"  energy   {scaled(stats['energy_pj']['total'], PICO)}",
     ]
+    launches: list[dict[str, Any]] = stats["launches"]
+    if len(launches) > 1:
+        lines += [f"  launch   {_launch(launch)}" for launch in launches[:SHOWN_LAUNCHES]]
+        lines += [f"           and {len(launches) - SHOWN_LAUNCHES} more"] if len(launches) > SHOWN_LAUNCHES else []
     return "\n".join(lines)
+
+
+def _launch(launch: dict[str, Any]) -> str:
+    """`2: subgraph 1.2, cycles 4,000 to 9,100 (5,100, estimated 4,800)`"""
+    start, end = launch["start"], launch["end"]
+    name = f" subgraph {launch['subgraph']}," if "subgraph" in launch else ""
+    estimate = f", estimated {launch['estimated_cycles']:,}" if "estimated_cycles" in launch else ""
+    return f"{launch['number']}:{name} cycles {start:,} to {end:,} ({end - start:,}{estimate})"

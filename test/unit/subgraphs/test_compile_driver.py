@@ -12,6 +12,7 @@ from dense_networks import dense_layers
 from meshloom.chips import Chip, load_chip
 from meshloom.emulator.executable import from_bytes, to_bytes
 from meshloom.emulator.functional import run_functional
+from meshloom.emulator.stats import collect
 from meshloom.emulator.timing import run_timing
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering.pipeline import Compilation, SubgraphOptions, compile_module
@@ -74,6 +75,9 @@ def test_what_does_not_fit_in_dram_is_split(four_layers: ModelProto) -> None:
     assert exe.weight_bytes + exe.host_weight_bytes == 4 * (64 * 64 + 64) * 4
     assert timing.host_in_bytes == exe.host_weight_bytes + 2 * 64 * 4
     assert timing.host_out_bytes == 2 * 64 * 4
+    launches = collect(exe, timing)["launches"]
+    assert [one["subgraph"] for one in launches] == [part.label for part in compilation.parts]
+    assert [one["estimated_cycles"] for one in launches] == [part.code.estimated_cycles for part in compilation.parts]
     # The first attempt is the whole network, and the log says what it lacks: weights, biases, and the input.
     first = compilation.log.entries[0]
     needed = 4 * (64 * 64 + 64) * 4 + 2 * 64 * 4

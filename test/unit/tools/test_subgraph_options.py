@@ -40,6 +40,7 @@ def test_a_network_over_the_dram(run: Run, small_chip: Path, tmp_path: Path) -> 
     assert (tmp_path / "a.mlx").read_bytes() == (tmp_path / "b.mlx").read_bytes()
     checked = run("meshloom-run", "a.mlx", "--random", 0, "--check", RNET, "--validate")
     assert checked.returncode == 0
+    assert "\n  launch   1: subgraph " in checked.stdout
 
 
 def test_whole_or_not_at_all(run: Run, small_chip: Path, tmp_path: Path) -> None:
