@@ -63,19 +63,14 @@ def map_hops(
     """Core of each vertex ([n] int32), of `cores`."""
     schedule = SCHEDULES[effort]
     with watch.step("coarsen"):
-        levels, coarse = coarsen(graph, max(1, capacity // PARTS_OF_CAPACITY), state)
-    with watch.step("bisect"):
-        core_of = dual_bisection(coarse, mesh, cores, capacity, state)
-    with watch.step("anneal coarse"):
-        room = capacity
-        if levels:
-            room = fit_merged(coarse, core_of, mesh.x, mesh.y, cores, capacity)
-        else:
-            fit(coarse, core_of, mesh.x, mesh.y, cores, capacity)
-        sweeps = sweeps_within(coarse, schedule.coarse_sweeps, schedule.coarse_work)
-        # The hotter the start, the more of the mapping is made anew, which takes time to pay.
-        hot = min(3.0, max(0.5, sweeps / 300))
-        anneal(coarse, core_of, mesh, cores, room, state, hot=hot, cold=0.01, sweeps=sweeps)
+        levels, coarse = _coarsen_or_restore(graph, max(1, capacity // PARTS_OF_CAPACITY), state, watch)
+    kept = watch.checkpoints.restore("place-coarse")
+    if kept is not None:
+        core_of = kept["core_of"]
+        state[:] = kept["state"]
+    else:
+        core_of = _place_coarse(coarse, bool(levels), mesh, cores, capacity, state, schedule, watch)
+        watch.checkpoints.save("place-coarse", {"core_of": core_of, "state": state})
     with watch.step("anneal"):
         for coarse_of in reversed(levels):
             core_of = core_of[coarse_of]
@@ -87,4 +82,44 @@ def map_hops(
             anneal_scanning(graph, core_of, distance, capacity, state, hot=0.05, cold=0.01, sweeps=sweeps)
         elif levels:
             anneal(graph, core_of, mesh, cores, capacity, state, hot=0.4, cold=0.01, sweeps=sweeps)
+    return core_of
+
+
+def _coarsen_or_restore(graph: Graph, size_limit: int, state: Array, watch: Watch) -> tuple[list[Array], Graph]:
+    """As `coarsen`, from an earlier run where it was kept. The state of the random numbers is kept with it."""
+    kept = watch.checkpoints.restore("coarsen")
+    if kept is not None:
+        state[:] = kept["state"]
+        coarse = Graph(kept["indptr"], kept["indices"], kept["data"], kept["size"])
+        return [kept[f"level-{number}"] for number in range(int(kept["levels"][0]))], coarse
+    levels, coarse = coarsen(graph, size_limit, state)
+    arrays = {"indptr": coarse.indptr, "indices": coarse.indices, "data": coarse.data, "size": coarse.size}
+    numbered = {f"level-{number}": level for number, level in enumerate(levels)}
+    watch.checkpoints.save("coarsen", {**arrays, **numbered, "levels": np.array([len(levels)]), "state": state})
+    return levels, coarse
+
+
+def _place_coarse(
+    coarse: Graph,
+    merged: bool,
+    mesh: Mesh,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    schedule: Schedule,
+    watch: Watch,
+) -> Array:
+    """Core of each vertex of the coarsest graph, bisected and annealed."""
+    with watch.step("bisect"):
+        core_of = dual_bisection(coarse, mesh, cores, capacity, state)
+    with watch.step("anneal coarse"):
+        room = capacity
+        if merged:
+            room = fit_merged(coarse, core_of, mesh.x, mesh.y, cores, capacity)
+        else:
+            fit(coarse, core_of, mesh.x, mesh.y, cores, capacity)
+        sweeps = sweeps_within(coarse, schedule.coarse_sweeps, schedule.coarse_work)
+        # The hotter the start, the more of the mapping is made anew, which takes time to pay.
+        hot = min(3.0, max(0.5, sweeps / 300))
+        anneal(coarse, core_of, mesh, cores, room, state, hot=hot, cold=0.01, sweeps=sweeps)
     return core_of

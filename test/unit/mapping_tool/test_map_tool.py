@@ -112,7 +112,7 @@ def test_multicast_needs_directions(graph: Path, capsys: pytest.CaptureFixture[s
     assert "directed edges" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("method", ["literal"])
+@pytest.mark.parametrize("method", ["default", "literal"])
 def test_an_interrupted_run_goes_on_to_the_same_mapping(
     graph: Path, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
