@@ -30,7 +30,7 @@ PRESETS: tuple[Preset, ...] = get_args(Preset)
 STEPS: dict[tuple[Preset, bool], int] = {
     ("fast", False): 200_000,
     ("fast", True): 800_000,
-    ("normal", False): 2_200_000,
+    ("normal", False): 1_400_000,
     ("normal", True): 6_500_000,
 }
 """Work by preset and whether memory is limited: about 5 ms without and 50 ms with a limit, a tenth for "fast"."""
