@@ -37,6 +37,8 @@ def anneal(
     near = induced(graph, order, np.full(graph.vertices, -1, np.int32))
     placed = core_of[order]
     unit = float(graph.data.sum()) / max(1, graph.vertices)
+    if unit == 0:
+        return 0
     start, members = group_members(placed, mesh.cores)
     change = _anneal(
         near.indptr,

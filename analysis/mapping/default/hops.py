@@ -12,7 +12,7 @@ from ..kernels.jit import Array
 from ..mapping import Effort, Watch
 from ..mesh import Mesh
 from .anneal import anneal
-from .cluster import heavy_pairs
+from .cluster import clusters
 from .dual import dual_bisection
 from .scan_anneal import anneal_scanning
 
@@ -39,6 +39,18 @@ def sweeps_within(graph: Graph, sweeps: float, work: float) -> float:
     return max(10.0, min(sweeps, work / (graph.vertices + 0.02 * graph.indices.size)))
 
 
+def starts(sweeps: float) -> list[tuple[float, float]]:
+    """
+    (temperature, share of the sweeps) of the annealings of the merged graph, the best of which counts.
+
+    The hotter the start, the more of the mapping is made anew, which takes time to pay. Sheets are best left mostly as
+    bisection has cut them; networks of many long edges gain most from a hot start.
+    """
+    if sweeps < 600:
+        return [(max(0.5, sweeps / 300), 1.0)]
+    return [(0.5, 0.3), (3.0, 1.0)]
+
+
 PARTS_OF_CAPACITY = 60
 """Merged vertices hold at most this fraction of a core: small enough for the merged graph to be a good likeness."""
 
@@ -50,7 +62,7 @@ def coarsen(graph: Graph, size_limit: int, state: Array) -> tuple[list[Array], G
     """(merged vertex of each vertex, level by level from the finest; the coarsest graph)"""
     levels: list[Array] = []
     while True:
-        coarse_of, count = heavy_pairs(graph, size_limit, state)
+        coarse_of, count = clusters(graph, size_limit, state)
         if count > 0.9 * graph.vertices:
             return levels, graph
         levels.append(coarse_of)
@@ -119,7 +131,10 @@ def _place_coarse(
         else:
             fit(coarse, core_of, mesh.x, mesh.y, cores, capacity)
         sweeps = sweeps_within(coarse, schedule.coarse_sweeps, schedule.coarse_work)
-        # The hotter the start, the more of the mapping is made anew, which takes time to pay.
-        hot = min(3.0, max(0.5, sweeps / 300))
-        anneal(coarse, core_of, mesh, cores, room, state, hot=hot, cold=0.01, sweeps=sweeps)
-    return core_of
+        best, best_change = core_of, 0
+        for hot, share in starts(sweeps):
+            found = core_of.copy()
+            change = anneal(coarse, found, mesh, cores, room, state, hot=hot, cold=0.01, sweeps=share * sweeps)
+            if change < best_change:
+                best, best_change = found, change
+    return best

@@ -44,6 +44,8 @@ def anneal_multicast(
     usable[cores] = True
     n = size.size
     unit = float((nets.weight * np.diff(nets.start)).sum()) / max(1, n)
+    if unit == 0:
+        return 0
     start, members = group_members(core_of, mesh.cores)
     root_start, rooted = group_members(nets.root, n)
     return _anneal(

@@ -30,6 +30,8 @@ def anneal_scanning(
     Vertices go to cores of their neighbours; no load beyond `capacity` grows.
     """
     unit = float(graph.data.sum()) / max(1, graph.vertices)
+    if unit == 0:
+        return 0
     start, members = group_members(core_of, distance.shape[0])
     return _anneal(
         graph.indptr,
@@ -103,7 +105,8 @@ def _anneal(
     for proposal in range(proposals):
         if proposal & 1023 == 0:
             temperature = hot * (cold / hot) ** (proposal / proposals)
-        v = random_below(state, n)
+        # In order of number: rows stream through the caches.
+        v = proposal % n
         degree = indptr[v + 1] - indptr[v]
         if degree == 0:
             continue

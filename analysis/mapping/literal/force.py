@@ -93,7 +93,7 @@ def _iteration(
             v = group_at[to]
             if to == at or v < 0:
                 continue
-            before = own + _force(indptr, indices, data, core_of, x, y, v, to, v, to)
+            before = own + strength[v]
             after = _force(indptr, indices, data, core_of, x, y, u, to, v, at)
             after += _force(indptr, indices, data, core_of, x, y, v, at, u, to)
             if after - before < best_cost:
@@ -106,4 +106,11 @@ def _iteration(
             group_at[at] = best
             group_at[to] = u
             swaps += 1
+            for moved in (u, best):
+                strength[moved] = _force(
+                    indptr, indices, data, core_of, x, y, moved, core_of[moved], moved, core_of[moved]
+                )
+                for k in range(indptr[moved], indptr[moved + 1]):
+                    v = int(indices[k])
+                    strength[v] = _force(indptr, indices, data, core_of, x, y, v, core_of[v], v, core_of[v])
     return swaps

@@ -1,0 +1,219 @@
+"""The kernels against recounts: what a move is said to cost is what it costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from brute_force import cut, delivered, grid_network, hop_cost, hops_between, meshes, random_network
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meshloom.analysis.mapping.default.anneal import anneal
+from meshloom.analysis.mapping.default.bisect import bisect
+from meshloom.analysis.mapping.default.cluster import heavy_pairs
+from meshloom.analysis.mapping.default.hop_table import hop_table
+from meshloom.analysis.mapping.default.links import level_links
+from meshloom.analysis.mapping.default.multicast_anneal import anneal_multicast, delivered_traffic
+from meshloom.analysis.mapping.default.nets import merge_nets, nets_of, shared_nets
+from meshloom.analysis.mapping.default.scan_anneal import anneal_scanning
+from meshloom.analysis.mapping.kernels.graph import Graph, merge_vertices
+from meshloom.analysis.mapping.kernels.heap import heap_fix, heap_make, heap_remove
+from meshloom.analysis.mapping.kernels.random import random_below, random_order, random_state
+from meshloom.analysis.mapping.kernels.rectangle import choose_rectangle
+from meshloom.analysis.mapping.literal.coarsen import coarsen
+from meshloom.analysis.mapping.literal.force import relax
+from meshloom.analysis.mapping.literal.refine import refine
+from meshloom.analysis.mapping.mesh import Mesh
+from meshloom.analysis.mapping.metrics.links import unicast_loads
+from meshloom.analysis.mapping.topology.topology import Topology
+from meshloom.support.errors import MeshloomError
+
+SETTINGS = settings(max_examples=40, deadline=None)
+
+
+def graph_of(topology: Topology) -> Graph:
+    """The undirected graph of a network."""
+    return Graph(topology.indptr, topology.indices, topology.data, topology.size)
+
+
+def some_mapping(topology: Topology, mesh: Mesh, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """A random usable core for each vertex."""
+    return np.random.default_rng(seed).choice(mesh.usable_cores, topology.vertices)
+
+
+@given(mesh=meshes(), seed=st.integers(0, 99))
+@SETTINGS
+def test_hop_table_is_what_each_vertex_costs_on_each_core(mesh: Mesh, seed: int) -> None:
+    topology = random_network(seed, 20, 60)
+    core_of = some_mapping(topology, mesh, seed)
+    table = hop_table(graph_of(topology), core_of, mesh)
+    for v in range(20):
+        row = range(topology.indptr[v], topology.indptr[v + 1])
+        for core in range(mesh.cores):
+            cost = sum(topology.data[k] * hops_between(mesh, core, int(core_of[topology.indices[k]])) for k in row)
+            assert table[v, core % mesh.width] + table[v, mesh.width + core // mesh.width] == cost
+
+
+@given(mesh=meshes(), seed=st.integers(0, 99), hot=st.sampled_from([0.1, 1.0, 10.0]))
+@SETTINGS
+def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -> None:
+    topology = random_network(seed, 50, 200, size=3)
+    graph, cores = graph_of(topology), mesh.usable_cores
+    start = some_mapping(topology, mesh, seed)
+    before = np.bincount(start, topology.size, mesh.cores)
+    capacity = int(topology.total_size / len(cores)) + 3
+
+    core_of = start.copy()
+    change = anneal(graph, core_of, mesh, cores, capacity, random_state(seed), hot=hot, cold=0.01, sweeps=20)
+    assert hop_cost(topology, mesh, core_of) == hop_cost(topology, mesh, start) + change
+    after = np.bincount(core_of, topology.size, mesh.cores)
+    assert (after <= np.maximum(before, capacity)).all()
+    assert set(core_of.tolist()) <= set(cores.tolist())
+
+    core_of = start.copy()
+    apart = 1 - np.eye(mesh.cores, dtype=np.int32)
+    change = anneal_scanning(graph, core_of, apart, capacity, random_state(seed), hot=hot, cold=0.01, sweeps=20)
+    assert cut(topology, core_of) == cut(topology, start) + change
+    assert (np.bincount(core_of, topology.size, mesh.cores) <= np.maximum(before, capacity)).all()
+
+    assert topology.src_indptr is not None
+    assert topology.src_indices is not None
+    assert topology.spikes is not None
+    core_of = start.copy()
+    nets = nets_of(topology.src_indptr, topology.src_indices, topology.spikes)
+    state = random_state(seed)
+    change = anneal_multicast(nets, topology.size, core_of, mesh, cores, capacity, state, hot=hot, cold=0.01, sweeps=20)
+    traffic = delivered_traffic(nets, core_of, mesh)
+    assert traffic == delivered_traffic(nets, start, mesh) + change
+    assert (np.bincount(core_of, topology.size, mesh.cores) <= np.maximum(before, capacity)).all()
+
+
+@given(mesh=meshes(), seed=st.integers(0, 99))
+@SETTINGS
+def test_nets_are_delivered_traffic(mesh: Mesh, seed: int) -> None:
+    # Up to seven different numbers of spikes: no source needs rounding.
+    topology = random_network(seed, 30, 300, most=7)
+    assert topology.src_indptr is not None
+    assert topology.src_indices is not None
+    assert topology.spikes is not None
+    core_of = some_mapping(topology, mesh, seed)
+    nets = nets_of(topology.src_indptr, topology.src_indices, topology.spikes)
+    assert delivered_traffic(nets, core_of, mesh) == delivered(topology, mesh, core_of)
+    coarse_of, count = shared_nets(nets, topology.size, 4, random_state(seed), within=core_of)
+    assert np.bincount(coarse_of, topology.size).max() <= 4
+    merged = np.zeros(count, np.int32)
+    merged[coarse_of] = core_of
+    assert (merged[coarse_of] == core_of).all()
+    assert delivered_traffic(merge_nets(nets, coarse_of, count), merged, mesh) == delivered(topology, mesh, core_of)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_busiest_link_gets_less_busy(directed: bool) -> None:
+    topology, mesh = random_network(5, 300, 2000), Mesh(4, 4)
+    graph = graph_of(topology)
+    assert topology.src_indptr is not None
+    assert topology.src_indices is not None
+    assert topology.spikes is not None
+    rows, columns = topology.src_indices, np.repeat(np.arange(300), np.diff(topology.src_indptr))
+    order = np.argsort(rows, kind="stable")
+    back = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=300))])
+    outgoing = Graph(topology.src_indptr, topology.src_indices, topology.spikes, topology.size)
+    incoming = Graph(back, columns[order].astype(np.int32), topology.spikes[order], topology.size)
+    if not directed:
+        topology = Topology(topology.indptr, topology.indices, topology.data, topology.size)
+        outgoing = incoming = graph
+    core_of = some_mapping(topology, mesh, 1)
+    before = unicast_loads(topology, mesh, core_of).max()
+    level_links(outgoing, incoming, core_of, mesh, mesh.usable_cores, 25, random_state(1), proposals=20_000)
+    assert unicast_loads(topology, mesh, core_of).max() < 0.8 * before
+
+
+@given(seed=st.integers(0, 99))
+@SETTINGS
+def test_merging_keeps_sizes_and_what_lies_between(seed: int) -> None:
+    topology = random_network(seed, 40, 150, size=4)
+    coarse, coarse_of = coarsen(graph_of(topology), 6, random_state(seed))
+    assert np.bincount(coarse_of).max() <= 2
+    assert (coarse.size == np.bincount(coarse_of, topology.size)).all()
+    assert (coarse.size[np.bincount(coarse_of) == 2] <= 6).all()
+    assert coarse.data.sum() == 2 * cut(topology, coarse_of)
+    pairs, count = heavy_pairs(graph_of(topology), 6, random_state(seed))
+    assert set(pairs.tolist()) == set(range(count))
+
+
+@given(seed=st.integers(0, 99))
+@SETTINGS
+def test_refinement_says_what_the_cut_lost(seed: int) -> None:
+    topology = random_network(seed, 40, 150)
+    part = np.random.default_rng(seed).integers(0, 5, 40).astype(np.int32)
+    before = cut(topology, part)
+    gained = refine(graph_of(topology), part, 5, 12, random_state(seed))
+    assert cut(topology, part) == before - gained
+    assert gained >= 0
+
+
+def test_bisection_of_two_cliques_cuts_the_bridge() -> None:
+    rows = [[v for v in range(20) if v != u and v // 10 == u // 10] for u in range(20)]
+    rows[3].append(17)
+    rows[17].append(3)
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    indices = np.concatenate(rows).astype(np.int32)
+    graph = Graph(indptr, indices, np.ones(indices.size, np.int32), np.ones(20, np.int64))
+    side = bisect(graph, np.zeros(20, np.int64), (11, 11), 0.5, random_state(0))
+    assert sorted([side[:10].sum(), side[10:].sum()]) == [0, 10]
+    # A vertex outside draws the second clique to side 0.
+    pull = np.array([0] * 10 + [5] + [0] * 9)
+    side = bisect(graph, pull, (11, 11), 0.5, random_state(0))
+    assert side.tolist() == [1] * 10 + [0] * 10
+
+
+def test_forces_untangle_a_line() -> None:
+    # 0 - 1 - 2 - 3 in a row, two of them the wrong way round.
+    indptr, indices = np.array([0, 1, 3, 5, 6]), np.array([1, 0, 2, 1, 3, 2], np.int32)
+    groups = Graph(indptr, indices, np.ones(6, np.int32), np.ones(4, np.int64))
+    core_of = np.array([0, 2, 1, 3], np.int32)
+    assert relax(groups, core_of, Mesh(4, 1)) == 1
+    assert core_of.tolist() == [0, 1, 2, 3]
+
+
+@given(keys=st.lists(st.integers(-9, 9), min_size=1, max_size=30), changes=st.lists(st.integers(-9, 9), max_size=10))
+@SETTINGS
+def test_heap_gives_the_least_first(keys: list[int], changes: list[int]) -> None:
+    n = len(keys)
+    heap, place, key = np.arange(n, dtype=np.int32), np.empty(n, np.int32), np.array(keys, np.int64)
+    heap_make(heap, place, key, n)
+    for i, value in enumerate(changes):
+        key[i % n] = value
+        heap_fix(heap, place, key, n, i % n)
+    found: list[int] = []
+    for count in range(n, 0, -1):
+        found.append(int(key[heap[0]]))
+        heap_remove(heap, place, key, count, int(heap[0]))
+    assert found == sorted(key.tolist())
+
+
+def test_random_numbers_are_spread_evenly() -> None:
+    state = random_state(-7)
+    counts = np.bincount([random_below(state, 10) for _ in range(10_000)], minlength=10)
+    # 1000 each, standard deviation 30.
+    assert counts.min() > 850
+    assert counts.max() < 1150
+    assert sorted(random_order(state, 100).tolist()) == list(range(100))
+
+
+def test_rectangle_of_least_extent() -> None:
+    #  . X . .
+    #  . . . .   Four cores: a square right of the hole, not a row across it.
+    mesh = Mesh(4, 2, (1,))
+    assert choose_rectangle(mesh, 4).tolist() == [2, 3, 6, 7]
+    # Ways from chip to chip are long: six cores of one chip, although they lie in a row.
+    assert set((choose_rectangle(Mesh(3, 2).array(2, 1, 9), 6) % 6).tolist()) == {0, 1, 2}
+    with pytest.raises(MeshloomError, match="8 cores are needed"):
+        choose_rectangle(mesh, 8)
+
+
+def test_merged_sheet_stays_a_sheet() -> None:
+    topology = grid_network(16, seed=2)
+    coarse_of, count = heavy_pairs(graph_of(topology), 2, random_state(0))
+    coarse = merge_vertices(graph_of(topology), coarse_of, count)
+    assert coarse.size.sum() == 256
+    assert coarse.vertices < 0.62 * 256
