@@ -20,6 +20,8 @@ LEAST_GAIN = 0.001
 """Fraction of the estimated cycles by which a placement must be better than row-major to be chosen."""
 RELAXED_GAIN = 0.02
 """The same for exchanges of single tiles, whose estimate is less certain: they break the even order of messages."""
+QUICK_TRIALS = 40
+"""Exchanges tried per block of cores: compilation is to stay quick."""
 HEAT = 0.02
 """Of annealing, see `relax`."""
 
@@ -37,7 +39,7 @@ def place_best(
     least = estimator.cycles(everything, best)
     for found, gain in (
         (planned, LEAST_GAIN),
-        (relax(graph, chip, planned, objective=objective, seed=seed, sweeps=1), RELAXED_GAIN),
+        (relax(graph, chip, planned, objective=objective, seed=seed, sweeps=1, trials=QUICK_TRIALS), RELAXED_GAIN),
     ):
         cycles = estimator.cycles(everything, found)
         if cycles < (1 - gain) * least:

@@ -27,6 +27,7 @@ def relax(
     seed: int = 0,
     heat: float = 0.0,
     sweeps: int = SWEEPS,
+    trials: int = TRIALS,
 ) -> NDArray[np.int32]:
     """
     [vertices] a placement that is estimated no worse than `core_of`, by exchanges within clusters (Gauss-Seidel).
@@ -45,7 +46,9 @@ def relax(
     for sweep in range(HOT_SWEEPS if heat else sweeps):
         improved = False
         for cluster in clusters if sweep % 2 == 0 else reversed(clusters):
-            improved |= _improve(cluster, core_of, placed, estimator, generator, heat * (1 - sweep / HOT_SWEEPS) ** 2)
+            improved |= _improve(
+                cluster, core_of, placed, estimator, generator, trials, heat * (1 - sweep / HOT_SWEEPS) ** 2
+            )
         cycles = estimator.cycles(everything, placed)
         if cycles < least:
             best, least = placed.copy(), cycles
@@ -60,6 +63,7 @@ def _improve(
     placed: NDArray[np.int32],
     estimator: Estimator,
     generator: np.random.Generator,
+    trials: int,
     heat: float,
 ) -> bool:
     own = planned[cluster.vertices]
@@ -69,8 +73,8 @@ def _improve(
     for block in cluster.blocks:
         n = len(block)
         pairs: list[tuple[int, int]] = [(a, b) for a in range(n) for b in range(a)]
-        if len(pairs) > TRIALS:
-            pairs = [pairs[k] for k in generator.choice(len(pairs), TRIALS, replace=False)]
+        if len(pairs) > trials:
+            pairs = [pairs[k] for k in generator.choice(len(pairs), trials, replace=False)]
         for a, b in pairs:
             first, second = at[block[a]], at[block[b]]
             here, there = int(placed[first[0]]), int(placed[second[0]])

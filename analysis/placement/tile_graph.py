@@ -7,7 +7,7 @@ what a placement costs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -17,7 +17,6 @@ from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ..planning.plan_network import NetworkPlan, storage_root
-from ..planning.plan_task import TaskPlan
 from ..planning.reads import ReadKind, ReadPlan, ReadSize, is_shared
 from ..planning.traffic import overlaps
 from ..task_info import TaskInfo
@@ -75,7 +74,23 @@ def tile_graph(network: NetworkPlan) -> TileGraph:
     )
 
 
-_Entries = list[tuple[int, Sequence[int]]]
+@dataclass(frozen=True)
+class _Entries:
+    """Entries of one task, as in `Rows`."""
+
+    nbytes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    """[entries] how many vertices each has"""
+    vertices: NDArray[np.int64]
+
+    @staticmethod
+    def of(entries: Sequence[tuple[int, Sequence[int]]]) -> _Entries:
+        """From (bytes, vertices) of each entry."""
+        flat = [vertex for _, members in entries for vertex in members]
+        counts = [len(members) for _, members in entries]
+        return _Entries(
+            np.array([nbytes for nbytes, _ in entries], np.int64), np.array(counts, np.int64), np.array(flat, np.int64)
+        )
 
 
 class _Builder:
@@ -83,9 +98,9 @@ class _Builder:
         self.network = network
         self.first = first
         self.numbers = numbers
-        self.sent: list[_Entries] = []
-        self.shared: list[_Entries] = []
-        self.alone: list[_Entries] = []
+        self.sent: list[list[_Entries]] = []
+        self.shared: list[list[_Entries]] = []
+        self.alone: list[list[_Entries]] = []
         self.together: list[tuple[int, int]] = []
 
     def add(self, number: int) -> None:
@@ -105,7 +120,7 @@ class _Builder:
                 case ReadKind.INDEXED:
                     pass
         if not plan.resident:
-            self._store(info, plan, vertex)
+            self.alone[-1].append(_Entries.of([(plan.tile_bytes, [member]) for member in vertex.values()]))
 
     def _source(self, info: TaskInfo, read: ReadPlan) -> int:
         return self.numbers[storage_root(info.operands[read.read.operand])]
@@ -114,39 +129,44 @@ class _Builder:
         source = self._source(info, read)
         cores = self.network.plans[source].tiling.cores
         holder = {core: self.first[source] + place for place, core in enumerate(cores)}
-        parts: dict[object, list[int]] = {}
-        nbytes: dict[object, int] = {}
-        needed = {core: piece.bounds for core, piece in read.whole.items()}
-        for core, reader, box in overlaps(read.held or {}, needed):
-            key = (core, box)
-            if key not in parts:
-                parts[key] = [holder[core]]
-                nbytes[key] = box.volume * read.item_bytes
-            parts[key].append(vertex[reader])
-        self.sent[number].extend((nbytes[key], members) for key, members in parts.items())
+        pairs = overlaps(read.held or {}, {core: piece.bounds for core, piece in read.whole.items()})
+        if not len(pairs.holders):
+            return
+        # Equal parts of one holder, one after another: they travel as one multicast.
+        parts = np.concatenate([pairs.holders[:, None], pairs.low, pairs.high], axis=1)
+        order = np.lexsort(parts.T[::-1])
+        parts = parts[order]
+        begins = np.flatnonzero(np.concatenate([[True], (parts[1:] != parts[:-1]).any(axis=1)]))
+        heads = _looked_up(holder, parts[begins, 0])
+        vertices = np.insert(_looked_up(vertex, pairs.readers[order]), begins, heads)
+        counts = np.diff(begins, append=len(order)) + 1
+        self.sent[number].append(_Entries(pairs.volumes[order][begins] * read.item_bytes, counts, vertices))
 
     def _stream(self, read: ReadPlan, size: ReadSize, vertex: dict[int, int]) -> None:
         nbytes = size.buffer_bytes * size.versions
-        for group in read.groups:
-            members = [vertex[core] for core in group]
-            if is_shared(len(group), nbytes):
-                self.shared[-1].append((nbytes, members))
-            else:
-                self.alone[-1].extend((nbytes, [member]) for member in members)
-
-    def _store(self, info: TaskInfo, plan: TaskPlan, vertex: dict[int, int]) -> None:
-        del info
-        self.alone[-1].extend((plan.tile_bytes, [member]) for member in vertex.values())
+        groups = [[vertex[core] for core in group] for group in read.groups]
+        shared = [(nbytes, members) for members in groups if is_shared(len(members), nbytes)]
+        alone = [(nbytes, [m]) for members in groups if not is_shared(len(members), nbytes) for m in members]
+        self.shared[-1].append(_Entries.of(shared))
+        self.alone[-1].append(_Entries.of(alone))
 
 
-def _rows(entries: Iterable[_Entries]) -> Rows:
-    tasks = list(entries)
-    flat = [entry for task in tasks for entry in task]
+def _looked_up(vertex: dict[int, int], cores: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The vertex of each of `cores`."""
+    table = np.zeros(max(vertex) + 1, np.int64)
+    table[list(vertex)] = list(vertex.values())
+    return table[cores]
+
+
+def _rows(tasks: Sequence[Sequence[_Entries]]) -> Rows:
+    flat = [entries for task in tasks for entries in task]
+    none = np.zeros(0, np.int64)
+    counts = np.concatenate([none, *(entries.counts for entries in flat)])
     return Rows(
-        np.array([0, *accumulate(len(task) for task in tasks)], np.int64),
-        np.array([nbytes for nbytes, _ in flat], np.int64),
-        np.array([0, *accumulate(len(members) for _, members in flat)], np.int64),
-        np.array([member for _, members in flat for member in members], np.int32),
+        np.array([0, *accumulate(sum(len(entries.counts) for entries in task) for task in tasks)], np.int64),
+        np.concatenate([none, *(entries.nbytes for entries in flat)]),
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        np.concatenate([none, *(entries.vertices for entries in flat)]).astype(np.int32),
     )
 
 
