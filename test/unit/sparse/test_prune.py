@@ -1,0 +1,65 @@
+"""Claims 11 and 16: group pruning with both thresholds, for weights and neurons; magnitude and N:M pruning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meshloom.analysis.sparse.prune import (
+    apply,
+    contiguous_groups,
+    group_pruning,
+    magnitude_pruning,
+    n_m_pruning,
+    string_groups,
+)
+
+
+def test_a_group_goes_when_too_many_are_small() -> None:
+    # Three groups of neurons: 1, 2 and 3 values of |x| <= 0.1. More than two are small in the last one only.
+    neurons = np.array([1, 0.1, 2, 0.05, -0.1, 3, 0, 0.1, -0.1], np.float32)
+    groups = contiguous_groups(9, 3)
+    assert groups.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert group_pruning(neurons, groups, 0.1, 2).tolist() == [True] * 6 + [False] * 3
+    assert group_pruning(neurons, groups, 0.1, 1).tolist() == [True] * 3 + [False] * 6
+    assert group_pruning(neurons, groups, 0.1, 3).all()
+    assert apply(neurons, group_pruning(neurons, groups, 0.1, 2)).tolist()[6:] == [0, 0, 0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    count=st.integers(1, 40),
+    groups=st.integers(1, 8),
+    threshold=st.integers(0, 4),
+    limit=st.integers(0, 10),
+    seed=st.integers(0, 1 << 32),
+)
+def test_group_pruning_is_the_claim_word_by_word(
+    count: int, groups: int, threshold: int, limit: int, seed: int
+) -> None:
+    values = np.random.default_rng(seed).integers(-5, 6, count).astype(np.int8)
+    numbers = contiguous_groups(count, groups)
+    sizes = [int(np.count_nonzero(numbers == group)) for group in range(groups)]
+    assert sum(sizes) == count
+    assert max(sizes) - min(sizes) <= 1
+    stays = group_pruning(values, numbers, threshold, limit)
+    for group in range(groups):
+        members = [int(value) for value, number in zip(values, numbers, strict=True) if number == group]
+        satisfied = sum(abs(value) <= threshold for value in members) <= limit
+        assert all(bool(one) == satisfied for one in stays[numbers == group])
+
+
+def test_groups_in_strings_do_not_cross_them() -> None:
+    assert string_groups(2, 5, 2).tolist() == [[0, 0, 1, 1, 2], [3, 3, 4, 4, 5]]
+
+
+@pytest.mark.parametrize(("density", "kept"), [(0.0, []), (0.4, [1, 3]), (0.6, [0, 1, 3]), (1.0, [0, 1, 2, 3, 4])])
+def test_magnitude(density: float, kept: list[int]) -> None:
+    values = np.array([2, -5, 1, 4, -2], np.int8)
+    assert np.flatnonzero(magnitude_pruning(values, density)).tolist() == kept
+
+
+def test_n_of_m() -> None:
+    strings = np.array([[1, -4, 3, 2, 0, 9], [7, 7, 7, 7, 1, 1]], np.int8)
+    assert n_m_pruning(strings, 2, 4).astype(int).tolist() == [[0, 1, 1, 0, 1, 1], [1, 1, 0, 0, 1, 1]]
