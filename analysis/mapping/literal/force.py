@@ -36,19 +36,25 @@ def relax(
 
 
 @jit
-def _force(
-    indptr: Array, indices: Array, data: Array, core_of: Array, x: Array, y: Array, u: int, at: int, v: int, v_at: int
-) -> float:
-    """Length of the force on u if it were on core `at`, and v on core `v_at`."""
-    fx = 0
-    fy = 0
-    for k in range(indptr[u], indptr[u + 1]):
-        other = core_of[indices[k]]
-        if indices[k] == v:
-            other = v_at
-        fx += data[k] * (x[other] - x[at])
-        fy += data[k] * (y[other] - y[at])
-    return np.sqrt(np.float64(fx) * fx + np.float64(fy) * fy)
+def _forces(
+    indptr: Array, indices: Array, data: Array, core_of: Array, x: Array, y: Array
+) -> tuple[Array, Array, Array]:
+    """(force on each group along x, along y, sum of the weights of its edges)"""
+    n = core_of.size
+    force_x = np.zeros(n, np.int64)
+    force_y = np.zeros(n, np.int64)
+    tied = np.zeros(n, np.int64)
+    for u in range(n):
+        for k in range(indptr[u], indptr[u + 1]):
+            force_x[u] += data[k] * (x[core_of[indices[k]]] - x[core_of[u]])
+            force_y[u] += data[k] * (y[core_of[indices[k]]] - y[core_of[u]])
+            tied[u] += data[k]
+    return force_x, force_y, tied
+
+
+@jit
+def _length(force_x: int, force_y: int) -> float:
+    return np.sqrt(np.float64(force_x) * force_x + np.float64(force_y) * force_y)
 
 
 @jit
@@ -65,52 +71,53 @@ def _iteration(
     count: int,
 ) -> int:
     n = core_of.size
+    force_x, force_y, tied = _forces(indptr, indices, data, core_of, x, y)
     strength = np.empty(n, np.float64)
     for u in range(n):
-        strength[u] = _force(indptr, indices, data, core_of, x, y, u, core_of[u], u, core_of[u])
+        strength[u] = _length(int(force_x[u]), int(force_y[u]))
     order = np.argsort(-strength, kind="mergesort")
+    to_u = np.zeros(n, np.int64)
     swaps = 0
     for i in range(count):
         u = int(order[i])
         at = int(core_of[u])
-        fx = 0
-        fy = 0
+        fx = force_x[u]
+        fy = force_y[u]
         for k in range(indptr[u], indptr[u + 1]):
-            other = core_of[indices[k]]
-            fx += data[k] * (x[other] - x[at])
-            fy += data[k] * (y[other] - y[at])
-        own = np.sqrt(np.float64(fx) * fx + np.float64(fy) * fy)
-        column = at % width
-        row = at // width
+            to_u[indices[k]] = data[k]
         best = -1
         best_cost = -1e-9
         # Everything on the side where the force points, along x, along y, or between.
         for to in range(width * height):
-            ahead_x = (to % width - column) * np.sign(fx)
-            ahead_y = (to // width - row) * np.sign(fy)
-            if ahead_x < 0 or ahead_y < 0 or (fx == 0 and to % width != column) or (fy == 0 and to // width != row):
+            ahead_x = (to % width - at % width) * np.sign(fx)
+            ahead_y = (to // width - at // width) * np.sign(fy)
+            if ahead_x < 0 or ahead_y < 0 or (fx == 0 and to % width != at % width):
                 continue
             v = group_at[to]
-            if to == at or v < 0:
+            if to == at or v < 0 or (fy == 0 and to // width != at // width):
                 continue
-            before = own + strength[v]
-            after = _force(indptr, indices, data, core_of, x, y, u, to, v, at)
-            after += _force(indptr, indices, data, core_of, x, y, v, at, u, to)
-            if after - before < best_cost:
+            # Both move by the same way, one forth and one back; the edge between them turns round.
+            dx = x[to] - x[at]
+            dy = y[to] - y[at]
+            u_tied = tied[u] + to_u[v]
+            v_tied = tied[v] + to_u[v]
+            cost = _length(fx - u_tied * dx, fy - u_tied * dy)
+            cost += _length(force_x[v] + v_tied * dx, force_y[v] + v_tied * dy)
+            cost -= _length(fx, fy) + _length(force_x[v], force_y[v])
+            if cost < best_cost:
                 best = v
-                best_cost = after - before
+                best_cost = cost
+        for k in range(indptr[u], indptr[u + 1]):
+            to_u[indices[k]] = 0
         if best >= 0:
-            to = core_of[best]
-            core_of[best] = at
-            core_of[u] = to
-            group_at[at] = best
-            group_at[to] = u
-            swaps += 1
-            for moved in (u, best):
-                strength[moved] = _force(
-                    indptr, indices, data, core_of, x, y, moved, core_of[moved], moved, core_of[moved]
-                )
+            to = int(core_of[best])
+            for moved, old, new in ((u, at, to), (best, to, at)):
+                core_of[moved] = new
+                group_at[new] = moved
+                force_x[moved] -= tied[moved] * (x[new] - x[old])
+                force_y[moved] -= tied[moved] * (y[new] - y[old])
                 for k in range(indptr[moved], indptr[moved + 1]):
-                    v = int(indices[k])
-                    strength[v] = _force(indptr, indices, data, core_of, x, y, v, core_of[v], v, core_of[v])
+                    force_x[indices[k]] += data[k] * (x[new] - x[old])
+                    force_y[indices[k]] += data[k] * (y[new] - y[old])
+            swaps += 1
     return swaps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute_force import cut, delivered, grid_network, hop_cost, hops_between, meshes, random_network
+from brute_force import Cores, cut, delivered, grid_network, hop_cost, hops_between, meshes, random_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.mapping.default.anneal import anneal
@@ -35,7 +35,7 @@ def graph_of(topology: Topology) -> Graph:
     return Graph(topology.indptr, topology.indices, topology.data, topology.size)
 
 
-def some_mapping(topology: Topology, mesh: Mesh, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+def some_mapping(topology: Topology, mesh: Mesh, seed: int) -> Cores:
     """A random usable core for each vertex."""
     return np.random.default_rng(seed).choice(mesh.usable_cores, topology.vertices)
 
@@ -173,6 +173,29 @@ def test_forces_untangle_a_line() -> None:
     core_of = np.array([0, 2, 1, 3], np.int32)
     assert relax(groups, core_of, Mesh(4, 1)) == 1
     assert core_of.tolist() == [0, 1, 2, 3]
+
+
+@given(seed=st.integers(0, 99))
+@SETTINGS
+def test_each_swap_makes_the_two_forces_shorter(seed: int) -> None:
+    # One group looks for a partner, once: the lengths of the two forces are recounted before and after.
+    topology, mesh = random_network(seed, 12, 40), Mesh(4, 3)
+    core_of = np.random.default_rng(seed).permutation(12).astype(np.int32)
+    before = core_of.copy()
+    swaps = relax(graph_of(topology), core_of, mesh, share=0.01, iterations=1)
+    moved = np.flatnonzero(before != core_of)
+    assert len(moved) == 2 * swaps
+
+    def lengths(cores: Cores) -> float:
+        total = 0.0
+        for u in moved:
+            row = slice(topology.indptr[u], topology.indptr[u + 1])
+            others, weights = cores[topology.indices[row]], topology.data[row].astype(np.int64)
+            total += float(np.hypot(*[(weights * (at[others] - at[cores[u]])).sum() for at in (mesh.x, mesh.y)]))
+        return total
+
+    if swaps:
+        assert lengths(core_of) < lengths(before)
 
 
 @given(keys=st.lists(st.integers(-9, 9), min_size=1, max_size=30), changes=st.lists(st.integers(-9, 9), max_size=10))
