@@ -21,7 +21,7 @@ def stream_bytes(count: int, bits: int) -> int:
 
 def pack(codes: Array, bits: int) -> Bytes:
     """Codes [n], each in [0, 2**bits), as a stream."""
-    if bits <= 8:
+    if 1 <= bits <= 8:
         planes = np.unpackbits(codes.astype(np.uint8)[:, None], axis=1, count=bits, bitorder="little")
     else:
         planes = ((codes.astype(np.int64)[:, None] >> np.arange(bits)) & 1).astype(np.uint8)
@@ -41,6 +41,6 @@ def unpack(stream: Bytes, count: int, bits: int, what: str) -> Ints:
     if flat[count * bits :].any():
         raise InputError(f"damaged {what}: bits are set behind the last of {count} codes")
     planes = flat[: count * bits].reshape(count, bits)
-    if bits <= 8:
+    if 1 <= bits <= 8:
         return np.packbits(planes, axis=1, bitorder="little").reshape(-1).astype(np.int64)
     return planes.astype(np.int64) @ (np.int64(1) << np.arange(bits, dtype=np.int64))

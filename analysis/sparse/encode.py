@@ -24,8 +24,9 @@ Mask = NDArray[np.bool_]
 def counts(values: Array, threshold: float = 0.0) -> Mask:
     """Which values count: those that are not |x| <= threshold (so NaN counts, and no zero does)."""
     if values.dtype.kind == "b":
-        return np.asarray(np.logical_and(values, threshold < 1))
-    return np.asarray(np.logical_not((values <= threshold) & (values >= -threshold)))
+        return values & (threshold < 1)
+    small = (values <= threshold) & (values >= -threshold)
+    return np.logical_not(small)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ def group_mask(mask: Mask, format: Format) -> Mask:
     positions = format.positions(length)
     padded = np.zeros((rows, positions * format.group), np.bool_)
     padded[:, :length] = mask
-    return padded.reshape(rows, positions, format.group).any(axis=2)
+    return np.logical_or.reduce(padded.reshape(rows, positions, format.group), axis=2)
 
 
 def encode(tensor: Array, format: Format, strings: Strings | None = None, threshold: float = 0.0) -> Encoded:
