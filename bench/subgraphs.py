@@ -61,7 +61,7 @@ def strategies(model: str, chip: Chip, parts: int) -> None:
     whole_cycles = run_timing(whole.executable).cycles
     report("subgraphs", model, chip, strategy="whole", cycles=whole_cycles, launches=1, compile_cpu_s=whole_seconds)
     rule, _ = parse_subgraphs(f"fewest-bytes,parts={parts}")
-    for strategy in FUSIONS:
+    for strategy in [name for name in FUSIONS if name != "auto"]:
         found, seconds = compiled(module, chip, SubgraphOptions(rule, fuse=strategy))
         cycles = run_timing(found.executable).cycles
         estimate = sum(part.code.estimated_cycles for part in found.parts)

@@ -19,12 +19,13 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..analysis.function_graph import BlockGraph, block_graph, is_source
 from ..analysis.subgraphs.fuse_grouped import PartSize
-from ..analysis.subgraphs.fusion import Interval
+from ..analysis.subgraphs.fusion import FusionStrategy, Interval
 from ..analysis.subgraphs.fusion import Outcome as Trial
 from ..analysis.subgraphs.op_graph import Ints, Segment, Segments, serial_order
 from ..analysis.subgraphs.split_rule import SplitRule
 from ..analysis.subgraphs.weight_bytes import AtWeightBytes
 from ..chips import Chip
+from ..emulator.costs import host_cycles
 from ..support.errors import MeshloomError, ResourceError
 from .compilation_log import Action, CompilationLog, LogEntry, over
 from .compile_piece import PieceCode
@@ -39,12 +40,14 @@ from .residency import DramShortage, Residency, plan_residency
 from .serial import Part, Serial, constant_bytes_read, is_operator, part_module, serial_list
 from .stages import Progress
 from .subgraph_options import FUSIONS, SubgraphOptions
-from .timeline import estimated_total
+from .timeline import total_cycles
 
 ATTEMPTS_AN_OPERATOR = 8
 """Parts that are tried at most, by the network's operators; a network needs two or three times as many to fall into
 single operators."""
 FEWEST_ATTEMPTS = 256
+WORTHWHILE = 0.97
+"""Another list is taken only if it takes less than this share of the time: more launches are more to look after."""
 OVERLAP_SHARE = 8
 """Weights that come from the host are cut into parts of DRAM divided by this, where that is faster."""
 
@@ -107,6 +110,8 @@ class Driver:
         self.splitter = OperatorSplitter(function, chip)
         self._graph: BlockGraph | None = None
         self._most = 0
+        self._cycles: dict[str, float] = {}
+        """Emulated, by key."""
 
     def run(self, given: Sequence[Sequence[Operation]] = ()) -> Subgraphs:
         """
@@ -127,12 +132,11 @@ class Driver:
             parts = self._parts(whole, self._cut(parts, 0, self.options.rule)) or parts
         with PiecePool(self.chip, self.options.jobs) as pool:
             parts = self._settle(parts, pool)
-            if not given and self.options.rule is None and self.options.split_failures:
+            automatic = not given and self.options.rule is None
+            if automatic and self.options.split_failures:
                 parts = self._overlapped(parts, pool)
-            strategy = FUSIONS[self.options.fuse]
-            if strategy is not None and len(parts) > 1:
-                self.progress("fuse subgraphs")
-                parts = self._fuse(parts, pool)
+            if len(parts) > 1 and (automatic or self.options.fuse != "auto"):
+                parts = self._fused(parts, pool)
             serial, residency = self._fit(parts)
         graph = self._block_graph()
         return Subgraphs(tuple(parts), serial, residency, self._segments(graph, parts), graph)
@@ -233,6 +237,8 @@ class Driver:
         operators = part.operators
         failure = part.outcome
         assert isinstance(failure, Failure)
+        if not operators:  # inputs that are given back
+            self._give_up(part)
         block = self.function.body.block
         before = set(block.ops)
         try:
@@ -317,6 +323,9 @@ class Driver:
         serial, residency = self._fit(parts)
         if not residency.blocks:
             return parts
+        before = self._total(parts, serial, residency)
+        if before * WORTHWHILE <= self._least(parts, serial, residency):
+            return parts
         rule = AtWeightBytes(self.chip.dram_bytes // OVERLAP_SHARE)
         cut = [self._parts(part, self._cut(parts, number, rule)) for number, part in enumerate(parts)]
         finer = [one for part, made in zip(parts, cut, strict=True) for one in (made if len(made) > 1 else [part])]
@@ -329,23 +338,50 @@ class Driver:
             finer_serial, finer_residency = self._fit(finer)
         except DramShortage:
             return parts
-        before = self._total(parts, serial, residency)
         after = self._total(finer, finer_serial, finer_residency)
+        better = after < before * WORTHWHILE
         for part, made in zip(parts, cut, strict=True):
             if len(made) > 1:
-                text = "is split" if after < before else "is not split"
+                text = "is split" if better else "is not split"
                 text += f" into {len(made)} parts, for weights to come in beside other launches: with host copies "
-                text += f"about {after:,.0f} cycles in all, {before:,.0f} without"
+                text += f"{after:,.0f} cycles in all, {before:,.0f} without"
                 self._note("split", part, True, text)
-        return finer if after < before else parts
+        return finer if better else parts
+
+    def _least(self, parts: Sequence[Subgraph], serial: Serial, residency: Residency) -> float:
+        """Cycles that the list takes at least, however well copies hide behind launches."""
+        launches = HostLayout(serial, residency).boundaries()
+        copies = [copy for launch in launches for copy in (*launch.before, *launch.beside)]
+        inward = sum(int(host_cycles(self.chip, copy.nbytes)) for copy in copies)
+        return max(inward, sum(self._emulated(part) for part in parts))
 
     def _total(self, parts: Sequence[Subgraph], serial: Serial, residency: Residency) -> float:
         boundaries = HostLayout(serial, residency).boundaries()
-        return estimated_total(self.chip, boundaries, [part.code.estimated_cycles for part in parts])
+        return total_cycles(self.chip, boundaries, [self._emulated(part) for part in parts])
 
-    def _fuse(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
-        """Make neighbours one where the strategy of the options finds that to be good."""
+    def _fused(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
+        """The list with neighbours made one, as the options say."""
+        make = FUSIONS[self.options.fuse]
+        if make is None:
+            return parts
+        self.progress("fuse subgraphs")
+        chosen = self._fuse(parts, make([self._size(part) for part in parts]), pool)
+        if self.options.fuse == "auto":
+            before, after = (self._total(one, *self._fit(one)) for one in (parts, chosen))
+            if after >= before * WORTHWHILE:
+                return parts
+        for part in chosen:
+            if part.members:
+                self._note("fuse", part, True, f"stands for {len(part.members)} subgraphs")
+        return chosen
+
+    def _fuse(self, parts: list[Subgraph], strategy: FusionStrategy, pool: PiecePool) -> list[Subgraph]:
+        """Make neighbours one where a strategy finds that to be good, and all still fit in DRAM in turn."""
         timed = self.options.fuse == "optimal"
+        # Weights that come from the host should still come in beside other launches.
+        most = self.chip.dram_bytes
+        if self.options.fuse == "auto" and self._fit(parts)[1].blocks:
+            most //= OVERLAP_SHARE
         made: dict[Interval, Subgraph] = {}
 
         def candidate(start: int, stop: int) -> Trial:
@@ -353,6 +389,11 @@ class Driver:
             fused = members[0]
             if len(members) > 1:
                 nodes = tuple(op for member in members for op in member.nodes)
+                size = constant_bytes_read(nodes)
+                between = sum(member.code.segments[-1] for member in members)
+                # What passes through DRAM inside the members will most likely do so in the whole, too.
+                if self.options.fuse == "auto" and (size > most or size + between > self.chip.dram_bytes):
+                    return Trial(None, f"{size} bytes of weights and {between} between them are too many")
                 fused = Subgraph(f"{members[0].label}+{members[-1].label}", nodes, members=members)
                 self._compile([fused], pool)
             made[start, stop] = fused
@@ -360,9 +401,7 @@ class Driver:
                 return Trial(None, fused.outcome.message)
             return Trial(self._emulated(fused) if timed else fused.code.estimated_cycles)
 
-        make = FUSIONS[self.options.fuse]
-        assert make is not None
-        intervals = make([self._size(part) for part in parts])(len(parts), candidate)
+        intervals = strategy(len(parts), candidate)
         chosen = [made[start, stop] if stop - start > 1 else parts[start] for start, stop in intervals]
         while True:
             try:
@@ -374,9 +413,6 @@ class Driver:
                     raise
                 self._note("fit", whole, False, f"does not fit beside what stays, and is taken apart ({error})")
                 chosen[error.launch : error.launch + 1] = whole.members
-        for part in chosen:
-            if part.members:
-                self._note("fuse", part, True, f"stands for {len(part.members)} subgraphs")
         return chosen
 
     def _size(self, part: Subgraph) -> PartSize:
@@ -389,7 +425,9 @@ class Driver:
     def _emulated(self, part: Subgraph) -> float:
         from ..emulator.timing import run_timing
 
-        return run_timing(piece_executable(part.code, self.chip)).cycles
+        if part.key not in self._cycles:
+            self._cycles[part.key] = run_timing(piece_executable(part.code, self.chip)).cycles
+        return self._cycles[part.key]
 
     def _note(self, action: Action, part: Subgraph, ok: bool, text: str) -> None:
         failure = part.outcome if not ok and isinstance(part.outcome, Failure) else Failure("")

@@ -24,6 +24,7 @@ GROUP_TASKS = 64
 """Tasks of a group at most, where no bounds are given."""
 
 FUSIONS: dict[str, Callable[[Sequence[PartSize]], FusionStrategy] | None] = {
+    "auto": lambda parts: FuseForwardGrowing(),
     "none": None,
     "grouped": lambda parts: FuseGrouped(tuple(parts), GroupBounds(mapped_nodes=(0, GROUP_TASKS))),
     "pairs": lambda parts: FusePairs(),
@@ -49,8 +50,8 @@ class SubgraphOptions:
     rule: SplitRule | None = None
     """Cuts the network before anything is tried."""
     split_failures: bool = True
-    fuse: str = "none"
-    """One of `FUSIONS`."""
+    fuse: str = "auto"
+    """One of `FUSIONS`; `auto`: what was split because it failed grows again where all together gets faster."""
     jobs: int = 1
     """Processes that compile parts side by side."""
     cache: Path | None = None

@@ -1,4 +1,4 @@
-"""How long a serial list takes with its copies, from estimates of its launches: what decides whether a split pays."""
+"""How long a serial list takes with its copies, from the time of each launch: what decides whether a split pays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..emulator.costs import host_cycles
 from .controller import Boundary, Copy
 
 
-def estimated_total(chip: Chip, launches: Sequence[Boundary], cycles: Sequence[float]) -> float:
+def total_cycles(chip: Chip, launches: Sequence[Boundary], cycles: Sequence[float]) -> float:
     """Cycles from the first copy to the last, by the order of `controller_program`; one copy each way at a time."""
     free = {True: 0.0, False: 0.0}
 

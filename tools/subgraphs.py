@@ -28,9 +28,10 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--fuse",
-        default="none",
+        default="auto",
         metavar="STRATEGY",
-        help="make neighbours one again: none, grouped, pairs, forward, bidirectional, grow, grow-bidirectional, "
+        help="make neighbours one again: auto (those that were split because they failed, where that is faster), none, "
+        "grouped, pairs, forward, bidirectional, grow, grow-bidirectional, "
         "optimal (by emulated cycles)",
     )
     group.add_argument("--jobs", type=int, metavar="N", help="processes that compile parts (default: all processors)")
