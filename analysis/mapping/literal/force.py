@@ -102,8 +102,8 @@ def _iteration(
             u_tied = tied[u] + to_u[v]
             v_tied = tied[v] + to_u[v]
             cost = _length(fx - u_tied * dx, fy - u_tied * dy)
-            cost += _length(force_x[v] + v_tied * dx, force_y[v] + v_tied * dy)
-            cost -= _length(fx, fy) + _length(force_x[v], force_y[v])
+            cost += _length(int(force_x[v] + v_tied * dx), int(force_y[v] + v_tied * dy))
+            cost -= _length(fx, fy) + _length(int(force_x[v]), int(force_y[v]))
             if cost < best_cost:
                 best = v
                 best_cost = cost
