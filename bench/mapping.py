@@ -192,6 +192,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--limit", type=float, default=600.0, help="seconds that a run may take")
     parser.add_argument("--folder", type=Path, help="where inputs are kept (default: a temporary folder)")
+    parser.add_argument("--results", type=Path, nargs="+", default=[], help="lines of earlier runs, to be counted in")
     parser.add_argument("--curve", action="store_true")
     parser.add_argument("--ablation", action="store_true")
     parser.add_argument("--one")
@@ -208,11 +209,15 @@ def main() -> None:
 
         methods = ["default normal", *VARIANTS]
     results: dict[str, dict[str, dict[str, Any]]] = {}
+    for line in (line for path in arguments.results for line in path.read_text().splitlines()):
+        run = json.loads(line)
+        if "hop_cost" in run and "input" in run:
+            results.setdefault(run["input"], {})[run["method"]] = run
     with tempfile.TemporaryDirectory() as temporary:
-        for name in arguments.inputs.split(","):
+        for name in filter(None, arguments.inputs.split(",")):
             archive = make_input(name, arguments.seed, arguments.folder or Path(temporary))
-            results[name] = {}
-            for method in methods:
+            results.setdefault(name, {})
+            for method in (method for method in methods if method not in results[name]):
                 edges = max((run["edges"] for run in results[name].values()), default=0)
                 if method == "mt-kahypar" and edges > KAHYPAR_EDGES:
                     continue
