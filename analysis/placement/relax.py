@@ -45,10 +45,9 @@ def relax(
     best, least = placed.copy(), estimator.cycles(everything, placed)
     for sweep in range(HOT_SWEEPS if heat else sweeps):
         improved = False
+        warmth = heat * (1 - sweep / HOT_SWEEPS) ** 2
         for cluster in clusters if sweep % 2 == 0 else reversed(clusters):
-            improved |= _improve(
-                cluster, core_of, placed, estimator, generator, trials, heat * (1 - sweep / HOT_SWEEPS) ** 2
-            )
+            improved |= _improve(cluster, core_of, placed, estimator, generator, trials, warmth)
         cycles = estimator.cycles(everything, placed)
         if cycles < least:
             best, least = placed.copy(), cycles
