@@ -16,6 +16,7 @@ from ..dialects.manycore.execute_interpreter import ExecuteFunctions
 from ..dialects.manycore.interpreter import ManycoreFunctions
 from ..dialects.memory import BufferType
 from ..dialects.memory.interpreter import MemoryFunctions
+from ..dialects.memory.stash_interpreter import StashFunctions
 from ..support.errors import InputError
 
 Array: TypeAlias = NDArray[Any]
@@ -67,7 +68,8 @@ def run_main(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
     Raises MeshloomError for what the operations raise, xDSL's InterpretationError where one has no implementation.
     """
     copies = {name: array.copy() for name, array in inputs.items()}
-    return interpret_function(module, copies, [ManycoreFunctions(), ExecuteFunctions(), MemoryFunctions()])
+    functions = [ManycoreFunctions(), ExecuteFunctions(), MemoryFunctions(), StashFunctions()]
+    return interpret_function(module, copies, functions)
 
 
 def result_types(module: ModuleOp) -> dict[str, Attribute]:

@@ -1,0 +1,282 @@
+"""
+Operations that take whole tensors out of the device's memory and bring them back, and control edges.
+
+All of them may wait for tokens, `after(%t, ...)`, and give one that fires when they are complete. A control edge
+carries no data: who waits does not start, and so takes no memory, before the token has fired.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AnyOf,
+    AttrSizedOperandSegments,
+    BaseAttr,
+    IRDLOperation,
+    VarConstraint,
+    irdl_op_definition,
+    operand_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..dataflow.base import DataflowOp
+from ..dataflow.types import Tensor, tensor_of
+from .attributes import Space
+from .formats import Format
+from .stash_types import StashType, TokenType
+
+TENSOR_OR_STASH = AnyOf((BaseAttr(TensorType), BaseAttr(StashType)))
+_WAITING = "(`after` `(` $tokens^ `)`)?"
+
+
+def stash_of(value: SSAValue) -> StashType:
+    """The stash type of a value that has one."""
+    assert isinstance(value.type, StashType)
+    return value.type
+
+
+class MoveOp(IRDLOperation, abc.ABC):
+    """Base of reductions and restorations: `source` becomes `result`; effects keep every one of them in its place."""
+
+    source = operand_def(TENSOR_OR_STASH)
+    tokens = var_operand_def(TokenType())
+    result = result_def(TENSOR_OR_STASH)
+    token = result_def(TokenType())
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "$source " + _WAITING + " attr-dict `:` type($source) `to` type($result)"
+
+    RESTORES: ClassVar[bool]
+    """Whether this brings something back, rather than taking it away."""
+
+    def __init__(self, source: SSAValue, result: Attribute, tokens: Sequence[SSAValue] = ()) -> None:
+        super().__init__(operands=[source, list(tokens)], result_types=[result, TokenType()])
+
+    @abc.abstractmethod
+    def expected_type(self) -> Attribute:
+        """The result's type, that of the source given. Raises VerifyException where the source does not fit."""
+
+    def verify_(self) -> None:
+        from .stash_check import check_stashes, check_tokens
+
+        check_tokens(self)
+        expected = self.expected_type()
+        if self.result.type != expected:
+            raise VerifyException(f"result has type {self.result.type}: expected {expected}")
+        check_stashes(self)
+
+    def reduction(self, kind: type[MoveOp]) -> MoveOp:
+        """The reduction whose result this restores. Raises VerifyException where there is none of this kind."""
+        owner = self.source.owner
+        if not isinstance(owner, kind) or owner.parent is not self.parent:
+            raise VerifyException(f"restores what no {kind.name} of this block has taken away")
+        return owner
+
+
+@irdl_op_definition
+class SwapOutOp(MoveOp):
+    """
+    Copies a tensor, or a compressed one, to the host. Device memory is free once this and all who read it are done.
+
+    ```
+    %s, %t = memory.swap_out %x : tensor<64x64xf32> to !memory.stash<tensor<64x64xf32>, host>
+    ```
+    """
+
+    name = "memory.swap_out"
+    RESTORES: ClassVar[bool] = False
+
+    def expected_type(self) -> StashType:
+        type = self.source.type
+        if not isinstance(type, StashType):
+            return StashType(tensor_of(self.source), Space.HOST)
+        if type.space is Space.HOST:
+            raise VerifyException(f"swaps out {type}, which is on the host")
+        return StashType(type.tensor, Space.HOST, type.format)
+
+
+@irdl_op_definition
+class SwapInOp(MoveOp):
+    """
+    Copies what was swapped out back from the host, in the format that it has there.
+
+    ```
+    %x1, %t1 = memory.swap_in %s after(%q) : !memory.stash<tensor<64x64xf32>, host> to tensor<64x64xf32>
+    ```
+    """
+
+    name = "memory.swap_in"
+    RESTORES: ClassVar[bool] = True
+
+    def expected_type(self) -> Attribute:
+        self.reduction(SwapOutOp)
+        type = stash_of(self.source)
+        return type.tensor if type.format is None else StashType(type.tensor, Space.DRAM, type.format)
+
+
+@irdl_op_definition
+class CompressOp(MoveOp):
+    """
+    Rounds an f32 tensor to a narrower format, that of the result (see `formats`); it stays on the device.
+
+    ```
+    %c, %t = memory.compress %x : tensor<64x64xf32> to !memory.stash<tensor<64x64xf32>, dram, bf16>
+    ```
+    """
+
+    name = "memory.compress"
+    RESTORES: ClassVar[bool] = False
+
+    def __init__(self, source: SSAValue, format: Format, tokens: Sequence[SSAValue] = ()) -> None:
+        super().__init__(source, StashType(tensor_of(source), Space.DRAM, format), tokens)
+
+    def expected_type(self) -> StashType:
+        type = self.result.type
+        if isinstance(self.source.type, StashType):
+            raise VerifyException(f"compresses {self.source.type}: expected a tensor")
+        if not isinstance(type, StashType) or type.format is None:
+            raise VerifyException(f"result has type {type}: expected a stash in dram with a format")
+        return StashType(tensor_of(self.source), Space.DRAM, type.format)
+
+
+@irdl_op_definition
+class DecompressOp(MoveOp):
+    """
+    The tensor of a compressed stash on the device: each element as the format holds it.
+
+    ```
+    %x1, %t1 = memory.decompress %c : !memory.stash<tensor<64x64xf32>, dram, bf16> to tensor<64x64xf32>
+    ```
+    """
+
+    name = "memory.decompress"
+    RESTORES: ClassVar[bool] = True
+
+    def expected_type(self) -> Tensor:
+        type = self.source.type
+        if not isinstance(type, StashType) or type.space is Space.HOST:
+            raise VerifyException(f"decompresses {type}: expected a compressed stash in dram")
+        if not (isinstance(self.source.owner, SwapInOp) and self.source.owner.parent is self.parent):
+            self.reduction(CompressOp)
+        return type.tensor
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends the body of `memory.recompute` with what it computes."""
+
+    name = "memory.yield"
+    values = var_operand_def(TensorType)
+    traits = traits_def(IsTerminator(), Pure())
+    assembly_format = "$values attr-dict `:` type($values)"
+
+    def __init__(self, values: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[list(values)])
+
+
+@irdl_op_definition
+class RecomputeOp(IRDLOperation):
+    """
+    Operations that run again, to have dropped tensors once more. They see the operands as arguments of the body and
+    nothing else, so that nothing takes them for those that ran before.
+
+    ```
+    %y1, %t = memory.recompute(%x) after(%q) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%a: tensor<4xf32>):
+      %0 = dataflow.relu %a : (tensor<4xf32>) -> tensor<4xf32>
+      memory.yield %0 : tensor<4xf32>
+    }
+    ```
+    """
+
+    name = "memory.recompute"
+    inputs = var_operand_def(TensorType)
+    tokens = var_operand_def(TokenType())
+    values = var_result_def(TensorType)
+    token = result_def(TokenType())
+    body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove(), MemoryReadEffect(), MemoryWriteEffect())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "`(` $inputs `)` " + _WAITING + " attr-dict-with-keyword `:` functional-type($inputs, $values) $body"
+    )
+
+    def __init__(self, inputs: Sequence[SSAValue], body: Block, tokens: Sequence[SSAValue] = ()) -> None:
+        last = body.last_op
+        types = [value.type for value in last.operands] if last is not None else []
+        super().__init__(
+            operands=[list(inputs), list(tokens)], result_types=[types, TokenType()], regions=[Region(body)]
+        )
+
+    def verify_(self) -> None:
+        from .stash_check import check_tokens
+
+        check_tokens(self)
+        block = self.body.block
+        if [value.type for value in self.inputs] != [argument.type for argument in block.args]:
+            raise VerifyException("the body's arguments should have the types of the operands")
+        ops = list(block.ops)
+        if len(ops) < 2 or not isinstance(ops[-1], YieldOp):
+            raise VerifyException("the body should hold an operation or more and end with memory.yield")
+        for op in ops[:-1]:
+            if not isinstance(op, DataflowOp):
+                raise VerifyException(f"the body holds {op.name}: expected operations of the dataflow dialect")
+        if [value.type for value in ops[-1].operands] != [value.type for value in self.values]:
+            raise VerifyException("the results should have the types of what the body yields")
+
+
+@irdl_op_definition
+class DoneOp(IRDLOperation):
+    """A token that fires when a value has been computed: `%q = memory.done %y : tensor<4xf32>`."""
+
+    name = "memory.done"
+    value = operand_def(TENSOR_OR_STASH)
+    token = result_def(TokenType())
+    traits = traits_def(Pure())
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue) -> None:
+        super().__init__(operands=[value], result_types=[TokenType()])
+
+
+@irdl_op_definition
+class AfterOp(IRDLOperation):
+    """
+    The same tensor in the same memory, for a reader that has to wait: an edge of control to any operation. It also
+    says that the tensor is still there where it is read after a reduction has begun to take it away.
+
+    ```
+    %x1 = memory.after %x after(%t) : tensor<4xf32>
+    ```
+    """
+
+    name = "memory.after"
+    T: ClassVar = VarConstraint("T", BaseAttr(TensorType))
+    value = operand_def(T)
+    tokens = var_operand_def(TokenType())
+    result = result_def(T)
+    traits = traits_def(Pure())
+    assembly_format = "$value " + _WAITING + " attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue, tokens: Sequence[SSAValue] = ()) -> None:
+        super().__init__(operands=[value, list(tokens)], result_types=[value.type])
+
+    def verify_(self) -> None:
+        from .stash_check import check_tokens
+
+        check_tokens(self)
+
+
+def tokens_of(op: Operation) -> Sequence[SSAValue]:
+    """The tokens that an operation waits for."""
+    return op.tokens if isinstance(op, MoveOp | RecomputeOp | AfterOp) else ()

@@ -1,0 +1,133 @@
+"""Checks of stashes over a whole block: no reading of what has left, no control edges in a circle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ..dataflow.reshape import ReshapeOp
+from .stash import AfterOp, DoneOp, MoveOp, tokens_of
+
+NEVER = 1 << 62
+
+
+def check_tokens(op: Operation) -> None:
+    """Raises VerifyException where an operation waits for a later one of its block, as all in a circle do."""
+    late = [
+        token.owner
+        for token in tokens_of(op)
+        if isinstance(token.owner, Operation)
+        and token.owner.parent is op.parent
+        and not (token.owner is not op and _stands_before(token.owner, op))
+    ]
+    if not late:
+        return
+    if (path := _path(late[0], op)) is not None:
+        circle = ", which waits for ".join(one.name for one in (op, *path))
+        raise VerifyException(f"control edges form a cycle: {circle}")
+    raise VerifyException(f"waits for a token that {late[0].name} gives only later in the block")
+
+
+def _stands_before(first: Operation, second: Operation) -> bool:
+    op = first.next_op
+    while op is not None:
+        if op is second:
+            return True
+        op = op.next_op
+    return False
+
+
+def _path(start: Operation, end: Operation) -> list[Operation] | None:
+    """Operations from `start` to `end`, each of which waits for the next one, for data or for a token."""
+    came: dict[Operation, Operation | None] = {start: None}
+    todo = [start]
+    while todo:
+        op = todo.pop()
+        if op is end:
+            path: list[Operation] = []
+            step: Operation | None = op
+            while step is not None:
+                path.append(step)
+                step = came[step]
+            return path[::-1]
+        for value in op.operands:
+            if isinstance(owner := value.owner, Operation) and owner not in came:
+                came[owner] = op
+                todo.append(owner)
+    return None
+
+
+def memory_of(value: SSAValue) -> SSAValue:
+    """The value whose memory this one is: itself, but for other shapes and for `memory.after`."""
+    while isinstance(owner := value.owner, ReshapeOp | AfterOp):
+        value = owner.operands[0]
+    return value
+
+
+def views_of(value: SSAValue) -> Iterator[SSAValue]:
+    """A value and all that are the same memory."""
+    todo = [value]
+    while todo:
+        yield (view := todo.pop())
+        todo += [use.operation.results[0] for use in view.uses if isinstance(use.operation, ReshapeOp | AfterOp)]
+
+
+def check_stashes(op: MoveOp) -> None:
+    """
+    Once a block, at its first reduction or restoration: raises VerifyException where something reads a tensor that has
+    left.
+    """
+    block = op.parent
+    if block is None or next((one for one in block.ops if isinstance(one, MoveOp)), None) is not op:
+        return
+    place = {one: number for number, one in enumerate(block.ops)}
+    for reduction in place:
+        if isinstance(reduction, MoveOp) and not reduction.RESTORES:
+            _check_reduction(reduction, block, place)
+
+
+def _check_reduction(reduction: MoveOp, block: Block, place: dict[Operation, int]) -> None:
+    begins, back = place[reduction], _back(reduction, place)
+    for view in views_of(memory_of(reduction.source)):
+        for use in view.uses:
+            user: Operation | None = use.operation
+            while user is not None and user.parent is not block:
+                user = user.parent_op()
+            if user is None or isinstance(user, DoneOp) or place[user] <= begins:
+                continue
+            waited = isinstance(user, AfterOp) or _is_kept(view, begins, place)
+            if waited and place[user] < back:
+                continue
+            name = f" %{view.name_hint}" if view.name_hint else ""
+            where = "has come back elsewhere" if waited else "has left"
+            raise VerifyException(
+                f"{user.name} reads{name} after it {where}: {reduction.name} took it; "
+                f"read what restores it, or, before that, memory.after"
+            )
+
+
+def _back(reduction: MoveOp, place: dict[Operation, int]) -> int:
+    """Place of the first restoration that makes a tensor again."""
+    first = NEVER
+    todo: list[Operation] = [reduction]
+    while todo:
+        for use in todo.pop().results[0].uses:
+            op = use.operation
+            if not isinstance(op, MoveOp) or op not in place:
+                continue
+            if op.RESTORES:
+                first = min(first, place[op])
+            else:
+                todo.append(op)
+    return first
+
+
+def _is_kept(view: SSAValue, begins: int, place: dict[Operation, int]) -> bool:
+    """Whether a view goes through a `memory.after` that stands after the reduction."""
+    while isinstance(owner := view.owner, ReshapeOp | AfterOp):
+        if isinstance(owner, AfterOp) and place.get(owner, -1) > begins:
+            return True
+        view = owner.operands[0]
+    return False

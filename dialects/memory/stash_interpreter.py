@@ -1,0 +1,68 @@
+"""Running reductions and restorations: a stash holds a copy, or the bytes of the narrower format; tokens are None."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    ReturnedValues,
+    TerminatorValue,
+    impl,
+    impl_terminator,
+    register_impls,
+)
+
+from .stash import AfterOp, CompressOp, DecompressOp, DoneOp, RecomputeOp, SwapInOp, SwapOutOp, YieldOp, stash_of
+
+
+@register_impls
+class StashFunctions(InterpreterFunctions):
+    """The reference semantics, for xDSL's interpreter."""
+
+    @impl(SwapOutOp)
+    def run_swap_out(self, interpreter: Interpreter, op: SwapOutOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A copy."""
+        return args[0].copy(), None
+
+    @impl(SwapInOp)
+    def run_swap_in(self, interpreter: Interpreter, op: SwapInOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A copy: there may be further restorations."""
+        return args[0].copy(), None
+
+    @impl(CompressOp)
+    def run_compress(self, interpreter: Interpreter, op: CompressOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The bytes of the narrower format."""
+        format = stash_of(op.result).format
+        assert format is not None
+        return format.pack(args[0]), None
+
+    @impl(DecompressOp)
+    def run_decompress(self, interpreter: Interpreter, op: DecompressOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """f32 values again."""
+        type = stash_of(op.source)
+        assert type.format is not None
+        return type.format.unpack(args[0]).reshape(type.tensor.get_shape()), None
+
+    @impl(RecomputeOp)
+    def run_recompute(self, interpreter: Interpreter, op: RecomputeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The body, on the operands that are no tokens."""
+        return (*interpreter.run_ssacfg_region(op.body, args[: len(op.inputs)], op.name), None)
+
+    @impl_terminator(YieldOp)
+    def run_yield(
+        self, interpreter: Interpreter, op: YieldOp, args: tuple[Any, ...]
+    ) -> tuple[TerminatorValue, tuple[Any, ...]]:
+        """What the body computes."""
+        return ReturnedValues(args), ()
+
+    @impl(DoneOp)
+    def run_done(self, interpreter: Interpreter, op: DoneOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A token."""
+        return (None,)
+
+    @impl(AfterOp)
+    def run_after(self, interpreter: Interpreter, op: AfterOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The value."""
+        return (args[0],)
