@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ..support.errors import InputError
 from ..support.files import write_atomically
 from .cli import make_parser, parse_shapes, run_tool
+from .plan_budget import METHODS as BUDGET_METHODS
+from .plan_budget import add_budget_options, run_budget
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ EXAMPLES = """
   meshloom-plan graph.json --units --stats plan.json
   meshloom-plan graph.json --units --forward --weight-loads 100e9 --memory-cap 350e6 --gantt plan.svg
   meshloom-plan net.onnx --units --chip edge --method anneal --seed 1 --order order.json
+  meshloom-plan graph.json --budget 0.5 --link 16e9 --kinds swap,compress --stats plan.json --plot plan.svg
 """
 METHODS = ("default", "program", "random", "list", "anneal", "mcts", "exhaustive", "segments")
 PRESETS = ("fast", "normal")
@@ -36,7 +39,7 @@ def main(args: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = make_parser(
         "meshloom-plan",
-        "Plan the order of a network's operations on units that work in parallel.",
+        "Plan the order of a network's operations on units that work in parallel, or the saving of memory.",
         EXAMPLES,
     )
     parser.add_argument("graph", type=Path, metavar="GRAPH.json|MODEL.onnx", help="a cost graph, or a network")
@@ -48,7 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--memory-cap", type=_positive, metavar="BYTES", help="values never take more than BYTES at one time"
     )
-    parser.add_argument("--method", choices=METHODS, default="default", help="how to search (default: %(default)s)")
+    methods = (*METHODS, *(method for method in BUDGET_METHODS if method not in METHODS))
+    parser.add_argument("--method", choices=methods, default="default", help="how to search (default: %(default)s)")
     parser.add_argument("--preset", choices=PRESETS, default="normal", help="how long to search (default: %(default)s)")
     parser.add_argument("--seed", type=_seed, default=0, help="for methods that draw lots (default: %(default)s)")
     parser.add_argument("--stop-at", type=_positive, metavar="NS", help="take the first order that takes at most NS")
@@ -62,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--gantt", type=Path, metavar="OUT.svg", help="draw the units before and after")
     parser.add_argument("--stats", type=Path, metavar="OUT.json", help="write the figures")
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    add_budget_options(parser)
     return parser
 
 
@@ -80,9 +85,12 @@ def _seed(text: str) -> int:
 
 
 def _plan(options: argparse.Namespace) -> None:
-    if not options.units:
-        raise InputError("say what to plan: --units finds an order for the units")
-    for path in (options.order, options.gantt, options.stats):
+    saving = options.budget is not None or options.budgets is not None
+    if options.units == saving:
+        raise InputError(
+            "say what to plan: --units finds an order for the units, --budget or --budgets saves memory, one at a time"
+        )
+    for path in (options.order, options.gantt, options.stats, options.actions, options.plot):
         if path is not None and not path.parent.is_dir():
             raise InputError(f"{path}: there is no folder {path.parent}")
     if options.gantt is not None and options.gantt.suffix.lower() != ".svg":
@@ -90,25 +98,36 @@ def _plan(options: argparse.Namespace) -> None:
     with Progress("meshloom-plan", options.quiet) as progress:
         progress("read")
         graph = _read(options)
-        progress("order")
-        from ..analysis.orders.plan import plan_order, warm_up
-        from ..analysis.orders.problem import NO_CAP
-
-        cap = NO_CAP if options.memory_cap is None else min(int(options.memory_cap), NO_CAP)
-        warm_up(options.method)
-        began = time.process_time()
-        plan = plan_order(graph, options.method, cap, options.preset, options.seed, options.stop_at or 0.0)
-        seconds = time.process_time() - began
-        progress("write")
-        figures = _figures(plan, options, seconds)
-        if options.order is not None:
-            write_atomically(options.order, json.dumps(_order(plan), indent=1) + "\n")
-        if options.gantt is not None:
-            write_atomically(options.gantt, _gantt(plan))
-        if options.stats is not None:
-            write_atomically(options.stats, json.dumps(figures, indent=1) + "\n")
+        if saving:
+            text = run_budget(options, graph, progress)
+        else:
+            text = _ordered(options, graph, progress)
     if not options.quiet:
-        print(_summary(figures))
+        print(text)
+
+
+def _ordered(options: argparse.Namespace, graph: CostGraph, progress: Progress) -> str:
+    """Find an order and write the files; returns what is to be printed."""
+    from ..analysis.orders.plan import plan_order, warm_up
+    from ..analysis.orders.problem import NO_CAP
+
+    if options.method not in METHODS:
+        raise InputError(f"--method {options.method} saves memory; with --units: {', '.join(METHODS)}")
+    progress("order")
+    cap = NO_CAP if options.memory_cap is None else min(int(options.memory_cap), NO_CAP)
+    warm_up(options.method)
+    began = time.process_time()
+    plan = plan_order(graph, options.method, cap, options.preset, options.seed, options.stop_at or 0.0)
+    seconds = time.process_time() - began
+    progress("write")
+    figures = _figures(plan, options, seconds)
+    if options.order is not None:
+        write_atomically(options.order, json.dumps(_order(plan), indent=1) + "\n")
+    if options.gantt is not None:
+        write_atomically(options.gantt, _gantt(plan))
+    if options.stats is not None:
+        write_atomically(options.stats, json.dumps(figures, indent=1) + "\n")
+    return _summary(figures)
 
 
 def _read(options: argparse.Namespace) -> CostGraph:

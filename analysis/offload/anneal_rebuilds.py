@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .cover import saved_bytes
 from .rebuild import KEEP, compiled, rebuilds
-from .search import saved_bytes
 from .simulate import NEVER, profile, run
 
 

@@ -8,16 +8,19 @@ from functools import cached_property
 import numpy as np
 
 from ..cost_graphs.graph import Flat, Ints, Lists, lists_of, starts_of
+from .anneal import anneal
 from .anneal_rebuilds import anneal_rebuilds
+from .cover import cover, cover_by_effect, take_in_order
 from .kinds import Kind
 from .model import Model
 from .problem import OffloadProblem
 from .rebuild import LONGEST, chain_of, rebuilds
-from .search import anneal, cover, cover_by_effect
 from .simulate import run
 
 _EFFORT = 50_000
 """Operations and gaps times candidates that a step of covering by effect may look at."""
+SHARES = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7)
+"""Of the budget, for the profile of a first plan: saving memory needs some room on the way."""
 HEAT = 0.003
 """Temperature of annealing at its start, as a share of the compute time."""
 
@@ -53,6 +56,10 @@ class Evaluator:
             plan, due, again_ns, again_room, *self._by_before, p.graph.tensors, budget, *self._times,
             np.zeros((0, 4), np.int64) if log is None else log,
         )  # fmt: skip
+
+    def room_again(self, plan: Ints) -> Ints:
+        """[c] bytes of other results on the way to tensors that are computed again."""
+        return rebuilds(self.problem.net, plan)[2]
 
     def chains(self, plan: Ints) -> Lists:
         """For each gap the operations that run again at its end."""
@@ -96,6 +103,11 @@ class Evaluator:
             return plan if fits else None
         fits = cover(p.net, p.live, p.size, self._packed, np.array(kinds, np.int64), score, budget, plan)
         return plan if fits else None
+
+    def take_in_order(self, order: Ints, kind: Kind, budget: int, plan: Ints) -> None:
+        """Add the gaps of an order that relieve an operation over the budget to a plan, until there is none."""
+        p = self.problem
+        take_in_order(p.net, p.live, p.size, self._packed, order, int(kind), budget, plan)
 
     def annealed(
         self, start: Ints, kinds: tuple[Kind, ...], budget: int, evaluations: int, seed: int

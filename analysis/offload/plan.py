@@ -8,11 +8,17 @@ import numpy as np
 
 from ...support.errors import InputError
 from ..cost_graphs.graph import Ints, Lists
+from .bounds import lower_bound_ns
+from .effort import Preset, evaluations_of
 from .evaluate import Evaluator
 from .kinds import Kind
-from .model import Model
 from .problem import OffloadProblem
+from .rules import Rule, Thresholds, planned_by_rule
+from .search import Found, searched
 from .simulate import NEVER
+
+STEPS = 20
+"""Budgets of 1/20 of the peak, 2/20 and so on are round: a plan for the next lower one is tried as well."""
 
 
 @dataclass(frozen=True)
@@ -31,68 +37,108 @@ class OffloadPlan:
 
 
 def plan_offload(
-    problem: OffloadProblem, model: Model, budget: int, kinds: tuple[Kind, ...], evaluations: int, seed: int = 0
+    evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: Preset = Preset.NORMAL, seed: int = 0
 ) -> OffloadPlan:
     """
     A plan within the budget (bytes), as quick as the search finds it.
 
-    The kinds are tried alone and together, each with so many simulated executions. Raises InputError where the budget
-    is under the largest working set, or where no plan of these kinds fits.
+    Names of kinds are tried alone and together. A plan for the next lower round budget is tried, too: that more memory
+    makes things slower is rare. Raises InputError where the budget is under the largest working set, or where no plan
+    of these kinds fits.
     """
-    if budget < problem.smallest_budget:
-        raise too_small(problem, budget)
-    evaluator = Evaluator(problem, model)
-    found = _search(evaluator, budget, kinds, evaluations, seed)
+    problem = evaluator.problem
+    check_budget(problem, budget)
+    best = _least(evaluator, budget, kinds, preset, seed)
+    lower = round_budget(problem, budget)
+    if problem.smallest_budget <= lower and (best is None or best.time > problem.compute_ns):
+        other = _least(evaluator, lower, kinds, preset, seed)
+        if other is not None:
+            best = better(best, _within(evaluator, other, budget))
+    if best is None:
+        raise no_plan(problem, budget)
+    return executed(evaluator, best)
+
+
+def plan_by_rule(
+    evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], rule: Rule, thresholds: Thresholds
+) -> OffloadPlan:
+    """
+    The plan of a fixed rule; all its tensors are saved by one kind: the largest of the allowed ones but recomputation.
+
+    Raises InputError where the budget is under the largest working set, or where the rule's plans do not fit.
+    """
+    check_budget(evaluator.problem, budget)
+    simple = [kind for kind in kinds if kind < Kind.RECOMPUTE]
+    found = planned_by_rule(evaluator, budget, max(simple or kinds), rule, thresholds)
     if found is None:
-        raise InputError(
-            f"no plan of the allowed kinds keeps below {budget} bytes; the largest working set is "
-            f"{problem.smallest_budget}: allow more kinds, or a larger budget"
-        )
-    time, plan = found
-    log = np.zeros((problem.ops + 5 * problem.gaps, 4), np.int64)
-    _, rows = evaluator.makespan(plan, budget, log)
-    return OffloadPlan(plan, evaluator.chains(plan), time, budget, log[:rows])
+        raise no_plan(evaluator.problem, budget)
+    return executed(evaluator, Found(found[0], found[1], budget))
 
 
-def _search(
-    evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], evaluations: int, seed: int
-) -> tuple[int, Ints] | None:
-    """(ns, plan) of the best plan found."""
-    compute = evaluator.problem.compute_ns
-    best: tuple[int, Ints] | None = None
-    groups: list[tuple[Kind, ...]] = [(kind,) for kind in kinds]
-    if Kind.RECOMPUTE in kinds:
-        groups.append((Kind.RECOMPUTE, Kind.RECOMPUTE_EACH))
-    if len(kinds) > 1 and kinds not in groups:
-        groups.append(kinds)
-    for group in groups:
-        start = _first(evaluator, group, budget)
-        if len(group) > 1 and best is not None and (start is None or evaluator.makespan(start, budget)[0] > best[0]):
-            start = best[1]
-        if start is None:
-            continue
-        time, plan = evaluator.annealed(start, group, budget, evaluations, seed)
-        if best is None or time < best[0]:
-            best = time, plan
-        if best[0] == compute:
-            break
-    return best
+def plans_for(
+    evaluator: Evaluator, budgets: list[int], kinds: tuple[Kind, ...], preset: Preset = Preset.NORMAL, seed: int = 0
+) -> list[OffloadPlan | None]:
+    """Plans for budgets in bytes, None where none fits. More memory never takes more time."""
+    found: dict[int, OffloadPlan | None] = {}
+    best: Found | None = None
+    for budget in sorted(set(budgets)):
+        here = None
+        if budget >= evaluator.problem.smallest_budget:
+            here = _least(evaluator, budget, kinds, preset, seed)
+        if best is not None:
+            here = better(here, _within(evaluator, best, budget))
+        best = here
+        found[budget] = None if best is None else executed(evaluator, best)
+    return [found[budget] for budget in budgets]
 
 
-def _first(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int) -> Ints | None:
-    """A plan that runs within the budget; its profile keeps some room free where computing again needs it."""
-    for share in (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7):
-        start = evaluator.covered(kinds, max(int(share * budget), evaluator.problem.smallest_budget))
-        if start is not None and evaluator.makespan(start, budget)[0] < NEVER:
-            return start
-    return None
-
-
-def too_small(problem: OffloadProblem, budget: int) -> InputError:
-    """The error for a budget that no plan can keep."""
-    worst = int(np.argmax(problem.working_set))
-    name = problem.graph.op_names[worst]
-    return InputError(
-        f"a budget of {budget} bytes is too small: operation {name} alone works on {problem.smallest_budget} bytes; "
-        f"the smallest budget that works is {problem.smallest_budget}"
+def round_budget(problem: OffloadProblem, budget: int) -> int:
+    """The largest round budget below this one."""
+    return max(
+        step * problem.peak // STEPS for step in range(STEPS + 1) if step == 0 or step * problem.peak // STEPS < budget
     )
+
+
+def better(one: Found | None, other: Found) -> Found:
+    """The quicker of the two."""
+    return other if one is None or other.time < one.time else one
+
+
+def executed(evaluator: Evaluator, found: Found) -> OffloadPlan:
+    """The execution of a plan."""
+    log = np.zeros((evaluator.problem.ops + 5 * evaluator.problem.gaps, 4), np.int64)
+    time, rows = evaluator.makespan(found.plan, found.limit, log)
+    return OffloadPlan(found.plan, evaluator.chains(found.plan), time, found.limit, log[:rows])
+
+
+def check_budget(problem: OffloadProblem, budget: int) -> None:
+    """Raises InputError for a budget that no plan can keep; it names the operation and the smallest budget."""
+    if budget >= problem.smallest_budget:
+        return
+    worst = int(np.argmax(problem.working_set))
+    name = f"{problem.graph.op_names[worst]} (id {problem.graph.op_ids[worst]})"
+    raise InputError(
+        f"a budget of {budget} bytes is too small: operation {name} alone works on "
+        f"{problem.smallest_budget} bytes; the smallest budget that works is {problem.smallest_budget}"
+    )
+
+
+def no_plan(problem: OffloadProblem, budget: int) -> InputError:
+    """The error where the allowed kinds do not suffice."""
+    return InputError(
+        f"no plan of the allowed kinds keeps below {budget} bytes; with swap, the smallest budget that works is "
+        f"{problem.smallest_budget}"
+    )
+
+
+def _within(evaluator: Evaluator, found: Found, budget: int) -> Found:
+    """A plan for a smaller budget, with what the larger one allows."""
+    time, _ = evaluator.makespan(found.plan, budget)
+    return Found(time, found.plan, budget) if time <= found.time else found
+
+
+def _least(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: Preset, seed: int) -> Found | None:
+    """The best plan found for just this budget."""
+    bound = lower_bound_ns(evaluator, kinds, budget)
+    found = searched(evaluator, budget, kinds, evaluations_of(evaluator.problem, preset), seed, bound)
+    return None if found is None or found.time >= NEVER else found

@@ -1,167 +1,93 @@
-"""The choice of gaps and kinds: a first plan that fits, then annealing on the simulated makespan."""
+"""The search for a plan under a budget: kinds alone, and together."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
-import numpy as np
+from ..cost_graphs.graph import Ints
+from .evaluate import SHARES, Evaluator
+from .kinds import Kind
+from .rules import Rule, Thresholds, planned_by_rule
+from .simulate import NEVER
 
-from .rebuild import COMPRESS, KEEP, RECOMPUTE, compiled, rebuilds
-from .simulate import NEVER, profile, run
+GROUPS = (
+    (Kind.SWAP,),
+    (Kind.COMPRESS,),
+    (Kind.RECOMPUTE,),
+    (Kind.RECOMPUTE_EACH,),
+    (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH),
+    (Kind.COMPRESS_SWAP,),
+)
+"""What is searched for itself first."""
 
 
-@compiled
-def cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, budget: int, plan: Any) -> bool:
+@dataclass(frozen=True)
+class Found:
+    """A plan and how long it takes when the memory stays below a limit."""
+
+    time: int
+    """ns"""
+    plan: Ints
+    """[c]"""
+    limit: int
+    """bytes"""
+
+
+def searched(
+    evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], evaluations: int, seed: int, bound: int
+) -> Found | None:
     """
-    Add gaps to `plan` [c] until the profile stays within the budget; whether that succeeds.
+    The best plan found under a budget (bytes); None where none of these kinds fits.
 
-    The worst operation is relieved first, by the gap over it with the largest `score` [kinds, c] (negative: not to be
-    taken) of the `kinds`.
+    Each name of a kind is searched as if it were the only one allowed, so more kinds are never worse than one; then all
+    together, from the best so far. A search ends with the first plan that takes `bound` ns.
     """
-    while True:
-        due, _, _ = rebuilds(net, plan)
-        room = profile(live, net.before, due, saved_bytes(size, packed, plan))
-        stale = False
-        while not stale:
-            worst = np.argmax(room)
-            if room[worst] <= budget:
-                return True
-            best, chosen, best_score = -1, 0, -1.0
-            for c in range(len(size)):
-                if net.before[c] < worst < due[c] and plan[c] == KEEP:
-                    for k in range(len(kinds)):
-                        if score[k, c] > best_score:
-                            best, chosen, best_score = c, kinds[k], score[k, c]
-            if best < 0:
-                return False
-            plan[best] = chosen
-            room[net.before[best] + 1 : due[best]] -= size[best] - packed[best] if chosen == COMPRESS else size[best]
-            # Others may be due earlier now: the profile is made anew.
-            stale = chosen == RECOMPUTE
+    best: Found | None = None
+    family: Found | None = None
+    for group in GROUPS:
+        if not set(group) <= set(kinds):
+            continue
+        start = _first(evaluator, group, budget)
+        if len(group) > 1:
+            start = _quicker(start, family)
+        elif group[0] < Kind.RECOMPUTE:
+            start = _quicker(start, _by_slack(evaluator, group[0], budget))
+        found = _annealed(evaluator, start, group, budget, evaluations, seed)
+        family = _quicker(family, found) if group[0] is Kind.RECOMPUTE or group[0] is Kind.RECOMPUTE_EACH else None
+        best = _quicker(best, found)
+        if best is not None and best.time <= bound:
+            return best
+    if kinds not in GROUPS:
+        start = _quicker(_first(evaluator, kinds, budget), best)
+        best = _quicker(best, _annealed(evaluator, start, kinds, budget, evaluations, seed))
+    return best
 
 
-@compiled
-def cover_by_effect(
-    net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, tries: int, budget: int, plan: Any
-) -> bool:
-    """
-    As `cover`, for kinds that compute again: of the `tries` gaps with the largest score over the worst operation, the
-    one that relieves most bytes too many for the time that it costs, everything computed again from it counted.
-    """
-    ones = np.empty(tries, np.int64)
-    excess, cost = _excess(net, live, size, packed, budget, plan)
-    while excess > 0:
-        due, _, _ = rebuilds(net, plan)
-        room = profile(live, net.before, due, saved_bytes(size, packed, plan))
-        worst = np.argmax(room)
-        count = 0
-        for c in range(len(size)):
-            if plan[c] != KEEP or not net.before[c] < worst < due[c] or score[c] < 0:
-                continue
-            if count < tries:
-                ones[count] = c
-                count += 1
-                continue
-            least = 0
-            for k in range(1, tries):
-                if score[ones[k]] < score[ones[least]]:
-                    least = k
-            if score[c] > score[ones[least]]:
-                ones[least] = c
-        best, chosen, best_rate, best_excess, best_cost = -1, 0, 0.0, 0, 0
-        for k in range(count):
-            for kind in kinds:
-                plan[ones[k]] = kind
-                less, more = _excess(net, live, size, packed, budget, plan)
-                rate = (excess - less) / (max(more - cost, 0) + 1.0)
-                if rate > best_rate:
-                    best, chosen, best_rate, best_excess, best_cost = ones[k], kind, rate, less, more
-            plan[ones[k]] = KEEP
-        if best < 0:
-            return False
-        plan[best] = chosen
-        excess, cost = best_excess, best_cost
-    return True
+def _quicker(one: Found | None, other: Found | None) -> Found | None:
+    """The quicker one; the first where both are as quick."""
+    if one is None or other is None:
+        return one or other
+    return other if other.time < one.time else one
 
 
-@compiled
-def saved_bytes(size: Any, packed: Any, plan: Any):
-    """[c] bytes that leave in each gap."""
-    saved = np.zeros(len(size), np.int64)
-    for c in range(len(size)):
-        if plan[c] == COMPRESS:
-            saved[c] = size[c] - packed[c]
-        elif plan[c] != KEEP:
-            saved[c] = size[c]
-    return saved
+def _annealed(
+    evaluator: Evaluator, start: Found | None, kinds: tuple[Kind, ...], budget: int, evaluations: int, seed: int
+) -> Found | None:
+    if start is None:
+        return None
+    time, plan = evaluator.annealed(start.plan, kinds, budget, evaluations, seed)
+    return Found(time, plan, budget)
 
 
-@compiled
-def _excess(net: Any, live: Any, size: Any, packed: Any, budget: int, plan: Any):
-    """(bytes over the budget, summed over operations; ns of computing again); large for chains that are too long."""
-    due, ns, _ = rebuilds(net, plan)
-    room = profile(live, net.before, due, saved_bytes(size, packed, plan))
-    excess = 0
-    for k in range(len(room)):
-        excess += max(0, room[k] - budget)
-    cost = 0
-    for c in range(len(ns)):
-        if ns[c] < 0:
-            return 1 << 60, 1 << 60
-        cost += ns[c]
-    return excess, cost
+def _by_slack(evaluator: Evaluator, kind: Kind, budget: int) -> Found | None:
+    found = planned_by_rule(evaluator, budget, kind, Rule.SLACK, Thresholds())
+    return None if found is None else Found(*found, budget)
 
 
-@compiled
-def anneal(
-    net: Any, on_vpu: Any, allocated: Any, freed: Any, live: Any, size: Any, packed: Any, producer: Any,
-    by_before: Any, before_start: Any, budget: int, copy_ns: Any, packed_ns: Any, pack_ns: Any,
-    kinds: Any, start: Any, evaluations: int, seed: int, heat: float, best: Any,
-) -> int:  # fmt: skip
-    """The makespan of the best plan found, which is put in `best` [c]; `start` is a plan that runs."""
-    np.random.seed(seed)
-    log = np.zeros((0, 4), np.int64)
-    m = len(size)
-    plan = start.copy()
-    best[:] = plan
-    least = current = NEVER
-    total = float(net.duration.sum())
-    for turn in range(evaluations + 1):
-        old_a, old_b, a, b = 0, 0, -1, -1
-        if turn:
-            chosen = np.flatnonzero(plan != KEEP)
-            a = np.random.randint(m)
-            if len(chosen) and np.random.random() < 0.7:
-                a = chosen[np.random.randint(len(chosen))]
-            old_a = plan[a]
-            if old_a == KEEP or np.random.random() < 0.6:
-                # Another kind for one gap.
-                while plan[a] == old_a:
-                    pick = np.random.randint(len(kinds) + 1)
-                    plan[a] = KEEP if pick == len(kinds) else kinds[pick]
-            else:
-                # Its kind goes to another one, rather to a large one.
-                b = np.random.randint(m)
-                rival = np.random.randint(m)
-                if size[rival] > size[b]:
-                    b = rival
-                old_b = plan[b]
-                if old_a == old_b:
-                    continue
-                plan[a], plan[b] = old_b, old_a
-        due, again_ns, again_room = rebuilds(net, plan)
-        time, _ = run(
-            net.duration, on_vpu, allocated, freed, live, net.tensor, size, packed, net.before, producer, plan, due,
-            again_ns, again_room, by_before, before_start, len(net.bytes), budget, copy_ns, packed_ns, pack_ns, log,
-        )  # fmt: skip
-        cold = heat * total * (1.0 - turn / (evaluations + 1.0))
-        if time <= current or (time < NEVER and np.random.random() < np.exp((current - time) / cold)):
-            current = time
-            if time < least:
-                least = time
-                best[:] = plan
-        else:
-            plan[a] = old_a
-            if b >= 0:
-                plan[b] = old_b
-    return least
+def _first(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int) -> Found | None:
+    """A plan that runs within the budget."""
+    for share in SHARES:
+        plan = evaluator.covered(kinds, max(int(share * budget), evaluator.problem.smallest_budget))
+        if plan is not None and (time := evaluator.makespan(plan, budget)[0]) < NEVER:
+            return Found(time, plan, budget)
+    return None

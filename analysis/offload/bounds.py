@@ -1,0 +1,98 @@
+"""
+Lower bounds on the time under a budget, in closed form.
+
+While operation i runs, X bytes over the budget are away. Bytes that the link saves have left since the first tensor
+that is away was there, and come back before the last of them is used:
+
+    T >= max(C_i, t1 + L / bw) + d_i + max(R_i, L / bw + tail)
+
+with C_i the compute time before i, R_i that after it, t1 the end of the earliest producer of a tensor that may be away
+at i, tail the compute time from the last use after such a gap on, and L <= X what must go over the link. Compression
+alone saves (1 - 1 / ratio) of all that may be away at most; a byte more costs a byte of the link. Of what is computed
+again, each byte costs at least its own operation's time, added to R_i; the cheapest bytes first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..cost_graphs.graph import Flat, Ints
+from .evaluate import Evaluator
+from .kinds import Kind
+from .rebuild import compiled
+
+WORST = 512
+"""The bound is taken over so many operations, the worst ones: it stays one, and large graphs stay cheap."""
+PIECES = 64
+"""Shares of the excess that may be computed again, instead of going over the link."""
+
+
+def lower_bound_ns(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int) -> int:
+    """No execution within the budget that saves memory by these kinds takes less, in ns."""
+    problem, model = evaluator.problem, evaluator.model
+    excess = problem.live - budget
+    ops = np.argsort(-excess, kind="stable")[:WORST]
+    ops = ops[excess[ops] > 0]
+    if not len(ops) or not problem.gaps:
+        return problem.compute_ns
+    packs, copies = Kind.COMPRESS in kinds, Kind.SWAP in kinds
+    again = problem.duration[problem.producer] if Kind.RECOMPUTE in kinds else None
+    # Cheapest bytes first; without recomputation there are none.
+    rate = np.zeros(0) if again is None else again / problem.size
+    cheap = np.argsort(rate, kind="stable").astype(np.int64)
+    saved = problem.size - model.packed(problem.size) if packs else np.zeros(problem.gaps, np.int64)
+    link = model.link / 1e9 if copies else 0.0
+    time = _bound(
+        problem.duration, problem.size, problem.before, problem.after, problem.producer, ops.astype(np.int64),
+        excess, saved, cheap, rate, link,
+    )  # fmt: skip
+    return int(time)
+
+
+@compiled
+def _bound(
+    duration: Flat, size: Flat, before: Flat, after: Flat, producer: Flat, ops: Ints, excess: Flat, saved: Flat,
+    cheap: Flat, rate: Any, link: float,
+) -> Any:  # fmt: skip
+    """As the module says; `link` in bytes a ns, 0: none; `cheap` [c or 0] gaps by `rate` [c], ns a byte."""
+    done = np.zeros(len(duration) + 1, np.int64)
+    done[1:] = np.cumsum(duration)
+    total = done[-1]
+    best = float(total)
+    for i in ops:
+        x, relief, bytes_over = excess[i], 0, 0
+        first, last = total, 0
+        for c in range(len(size)):
+            if before[c] < i < after[c]:
+                relief += saved[c]
+                bytes_over += size[c]
+                first = min(first, done[producer[c] + 1])
+                last = max(last, after[c])
+        if bytes_over == 0:
+            continue
+        left = max(0, x - relief)
+        least = np.inf
+        for piece in range(PIECES if len(cheap) else 1):
+            # Between these shares of the rest is computed again; without a link all of it.
+            low = left * piece / PIECES if link > 0.0 else float(left)
+            high = min(float(left), left * (piece + 1.0) / PIECES) if len(cheap) else 0.0
+            again, some = 0.0, 0.0
+            for c in cheap:
+                if before[c] < i < after[c]:
+                    if some + size[c] >= low:
+                        again += (low - some) * rate[c]
+                        some = low
+                        break
+                    again += size[c] * rate[c]
+                    some += size[c]
+            moved = (left - high) / link if link > 0.0 else 0.0
+            tail = total - done[last]
+            time = max(float(done[i]), first + moved) + duration[i]
+            time += max(float(total - done[i + 1]) + again, moved + tail)
+            least = min(least, time)
+            if link <= 0.0:
+                break
+        best = max(best, least)
+    return best

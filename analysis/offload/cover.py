@@ -1,0 +1,126 @@
+"""A first choice of gaps and kinds whose profile stays within a budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .rebuild import COMPRESS, KEEP, RECOMPUTE, compiled, rebuilds
+from .simulate import profile
+
+
+@compiled
+def cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, budget: int, plan: Any) -> bool:
+    """
+    Add gaps to `plan` [c] until the profile stays within the budget; whether that succeeds.
+
+    The worst operation is relieved first, by the gap over it with the largest `score` [kinds, c] (negative: not to be
+    taken) of the `kinds`.
+    """
+    while True:
+        due, _, _ = rebuilds(net, plan)
+        room = profile(live, net.before, due, saved_bytes(size, packed, plan))
+        stale = False
+        while not stale:
+            worst = np.argmax(room)
+            if room[worst] <= budget:
+                return True
+            best, chosen, best_score = -1, 0, -1.0
+            for c in range(len(size)):
+                if net.before[c] < worst < due[c] and plan[c] == KEEP:
+                    for k in range(len(kinds)):
+                        if score[k, c] > best_score:
+                            best, chosen, best_score = c, kinds[k], score[k, c]
+            if best < 0:
+                return False
+            plan[best] = chosen
+            room[net.before[best] + 1 : due[best]] -= size[best] - packed[best] if chosen == COMPRESS else size[best]
+            # Others may be due earlier now: the profile is made anew.
+            stale = chosen == RECOMPUTE
+
+
+@compiled
+def take_in_order(
+    net: Any, live: Any, size: Any, packed: Any, order: Any, kind: int, budget: int, plan: Any
+) -> None:  # fmt: skip
+    """Add the gaps of `order` over an operation that is over the budget to `plan` [c], all of one kind."""
+    due, _, _ = rebuilds(net, plan)
+    room = profile(live, net.before, due, saved_bytes(size, packed, plan))
+    for c in order:
+        first, last = net.before[c] + 1, net.after[c]
+        if plan[c] == KEEP and room[first:last].max() > budget:
+            plan[c] = kind
+            room[first:last] -= size[c] - packed[c] if kind == COMPRESS else size[c]
+
+
+@compiled
+def cover_by_effect(
+    net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, tries: int, budget: int, plan: Any
+) -> bool:
+    """
+    As `cover`, for kinds that compute again: of the `tries` gaps with the largest score over the worst operation, the
+    one that relieves most bytes too many for the time that it costs, everything computed again from it counted.
+    """
+    ones = np.empty(tries, np.int64)
+    excess, cost = _excess(net, live, size, packed, budget, plan)
+    while excess > 0:
+        due, _, _ = rebuilds(net, plan)
+        room = profile(live, net.before, due, saved_bytes(size, packed, plan))
+        worst = np.argmax(room)
+        count = 0
+        for c in range(len(size)):
+            if plan[c] != KEEP or not net.before[c] < worst < due[c] or score[c] < 0:
+                continue
+            if count < tries:
+                ones[count] = c
+                count += 1
+                continue
+            least = 0
+            for k in range(1, tries):
+                if score[ones[k]] < score[ones[least]]:
+                    least = k
+            if score[c] > score[ones[least]]:
+                ones[least] = c
+        best, chosen, best_rate, best_excess, best_cost = -1, 0, 0.0, 0, 0
+        for k in range(count):
+            for kind in kinds:
+                plan[ones[k]] = kind
+                less, more = _excess(net, live, size, packed, budget, plan)
+                rate = (excess - less) / (max(more - cost, 0) + 1.0)
+                if rate > best_rate:
+                    best, chosen, best_rate, best_excess, best_cost = ones[k], kind, rate, less, more
+            plan[ones[k]] = KEEP
+        if best < 0:
+            return False
+        plan[best] = chosen
+        excess, cost = best_excess, best_cost
+    return True
+
+
+@compiled
+def saved_bytes(size: Any, packed: Any, plan: Any):
+    """[c] bytes that leave in each gap."""
+    saved = np.zeros(len(size), np.int64)
+    for c in range(len(size)):
+        if plan[c] == COMPRESS:
+            saved[c] = size[c] - packed[c]
+        elif plan[c] != KEEP:
+            saved[c] = size[c]
+    return saved
+
+
+@compiled
+def _excess(net: Any, live: Any, size: Any, packed: Any, budget: int, plan: Any):
+    """(bytes over the budget, summed over operations; ns of computing again); large for chains that are too long."""
+    due, ns, _ = rebuilds(net, plan)
+    room = profile(live, net.before, due, saved_bytes(size, packed, plan))
+    excess = 0
+    for k in range(len(room)):
+        excess += max(0, room[k] - budget)
+    cost = 0
+    for c in range(len(ns)):
+        if ns[c] < 0:
+            return 1 << 60, 1 << 60
+        cost += ns[c]
+    return excess, cost

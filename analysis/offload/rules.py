@@ -1,0 +1,86 @@
+"""Fixed rules for the choice of tensors: the thresholds of spec 1, and candidates in order of slack or of size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from ..cost_graphs.graph import Ints
+from .evaluate import SHARES, Evaluator
+from .kinds import Kind
+from .problem import OffloadProblem
+from .simulate import NEVER
+from .slack import graph_slack
+
+
+class Rule(StrEnum):
+    """In which order candidates are taken until the memory goal is met."""
+
+    SPEC = "spec"
+    """As `SIZE`, of those above the thresholds; with N, so many in each round, whether they relieve one or not."""
+    SLACK = "slack"
+    """The longest waiting first, of those that relieve an operation over the budget."""
+    SIZE = "size"
+    """The largest first, of those that relieve an operation over the budget."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What the user of the spec's rule sets."""
+
+    slack: int = 0
+    """th_tts: inputs that wait longer than so many ns are candidates."""
+    size: int = 0
+    """th_size: tensors of more bytes are candidates."""
+    most: int | None = None
+    """N: as many insertions in one round; None: until the goal is met."""
+
+
+def waiting_times(problem: OffloadProblem) -> Ints:
+    """[c] how long each gap's tensor waits for the use after the gap (TTS), ns."""
+    graph = problem.graph
+    keys = graph.inputs.rows * graph.tensors + graph.inputs.values
+    order = np.argsort(keys, kind="stable")
+    edges = order[np.searchsorted(keys, problem.after * graph.tensors + problem.tensor, sorter=order)]
+    return graph_slack(graph).waiting[edges]
+
+
+def candidates(problem: OffloadProblem, rule: Rule, thresholds: Thresholds) -> Ints:
+    """Gaps in the order in which the rule takes them."""
+    slack, size = waiting_times(problem), problem.size
+    if rule is Rule.SLACK:
+        return np.lexsort((problem.before, -size, -slack))
+    found = np.lexsort((problem.before, -slack, -size))
+    if rule is Rule.SIZE:
+        return found
+    return found[(slack[found] > thresholds.slack) & (size[found] > thresholds.size)]
+
+
+def planned_by_rule(
+    evaluator: Evaluator, budget: int, kind: Kind, rule: Rule, thresholds: Thresholds
+) -> tuple[int, Ints] | None:
+    """(ns, plan) of the rule's first round that keeps the budget; None if none does."""
+    order = candidates(evaluator.problem, rule, thresholds)
+    if rule is Rule.SPEC and thresholds.most is not None:
+        return _rounds(evaluator, budget, kind, order, thresholds.most)
+    for share in SHARES:
+        plan = np.zeros(evaluator.problem.gaps, np.int64)
+        limit = max(int(share * budget), evaluator.problem.smallest_budget)
+        evaluator.take_in_order(order, kind, limit, plan)
+        time, _ = evaluator.makespan(plan, budget)
+        if time < NEVER:
+            return time, plan
+    return None
+
+
+def _rounds(evaluator: Evaluator, budget: int, kind: Kind, order: Ints, most: int) -> tuple[int, Ints] | None:
+    """So many insertions in each round, whether they help or not."""
+    plan = np.zeros(evaluator.problem.gaps, np.int64)
+    for first in range(0, len(order) + most, most):
+        time, _ = evaluator.makespan(plan, budget)
+        if time < NEVER:
+            return time, plan
+        plan[order[first : first + most]] = kind
+    return None

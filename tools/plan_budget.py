@@ -1,0 +1,377 @@
+"""`meshloom-plan --budget`: save memory until the execution keeps below a budget."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..support.errors import InputError
+from ..support.files import write_atomically
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..analysis.cost_graphs.graph import CostGraph
+    from ..analysis.offload.actions import Action
+    from ..analysis.offload.chart import Chart
+    from ..analysis.offload.evaluate import Evaluator
+    from ..analysis.offload.kinds import Kind
+    from ..analysis.offload.plan import OffloadPlan
+    from ..analysis.offload.problem import OffloadProblem
+    from ..analysis.offload.residency import Residency
+
+KINDS = ("swap", "compress", "recompute")
+METHODS = ("default", "spec", "slack", "size")
+ROWS = 40
+"""Actions on the terminal; `--actions` writes all."""
+
+
+def add_budget_options(parser: argparse.ArgumentParser) -> None:
+    """The options of this mode, but for those that it shares."""
+    group = parser.add_argument_group(
+        "saving memory",
+        "The operations run one at a time in the order of the file; tensors that nobody uses for a while leave, and "
+        "are back in time. Weights and inputs are not counted.",
+    )
+    group.add_argument(
+        "--budget", type=_budget, metavar="M", help="up to 1: a share of the peak in program order; above: bytes"
+    )
+    group.add_argument(
+        "--budgets", type=_budgets, metavar="A..B[:STEP]", help="plan for each of these, steps of 0.1 if not given"
+    )
+    group.add_argument(
+        "--kinds",
+        type=_kinds,
+        metavar="LIST",
+        default=("swap", "recompute"),
+        help="of swap, compress, recompute; compress changes values (default: swap,recompute)",
+    )
+    group.add_argument("--link", type=_rate, metavar="BW", default=16e9, help="host link, bytes a second each way "
+                       "(default: 16e9)")  # fmt: skip
+    group.add_argument(
+        "--compress-rate", type=_rate, metavar="BW", default=200e9, help="bytes a second on the VPU (default: 200e9)"
+    )
+    group.add_argument("--f8", action="store_true", help="compress to a quarter; without: f16, half")
+    group.add_argument("--th-tts", type=_count, metavar="NS", default=0, help="method spec: least waiting time")
+    group.add_argument("--th-size", type=_count, metavar="BYTES", default=0, help="method spec: least size")
+    group.add_argument("--most", type=_most, metavar="N", help="method spec: insertions in one round")
+    group.add_argument("--actions", type=Path, metavar="OUT.json", help="write what is saved, when and why")
+    group.add_argument("--plot", type=Path, metavar="OUT.svg|png", help="draw memory over time, and time over budgets")
+
+
+def _rate(text: str) -> float:
+    value = float(text)
+    if not 1 <= value < 1e18:
+        raise argparse.ArgumentTypeError(f"{text}: expected bytes a second, from 1 to 1e18")
+    return value
+
+
+def _budget(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1 << 62:
+        raise argparse.ArgumentTypeError(f"{text}: expected a share up to 1, or a number of bytes")
+    return value
+
+
+def _budgets(text: str) -> tuple[float, ...]:
+    span, _, step_text = text.partition(":")
+    low_text, dots, high_text = span.partition("..")
+    if not dots:
+        return tuple(_budget(part) for part in text.split(","))
+    low, high, step = _budget(low_text), _budget(high_text), _budget(step_text or "0.1")
+    count = int((high - low) / step + 1e-9) + 1
+    if not 0 < count <= 1000:
+        raise argparse.ArgumentTypeError(f"{text}: expected A..B:STEP with A <= B, and at most 1000 steps")
+    return tuple(round(low + index * step, 9) for index in range(count))
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(text.split(",")))
+    for name in names:
+        if name not in KINDS:
+            raise argparse.ArgumentTypeError(f"{name}: expected some of {', '.join(KINDS)}")
+    return names
+
+
+def _count(text: str) -> int:
+    value = float(text)
+    if not 0 <= value < 1 << 62:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number that is not negative")
+    return int(value)
+
+
+def _most(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a positive number")
+    return value
+
+
+def check_options(options: argparse.Namespace) -> None:
+    """Raises InputError for options of this mode that do not fit together."""
+    if options.method not in METHODS:
+        raise InputError(f"--method {options.method} orders units; with a budget: {', '.join(METHODS)}")
+    if options.plot is not None and options.plot.suffix.lower() not in (".svg", ".png"):
+        raise InputError(f"--plot {options.plot}: give a name that ends in .svg or .png")
+    if options.budget is None and options.actions is not None:
+        raise InputError("--actions needs --budget")
+
+
+def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress) -> str:
+    """Plan and write the files; returns what is to be printed."""
+    from ..analysis.offload.actions import actions
+    from ..analysis.offload.evaluate import Evaluator
+    from ..analysis.offload.kinds import allowed_kinds
+    from ..analysis.offload.model import Model
+    from ..analysis.offload.problem import offload_problem
+    from ..analysis.offload.residency import residency
+    from ..analysis.offload.warm_up import warm_up
+
+    check_options(options)
+    progress("load")
+    warm_up()
+    began = time.process_time()
+    evaluator = Evaluator(offload_problem(graph), Model(options.link, options.compress_rate, 4 if options.f8 else 2))
+    problem, kinds = evaluator.problem, allowed_kinds(frozenset(options.kinds))
+    figures: dict[str, Any] = {
+        "graph": graph.name,
+        "ops": graph.ops,
+        "compute_ns": problem.compute_ns,
+        "program_peak_bytes": problem.peak,
+        "smallest_budget": problem.smallest_budget,
+        "method": str(options.method),
+        "kinds": list(options.kinds),
+        "link": options.link,
+        "compress_rate": options.compress_rate,
+        "f8": bool(options.f8),
+        "preset": options.preset,
+        "seed": options.seed,
+    }
+    words: list[str] = []
+    charts: list[Chart] = []
+    if options.budget is not None:
+        progress("plan")
+        budget = budget_bytes(problem, options.budget)
+        plan = _one(evaluator, budget, kinds, options)
+        seconds = time.process_time() - began
+        done = list(actions(problem, plan, budget))
+        held = residency(evaluator, plan)
+        figures |= _figures(evaluator, plan, held, budget, kinds) | {"actions": _counts(done)}
+        figures["plan_s"] = round(seconds, 6)
+        words = [_summary(figures), *_table(graph, done)]
+        charts.append(_profile(problem, held, budget, graph.name))
+        if options.actions is not None:
+            write_atomically(options.actions, json.dumps([_row(graph, one) for one in done], indent=1) + "\n")
+    if options.budgets is not None:
+        progress("plan for each budget")
+        began = time.process_time()
+        curve = _curve(evaluator, kinds, options)
+        figures["curve"] = curve
+        figures["curve_s"] = round(time.process_time() - began, 6)
+        words += _curve_table(curve)
+        charts += _curve_chart(curve, graph.name)
+    progress("write")
+    if options.plot is not None and charts:
+        from ..analysis.offload.chart import png, svg
+
+        write_atomically(options.plot, svg(charts) if options.plot.suffix.lower() == ".svg" else png(charts))
+    if options.stats is not None:
+        write_atomically(options.stats, json.dumps(figures, indent=1) + "\n")
+    return "\n".join(words)
+
+
+def budget_bytes(problem: OffloadProblem, budget: float) -> int:
+    """Up to 1 a share of the peak in program order, above bytes."""
+    return int(budget * problem.peak) if budget <= 1 else int(budget)
+
+
+def _one(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], options: argparse.Namespace) -> OffloadPlan:
+    from ..analysis.offload.effort import Preset
+    from ..analysis.offload.plan import plan_by_rule, plan_offload
+    from ..analysis.offload.rules import Rule, Thresholds
+
+    if options.method == "default":
+        return plan_offload(evaluator, budget, kinds, Preset(options.preset), options.seed)
+    thresholds = Thresholds(options.th_tts, options.th_size, options.most)
+    return plan_by_rule(evaluator, budget, kinds, Rule(options.method), thresholds)
+
+
+def _curve(evaluator: Evaluator, kinds: tuple[Kind, ...], options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One entry for each budget; the time is None where no plan fits."""
+    from ..analysis.offload.bounds import lower_bound_ns
+    from ..analysis.offload.effort import Preset
+    from ..analysis.offload.plan import plans_for
+
+    problem = evaluator.problem
+    budgets = [budget_bytes(problem, budget) for budget in options.budgets]
+    plans: list[OffloadPlan | None]
+    if options.method == "default":
+        plans = plans_for(evaluator, budgets, kinds, Preset(options.preset), options.seed)
+    else:
+        plans = []
+        for budget in budgets:
+            try:
+                plans.append(_one(evaluator, budget, kinds, options))
+            except InputError:
+                plans.append(None)
+    bounds = [lower_bound_ns(evaluator, kinds, budget) for budget in budgets]
+    return [
+        {
+            "budget": share,
+            "budget_bytes": budget,
+            "time_ns": None if plan is None else plan.time_ns,
+            "overhead": None if plan is None else _over(plan.time_ns, problem.compute_ns),
+            "bound_ns": bound,
+            "bound_overhead": _over(bound, problem.compute_ns),
+        }
+        for share, budget, plan, bound in zip(options.budgets, budgets, plans, bounds, strict=True)
+    ]
+
+
+def _over(time_ns: int, compute_ns: int) -> float:
+    """By which share the time is longer than computing alone."""
+    return round(time_ns / max(compute_ns, 1) - 1, 6)
+
+
+def _figures(
+    evaluator: Evaluator, plan: OffloadPlan, held: Residency, budget: int, kinds: tuple[Kind, ...]
+) -> dict[str, Any]:
+    from ..analysis.offload.bounds import lower_bound_ns
+
+    problem = evaluator.problem
+    bound = lower_bound_ns(evaluator, kinds, budget)
+    return {
+        "budget_bytes": budget,
+        "peak_bytes": held.peak,
+        "time_ns": plan.time_ns,
+        "bound_ns": bound,
+        "overhead": _over(plan.time_ns, problem.compute_ns),
+        "bound_overhead": _over(bound, problem.compute_ns),
+        "gap_to_bound": _over(plan.time_ns, bound),
+    }
+
+
+def _counts(done: Iterable[Action]) -> dict[str, int]:
+    counts: dict[str, int] = {"swap": 0, "compress": 0, "compress+swap": 0, "recompute": 0}
+    for one in done:
+        counts[one.kind] += 1
+    return counts
+
+
+def _row(graph: CostGraph, one: Action) -> dict[str, Any]:
+    """An action for other programs; ids as in the file."""
+
+    def op(number: int) -> dict[str, Any]:
+        return {"id": graph.op_ids[number], "name": graph.op_names[number]}
+
+    return {
+        "kind": one.kind,
+        "tensor": graph.tensor_ids[one.tensor],
+        "bytes": one.bytes,
+        "produced_by": op(one.producer),
+        "after": op(one.after),
+        "before": op(one.before),
+        "leave_ns": one.leave_ns,
+        "gone_ns": one.gone_ns,
+        "return_ns": one.return_ns,
+        "back_ns": one.back_ns,
+        "prefetch_after": op(one.prefetch_after) if one.prefetch_after >= 0 else None,
+        "serialize_before": op(one.serialize_before),
+        "idle_ns": one.idle_ns,
+        "over_budget_at": op(one.worst),
+        "over_budget_bytes": one.over,
+        "again": [op(number) for number in one.again],
+    }
+
+
+def _table(graph: CostGraph, done: list[Action]) -> list[str]:
+    """What, when and why, for people."""
+    if not done:
+        return ["nothing needs to be saved"]
+    names = [f"{name} {number}" for name, number in zip(graph.op_names, graph.op_ids, strict=True)]
+    rows = [("what", "result of", "MB", "gone ms", "back ms", "used by", "why")]
+    rows += [
+        (
+            one.kind,
+            names[one.producer],
+            f"{one.bytes / 1e6:.1f}",
+            f"{one.gone_ns / 1e6:.2f}",
+            f"{one.back_ns / 1e6:.2f}",
+            names[one.before],
+            f"idle {one.idle_ns / 1e6:.2f} ms; {names[one.worst]} {one.over / 1e6:.1f} MB over",
+        )
+        for one in done[:ROWS]
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(7)]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if 2 <= column <= 4 else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    return lines + ([f"... and {len(done) - ROWS} more (--actions writes all)"] if len(done) > ROWS else [])
+
+
+def _summary(figures: dict[str, Any]) -> str:
+    counts = ", ".join(f"{count} {kind}" for kind, count in figures["actions"].items() if count)
+    return (
+        f"{figures['graph']}: {figures['time_ns'] / 1e6:.3f} ms, {100 * figures['overhead']:.2f}% over computing "
+        f"alone (bound {100 * figures['bound_overhead']:.2f}%); peak {figures['peak_bytes']:,} of "
+        f"{figures['budget_bytes']:,} bytes, before {figures['program_peak_bytes']:,}; {counts or 'no actions'}; planned in "
+        f"{figures['plan_s'] * 1e3:.0f} ms"
+    )
+
+
+def _curve_table(curve: list[dict[str, Any]]) -> list[str]:
+    lines = ["    budget bytes  overhead %   bound %"]
+    for point in curve:
+        over = "no plan" if point["overhead"] is None else f"{100 * point['overhead']:.2f}"
+        lines.append(f"{point['budget_bytes']:>16,}{over:>12}{100 * point['bound_overhead']:>10.2f}")
+    return lines
+
+
+def _profile(problem: OffloadProblem, held: Residency, budget: int, name: str) -> Chart:
+    """Memory over time, before and after."""
+    import numpy as np
+
+    from ..analysis.offload.chart import Chart, Line
+
+    ends = np.concatenate([[0], np.cumsum(problem.duration)])
+    times, held_bytes = held.profile()
+    last = max(int(ends[-1]), int(times.max(initial=0)))
+    return Chart(
+        f"{name}: memory over time",
+        "ms",
+        "GB",
+        [
+            Line("before", ends / 1e6, np.append(problem.live, 0) / 1e9, steps=True),
+            Line("after", times / 1e6, held_bytes / 1e9, steps=True),
+            Line("budget", np.array([0, last]) / 1e6, np.full(2, budget) / 1e9, dashed=True),
+        ],
+    )
+
+
+def _curve_chart(curve: list[dict[str, Any]], name: str) -> list[Chart]:
+    """Time over budgets, where there are plans."""
+    import numpy as np
+
+    from ..analysis.offload.chart import Chart, Line
+
+    found = sorted((point for point in curve if point["time_ns"] is not None), key=lambda point: point["budget_bytes"])
+    if not found:
+        return []
+    budgets = np.array([point["budget_bytes"] for point in found]) / 1e9
+    times, bounds = (np.array([point[key] for point in found]) / 1e6 for key in ("time_ns", "bound_ns"))
+    return [
+        Chart(
+            f"{name}: time over budget",
+            "budget, GB",
+            "ms",
+            [Line("plan", budgets, times), Line("bound", budgets, bounds, dashed=True)],
+            x_from_zero=False,
+        )
+    ]
