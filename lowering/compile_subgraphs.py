@@ -7,17 +7,16 @@ An operator that does not compile alone is split itself. Then subgraphs are fuse
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import NoReturn
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
-from xdsl.traits import IsTerminator
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from ..analysis.function_graph import BlockGraph, block_graph, is_source
+from ..analysis.function_graph import BlockGraph, block_graph
 from ..analysis.subgraphs.fuse_grouped import PartSize
 from ..analysis.subgraphs.fusion import FusionStrategy, Interval
 from ..analysis.subgraphs.fusion import Outcome as Trial
@@ -28,17 +27,17 @@ from ..chips import Chip
 from ..emulator.costs import host_cycles
 from ..support.errors import MeshloomError, ResourceError
 from .compilation_log import Action, CompilationLog, LogEntry, over
-from .compile_piece import PieceCode
 from .host_layout import HostLayout
 from .link_network import network_of
 from .operator_split import OperatorSplitter
-from .piece_cache import Failure, Outcome, PieceCache
+from .piece_cache import Failure, PieceCache
 from .piece_file import piece_executable
 from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
 from .residency import DramShortage, Residency, plan_residency
-from .serial import Part, Serial, constant_bytes_read, is_operator, part_module, serial_list
+from .serial import Serial, constant_bytes_read, part_module, serial_list
 from .stages import Progress
+from .subgraph import Subgraph, Subgraphs, is_node, name_of, with_work
 from .subgraph_options import FUSIONS, SubgraphOptions
 from .timeline import total_cycles
 
@@ -50,53 +49,6 @@ WORTHWHILE = 0.97
 """Another list is taken only if it takes less than this share of the time: more launches are more to look after."""
 OVERLAP_SHARE = 8
 """Weights that come from the host are cut into parts of DRAM divided by this, where that is faster."""
-
-
-@dataclass
-class Subgraph:
-    """A stretch of the serial order."""
-
-    label: str
-    nodes: tuple[Operation, ...]
-    """Operations of the function, reshapes among them."""
-    text: PieceText | None = None
-    key: str = ""
-    outcome: Outcome | None = None
-    members: tuple[Subgraph, ...] = ()
-    """The subgraphs that it was fused from."""
-
-    @property
-    def operators(self) -> Part:
-        """Its operators, in order."""
-        return tuple(op for op in self.nodes if is_operator(op))
-
-    @property
-    def task_names(self) -> tuple[str, ...]:
-        """The network's names of its tasks."""
-        return self.text.task_names(self.code) if self.text is not None else ()
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """Names of its first and last operator."""
-        names = [_name(op) for op in self.operators] or [""]
-        return names[0], names[-1]
-
-    @property
-    def code(self) -> PieceCode:
-        """Its machine code; it must have compiled."""
-        assert isinstance(self.outcome, PieceCode)
-        return self.outcome
-
-
-@dataclass(frozen=True)
-class Subgraphs:
-    """A network in subgraphs that all compile and fit in DRAM in turn."""
-
-    parts: tuple[Subgraph, ...]
-    serial: Serial
-    residency: Residency
-    segments: Segments
-    nodes: BlockGraph
 
 
 class Driver:
@@ -119,15 +71,15 @@ class Driver:
 
         Raises ResourceError naming an operator that does not fit, with what it needs and what the chip has.
         """
-        nodes = tuple(op for op in self.function.body.block.ops if _is_node(op))
+        nodes = tuple(op for op in self.function.body.block.ops if is_node(op))
         self._most = max(FEWEST_ATTEMPTS, ATTEMPTS_AN_OPERATOR * len(nodes))
         graph = self._block_graph()
         order = serial_order(graph.graph) if len(graph.ops) else np.zeros(0, np.int64)
         whole = Subgraph("all", tuple(graph.ops[int(node)] for node in order))
         parts = [whole]
         if given:
-            groups = [tuple(op for op in ops if _is_node(op)) for ops in given]
-            parts = _with_work([Subgraph(str(number), ops) for number, ops in enumerate(groups, 1)])
+            groups = [tuple(op for op in ops if is_node(op)) for ops in given]
+            parts = with_work([Subgraph(str(number), ops) for number, ops in enumerate(groups, 1)])
         elif self.options.rule is not None:
             parts = self._parts(whole, self._cut(parts, 0, self.options.rule)) or parts
         with PiecePool(self.chip, self.options.jobs) as pool:
@@ -167,7 +119,7 @@ class Driver:
             if self._graph is None:  # an operator was split, which may have left values that nobody reads
                 region_dce(self.function.body)
             parts = [part for part in (self._alive(part) for part in settled) if part.nodes]
-            parts = _with_work(parts)
+            parts = with_work(parts)
 
     def _compile(self, parts: Sequence[Subgraph], pool: PiecePool) -> None:
         """Compile the parts that have no outcome yet."""
@@ -227,7 +179,7 @@ class Driver:
         if len(made) < 2:  # the rule cuts between reshapes only
             middle = part.nodes.index(operators[len(operators) // 2])
             made = self._parts(part, [middle])
-        last = [_name(one.operators[-1]) for one in made[:-1]]
+        last = [name_of(one.operators[-1]) for one in made[:-1]]
         after = ", ".join(f"'{name}'" for name in last[:4]) + (", ..." if len(last) > 4 else "")
         self._note("split", part, True, f"is split into {len(made)} parts, after {after}")
         return made
@@ -249,7 +201,7 @@ class Driver:
             self._give_up(part)
         self._note("split operator", part, True, text)
         self._graph = None
-        added = [op for op in block.ops if _is_node(op) and (op not in before or op in part.nodes)]
+        added = [op for op in block.ops if is_node(op) and (op not in before or op in part.nodes)]
         self._most += ATTEMPTS_AN_OPERATOR * len(added)
         for other in parts:
             if other is not part and not isinstance(other.outcome, Failure):
@@ -259,8 +211,8 @@ class Driver:
     def _hopeless(self, part: Subgraph, failure: Failure, detail: str) -> ResourceError:
         op = part.operators[0]
         return ResourceError(
-            f"operator '{_name(op)}' ({op.name}) does not fit chip '{self.chip.name}', not even alone and in parts: it "
-            f"{over(failure.resource, failure.needed, failure.available) or failure.message} ({detail})",
+            f"operator '{name_of(op)}' ({op.name}) does not fit chip '{self.chip.name}', not even alone and in parts: "
+            f"it {over(failure.resource, failure.needed, failure.available) or failure.message} ({detail})",
             failure.resource, failure.needed, failure.available,
         )  # fmt: skip
 
@@ -272,7 +224,7 @@ class Driver:
         if not failure.resource:
             raise MeshloomError(message)
         names = part.operators
-        what = f"operator '{_name(names[0])}' ({names[0].name})" if len(names) == 1 else "the network"
+        what = f"operator '{name_of(names[0])}' ({names[0].name})" if len(names) == 1 else "the network"
         figures = over(failure.resource, failure.needed, failure.available)
         raise ResourceError(
             f"{what} does not fit chip '{self.chip.name}': it {figures} ({message})",
@@ -304,7 +256,7 @@ class Driver:
     def _parts(self, part: Subgraph, cuts: Sequence[int]) -> list[Subgraph]:
         bounds = [0, *cuts, len(part.nodes)]
         pieces = [part.nodes[low:high] for low, high in pairwise(bounds)]
-        made = _with_work([Subgraph("", nodes) for nodes in pieces if nodes])
+        made = with_work([Subgraph("", nodes) for nodes in pieces if nodes])
         prefix = "" if part.label == "all" else f"{part.label}."
         return [Subgraph(f"{prefix}{number}", one.nodes) for number, one in enumerate(made, 1)]
 
@@ -438,29 +390,3 @@ class Driver:
                 failure.resource, failure.needed, failure.available,
             )
         )  # fmt: skip
-
-
-def _is_node(op: Operation) -> bool:
-    return not is_source(op) and not op.has_trait(IsTerminator)
-
-
-def _name(op: Operation) -> str:
-    hint = next((result.name_hint for result in op.results if result.name_hint), None)
-    return hint or op.name.partition(".")[2]
-
-
-def _with_work(parts: Sequence[Subgraph]) -> list[Subgraph]:
-    """The same without parts that only reshape: these join the part before them, or the one after."""
-    kept: list[Subgraph] = []
-    waiting: tuple[Operation, ...] = ()
-    for part in parts:
-        if part.operators:
-            kept.append(replace(part, nodes=(*waiting, *part.nodes)) if waiting else part)
-            waiting = ()
-        elif kept:
-            kept[-1] = replace(kept[-1], nodes=(*kept[-1].nodes, *part.nodes))
-        else:
-            waiting = (*waiting, *part.nodes)
-    if waiting:
-        kept.append(Subgraph("all", waiting))
-    return kept

@@ -25,11 +25,12 @@ from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.outline import inline, outline
 from .compilation_log import CompilationLog
 from .compile_piece import PieceCode, plan_piece
-from .compile_subgraphs import Driver, Subgraphs
+from .compile_subgraphs import Driver
 from .link_network import link_network
 from .manycore_to_memory import lower_module
 from .serial import constant_bytes_read, part_module
 from .stages import Observer, Progress, main_function
+from .subgraph import Subgraphs
 from .subgraph_options import SubgraphOptions
 
 __all__ = [

@@ -1,0 +1,92 @@
+"""Subgraphs while they are made: stretches of a function's serial order, with what they compiled to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Operation
+from xdsl.traits import IsTerminator
+
+from ..analysis.function_graph import BlockGraph, is_source
+from ..analysis.subgraphs.op_graph import Segments
+from .compile_piece import PieceCode
+from .piece_cache import Outcome
+from .piece_text import PieceText
+from .residency import Residency
+from .serial import Part, Serial, is_operator
+
+
+@dataclass
+class Subgraph:
+    """A stretch of the serial order."""
+
+    label: str
+    nodes: tuple[Operation, ...]
+    """Operations of the function, reshapes among them."""
+    text: PieceText | None = None
+    key: str = ""
+    outcome: Outcome | None = None
+    members: tuple[Subgraph, ...] = ()
+    """The subgraphs that it was fused from."""
+
+    @property
+    def operators(self) -> Part:
+        """Its operators, in order."""
+        return tuple(op for op in self.nodes if is_operator(op))
+
+    @property
+    def task_names(self) -> tuple[str, ...]:
+        """The network's names of its tasks."""
+        return self.text.task_names(self.code) if self.text is not None else ()
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Names of its first and last operator."""
+        names = [name_of(op) for op in self.operators] or [""]
+        return names[0], names[-1]
+
+    @property
+    def code(self) -> PieceCode:
+        """Its machine code; it must have compiled."""
+        assert isinstance(self.outcome, PieceCode)
+        return self.outcome
+
+
+@dataclass(frozen=True)
+class Subgraphs:
+    """A network in subgraphs that all compile and fit in DRAM in turn."""
+
+    parts: tuple[Subgraph, ...]
+    serial: Serial
+    residency: Residency
+    segments: Segments
+    nodes: BlockGraph
+
+
+def is_node(op: Operation) -> bool:
+    """Whether an operation has a place in the serial order."""
+    return not is_source(op) and not op.has_trait(IsTerminator)
+
+
+def name_of(op: Operation) -> str:
+    """What people call an operation: its result's name, or its kind."""
+    hint = next((result.name_hint for result in op.results if result.name_hint), None)
+    return hint or op.name.partition(".")[2]
+
+
+def with_work(parts: Sequence[Subgraph]) -> list[Subgraph]:
+    """The same without parts that only reshape: these join the part before them, or the one after."""
+    kept: list[Subgraph] = []
+    waiting: tuple[Operation, ...] = ()
+    for part in parts:
+        if part.operators:
+            kept.append(replace(part, nodes=(*waiting, *part.nodes)) if waiting else part)
+            waiting = ()
+        elif kept:
+            kept[-1] = replace(kept[-1], nodes=(*kept[-1].nodes, *part.nodes))
+        else:
+            waiting = (*waiting, *part.nodes)
+    if waiting:
+        kept.append(Subgraph("all", waiting))
+    return kept
