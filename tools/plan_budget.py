@@ -321,8 +321,8 @@ def _summary(figures: dict[str, Any]) -> str:
     return (
         f"{figures['graph']}: {figures['time_ns'] / 1e6:.3f} ms, {100 * figures['overhead']:.2f}% over computing "
         f"alone (bound {100 * figures['bound_overhead']:.2f}%); peak {figures['peak_bytes']:,} of "
-        f"{figures['budget_bytes']:,} bytes, before {figures['program_peak_bytes']:,}; {counts or 'no actions'}; planned in "
-        f"{figures['plan_s'] * 1e3:.0f} ms"
+        f"{figures['budget_bytes']:,} bytes, before {figures['program_peak_bytes']:,}; "
+        f"{counts or 'no actions'}; planned in {figures['plan_s'] * 1e3:.0f} ms"
     )
 
 

@@ -16,8 +16,11 @@ class Preset(StrEnum):
 
 _ITEMS = {Preset.FAST: 150_000, Preset.NORMAL: 5_000_000}
 """Operations and gaps to look at in one search; about 15 ns each."""
+_PER_GAP = {Preset.FAST: 10, Preset.NORMAL: 100}
+"""Simulated executions for each gap, at most."""
 
 
 def evaluations_of(problem: OffloadProblem, preset: Preset) -> int:
     """Simulated executions of one search."""
-    return min(10_000, _ITEMS[preset] // (problem.ops + problem.gaps + 1))
+    few = _PER_GAP[preset] * problem.gaps
+    return min(10_000, few, _ITEMS[preset] // (problem.ops + problem.gaps + 1))

@@ -48,7 +48,13 @@ def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
         assert start >= ops[int(problem.producer[gap])][1], "copied before it was there"
         copied[tensor, packed] = end
     absent: dict[int, list[Span]] = defaultdict(list)
+    left_after: dict[tuple[int, Span], int] = {}
     taken: dict[int, list[int]] = defaultdict(list)
+
+    def away(gone: int, back: int) -> None:
+        absent[tensor].append((gone, back))
+        left_after[tensor, (gone, back)] = int(problem.before[gap])
+
     for gap in range(problem.gaps):
         tensor, size = int(problem.tensor[gap]), int(problem.size[gap])
         small = int(model.packed(problem.size)[gap])
@@ -59,7 +65,7 @@ def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
         if kind is Kind.SWAP and arrive:
             gone = max(used, copied[tensor, False])
             assert gone <= arrive[0], "fetched before it had left"
-            absent[tensor].append((gone, arrive[1]))
+            away(gone, arrive[1])
             events.extend(((gone, -size), (arrive[0], size)))
         elif kind is Kind.COMPRESS and pack:
             assert pack[0] >= used
@@ -68,7 +74,7 @@ def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
                 continue
             assert pack[1] <= unpack[0]
             hold(pack[0], unpack[1], small)
-            absent[tensor].append((pack[1], unpack[1]))
+            away(pack[1], unpack[1])
             events.extend(((pack[1], -size), (unpack[0], size)))
         elif kind is Kind.COMPRESS_SWAP and (pack or arrive):
             gone = used
@@ -82,7 +88,7 @@ def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
             assert max(gone, copied[tensor, True]) <= arrive[0]
             assert arrive[1] <= unpack[0]
             hold(arrive[0], unpack[1], small)
-            absent[tensor].append((gone, unpack[1]))
+            away(gone, unpack[1])
             events.extend(((gone, -size), (unpack[0], size)))
         elif kind >= Kind.RECOMPUTE and again:
             chain = plan.chains.row(gap)
@@ -103,13 +109,14 @@ def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
             for value, start in made.items():
                 if value != tensor and graph.counted[value]:
                     hold(start, last_read[value], int(graph.size[value]))
-            absent[tensor].append((used, again[1]))
+            away(used, again[1])
             events.extend(((used, -size), (again[0], size)))
-    for op, (start, _) in ops.items():
+    for op, (start, end) in ops.items():
         for tensor in {*graph.inputs.row(op)}:
-            assert not any(gone < start < back or gone <= start < back for gone, back in absent[tensor]), (
-                "used while away"
-            )
+            for gone, back in absent[tensor]:
+                # Operations may take no time: the use that it leaves after may start when it leaves.
+                used_before = op <= left_after[tensor, (gone, back)]
+                assert end <= gone if used_before else start >= back, "used while away"
     last = dict[int, int]()
     for op in range(graph.ops):
         for tensor in (*graph.inputs.row(op), *graph.outputs.row(op)):

@@ -1,0 +1,147 @@
+"""What holds for every plan under a budget."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meshloom.analysis.cost_graphs.graph import CostGraph
+from meshloom.analysis.offload.bounds import lower_bound_ns
+from meshloom.analysis.offload.effort import Preset
+from meshloom.analysis.offload.evaluate import Evaluator
+from meshloom.analysis.offload.kinds import Kind, allowed_kinds
+from meshloom.analysis.offload.model import Model
+from meshloom.analysis.offload.plan import plan_by_rule, plan_offload, plans_for
+from meshloom.analysis.offload.problem import offload_problem
+from meshloom.analysis.offload.residency import residency
+from meshloom.analysis.offload.rules import Rule, Thresholds
+from meshloom.analysis.offload.simulate import IN, NEVER, OP
+from meshloom.support.errors import InputError
+
+from .recount import recount
+from .training_graphs import chain_graph, training_graph
+
+ALL = allowed_kinds(frozenset(("swap", "compress", "recompute")))
+LINKS = (0.05e9, 1e9, 50e9)
+
+
+def evaluator_of(graph: CostGraph, link: float = 1e9) -> Evaluator:
+    return Evaluator(offload_problem(graph), Model(link, compress_rate=5e9))
+
+
+def largest_working_set(graph: CostGraph) -> int:
+    """By definition: what an operation reads and writes must be there together."""
+    sizes = np.where(graph.counted, graph.size, 0)
+    return max(sum(int(sizes[t]) for t in {*graph.inputs.row(op), *graph.outputs.row(op)}) for op in range(graph.ops))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.floats(0, 1), st.sampled_from([ALL, (Kind.SWAP,)]))
+def test_every_budget_from_the_largest_working_set_on_is_kept(
+    seed: int, link: float, share: float, kinds: tuple[Kind, ...]
+) -> None:
+    graph = training_graph(seed)
+    evaluator = evaluator_of(graph, link)
+    problem, least = evaluator.problem, largest_working_set(graph)
+    assert problem.smallest_budget == least
+    budget = least + int(share * (problem.peak - least))
+    plan = plan_offload(evaluator, budget, kinds, Preset.FAST)
+    assert recount(problem, plan, evaluator.model) <= residency(evaluator, plan).peak <= budget
+    assert lower_bound_ns(evaluator, kinds, budget) <= plan.time_ns
+    for rule in (Rule.SLACK, Rule.SIZE, Rule.SPEC):
+        by_rule = plan_by_rule(evaluator, budget, (Kind.SWAP,), rule, Thresholds(slack=-1))
+        assert recount(problem, by_rule, evaluator.model) <= budget
+        assert rule is not Rule.SLACK or plan.time_ns <= by_rule.time_ns, "never worse than the order of slack"
+    if least > 0:
+        with pytest.raises(InputError, match=f"the smallest budget that works is {least}"):
+            plan_offload(evaluator, least - 1, kinds)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.floats(0, 1))
+def test_kinds_together_are_never_worse_than_one_alone(seed: int, link: float, share: float) -> None:
+    evaluator = evaluator_of(training_graph(seed), link)
+    problem = evaluator.problem
+    budget = problem.smallest_budget + int(share * (problem.peak - problem.smallest_budget))
+    together = plan_offload(evaluator, budget, ALL, Preset.FAST)
+    for name in ("swap", "compress", "recompute"):
+        try:
+            alone = plan_offload(evaluator, budget, allowed_kinds(frozenset((name,))), Preset.FAST)
+        except InputError:
+            continue
+        assert together.time_ns <= alone.time_ns, name
+        assert recount(problem, alone, evaluator.model) <= budget
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.sampled_from([ALL, (Kind.SWAP,)]))
+def test_more_memory_never_takes_more_time(seed: int, link: float, kinds: tuple[Kind, ...]) -> None:
+    evaluator = evaluator_of(training_graph(seed), link)
+    problem = evaluator.problem
+    budgets = [max(problem.smallest_budget, step * problem.peak // 10) for step in range(1, 11)]
+    times = [plan.time_ns for plan in plans_for(evaluator, budgets, kinds, Preset.FAST) if plan is not None]
+    assert len(times) == 10
+    assert times == sorted(times, reverse=True)
+    assert times[-1] == problem.compute_ns
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1 << 30), st.sampled_from(LINKS))
+def test_no_plan_of_a_small_graph_is_quicker_than_the_bound(seed: int, link: float) -> None:
+    evaluator = evaluator_of(training_graph(seed, most=4), link)
+    problem = evaluator.problem
+    if problem.gaps > 6:
+        return
+    for names in (("swap",), ("swap", "compress"), ("recompute",), ("swap", "compress", "recompute")):
+        kinds = allowed_kinds(frozenset(names))
+        for budget in {problem.smallest_budget, (problem.smallest_budget + problem.peak) // 2}:
+            choices = itertools.product((int(Kind.KEEP), *map(int, kinds)), repeat=problem.gaps)
+            least = min(evaluator.makespan(np.array(plan, np.int64), budget)[0] for plan in choices)
+            assert lower_bound_ns(evaluator, kinds, budget) <= least
+            if names == ("swap",):
+                found = plan_offload(evaluator, budget, kinds)
+                assert found.time_ns == least < NEVER, "the search finds the best of few plans"
+
+
+def test_the_same_seed_gives_the_same_plan() -> None:
+    evaluator = evaluator_of(training_graph(7))
+    budget = (evaluator.problem.smallest_budget + evaluator.problem.peak) // 2
+    first, second = (plan_offload(evaluator, budget, ALL, seed=3) for _ in range(2))
+    assert np.array_equal(first.kind, second.kind)
+    assert np.array_equal(first.log, second.log)
+
+
+def test_transfers_come_before_they_are_needed() -> None:
+    """Copies take half an operation: all of them hide behind the operations, but for what nothing runs beside."""
+    evaluator = evaluator_of(chain_graph(20), 2e9)
+    plan = plan_offload(evaluator, evaluator.problem.peak * 6 // 10, (Kind.SWAP,))
+    assert plan.time_ns == evaluator.problem.compute_ns
+    starts = {op: start for what, op, start, _ in plan.log.tolist() if what == OP}
+    arrivals = [(gap, end) for what, gap, _, end in plan.log.tolist() if what == IN]
+    assert arrivals
+    assert all(end <= starts[int(evaluator.problem.after[gap])] for gap, end in arrivals)
+
+
+def test_fixed_places_stay_within_the_budget_and_never_overlap() -> None:
+    evaluator = evaluator_of(chain_graph(20, size=1024), 2e9)
+    budget = evaluator.problem.peak * 6 // 10
+    held = residency(evaluator, plan_offload(evaluator, budget, (Kind.SWAP,)))
+    places = held.offsets()
+    assert places.peak <= budget
+    for one, other in itertools.combinations(range(len(held.size)), 2):
+        apart_in_time = held.end[one] <= held.start[other] or held.end[other] <= held.start[one]
+        low, high = sorted((one, other), key=lambda buffer: int(places.offsets[buffer]))
+        assert apart_in_time or places.offsets[low] + held.size[low] <= places.offsets[high]
+
+
+@pytest.mark.slow
+def test_ten_thousand_random_graphs_without_deadlock() -> None:
+    for seed in range(10_000):
+        evaluator = evaluator_of(training_graph(seed), LINKS[seed % 3])
+        problem = evaluator.problem
+        budget = problem.smallest_budget + (seed % 7) * (problem.peak - problem.smallest_budget) // 7
+        plan = plan_offload(evaluator, budget, ALL if seed % 2 else (Kind.SWAP,), Preset.FAST, seed)
+        assert recount(problem, plan, evaluator.model) <= budget
