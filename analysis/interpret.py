@@ -17,6 +17,8 @@ from ..dialects.manycore.interpreter import ManycoreFunctions
 from ..dialects.memory import BufferType
 from ..dialects.memory.interpreter import MemoryFunctions
 from ..dialects.memory.stash_interpreter import StashFunctions
+from ..dialects.sparse.interpreter import SparseFunctions
+from ..dialects.sparse.values import as_array
 from ..support.errors import InputError
 
 Array: TypeAlias = NDArray[Any]
@@ -63,13 +65,13 @@ def _values(
 
 def run_main(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """
-    The results of `@main` by name, in storage form; the inputs are left alone.
+    The results of `@main` by name, in storage form (encoded ones decoded); the inputs are left alone.
 
     Raises MeshloomError for what the operations raise, xDSL's InterpretationError where one has no implementation.
     """
     copies = {name: array.copy() for name, array in inputs.items()}
-    functions = [ManycoreFunctions(), ExecuteFunctions(), MemoryFunctions(), StashFunctions()]
-    return interpret_function(module, copies, functions)
+    functions = [ManycoreFunctions(), ExecuteFunctions(), MemoryFunctions(), StashFunctions(), SparseFunctions()]
+    return {name: as_array(value) for name, value in interpret_function(module, copies, functions).items()}
 
 
 def result_types(module: ModuleOp) -> dict[str, Attribute]:

@@ -23,6 +23,7 @@ ROOT = __package__.rpartition(".")[0] if __package__ else "meshloom"
 DIALECTS = {
     "dataflow": "dialects.dataflow:Dataflow",
     "memory": "dialects.memory:Memory",
+    "sparse": "dialects.sparse:Sparse",
     "manycore": "dialects.manycore:Manycore",
     "coreasm": "dialects.coreasm:Coreasm",
 }

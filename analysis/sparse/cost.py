@@ -22,8 +22,8 @@ from .balance import balance, efficiency
 from .bits import Array, Ints
 from .choose import Choice, all_choices
 from .encode import counts, group_mask
-from .formats import Format, Kind
-from .strings import Order, Strings
+from .formats import Format, Kind, Order
+from .strings import Strings
 
 
 @dataclass(frozen=True)

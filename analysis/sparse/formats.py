@@ -26,6 +26,15 @@ POINTER_BITS = 32
 """Bits of the pointer that csr holds for each string."""
 
 
+class Order(StrEnum):
+    """What a string belongs to."""
+
+    OUTPUT = "output"
+    """An output neuron: it runs over all inputs."""
+    INPUT = "input"
+    """An input neuron: it runs over all outputs."""
+
+
 class Kind(StrEnum):
     """A way to write an index."""
 

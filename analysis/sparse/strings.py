@@ -10,20 +10,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
 from .bits import Array
-
-
-class Order(StrEnum):
-    """What a string belongs to."""
-
-    OUTPUT = "output"
-    """An output neuron: it runs over all inputs."""
-    INPUT = "input"
-    """An input neuron: it runs over all outputs."""
+from .formats import Order
 
 
 @dataclass(frozen=True)

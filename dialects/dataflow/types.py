@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
+    NoneAttr,
     Signedness,
     TensorType,
     bf16,
@@ -163,6 +164,8 @@ def verify_tensor(type: Attribute, what: str) -> Tensor:
     tensor_type = cast(Tensor, type)
     if any(size < 0 for size in tensor_type.get_shape()):
         raise VerifyException(f"{what} has type {type}: expected a static shape")
+    if tensor_type.encoding != NoneAttr():
+        raise VerifyException(f"{what} has type {type}: expected a tensor without encoding, see sparse.decode")
     if tensor_type.element_type not in DTYPE_CODES:
         raise VerifyException(
             f"{what} has element type {tensor_type.element_type}: expected one of "

@@ -19,9 +19,9 @@ from meshloom.analysis.sparse.connection import (
     strides_to_direct,
 )
 from meshloom.analysis.sparse.encode import counts, decode, encode, encode_mask
-from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, run_length, stride
+from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, Order, run_length, stride
 from meshloom.analysis.sparse.product import accumulate, sparse_dot
-from meshloom.analysis.sparse.strings import Order, Strings
+from meshloom.analysis.sparse.strings import Strings
 from meshloom.support.errors import InputError
 
 FIRST, SECOND, BOTH = (np.array(bits, np.uint8) for bits in ([1, 0, 0, 1, 1], [1, 0, 1, 0, 1], [1, 0, 0, 0, 1]))

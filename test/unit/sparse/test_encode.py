@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.sparse.encode import Encoded, counts, decode, encode
-from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, csr, run_length, stride
+from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, Order, csr, run_length, stride
 from meshloom.analysis.sparse.sizes import encoded_bytes, gap_histogram
-from meshloom.analysis.sparse.strings import Order, Strings
+from meshloom.analysis.sparse.strings import Strings
 from meshloom.support.errors import InputError
 from numpy.typing import NDArray
 

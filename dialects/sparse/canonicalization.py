@@ -1,0 +1,35 @@
+"""Rewrites that leave out detours over dense tensors."""
+
+from __future__ import annotations
+
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from .compute import ConvOp, MatmulOp
+from .ops import DecodeOp, EncodeOp
+from .types import index_of
+
+
+class EncodeOfDecodedOfEncoded(RewritePattern):
+    """encode(decode(encode(x, a)), b) == encode(x, b) where b leaves out what a does"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: EncodeOp, rewriter: PatternRewriter) -> None:
+        if not isinstance(inner := op.operand.owner, DecodeOp) or not isinstance(inner.operand.owner, EncodeOp):
+            return
+        first, second = index_of(inner.operand.type), index_of(op.result.type)
+        assert first is not None
+        assert second is not None
+        # Groups of the second hold what does not count, too: whether it had been made zero would show.
+        if second.format.group == 1 and second.threshold >= first.threshold:
+            rewriter.replace(op, EncodeOp(inner.operand.owner.operand, second))
+
+
+class ComputeOnDecoded(RewritePattern):
+    """matmul(decode(x), w) == matmul(x, w), conv alike: the operation reads encoded operands"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
+        for position, value in enumerate(op.operands):
+            if isinstance(value.owner, DecodeOp):
+                op.operands[position] = value.owner.operand
+                rewriter.notify_op_modified(op)

@@ -1,0 +1,157 @@
+"""Contractions with encoded operands: only pairs in which both count are multiplied."""
+
+from __future__ import annotations
+
+import abc
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, UnitAttr
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..dataflow import contraction
+from ..dataflow.base import Value, ints
+from ..dataflow.contraction import widened
+from ..dataflow.types import Tensor, tensor_of
+from .types import index_of, verify_any
+
+
+class SparseOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
+    """
+    A contraction of a first operand, the neurons, and a second one, the weights, of which one at least is encoded.
+
+    Its result is that of the dense operation on the decoded operands, for finite numbers to the last bit in the same
+    order of accumulation. A pair of a zero that is not stored and an infinity or NaN is left out, or gives NaN as it
+    does in the dense operation: programs must not depend on which.
+    """
+
+    traits = traits_def(Pure())
+
+    @abc.abstractmethod
+    def expected_type(self) -> Tensor:
+        """The result type that operands and attributes imply; raises VerifyException where they are inconsistent."""
+
+    @abc.abstractmethod
+    def dense(self, first: SSAValue, second: SSAValue) -> contraction.MatmulOp | contraction.ConvOp:
+        """The operation of `dataflow` that does the same on decoded operands."""
+
+    def verify_(self) -> None:
+        for position, value in enumerate(self.operands):
+            verify_any(value, f"operand {position}")
+        if not any(index_of(value.type) for value in self.operands):
+            raise VerifyException("no operand is encoded: expected one of tensor<..., #sparse.index<...>>")
+        if self.results[0].type != (expected := self.expected_type()):
+            raise VerifyException(f"result has type {self.results[0].type}: expected {expected}")
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from .canonicalization import ComputeOnDecoded
+
+        return (ComputeOnDecoded(),)
+
+
+@irdl_op_definition
+class MatmulOp(SparseOp):
+    """
+    Matrix product as `dataflow.matmul`, of operands of which one at least is encoded.
+
+    ```
+    %2 = sparse.matmul %x, %w transpose_b
+      : (tensor<1x64xf32>, tensor<8x64xf32, #sparse.index<direct>>) -> tensor<1x8xf32>
+    ```
+    """
+
+    name = "sparse.matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    transpose_a = opt_prop_def(UnitAttr)
+    transpose_b = opt_prop_def(UnitAttr)
+    result = result_def(TensorType)
+    assembly_format = (
+        "$lhs `,` $rhs (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? attr-dict `:` "
+        "functional-type(operands, results)"
+    )
+
+    def __init__(self, lhs: Value, rhs: Value, result: Tensor, transpose_a: bool = False, transpose_b: bool = False):
+        properties: dict[str, Attribute | None] = {
+            "transpose_a": UnitAttr() if transpose_a else None,
+            "transpose_b": UnitAttr() if transpose_b else None,
+        }
+        super().__init__(operands=[lhs, rhs], result_types=[result], properties=properties)
+
+    @staticmethod
+    def of(op: contraction.MatmulOp, lhs: Value, rhs: Value) -> MatmulOp:
+        """The same product of these operands."""
+        return MatmulOp(lhs, rhs, op.result_type, op.transpose_a is not None, op.transpose_b is not None)
+
+    def expected_type(self) -> Tensor:
+        flags = (self.transpose_a is not None, self.transpose_b is not None)
+        return widened(contraction.MatmulOp.infer(self.lhs, self.rhs, *flags), tensor_of(self.result))
+
+    def dense(self, first: SSAValue, second: SSAValue) -> contraction.MatmulOp:
+        return contraction.MatmulOp(
+            first,
+            second,
+            transpose_a=self.transpose_a is not None,
+            transpose_b=self.transpose_b is not None,
+            result_element=tensor_of(self.result).element_type,
+        )
+
+
+@irdl_op_definition
+class ConvOp(SparseOp):
+    """
+    Convolution as `dataflow.conv`, of operands of which one at least is encoded.
+
+    ```
+    %2 = sparse.conv %x, %w strides [1] dilations [1] pad [0] to [0] groups 1
+      : (tensor<1x3x8xf32>, tensor<4x3x3xf32, #sparse.index<stride, bits = 3>>) -> tensor<1x4x6xf32>
+    ```
+    """
+
+    name = "sparse.conv"
+    operand = operand_def(TensorType)
+    weights = operand_def(TensorType)
+    strides = prop_def(DenseArrayBase.constr(I64))
+    dilations = prop_def(DenseArrayBase.constr(I64))
+    pad_low = prop_def(DenseArrayBase.constr(I64))
+    pad_high = prop_def(DenseArrayBase.constr(I64))
+    groups = prop_def(IntegerAttr[I64])
+    result = result_def(TensorType)
+    assembly_format = (
+        "$operand `,` $weights `strides` $strides `dilations` $dilations `pad` $pad_low `to` $pad_high "
+        "`groups` $groups attr-dict `:` functional-type(operands, results)"
+    )
+
+    @staticmethod
+    def of(op: contraction.ConvOp, operand: Value, weights: Value) -> ConvOp:
+        """The same convolution of these operands."""
+        operands = [SSAValue.get(operand), SSAValue.get(weights)]
+        return ConvOp.create(operands=operands, result_types=[op.result_type], properties=dict(op.properties))
+
+    def expected_type(self) -> Tensor:
+        inferred = contraction.ConvOp.infer(
+            self.operand,
+            self.weights,
+            ints(self.strides),
+            ints(self.dilations),
+            ints(self.pad_low),
+            ints(self.pad_high),
+            self.groups.value.data,
+        )
+        return widened(inferred, tensor_of(self.result))
+
+    def dense(self, first: SSAValue, second: SSAValue) -> contraction.ConvOp:
+        return contraction.ConvOp(
+            first,
+            second,
+            strides=ints(self.strides),
+            dilations=ints(self.dilations),
+            pad_low=ints(self.pad_low),
+            pad_high=ints(self.pad_high),
+            groups=self.groups.value.data,
+            result_element=tensor_of(self.result).element_type,
+        )

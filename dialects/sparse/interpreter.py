@@ -1,0 +1,89 @@
+"""
+Running `sparse` programs: an encoded tensor is held as its index and values, as it is in memory.
+
+Contractions decode their operands and compute as `dataflow` does, so that the results are those of dense computation
+with the same zeros, in the same order of accumulation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
+from xdsl.ir import Block
+
+from ...analysis.sparse.connection import combine, compact, connections
+from ...analysis.sparse.prune import apply, contiguous_groups, group_pruning
+from ..dataflow.constants import widen_bf16
+from ..dataflow.evaluate import evaluate
+from ..dataflow.types import element_of, tensor_of
+from .compute import ConvOp, MatmulOp, SparseOp
+from .ops import CombineOp, CompactOp, ConnectionsOp, DecodeOp, EncodeOp
+from .prune import PruneGroupsOp
+from .types import decoded, index_of
+from .values import as_array, as_encoded, encode_array
+
+
+@register_impls
+class SparseFunctions(InterpreterFunctions):
+    """The reference semantics, for xDSL's interpreter."""
+
+    @impl(EncodeOp)
+    def run_encode(self, interpreter: Interpreter, op: EncodeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Index and values."""
+        index = index_of(op.result.type)
+        assert index is not None
+        return (encode_array(args[0], tensor_of(op.operand), index),)
+
+    @impl(DecodeOp)
+    def run_decode(self, interpreter: Interpreter, op: DecodeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Raises InputError for damaged streams."""
+        return (as_array(as_encoded(args[0], tensor_of(op.operand))),)
+
+    @impl(ConnectionsOp)
+    def run_connections(self, interpreter: Interpreter, op: ConnectionsOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The index over bits."""
+        return (connections(as_encoded(args[0], tensor_of(op.operand))),)
+
+    @impl(CombineOp)
+    def run_combine(self, interpreter: Interpreter, op: CombineOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """In the arrangement of the result."""
+        lhs, rhs = (as_encoded(value, tensor_of(one)) for value, one in zip(args, op.operands, strict=True))
+        index = index_of(op.result.type)
+        assert index is not None
+        both = combine(lhs, rhs, index.format)
+        return (encode_array(as_array(both), tensor_of(op.result), index),)
+
+    @impl(CompactOp)
+    def run_compact(self, interpreter: Interpreter, op: CompactOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What is connected."""
+        return (compact(as_array(args[0]), as_encoded(args[1], tensor_of(op.connections))),)
+
+    @impl(PruneGroupsOp)
+    def run_prune_groups(self, interpreter: Interpreter, op: PruneGroupsOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Groups of neighbours in row-major order."""
+        (array,) = args
+        values = widen_bf16(array) if str(element_of(op.operand)) == "bf16" else array
+        groups = contiguous_groups(array.size, op.group_count).reshape(array.shape)
+        mask = group_pruning(values, groups, op.threshold.value.data, op.limit.value.data)
+        return (apply(array, mask),)
+
+    @impl(MatmulOp)
+    def run_matmul(self, interpreter: Interpreter, op: MatmulOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """As the dense product."""
+        return _contract(op, args)
+
+    @impl(ConvOp)
+    def run_conv(self, interpreter: Interpreter, op: ConvOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """As the dense convolution."""
+        return _contract(op, args)
+
+
+def _contract(op: SparseOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The dense operation on decoded operands."""
+    types = [decoded(tensor_of(value)) for value in op.operands]
+    # Its operands need types, no definitions.
+    first, second = Block(arg_types=types).args
+    arrays = [np.ascontiguousarray(as_array(value)) for value in args]
+    return (evaluate(op.dense(first, second), arrays),)

@@ -1,0 +1,42 @@
+"""Values of encoded tensors: `analysis.sparse.encode.Encoded`, their elements in storage form (bf16 as bits)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import bf16
+
+from ...analysis.sparse.encode import Encoded, Mask, counts, decode, encode_mask
+from ...analysis.sparse.strings import Strings
+from ..dataflow.constants import Array, widen_bf16
+from ..dataflow.types import Tensor
+from .attributes import IndexAttr
+from .types import index_of
+
+
+def strings_of(type: Tensor, index: IndexAttr) -> Strings:
+    """The arrangement in strings of a tensor of this type."""
+    return Strings(tuple(type.get_shape()), index.order, index.axis)
+
+
+def counting(array: Array, type: Tensor, threshold: float) -> Mask:
+    """Which elements of an array in storage form have |x| > threshold."""
+    return counts(widen_bf16(array) if type.element_type == bf16 else array, threshold)
+
+
+def encode_array(array: Array, type: Tensor, index: IndexAttr) -> Encoded:
+    """An array in storage form, of this type, encoded."""
+    mask = counting(array, type, index.threshold)
+    return encode_mask(array, mask, index.format, strings_of(type, index))
+
+
+def as_encoded(value: Any, type: Tensor) -> Encoded:
+    """The value of an encoded type; inputs of a program come as plain arrays, and are encoded here."""
+    index = index_of(type)
+    assert index is not None
+    return value if isinstance(value, Encoded) else encode_array(value, type, index)
+
+
+def as_array(value: Any) -> Array:
+    """The elements of a dense or an encoded value."""
+    return decode(value) if isinstance(value, Encoded) else value

@@ -1,0 +1,111 @@
+// RUN: meshloom-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
+
+// CHECK: index 'csr': expected direct or stride
+"test.op"() {index = #sparse.index<csr>} : () -> ()
+
+// -----
+
+// CHECK: stride index of 9 bits: expected 2 to 8
+"test.op"() {index = #sparse.index<stride, bits = 9>} : () -> ()
+
+// -----
+
+// CHECK: direct index of 4 bits: expected 1
+"test.op"() {index = #sparse.index<direct, bits = 4>} : () -> ()
+
+// -----
+
+// CHECK: order = both: expected output or input
+"test.op"() {index = #sparse.index<direct, order = both>} : () -> ()
+
+// -----
+
+// CHECK: order = input: a stride index has a string for each output neuron
+"test.op"() {index = #sparse.index<stride, bits = 4, order = input>} : () -> ()
+
+// -----
+
+// CHECK: threshold = -1.0: expected a finite number of at least 0
+"test.op"() {index = #sparse.index<direct, threshold = -1.0>} : () -> ()
+
+// -----
+
+// CHECK: groups of 0 elements: expected at least 1
+"test.op"() {index = #sparse.index<direct, group = 0>} : () -> ()
+
+// -----
+
+// CHECK: 'axis' is given twice
+"test.op"() {index = #sparse.index<direct, axis = 0, axis = 1>} : () -> ()
+
+// -----
+
+// CHECK: axis 2 is no dimension of it
+%0 = "test.op"() : () -> tensor<4x4xf32>
+%1 = sparse.encode %0 : tensor<4x4xf32> -> tensor<4x4xf32, #sparse.index<direct, axis = 2>>
+
+// -----
+
+// CHECK: result has type tensor<4x4xf32>: expected tensor<4x4xf16>
+%0 = "test.op"() : () -> tensor<4x4xf32>
+%1 = sparse.encode %0 : tensor<4x4xf32> -> tensor<4x4xf16, #sparse.index<direct>>
+
+// -----
+
+// CHECK: operand has type tensor<4x4xf32>: expected an encoded tensor
+%0 = "test.op"() : () -> tensor<4x4xf32>
+%1 = sparse.decode %0 : tensor<4x4xf32> -> tensor<4x4xf32>
+
+// -----
+
+// CHECK: expected connection data, whose element type is i1
+%0, %1 = "test.op"() : () -> (tensor<4xf32, #sparse.index<direct>>, tensor<4xi1, #sparse.index<direct>>)
+%2 = sparse.combine %0, %1 : tensor<4xf32, #sparse.index<direct>>, tensor<4xi1, #sparse.index<direct>> -> tensor<4xi1, #sparse.index<direct>>
+
+// -----
+
+// CHECK: operands and result have shapes [4], [5], [4]: expected equal ones
+%0, %1 = "test.op"() : () -> (tensor<4xi1, #sparse.index<direct>>, tensor<5xi1, #sparse.index<direct>>)
+%2 = sparse.combine %0, %1 : tensor<4xi1, #sparse.index<direct>>, tensor<5xi1, #sparse.index<direct>> -> tensor<4xi1, #sparse.index<direct>>
+
+// -----
+
+// CHECK: operands have shapes [5] and [4]: expected equal ones
+%0, %1 = "test.op"() : () -> (tensor<5xf32>, tensor<4xi1, #sparse.index<direct>>)
+%2 = sparse.compact %0 by %1 : tensor<5xf32>, tensor<4xi1, #sparse.index<direct>> -> tensor<5xf32, #sparse.index<direct>>
+
+// -----
+
+// CHECK: no operand is encoded
+%0, %1 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3x4xf32>)
+%2 = sparse.matmul %0, %1 : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+
+// -----
+
+// CHECK: K is 3 in one and 4 in the other
+%0, %1 = "test.op"() : () -> (tensor<2x3xf32>, tensor<4x4xf32, #sparse.index<direct>>)
+%2 = sparse.matmul %0, %1 : (tensor<2x3xf32>, tensor<4x4xf32, #sparse.index<direct>>) -> tensor<2x4xf32>
+
+// -----
+
+// CHECK: result has type tensor<2x5xf32>: expected tensor<2x4xf32>
+%0, %1 = "test.op"() : () -> (tensor<2x3xf32>, tensor<3x4xf32, #sparse.index<direct>>)
+%2 = sparse.matmul %0, %1 : (tensor<2x3xf32>, tensor<3x4xf32, #sparse.index<direct>>) -> tensor<2x5xf32>
+
+// -----
+
+// CHECK: groups = 0 should be at least 1
+%0 = "test.op"() : () -> tensor<4xf32>
+%1 = sparse.prune_groups %0 groups 0 threshold 0.1 limit 2 : tensor<4xf32>
+
+// -----
+
+// CHECK: limit = -1 should not be negative
+%0 = "test.op"() : () -> tensor<4xf32>
+%1 = sparse.prune_groups %0 groups 2 threshold 0.1 limit -1 : tensor<4xf32>
+
+// -----
+
+// CHECK: expected a tensor without encoding, see sparse.decode
+%0 = "test.op"() : () -> tensor<4xf32, #sparse.index<direct>>
+%1 = dataflow.relu %0 : (tensor<4xf32, #sparse.index<direct>>) -> tensor<4xf32>

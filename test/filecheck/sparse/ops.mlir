@@ -1,0 +1,34 @@
+// RUN: meshloom-opt %s | meshloom-opt | filecheck %s
+// RUN: MESHLOOM_ROUNDTRIP
+
+// CHECK:      func.func @main(%x: tensor<2x5xf32>, %w: tensor<5x3xf32>, %c: tensor<2x5xi1, #sparse.index<direct>>) {
+func.func @main(%x: tensor<2x5xf32>, %w: tensor<5x3xf32>, %c: tensor<2x5xi1, #sparse.index<direct>>) {
+  // CHECK-NEXT: %0 = sparse.encode %x : tensor<2x5xf32> -> tensor<2x5xf32, #sparse.index<direct, threshold = 0.5>>
+  %0 = sparse.encode %x : tensor<2x5xf32> -> tensor<2x5xf32, #sparse.index<direct, axis = 0, threshold = 0.5, group = 1>>
+  // CHECK-NEXT: %1 = sparse.decode %0 : tensor<2x5xf32, #sparse.index<direct, threshold = 0.5>> -> tensor<2x5xf32>
+  %1 = sparse.decode %0 : tensor<2x5xf32, #sparse.index<direct, threshold = 0.5>> -> tensor<2x5xf32>
+  // CHECK-NEXT: %2 = sparse.encode %w : tensor<5x3xf32> -> tensor<5x3xf32, #sparse.index<stride, bits = 5, axis = 1, threshold = 1.0e-07, group = 4>>
+  %2 = sparse.encode %w : tensor<5x3xf32> -> tensor<5x3xf32, #sparse.index<stride, bits = 5, axis = 1, threshold = 1.0e-07, group = 4>>
+  // CHECK-NEXT: %3 = sparse.encode %w : tensor<5x3xf32> -> tensor<5x3xf32, #sparse.index<direct, order = input, axis = 1>>
+  %3 = sparse.encode %w : tensor<5x3xf32> -> tensor<5x3xf32, #sparse.index<direct, order = input, axis = 1>>
+  // CHECK-NEXT: %4 = sparse.connections %0 : tensor<2x5xf32, #sparse.index<direct, threshold = 0.5>> -> tensor<2x5xi1, #sparse.index<direct, threshold = 0.5>>
+  %4 = sparse.connections %0 : tensor<2x5xf32, #sparse.index<direct, threshold = 0.5>> -> tensor<2x5xi1, #sparse.index<direct, threshold = 0.5>>
+  // CHECK-NEXT: %5 = sparse.combine %4, %c : tensor<2x5xi1, #sparse.index<direct, threshold = 0.5>>, tensor<2x5xi1, #sparse.index<direct>> -> tensor<2x5xi1, #sparse.index<stride, bits = 2>>
+  %5 = sparse.combine %4, %c : tensor<2x5xi1, #sparse.index<direct, threshold = 0.5>>, tensor<2x5xi1, #sparse.index<direct>> -> tensor<2x5xi1, #sparse.index<stride, bits = 2>>
+  // CHECK-NEXT: %6 = sparse.compact %x by %5 : tensor<2x5xf32>, tensor<2x5xi1, #sparse.index<stride, bits = 2>> -> tensor<2x5xf32, #sparse.index<stride, bits = 2>>
+  %6 = sparse.compact %x by %5 : tensor<2x5xf32>, tensor<2x5xi1, #sparse.index<stride, bits = 2>> -> tensor<2x5xf32, #sparse.index<stride, bits = 2>>
+  // CHECK-NEXT: %7 = sparse.matmul %6, %3 : (tensor<2x5xf32, #sparse.index<stride, bits = 2>>, tensor<5x3xf32, #sparse.index<direct, order = input, axis = 1>>) -> tensor<2x3xf32>
+  %7 = sparse.matmul %6, %3 : (tensor<2x5xf32, #sparse.index<stride, bits = 2>>, tensor<5x3xf32, #sparse.index<direct, order = input, axis = 1>>) -> tensor<2x3xf32>
+  // CHECK-NEXT: %8 = sparse.matmul %0, %x transpose_a : (tensor<2x5xf32, #sparse.index<direct, threshold = 0.5>>, tensor<2x5xf32>) -> tensor<5x5xf32>
+  %8 = sparse.matmul %0, %x transpose_a : (tensor<2x5xf32, #sparse.index<direct, threshold = 0.5>>, tensor<2x5xf32>) -> tensor<5x5xf32>
+  // CHECK-NEXT: %9 = sparse.prune_groups %x groups 3 threshold 1.000000e-01 limit 2 : tensor<2x5xf32>
+  %9 = sparse.prune_groups %x groups 3 threshold 0.1 limit 2 : tensor<2x5xf32>
+  func.return
+}
+
+// CHECK: func.func @conv(%x: tensor<1x2x6xi8>, %w: tensor<4x2x3xi8, #sparse.index<stride, bits = 3>>) {
+func.func @conv(%x: tensor<1x2x6xi8>, %w: tensor<4x2x3xi8, #sparse.index<stride, bits = 3>>) {
+  // CHECK-NEXT: %0 = sparse.conv %x, %w strides [1] dilations [1] pad [0] to [0] groups 1 : (tensor<1x2x6xi8>, tensor<4x2x3xi8, #sparse.index<stride, bits = 3>>) -> tensor<1x4x4xi32>
+  %0 = sparse.conv %x, %w strides [1] dilations [1] pad [0] to [0] groups 1 : (tensor<1x2x6xi8>, tensor<4x2x3xi8, #sparse.index<stride, bits = 3>>) -> tensor<1x4x4xi32>
+  func.return
+}
