@@ -51,7 +51,7 @@ clean:
 		{ echo "error: $(PYTHON) is older than 3.11: give another one, as in make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@test -x $(BIN)/python || { echo "making the virtual environment .venv"; $(PYTHON) -m venv .venv; }
 	@echo "installing Meshloom and its tools into .venv"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench,report]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench,report,nir]'
 	@touch $@
 
 models/.ready: bench/fetch_models.py | .venv/.ready
