@@ -85,8 +85,13 @@ def _one_start(topology: Topology, mesh: Mesh, capacity: int, seed: int) -> Core
     )
 
 
+def _bisection_starts_only(topology: Topology, mesh: Mesh, capacity: int, seed: int) -> Cores:
+    return _run(topology, mesh, capacity, seed, parts=PARTS_OF_CAPACITY, bisected=True, coarse=True, fine=True)
+
+
 VARIANTS: dict[str, Callable[[Topology, Mesh, int, int], Cores]] = {
     "random start instead of dual bisection": _without_bisection,
+    "no start from parts of a small cut": _bisection_starts_only,
     "hot start alone": _one_start,
     "no annealing of the merged graph": _without_coarse_annealing,
     "no annealing of the graph itself": _without_fine_annealing,

@@ -23,6 +23,14 @@ def hop_table(graph: Graph, core_of: Array, mesh: Mesh) -> Array:
     return table
 
 
+def hop_total(graph: Graph, core_of: Array, mesh: Mesh) -> int:
+    """Sum over undirected edges of weight x hops."""
+    every = np.arange(graph.vertices)
+    table = hop_table(graph, core_of, mesh)
+    columns = table[every, core_of % mesh.width].sum(dtype=np.int64)
+    return int(columns + table[every, mesh.width + core_of // mesh.width].sum(dtype=np.int64)) // 2
+
+
 @jit
 def _heaviest(indptr: Array, data: Array) -> int:
     heaviest = 0

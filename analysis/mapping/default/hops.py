@@ -14,6 +14,8 @@ from ..mesh import Mesh
 from .anneal import anneal
 from .cluster import clusters
 from .dual import dual_bisection
+from .hop_table import hop_total
+from .parts_first import parts_first
 from .scan_anneal import anneal_scanning
 
 
@@ -131,10 +133,11 @@ def _place_coarse(
         else:
             fit(coarse, core_of, mesh.x, mesh.y, cores, capacity)
         sweeps = sweeps_within(coarse, schedule.coarse_sweeps, schedule.coarse_work)
-        best, best_change = core_of, 0
-        for hot, share in starts(sweeps):
-            found = core_of.copy()
-            change = anneal(coarse, found, mesh, cores, room, state, hot=hot, cold=0.01, sweeps=share * sweeps)
-            if change < best_change:
-                best, best_change = found, change
-    return best
+        found = [core_of.copy() for _ in starts(sweeps)]
+        for mapping, (hot, share) in zip(found, starts(sweeps), strict=True):
+            anneal(coarse, mapping, mesh, cores, room, state, hot=hot, cold=0.01, sweeps=share * sweeps)
+        if len(found) > 1:
+            mapping = parts_first(coarse, core_of, mesh, cores, room, state, sweeps=0.3 * sweeps)
+            anneal(coarse, mapping, mesh, cores, room, state, hot=0.8, cold=0.01, sweeps=0.3 * sweeps)
+            found.append(mapping)
+    return min(found, key=lambda mapping: hop_total(coarse, mapping, mesh))
