@@ -3,11 +3,15 @@
 PASSES: dict[str, str] = {
     "dataflow-differentiate": "dataflow_differentiate:DataflowDifferentiatePass",
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
+    "dataflow-prune": "dataflow_prune:DataflowPrunePass",
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
     "manycore-inline-subgraphs": "manycore_inline_subgraphs:ManycoreInlineSubgraphsPass",
     "manycore-outline-subgraphs": "manycore_outline_subgraphs:ManycoreOutlineSubgraphsPass",
     "manycore-place": "manycore_place:ManycorePlacePass",
     "manycore-schedule": "manycore_schedule:ManycoreSchedulePass",
     "manycore-tile": "manycore_tile:ManycoreTilePass",
+    "memory-insert-offload": "memory_insert_offload:MemoryInsertOffloadPass",
+    "sparse-prune-groups": "sparse_prune_groups:SparsePruneGroupsPass",
+    "sparse-select-encoding": "sparse_select_encoding:SparseSelectEncodingPass",
 }
 """Pass name -> `module:Class`, the module relative to this package. Modules are imported when a pass is asked for."""

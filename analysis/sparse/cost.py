@@ -4,7 +4,8 @@ Cycles and bytes of a layer with dense or indexed weights: the model that choose
 A layer is `rows` input vectors against `outputs` weight vectors of `inputs` each. Matrix unit, mapping unit and memory
 work at the same time, so that the slowest counts:
 
-    multiply   pairs left by the weights' index (and the neurons', where they are sparse), over lanes of unequal work
+    multiply   pairs left by the weights' index (and the neurons', where they are sparse), over lanes of unequal work,
+               the output neurons in the order that they are in
     map        what the mapping unit looks at: for each row, all positions of a direct index, or the entries of a stride
     memory     index and values of the weights, neurons in and out
 
@@ -18,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .balance import balance, efficiency
-from .bits import Array, Ints
+from .balance import efficiency
+from .bits import Array
 from .choose import Choice, all_choices
 from .encode import counts, group_mask
 from .formats import Format, Kind, Order
@@ -48,7 +49,8 @@ class Layer:
     rows: int
     inputs: int
     outputs: int
-    element_bytes: int
+    neuron_bytes: int
+    """Bytes of the neurons that come in and go out."""
     neuron_density: float = 1.0
 
 
@@ -78,20 +80,15 @@ def layer_costs(
     """The costs of a layer with dense weights (first) and with each format."""
     mask = Strings(strings.shape, Order.OUTPUT, strings.axis).matrix(counts(weights, threshold))
     choices = all_choices(weights, strings, formats, threshold)
-    # Index fillers and whole groups are multiplied too; how work spreads over outputs depends on the groups only.
+    # Fillers and whole groups are multiplied too; how work spreads over outputs hardly depends on the fillers.
     spread: dict[int, float] = {}
     for group in {choice.format.group for choice in choices if choice.format is not None}:
-        spread[group] = _efficiency(group_mask(mask, Format(Kind.DIRECT, group=group)).sum(axis=1), machine.lanes)
+        spread[group] = efficiency(group_mask(mask, Format(Kind.DIRECT, group=group)).sum(axis=1), machine.lanes)
     return [_cost(layer, choice, machine, spread) for choice in choices]
 
 
-def _efficiency(work: Ints, lanes: int) -> float:
-    return efficiency(work[balance(work, lanes)], lanes)
-
-
 def _cost(layer: Layer, choice: Choice, machine: Machine, spread: dict[int, float]) -> LayerCost:
-    neurons = layer.rows * (layer.inputs + layer.outputs) * layer.element_bytes
-    memory = (choice.nbytes + neurons) / machine.memory_bytes
+    memory = (choice.nbytes + layer.neuron_bytes) / machine.memory_bytes
     if choice.format is None:
         return LayerCost(choice, layer.rows * layer.inputs * layer.outputs / machine.macs, 0.0, memory)
     group = choice.format.group
@@ -109,13 +106,12 @@ def fastest(costs: Sequence[LayerCost]) -> LayerCost:
 def break_even(
     layer: Layer, machine: Machine, format: Format, densities: Sequence[float], seed: int = 0
 ) -> list[tuple[float, float]]:
-    """(density, cycles dense / cycles in the format) on random weights of these densities."""
+    """(density, cycles dense / cycles in the format) on random 8-bit weights of these densities."""
     generator = np.random.default_rng(seed)
     strings = Strings((layer.outputs, layer.inputs))
-    kind = np.dtype(f"i{layer.element_bytes}")
     curve: list[tuple[float, float]] = []
     for density in densities:
-        weights = (generator.random(strings.shape) < density).astype(kind)
+        weights = (generator.random(strings.shape) < density).astype(np.int8)
         dense, indexed = layer_costs(layer, weights, strings, machine, (format,))
         curve.append((density, dense.cycles / indexed.cycles))
     return curve

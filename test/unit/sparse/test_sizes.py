@@ -81,20 +81,20 @@ MACHINE = Machine(macs=64, memory_bytes=16, direct_bits=256, stride_codes=64)
 def test_cost_of_a_layer_by_hand() -> None:
     weights = np.zeros((8, 64), np.int8)
     weights[:, ::8] = 1
-    layer = Layer(rows=4, inputs=64, outputs=8, element_bytes=1)
+    layer = Layer(rows=4, inputs=64, outputs=8, neuron_bytes=288)
     dense, direct, strided = layer_costs(layer, weights, Strings((8, 64)), MACHINE, (DIRECT, stride(4)))
-    # 4 * 512 pairs dense, an eighth of them with an index; neurons are 4 * 72 bytes.
+    # 4 * 512 pairs dense, an eighth of them with an index; neurons are 4 rows of 64 + 8 bytes.
     assert (dense.multiply, dense.map, dense.memory) == (32, 0, (512 + 288) / 16)
     assert (direct.multiply, direct.map, direct.memory) == (4, 4 * 512 / 256, (64 + 64 + 288) / 16)
     # 64 entries of 4 bits, 8 counts of 7 bits.
     assert (strided.multiply, strided.map, strided.memory) == (4, 4, (7 + 32 + 64 + 288) / 16)
     assert fastest([dense, direct, strided]) is strided
-    half = layer_costs(Layer(4, 64, 8, 1, neuron_density=0.5), weights, Strings((8, 64)), MACHINE, (DIRECT,))[1]
+    half = layer_costs(Layer(4, 64, 8, 288, neuron_density=0.5), weights, Strings((8, 64)), MACHINE, (DIRECT,))[1]
     assert half.multiply == 2
 
 
 def test_the_model_falls_back_to_dense() -> None:
-    layer = Layer(rows=256, inputs=2048, outputs=128, element_bytes=1)
+    layer = Layer(rows=256, inputs=2048, outputs=128, neuron_bytes=256 * 2176)
     formats = (DIRECT, stride(4), stride(8))
     for density in (0.01, 0.1, 0.3, 0.6, 0.9, 1.0):
         costs = layer_costs(layer, random_weights(density), Strings(SHAPE), MACHINE, formats)

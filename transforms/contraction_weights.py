@@ -1,0 +1,117 @@
+"""The weights of contractions: where they are used, what they hold, and putting other values in their place."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp, bf16
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..analysis.sparse.strings import Strings
+from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
+from ..dialects.dataflow.constants import attribute_of, widen_bf16
+from ..dialects.dataflow.evaluate import evaluate
+from ..dialects.dataflow.types import element_of, shape_of, tensor
+from ..frontend.weights import STORE
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class WeightUse:
+    """A contraction and the operand of it that is known when the program is compiled."""
+
+    op: MatmulOp | ConvOp
+    position: int
+    """Of the operand."""
+    source: ConstantOp | WeightOp
+    axis: int
+    """The dimension of the weights that numbers output neurons."""
+
+    @property
+    def name(self) -> str:
+        """The weight's name, or that of the constant's value."""
+        if isinstance(self.source, WeightOp):
+            return self.source.sym_name.data
+        return self.source.result.name_hint or "constant"
+
+    @property
+    def strings(self) -> Strings:
+        """One string for each output neuron."""
+        return Strings(shape_of(self.source.result), axis=self.axis)
+
+    @property
+    def rows(self) -> int:
+        """Vectors of neurons that these weights are multiplied with."""
+        return math.prod(shape_of(self.op.results[0])) // max(1, self.strings.outputs)
+
+
+def weight_uses(module: ModuleOp) -> list[WeightUse]:
+    """All known weights of matrix products and convolutions, in the program's order; not of depthwise convolutions."""
+    uses: list[WeightUse] = []
+    for op in module.walk():
+        if not isinstance(op, MatmulOp | ConvOp) or (isinstance(op, ConvOp) and op.is_depthwise):
+            continue
+        for position in (1, 0):
+            source = op.operands[position].owner
+            if isinstance(source, ConstantOp | WeightOp) and not (isinstance(op, ConvOp) and position == 0):
+                uses.append(WeightUse(op, position, source, _output_axis(op, position)))
+                break
+    return uses
+
+
+def _output_axis(op: MatmulOp | ConvOp, position: int) -> int:
+    """Weights of a matrix product have output neurons where the result has its columns (of the first operand, rows)."""
+    if isinstance(op, ConvOp):
+        return 0
+    rank = len(shape_of(op.operands[position]))
+    if position == 1:
+        return rank - 2 if op.transpose_b is not None else rank - 1
+    return rank - 1 if op.transpose_a is not None else rank - 2
+
+
+def by_source(uses: list[WeightUse]) -> list[list[WeightUse]]:
+    """The uses of each weight."""
+    groups: dict[ConstantOp | WeightOp, list[WeightUse]] = {}
+    for use in uses:
+        groups.setdefault(use.source, []).append(use)
+    return list(groups.values())
+
+
+def stored_values(source: ConstantOp | WeightOp) -> Array:
+    """The elements in storage form. Raises InputError where the file of a weight is missing or has changed."""
+    return evaluate(source, ())
+
+
+def numeric_values(source: ConstantOp | WeightOp) -> Array:
+    """The elements as numbers (bf16 as f32)."""
+    stored = stored_values(source)
+    return widen_bf16(stored) if element_of(source.result) == bf16 else stored
+
+
+def replace_weights(uses: list[WeightUse], values: Array, suffix: str) -> None:
+    """Let all these uses of one weight have other values (in storage form), in a weight with a suffix to its name."""
+    source = uses[0].source
+    element = element_of(source.result)
+    if isinstance(source, ConstantOp):
+        new = ConstantOp(attribute_of(values, element))
+    else:
+        ref = STORE.put(values)
+        new = WeightOp(
+            f"{source.sym_name.data}_{suffix}",
+            tensor(element, values.shape),
+            source=ref.source,
+            offset=ref.offset,
+            nbytes=ref.bytes,
+            sha256=ref.sha256,
+        )
+    new.result.name_hint = source.result.name_hint
+    Rewriter.insert_op(new, InsertPoint.before(source))
+    for use in uses:
+        use.op.operands[use.position] = new.result
+    if source.result.first_use is None:
+        source.detach()
+        source.erase()

@@ -1,0 +1,89 @@
+"""Pass `sparse-select-encoding`: weights that hold many zeros become encoded, and their contractions sparse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..analysis.nature import EXACT, Nature, lossy
+from ..chips import Chip, load_chip
+from ..dialects.dataflow import ConstantOp, MatmulOp, WeightOp
+from ..dialects.manycore import chip_of
+from ..dialects.sparse import ConvOp as SparseConvOp
+from ..dialects.sparse import EncodeOp, IndexAttr
+from ..dialects.sparse import MatmulOp as SparseMatmulOp
+from ..support.errors import InputError
+from .sparse_plan import MappingRates, PlannedWeight, plan_encodings
+
+
+@dataclass(frozen=True)
+class SparseSelectEncodingPass(ModulePass):
+    """
+    Encode the known weights of matrix products and convolutions, where that is smaller or faster than leaving them
+    dense: the smallest of a direct index and strides of 2 to 8 bits, over single elements or `groups` of neighbours.
+
+    With `objective=cycles` the choice is the fastest on `chip` (or the module's), whose mapping units look at
+    `direct_rate` positions of a direct index or `stride_rate` entries of a stride in a cycle and core. Weights of
+    magnitude up to `threshold` are left out; with the default, 0, no result changes in any bit, else
+    results may move by `bound`, relative to the largest (for `--check-semantics`).
+    """
+
+    name = "sparse-select-encoding"
+
+    objective: Literal["bytes", "cycles"] = "bytes"
+    groups: tuple[int, ...] = (1,)
+    threshold: float = 0.0
+    chip: str | None = None
+    direct_rate: int | None = None
+    stride_rate: int | None = None
+    bound: float = 1.0
+
+    @property
+    def nature(self) -> Nature:
+        """Exact where only zeros are left out."""
+        return EXACT if self.threshold == 0 else lossy(self.bound)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not 0 <= self.threshold < float("inf"):
+            raise InputError(f"threshold={self.threshold}: expected a finite number of at least 0")
+        convert(plan_encodings(op, self.groups, self.threshold, *self._machine(op)), self.threshold)
+
+    def _machine(self, module: ModuleOp) -> tuple[Chip, MappingRates] | tuple[None, None]:
+        """Chip and rates, where cycles count."""
+        if self.objective == "bytes":
+            return None, None
+        chip = load_chip(self.chip) if self.chip is not None else chip_of(module)
+        if chip is None:
+            raise InputError("no chip is given: use sparse-select-encoding{objective=cycles chip=NAME}")
+        if self.direct_rate is None or self.stride_rate is None or min(self.direct_rate, self.stride_rate) < 1:
+            raise InputError("objective=cycles needs direct_rate and stride_rate of the mapping unit, at least 1")
+        return chip, MappingRates(self.direct_rate, self.stride_rate)
+
+
+def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
+    """Encode the weights as planned, and make their contractions sparse ones."""
+    encoded: dict[tuple[ConstantOp | WeightOp, IndexAttr], SSAValue] = {}
+    for plan in plans:
+        if (format := plan.choice.format) is None:
+            continue
+        use = plan.use
+        index = IndexAttr(format.kind, format.bits, axis=use.axis, threshold=threshold, group=format.group)
+        if (use.source, index) not in encoded:
+            encode = EncodeOp(use.source, index)
+            Rewriter.insert_op(encode, InsertPoint.after(use.source))
+            encoded[use.source, index] = encode.result
+        operands = list(use.op.operands)
+        operands[use.position] = encoded[use.source, index]
+        first, second = operands
+        if isinstance(use.op, MatmulOp):
+            new = SparseMatmulOp.of(use.op, first, second)
+        else:
+            new = SparseConvOp.of(use.op, first, second)
+        new.results[0].name_hint = use.op.result.name_hint
+        Rewriter.replace_op(use.op, new)
