@@ -19,7 +19,7 @@ from xdsl.ir import SSAValue
 
 from ...chips import RATES, Chip
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
-from ...dialects.dataflow.tiling import Box, OpCost, TilingInterface
+from ...dialects.dataflow.tiling import Box, OpCost, TilingInterface, Unit
 from ...dialects.dataflow.types import element_bytes, element_of, shape_of
 from .graph import CostGraph, lists_of
 from .select import FORWARD
@@ -47,10 +47,11 @@ def cost_graph_of(function: FuncOp, chip: Chip, name: str = "main") -> CostGraph
         elif isinstance(op, ConstantOp | WeightOp):
             add(op.results[0], "weight")
         elif isinstance(op, TilingInterface):
-            cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
+            cost = _whole(op)
+            unit, ns = operation_ns(op, chip)
             names.append(op.results[0].name_hint or op.name.removeprefix("dataflow."))
-            units.append(cost.unit)
-            durations.append(math.ceil(_cycles(cost, chip, _bytes_each(op)) / chip.clock_ghz))
+            units.append(unit)
+            durations.append(ns)
             flops.append(2 * cost.macs if cost.matmul is not None else cost.vpu_ops)
             ins.append(list(dict.fromkeys(number[value] for value in op.operands)))
             outs.append([add(op.results[0], "act")])
@@ -72,6 +73,16 @@ def cost_graph_of(function: FuncOp, chip: Chip, name: str = "main") -> CostGraph
         tuple(shape_of(value) for value in values),
         np.array(sizes, np.int64),
     )
+
+
+def operation_ns(op: TilingInterface, chip: Chip) -> tuple[Unit, int]:
+    """(unit, ns, rounded up) of a whole operation spread over the chip's cores."""
+    cost = _whole(op)
+    return cost.unit, math.ceil(_cycles(cost, chip, _bytes_each(op)) / chip.clock_ghz)
+
+
+def _whole(op: TilingInterface) -> OpCost:
+    return op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
 
 
 def _bytes_each(op: TilingInterface) -> int:

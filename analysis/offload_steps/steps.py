@@ -1,0 +1,95 @@
+"""
+Steps in queues: when each runs, and how much memory is taken when.
+
+A step starts when it is at the head of its queues, the steps that it needs or waits for are complete, and then takes
+memory for its results. A buffer's memory is free when its last user is complete. Nothing limits the memory here: what
+keeps it low are the control edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..cost_graphs.graph import Ints
+
+Place = Literal["device", "host"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something that runs. Others are named by their number; they come before it."""
+
+    name: str
+    queues: tuple[str, ...]
+    ns: int
+    needs: tuple[int, ...] = ()
+    """Steps whose data it reads."""
+    waits: tuple[int, ...] = ()
+    """Steps that control edges come from."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory from the start of its maker to the end of its last user."""
+
+    nbytes: int
+    maker: int
+    users: tuple[int, ...]
+    """Numbers of steps, the maker among them."""
+    place: Place = "device"
+
+
+@dataclass(frozen=True)
+class Program:
+    """Steps in the order in which queues are filled."""
+
+    steps: tuple[Step, ...]
+    buffers: tuple[Buffer, ...]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """When the n steps of a program run, ns."""
+
+    program: Program
+    start: Ints
+    """[n]"""
+    end: Ints
+    """[n]"""
+
+    @property
+    def time_ns(self) -> int:
+        """When all is done."""
+        return int(self.end.max(initial=0))
+
+    def profile(self, place: Place = "device") -> tuple[Ints, Ints]:
+        """(times, bytes from each of them on). What ends at a time makes room for what begins then."""
+        buffers = [buffer for buffer in self.program.buffers if buffer.place == place and buffer.nbytes]
+        begins = np.array([self.start[buffer.maker] for buffer in buffers], np.int64)
+        ends = np.array([max(self.end[user] for user in buffer.users) for buffer in buffers], np.int64)
+        size = np.array([buffer.nbytes for buffer in buffers], np.int64)
+        times, moment = np.unique(np.concatenate([begins, ends]), return_inverse=True)
+        change = np.zeros(len(times), np.int64)
+        np.add.at(change, moment, np.concatenate([size, -size]))
+        return times, np.cumsum(change)
+
+    def peak(self, place: Place = "device") -> int:
+        """Most bytes at any time."""
+        return int(self.profile(place)[1].max(initial=0))
+
+
+def execute(program: Program) -> Execution:
+    """Every step as early as it can, in one pass: a step follows all that it may have to wait for."""
+    start, end = np.zeros((2, len(program.steps)), np.int64)
+    free: dict[str, int] = {}
+    for number, step in enumerate(program.steps):
+        moments = [free.get(queue, 0) for queue in step.queues]
+        moments += [int(end[other]) for other in (*step.needs, *step.waits)]
+        start[number] = max(moments, default=0)
+        end[number] = start[number] + step.ns
+        for queue in step.queues:
+            free[queue] = int(end[number])
+    return Execution(program, start, end)

@@ -1,0 +1,121 @@
+"""Pass `memory-insert-offload`: tensors leave the device's memory while nobody uses them (spec 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from ..analysis.cost_graphs.from_dataflow import cost_graph_of
+from ..analysis.nature import EXACT, Nature, lossy
+from ..analysis.offload.kinds import NAMES, Kind
+from ..analysis.offload_steps.from_function import ChipCosts
+from ..chips import Chip, load_chip
+from ..dialects.dataflow.interpreter import find_main
+from ..dialects.manycore import CHIP, ChipAttr, chip_of
+from ..dialects.memory.formats import Format
+from ..support.errors import InputError
+from .offload.budget import FormatModel, insert_for_budget
+from .offload.emit import Emitter, add_control
+from .offload.script import function_parts
+from .offload.thresholds import Thresholds, threshold_script
+
+Number = float | int | str
+"""As options come: `2.5`, `2`, `16e9`."""
+
+
+def _number(name: str, value: Number) -> float:
+    """A positive number. Raises InputError where it is none."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise InputError(f"{name} = {value}: expected a positive number")
+    return number
+
+
+@dataclass(frozen=True)
+class MemoryInsertOffloadPass(ModulePass):
+    """
+    Make @main fit into less device memory: reductions and restorations of tensors, with serialize and prefetch edges.
+
+    With `budget` (bytes, or up to 1 a share of the peak), each tensor's kind of saving is chosen among `kinds` (swap,
+    compress, recompute) for the least time. Operations follow the order of the plan's execution, and control edges keep
+    the memory below the budget however long operations take. An error names the smallest budget that works.
+
+    Without it, the thresholds of spec 1: inputs that wait longer than `th-tts` ns for their use, of more than `th-size`
+    bytes, of these the `n` largest; all by the one kind that `kinds` gives (swap and compress: compressed, then
+    swapped).
+
+    `chip` gives the times of operations, `link` its host link in bytes a second (the chip's own by default), `format`
+    what compression makes of f32. Compression is lossy; `bound` replaces the bound of its format, which holds for each
+    tensor, where the network makes more or less of it.
+    """
+
+    name = "memory-insert-offload"
+
+    budget: Number | None = None
+    kinds: tuple[str, ...] = ("swap",)
+    th_tts: int = 0
+    th_size: int = 0
+    n: int | None = None
+    chip: str | None = None
+    link: Number | None = None
+    compress_rate: Number = 200e9
+    format: str = "f16"
+    bound: Number | None = None
+    seed: int = 0
+
+    @property
+    def nature(self) -> Nature:
+        """Exact but for compression."""
+        if "compress" not in self.kinds:
+            return EXACT
+        return lossy(self._format().relative_error if self.bound is None else _number("bound", self.bound))
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if unknown := sorted(set(self.kinds) - set(NAMES)):
+            raise InputError(f"unknown kind '{unknown[0]}': choose from {', '.join(NAMES)}")
+        chip = self._chip(op)
+        link = chip.host_bytes_per_cycle * chip.clock_ghz * 1e9 if self.link is None else _number("link", self.link)
+        costs = ChipCosts(chip, link, _number("compress-rate", self.compress_rate))
+        main = find_main(op)
+        if self.budget is not None:
+            budget, kinds = _number("budget", self.budget), frozenset(self.kinds)
+            insert_for_budget(main, costs, budget, kinds, self._format(), self.seed)
+        else:
+            self._insert_by_thresholds(main, costs)
+
+    def _insert_by_thresholds(self, main: FuncOp, costs: ChipCosts) -> None:
+        kinds = {
+            frozenset({"swap"}): Kind.SWAP,
+            frozenset({"compress"}): Kind.COMPRESS,
+            frozenset({"swap", "compress"}): Kind.COMPRESS_SWAP,
+        }
+        kind = kinds.get(frozenset(self.kinds))
+        if kind is None:
+            raise InputError("thresholds go with kinds swap, compress or both: recomputation needs a budget")
+        parts = function_parts(main)
+        graph = cost_graph_of(main, costs.chip)
+        model = FormatModel(costs.link, costs.compress_rate, format=self._format())
+        thresholds = Thresholds(self.th_tts, self.th_size, self.n)
+        script, edges = threshold_script(graph, model, kind, thresholds)
+        ops = Emitter(main, parts, self._format()).emit(script)
+        add_control(main.body.block, ops, edges)
+
+    def _format(self) -> Format:
+        if self.format not in list(Format):
+            raise InputError(f"unknown format '{self.format}': choose one of {', '.join(Format)}")
+        return Format(self.format)
+
+    def _chip(self, module: ModuleOp) -> Chip:
+        if self.chip is not None:
+            module.attributes[CHIP] = ChipAttr(self.chip)
+            return load_chip(self.chip)
+        if (chip := chip_of(module)) is None:
+            raise InputError(f"no chip is given: use memory-insert-offload{{chip=NAME}}, or module attribute {CHIP}")
+        return chip

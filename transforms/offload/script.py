@@ -1,0 +1,85 @@
+"""What an edited function does, step by step: its own operations, and what takes tensors away and brings them back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from ...analysis.offload.kinds import Kind
+from ...analysis.offload_steps.from_function import is_step
+from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ...dialects.dataflow.base import DataflowOp
+from ...support.errors import InputError
+
+
+class Act(Enum):
+    """A kind of step."""
+
+    RUN = "run"
+    """An operation of the function, `number` in the order of its cost graph."""
+    COMPRESS = "compress"
+    OUT = "out"
+    """Copy to the host, of the compressed stash where the absence is of that kind."""
+    IN = "in"
+    """Copy from the host."""
+    DECOMPRESS = "decompress"
+    AGAIN = "again"
+    """The operations of the absence's chain run again."""
+
+
+@dataclass(frozen=True)
+class Absence:
+    """A tensor, by its number in the cost graph, is away for a while."""
+
+    tensor: int
+    kind: Kind
+    chain: tuple[int, ...] = ()
+    """Operations that compute it again."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One step; `number` is an operation's (RUN) or an absence's."""
+
+    act: Act
+    number: int
+
+
+@dataclass(frozen=True)
+class Script:
+    """All steps in the order of the block."""
+
+    items: tuple[Item, ...]
+    absences: tuple[Absence, ...]
+
+
+@dataclass(frozen=True)
+class FunctionParts:
+    """Operations and tensors of a function, by their numbers in its cost graph."""
+
+    ops: tuple[DataflowOp, ...]
+    tensors: tuple[SSAValue, ...]
+
+
+def function_parts(function: FuncOp) -> FunctionParts:
+    """The parts of a function of `dataflow` operations. Raises InputError where it holds others."""
+    block = function.body.block
+    ops: list[DataflowOp] = []
+    tensors: list[SSAValue] = list(block.args)
+    for op in block.ops:
+        if op is block.last_op or isinstance(op, ReshapeOp):
+            continue
+        if not isinstance(op, DataflowOp):
+            raise InputError(f"@{function.sym_name.data} holds {op.name}: expected operations of the dataflow dialect")
+        tensors.append(op.results[0])
+        if is_step(op):
+            ops.append(op)
+    return FunctionParts(tuple(ops), tuple(tensors))
+
+
+def is_free(op: Operation) -> bool:
+    """Whether an operation only brings a constant or a weight."""
+    return isinstance(op, ConstantOp | WeightOp)

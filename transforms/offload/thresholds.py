@@ -1,0 +1,173 @@
+"""The script of spec 1 with fixed thresholds: figures 5 to 9."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ...analysis.cost_graphs.graph import CostGraph
+from ...analysis.offload.kinds import Kind
+from ...analysis.offload.model import Model
+from ...analysis.offload.slack import Slack, graph_slack
+from .script import Absence, Act, Item, Script
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What the user sets ([0127])."""
+
+    slack: int = 0
+    """th_tts: node inputs that wait longer than so many ns are candidates."""
+    size: int = 0
+    """th_size: and whose tensors have more bytes."""
+    most: int | None = None
+    """N: at most so many candidates, the largest tensors."""
+
+
+@dataclass
+class _Restoration:
+    """One restoration for consumers that follow each other closely."""
+
+    tensor: int
+    consumers: list[int]
+    prefetch: int | None = None
+    place: int = 0
+    """It stands in the block after this operation."""
+
+
+def candidates(graph: CostGraph, slack: Slack, thresholds: Thresholds) -> list[tuple[int, int]]:
+    """
+    (operation, tensor) of the inputs to restore: slack and size above the thresholds; of more than N the largest, of
+    equal ones the first. What the function gets from outside stays.
+    """
+    waiting, tensors, ops = slack.waiting, graph.inputs.values, graph.inputs.rows
+    good = (waiting > thresholds.slack) & (graph.size[tensors] > thresholds.size) & graph.counted[tensors]
+    found = np.flatnonzero(good)
+    if thresholds.most is not None and len(found) > thresholds.most:
+        found = found[np.argsort(-graph.size[tensors[found]], kind="stable")][: thresholds.most]
+    return sorted((int(ops[place]), int(tensors[place])) for place in found)
+
+
+def threshold_script(
+    graph: CostGraph, model: Model, kind: Kind, thresholds: Thresholds
+) -> tuple[Script, list[tuple[int, int]]]:
+    """(the script, its control edges as numbers of items): reductions at once, serialize and prefetch edges."""
+    slack = graph_slack(graph)
+    found = _restorations(graph, slack, candidates(graph, slack, thresholds), thresholds.slack)
+    for one in found:
+        one.prefetch = _prefetch(graph, slack, model, kind, one)
+    found.sort(key=lambda one: (one.consumers[0], one.tensor))
+    waits: list[list[int]] = [[] for _ in found]
+    for number, one in enumerate(found):
+        after = [one.prefetch] if one.prefetch is not None else []
+        if number and (last := found[number - 1].consumers[-1]) < one.consumers[0]:
+            after.append(last)
+        waits[number] = after
+        one.place = max([*after, _early(graph, found, one.tensor), int(graph.producer[one.tensor])])
+    # Queues are in order: a restoration does not overtake the one before it.
+    for earlier, later in pairwise(found):
+        later.place = max(later.place, earlier.place)
+    return _assembled(graph, found, waits, kind)
+
+
+def _restorations(graph: CostGraph, slack: Slack, inputs: list[tuple[int, int]], most: int) -> list[_Restoration]:
+    """Consumers of a tensor share a restoration where the next one waits no longer than the threshold for it."""
+    found: list[_Restoration] = []
+    last: dict[int, _Restoration] = {}
+    for op, tensor in inputs:
+        one = last.get(tensor)
+        if one is not None and slack.required[op] - slack.required[one.consumers[-1]] <= most:
+            one.consumers.append(op)
+        else:
+            last[tensor] = _Restoration(tensor, [op])
+            found.append(last[tensor])
+    return found
+
+
+def _early(graph: CostGraph, found: list[_Restoration], tensor: int) -> int:
+    """The first reader of a tensor that no restoration serves; its producer where there is none."""
+    late = {op for one in found if one.tensor == tensor for op in one.consumers}
+    return next((op for op in graph.readers.row(tensor) if op not in late), int(graph.producer[tensor]))
+
+
+def _prefetch(graph: CostGraph, slack: Slack, model: Model, kind: Kind, one: _Restoration) -> int | None:
+    """
+    The operation upstream of the first consumer after which the restoration ends as nearly as possible when the other
+    inputs arrive ([0111]), of those after the tensor's last use before. None where nothing stands between.
+    """
+    consumer = one.consumers[0]
+    size = graph.size[[one.tensor]]
+    need = 0
+    if kind in (Kind.SWAP, Kind.COMPRESS_SWAP):
+        need += int(model.copy_ns(size if kind is Kind.SWAP else model.packed(size))[0])
+    if kind in (Kind.COMPRESS, Kind.COMPRESS_SWAP):
+        need += int(model.pack_ns(size)[0])
+    producer = int(graph.producer[one.tensor])
+    early = max((op for op in graph.readers.row(one.tensor) if op < consumer), default=producer)
+    above = _upstream(graph, consumer)
+    upstream = [op for op in above if op > early] or [op for op in above if op > producer]
+    if not upstream:
+        return None
+    ready = int(slack.required[consumer])
+    return min(upstream, key=lambda op: (abs(int(slack.arrival[op]) + need - ready), op))
+
+
+def _upstream(graph: CostGraph, op: int) -> list[int]:
+    """All operations that an operation's inputs come from, directly or not."""
+    seen: set[int] = set()
+    todo = graph.predecessors.row(op)
+    while todo:
+        one = todo.pop()
+        if one not in seen:
+            seen.add(one)
+            todo += graph.predecessors.row(one)
+    return sorted(seen)
+
+
+def _assembled(
+    graph: CostGraph, found: list[_Restoration], waits: list[list[int]], kind: Kind
+) -> tuple[Script, list[tuple[int, int]]]:
+    absences = tuple(Absence(one.tensor, kind) for one in found)
+    leave = [Act.COMPRESS] if kind is Kind.COMPRESS else [Act.OUT]
+    come = [Act.IN] if kind is Kind.SWAP else [Act.DECOMPRESS]
+    if kind is Kind.COMPRESS_SWAP:
+        leave, come = [Act.COMPRESS, Act.OUT], [Act.IN, Act.DECOMPRESS]
+    items: list[Item] = []
+    run: dict[int, int] = {}
+    gone: dict[int, int] = {}
+    back: list[int] = [0] * len(found)
+    for op in range(graph.ops):
+        run[op] = len(items)
+        items.append(Item(Act.RUN, op))
+        for number, one in enumerate(found):
+            if graph.producer[one.tensor] == op and one.tensor not in gone:
+                items += [Item(act, number) for act in leave]
+                gone[one.tensor] = len(items) - 1
+        for number, one in enumerate(found):
+            if one.place == op:
+                back[number] = len(items)
+                items += [Item(act, number) for act in come]
+    edges: list[tuple[int, int]] = []
+    for number, one in enumerate(found):
+        edges += [(run[op], back[number]) for op in waits[number]]
+    for tensor, item in gone.items():
+        first = next(one for one in found if one.tensor == tensor)
+        if (held := _held_back(graph, first)) is not None:
+            edges.append((item, run[held]))
+    return Script(tuple(items), absences), sorted(set(edges))
+
+
+def _held_back(graph: CostGraph, one: _Restoration) -> int | None:
+    """
+    The operation that waits until the tensor has left: the first one, from its early reader on, whose results need more
+    memory than those of the restoration's prefetch node ([0176]); the early reader itself where none does.
+    """
+    producer, consumer = int(graph.producer[one.tensor]), one.consumers[0]
+    early = next((op for op in graph.readers.row(one.tensor) if op < consumer), producer + 1)
+    last = consumer if one.prefetch is None else one.prefetch
+    room = [int(graph.size[graph.outputs[op]].sum()) for op in range(early, last)]
+    limit = 0 if one.prefetch is None else int(graph.size[graph.outputs[one.prefetch]].sum())
+    chosen = next((early + place for place, size in enumerate(room) if size > limit), early)
+    return chosen if chosen < consumer and len(graph.inputs[chosen]) else None
