@@ -10,7 +10,7 @@ import numpy as np
 from .bits import Array
 from .encode import counts
 from .formats import Format, candidates
-from .sizes import GapHistogram, encoded_bytes, gap_histogram
+from .sizes import encoded_bytes, gap_histogram
 from .strings import Strings
 
 
@@ -40,9 +40,10 @@ def all_choices(
     mask = strings.matrix(counts(tensor, threshold))
     density = float(np.mean(mask)) if mask.size else 0.0
     choices = [Choice(None, tensor.nbytes, tensor.nbytes, density, tensor.size)]
-    histograms: dict[int, GapHistogram] = {}
-    for format in candidates() if formats is None else formats:
-        gaps = histograms.setdefault(format.group, gap_histogram(mask, format.group))
+    wanted = candidates() if formats is None else formats
+    histograms = {group: gap_histogram(mask, group) for group in {format.group for format in wanted}}
+    for format in wanted:
+        gaps = histograms[format.group]
         nbytes = encoded_bytes(gaps, format, tensor.dtype.itemsize)
         choices.append(Choice(format, nbytes, tensor.nbytes, density, gaps.stored + gaps.fillers(format)))
     return choices

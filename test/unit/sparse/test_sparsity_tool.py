@@ -1,0 +1,58 @@
+"""`meshloom-sparsity`: the table, and errors in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from meshloom.tools.sparsity import main
+
+ROOT = Path(__file__).resolve().parents[3]
+MODULE = """
+func.func @main(%x: tensor<1x4xi8>) -> tensor<1x4xi32> {
+  %w = dataflow.constant dense<[[1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 3]]> : tensor<4x4xi8>
+  %y = dataflow.matmul %x, %w : (tensor<1x4xi8>, tensor<4x4xi8>) -> tensor<1x4xi32>
+  func.return %y : tensor<1x4xi32>
+}
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    path = tmp_path / "model.mlir"
+    path.write_text(MODULE)
+    return str(path)
+
+
+def test_table(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([model]) == 0
+    head, line, total = capsys.readouterr().out.splitlines()
+    assert head.split() == ["weights", "shape", "density", "encoding", "dense", "bytes", "bytes", "smaller"]
+    # 16 bits and two values are 4 of 16 bytes.
+    assert line.split() == ["w", "4x4", "0.125", "direct", "16", "4", "4.00"]
+    assert total.split() == ["all", "16", "4", "4.00"]
+
+
+def test_cycles(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([model, "--chip", "tiny", "--direct-rate", "8", "--stride-rate", "8"]) == 0
+    *_, total = capsys.readouterr().out.splitlines()
+    # DRAM is the bottleneck of a single row: (16 + 4 + 16) and (4 + 4 + 16) bytes, 8 a cycle.
+    assert total.split() == ["all", "16", "4", "4.00", "4", "3", "1.50"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--groups", "1,x"], "--groups 1,x: expected sizes such as 1,16"),
+        (["--chip", "tiny"], "cycles need --chip, --direct-rate and --stride-rate"),
+        (["--chip", "tiny", "--direct-rate", "0", "--stride-rate", "1"], "expected at least 1"),
+        (["--prune", "2"], "density=2.0: expected a share from 0 to 1"),
+        (["--threshold", "-1"], "--threshold -1.0: expected a finite number"),
+    ],
+)
+def test_errors(model: str, options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([model, *options]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert message in error
+    assert error.count("\n") == 1

@@ -1,0 +1,111 @@
+"""`meshloom-sparsity`: the density of each layer's weights, the encoding to choose, and what it saves."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..support.errors import InputError
+from .cli import make_parser, parse_shapes, run_tool
+
+if TYPE_CHECKING:
+    from ..transforms.sparse_plan import PlannedWeight
+
+EXAMPLES = """
+  meshloom-sparsity model.onnx
+  meshloom-sparsity model.onnx --prune 0.1 --groups 1,16
+  meshloom-sparsity model.onnx --prune 0.1 --chip edge --direct-rate 1024 --stride-rate 64
+"""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    return run_tool(lambda: _report(_parser().parse_args(args)))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = make_parser(
+        "meshloom-sparsity",
+        "Densities of the weights of matrix products and convolutions, the encoding that is smallest (or fastest), and"
+        " its bytes. Nothing is written.",
+        EXAMPLES,
+    )
+    add = parser.add_argument
+    add("model", type=Path, help="the network: .onnx or .mlir")
+    add("--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input with free sizes")
+    add("--prune", type=float, metavar="DENSITY", help="as if that share of each tensor were left, by magnitude")
+    add("--groups", default="1", metavar="LIST", help="sizes of groups to try, such as 1,16 (%(default)s)")
+    add("--threshold", type=float, default=0.0, metavar="T", help="largest magnitude that does not count (0)")
+    add("--chip", metavar="NAME|FILE.toml", help="choose by estimated cycles on this chip; needs both rates")
+    add("--direct-rate", type=int, metavar="N", help="bits of an index that a core's mapping unit looks at in a cycle")
+    add("--stride-rate", type=int, metavar="N", help="distances that it looks at in a cycle")
+    return parser
+
+
+def _report(options: argparse.Namespace) -> None:
+    groups = _groups(options.groups)
+    cycles = (options.chip, options.direct_rate, options.stride_rate)
+    if any(one is not None for one in cycles) and any(one is None for one in cycles):
+        raise InputError("cycles need --chip, --direct-rate and --stride-rate")
+    if any(rate is not None and rate < 1 for rate in cycles[1:]):
+        raise InputError("--direct-rate and --stride-rate: expected at least 1")
+    if not 0 <= options.threshold < float("inf"):
+        raise InputError(f"--threshold {options.threshold}: expected a finite number of at least 0")
+
+    from xdsl.context import Context
+
+    from ..chips import load_chip
+    from ..transforms.dataflow_prune import DataflowPrunePass
+    from ..transforms.sparse_plan import MappingRates, plan_encodings
+    from .read_module import read_module
+
+    chip = None if options.chip is None else load_chip(options.chip)
+    rates = None if chip is None else MappingRates(options.direct_rate, options.stride_rate)
+    module = read_module(options.model, parse_shapes(options.shape))
+    if options.prune is not None:
+        DataflowPrunePass(density=options.prune).apply(Context(), module)
+    print(table(plan_encodings(module, groups, options.threshold, chip, rates)))
+
+
+def _groups(text: str) -> tuple[int, ...]:
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdecimal() and 0 < int(part) < 1 << 31 for part in parts):
+        raise InputError(f"--groups {text}: expected sizes such as 1,16")
+    return tuple(map(int, parts))
+
+
+def table(plans: Sequence[PlannedWeight]) -> str:
+    """One line a weight, and their sum; with cycles where the plans have them."""
+    with_cycles = any(plan.chosen is not None for plan in plans)
+    rows = [["weights", "shape", "density", "encoding", "dense bytes", "bytes", "smaller"]]
+    if with_cycles:
+        rows[0] += ["dense cycles", "cycles", "faster"]
+    totals = [0, 0, 0.0, 0.0]
+    for plan in plans:
+        choice = plan.choice
+        shape = "x".join(map(str, plan.use.strings.shape))
+        rows.append([plan.use.name, shape, f"{choice.density:.3f}", str(choice.format or "dense")])
+        rows[-1] += _amounts(choice.dense_bytes, choice.nbytes)
+        totals[0] += choice.dense_bytes
+        totals[1] += choice.nbytes
+        if plan.dense is not None and plan.chosen is not None:
+            rows[-1] += _amounts(plan.dense.cycles, plan.chosen.cycles)
+            totals[2] += plan.dense.cycles
+            totals[3] += plan.chosen.cycles
+    rows.append(["all", "", "", "", *_amounts(*totals[:2]), *(_amounts(*totals[2:]) if with_cycles else [])])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) if place < 4 else cell.rjust(width) for place, (cell, width) in enumerate(line))
+        for line in (list(zip(row, widths, strict=True)) for row in rows)
+    )
+
+
+def _amounts(before: float, after: float) -> list[str]:
+    return [f"{before:.0f}", f"{after:.0f}", f"{before / after:.2f}" if after else "-"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
