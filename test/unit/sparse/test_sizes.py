@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -43,6 +44,14 @@ def test_published_break_even_densities_and_ratios() -> None:
     assert expected_bits(DIRECT, 0.875, 8) == 8
     assert expected_bits(stride(4), 2 / 3, 8) == pytest.approx(8, rel=1e-6)
     assert 1 / 3 * (8 + 16) == pytest.approx(8)
+    # Where the next of stride8, 6, 5, 4 and direct becomes smaller, by the formula of runs of 2**s.
+    ways = (run_length(8), run_length(6), run_length(5), run_length(4), DIRECT)
+    for (sparser, denser), density in zip(pairwise(ways), (0.032, 0.077, 0.144, 0.241), strict=True):
+        below, above = (
+            expected_bits(sparser, near, 8) - expected_bits(denser, near, 8)
+            for near in (density - 0.002, density + 0.002)
+        )
+        assert below < 0 < above
     # At density 0.1.
     assert 8 / expected_bits(stride(5), 0.1, 8) == pytest.approx(5.9, abs=0.05)
     assert 8 / expected_bits(DIRECT, 0.1, 8) == pytest.approx(4.4, abs=0.05)
