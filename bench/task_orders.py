@@ -39,6 +39,11 @@ def tasks_of_network(name: str) -> ModuleOp:
         module = import_onnx(PUBLIC_MODELS[name].path, dict(PUBLIC_MODELS[name].shapes))
     else:
         module = import_onnx(light_model(name)[0], {})
+    return as_tasks(module)
+
+
+def as_tasks(module: ModuleOp) -> ModuleOp:
+    """A `dataflow` module brought to tasks, in place."""
     context = Context()
     context.load_dialect(Dataflow)
     for step in (CanonicalizePass(), DataflowFoldAffinePass(), DataflowToManycorePass()):

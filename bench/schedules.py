@@ -1,0 +1,91 @@
+"""
+Schedules: emulated cycles of networks in the importer's order and in a searched order, whole, cut into subgraphs and
+fused again by each strategy, at batch 1 and 16. One JSON line a network and batch.
+
+    python bench/schedules.py [--chip NAME] [--batches 1,16] [--parts N] [MODEL ...]
+
+`over_importer`: cycles over those of the whole network in the importer's order. `roofline`: cycles that each unit needs
+at least. `closed`: the share of the distance between importer order, cut and not fused, and the roofline that the best
+schedule closes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from meshloom.chips import Chip, load_chip
+from meshloom.emulator.roofline import Roofline, Work, roofline
+from meshloom.emulator.timing import run_timing
+from meshloom.frontend.onnx_import import import_onnx
+from meshloom.lowering.pipeline import SubgraphOptions, compile_module, ideal_work, main_function
+from meshloom.lowering.subgraph_options import FUSIONS, parse_subgraphs
+from meshloom.support.errors import MeshloomError
+from meshloom.transforms.manycore_schedule import ManycoreSchedulePass
+from public_models import PUBLIC_MODELS
+from task_orders import as_tasks
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+QUICK = ("rnet", "onet", "magika", "ocr-cls")
+
+
+def batched(model: str, batch: int) -> ModuleOp:
+    """A public model for a batch of inputs. Raises MeshloomError if it does not take one."""
+    known = PUBLIC_MODELS[model]
+    shapes = {name: (batch, *shape[1:]) if shape[:1] == (1,) else shape for name, shape in known.shapes.items()}
+    return import_onnx(known.path, shapes)
+
+
+def cycles_of(module: ModuleOp, chip: Chip, options: SubgraphOptions | None = None) -> int:
+    """Emulated cycles of a copy of the module."""
+    return run_timing(compile_module(module.clone(), chip, options=options).executable).cycles
+
+
+def bound_of(module: ModuleOp, chip: Chip) -> Roofline:
+    """Least cycles by unit for the network's own work."""
+    work = ideal_work(main_function(module))
+    return roofline(chip, Work(work["macs"], work["vpu_ops"], work["dram_bytes"]))
+
+
+def measure(model: str, batch: int, chip: Chip, parts: int) -> dict[str, object]:
+    """All figures of a network."""
+    module = batched(model, batch)
+    bound = bound_of(module, chip)
+    importer = cycles_of(module, chip)
+    tasks = as_tasks(module.clone())
+    ManycoreSchedulePass(chip=chip.name, model="estimate").apply(Context(), tasks)
+    rule, _ = parse_subgraphs(f"fewest-bytes,parts={parts}")
+    found = {"importer": importer, "scheduled": cycles_of(tasks, chip)}
+    for strategy in [name for name in FUSIONS if name != "auto"]:
+        found[f"cut, {strategy}"] = cycles_of(module, chip, SubgraphOptions(rule, fuse=strategy))
+    cut, best = found["cut, none"], min(found.values())
+    return {
+        "cycles": found,
+        "over_importer": {name: round(cycles / importer, 4) for name, cycles in found.items()},
+        "roofline": {unit: round(cycles) for unit, cycles in bound.cycles.items() if cycles},
+        "best_over_roofline": round(best / bound.bound, 3),
+        "closed": round((cut - best) / max(cut - bound.bound, 1), 3),
+    }
+
+
+def main() -> None:
+    """Print the lines."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=[*QUICK], help=f"of {', '.join(PUBLIC_MODELS)}")
+    parser.add_argument("--chip", default="edge")
+    parser.add_argument("--batches", default="1,16")
+    parser.add_argument("--parts", type=int, default=6)
+    options = parser.parse_args()
+    for model in options.models:
+        for batch in map(int, options.batches.split(",")):
+            line: dict[str, object] = {"bench": "schedules", "model": model, "batch": batch, "chip": options.chip}
+            try:
+                line |= measure(model, batch, load_chip(options.chip), options.parts)
+            except MeshloomError as error:
+                line["error"] = str(error).splitlines()[0]
+            print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main()
