@@ -365,12 +365,12 @@ def _curve_chart(curve: list[dict[str, Any]], name: str) -> list[Chart]:
     if not found:
         return []
     budgets = np.array([point["budget_bytes"] for point in found]) / 1e9
-    times, bounds = (np.array([point[key] for point in found]) / 1e6 for key in ("time_ns", "bound_ns"))
+    times, bounds = (100 * np.array([point[key] for point in found]) for key in ("overhead", "bound_overhead"))
     return [
         Chart(
-            f"{name}: time over budget",
+            f"{name}: time over computing alone, by budget",
             "budget, GB",
-            "ms",
+            "%",
             [Line("plan", budgets, times), Line("bound", budgets, bounds, dashed=True)],
             x_from_zero=False,
         )

@@ -15,36 +15,45 @@ from .simulate import NEVER, profile, run
 def anneal_rebuilds(
     net: Any, on_vpu: Any, allocated: Any, freed: Any, live: Any, size: Any, packed: Any, producer: Any,
     by_before: Any, before_start: Any, budget: int, copy_ns: Any, packed_ns: Any, pack_ns: Any,
-    kinds: Any, start: Any, evaluations: int, seed: int, price: float, best: Any,
+    kinds: Any, alike: Any, alike_start: Any, members: Any, start: Any, evaluations: int, seed: int, price: float,
+    heat: float, best: Any,
 ) -> int:  # fmt: skip
     """
     The makespan of the best plan found, which is put in `best` [c]; `start` is a plan that runs.
 
+    Gaps of the same kind of tensor have the same number in `alike` [c]; `members` lists them by that number, in order.
     The search walks through plans that do not fit, at `price` ns a byte too many at the worst operation, more towards
     the end; what may be the best so far is run before it counts.
     """
     np.random.seed(seed)
     log = np.zeros((0, 4), np.int64)
     m, compute = len(size), net.duration.sum()
-    plan = start.copy()
+    plan, before = start.copy(), start.copy()
     best[:] = plan
     least, current = NEVER, np.inf
     for turn in range(evaluations + 1):
-        a, b, old_a, old_b = 0, 0, plan[0], plan[0]
         if turn:
+            before[:] = plan
             chosen = np.flatnonzero(plan != KEEP)
             a = np.random.randint(m)
             if len(chosen) and np.random.random() < 0.6:
                 a = chosen[np.random.randint(len(chosen))]
-            b, old_a = a, plan[a]
-            old_b = old_a
-            if old_a == KEEP or np.random.random() < 0.6:
+            lot = np.random.random()
+            if lot < 0.2:
+                # One kind for some that are alike, next to each other in time.
+                low: Any = alike_start[alike[a]]
+                high: Any = alike_start[alike[a] + 1]
+                first: Any = np.random.randint(low, high)
+                last: Any = np.random.randint(first, high)
+                pick = np.random.randint(len(kinds) + 1)
+                for place in range(first, last + 1):
+                    plan[members[place]] = KEEP if pick == len(kinds) else kinds[pick]
+            elif plan[a] == KEEP or lot < 0.65:
                 pick = np.random.randint(len(kinds) + 1)
                 plan[a] = KEEP if pick == len(kinds) else kinds[pick]
             else:
                 b = np.random.randint(m)
-                old_b = plan[b]
-                plan[a], plan[b] = old_b, old_a
+                plan[a], plan[b] = plan[b], plan[a]
         dearer = 1.0 + 20.0 * (turn / (evaluations + 1.0)) ** 2
         due, again_ns, again_room = rebuilds(net, plan)
         energy = np.inf
@@ -65,10 +74,9 @@ def anneal_rebuilds(
                 if time < least:
                     least = time
                     best[:] = plan
-        cold = 0.1 * current * (1.0 - turn / (evaluations + 1.0)) ** 2 + 1.0
+        cold = heat * compute * (1.0 - turn / (evaluations + 1.0)) ** 2 + 1.0
         if energy <= current or (energy < np.inf and np.random.random() < np.exp((current - energy) / cold)):
             current = energy
         else:
-            plan[b] = old_b
-            plan[a] = old_a
+            plan[:] = before
     return least

@@ -74,7 +74,7 @@ def png(charts: Sequence[Chart]) -> bytes:
                 linewidth=1.2, marker="" if line.steps or line.dashed else "o", markersize=3,
             )  # fmt: skip
         axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, _top(chart))
         if chart.x_from_zero:
             axes.set_xlim(left=0)
         axes.grid(alpha=0.3)
@@ -96,12 +96,16 @@ def ticks(low: float, high: float, wanted: int = 6) -> list[float]:
     return [float(round(number * step, 12)) for number in range(first, int(np.floor(high / step + 1e-9)) + 1)]
 
 
+def _top(chart: Chart) -> float:
+    """The end of the y axis: some room over the highest point."""
+    return 1.05 * max((float(np.max(line.y)) for line in chart.lines if len(line.y)), default=0.0) or 1.0
+
+
 def _frame(chart: Chart, top: int) -> list[str]:
     x_all = np.concatenate([np.asarray(line.x, np.float64) for line in chart.lines])
-    y_all = np.concatenate([np.asarray(line.y, np.float64) for line in chart.lines])
     low = 0.0 if chart.x_from_zero else float(x_all.min(initial=np.inf))
     right = float(x_all.max(initial=0.0))
-    high = float(y_all.max(initial=0.0)) * 1.05 or 1.0
+    high = _top(chart)
     across = (WIDTH - LEFT - RIGHT) / ((right - low) or 1.0)
     foot, up = top + HEIGHT - BOTTOM, (HEIGHT - TOP - BOTTOM) / high
     head = top + TOP

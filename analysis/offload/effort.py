@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from .problem import OffloadProblem
@@ -14,13 +15,43 @@ class Preset(StrEnum):
     NORMAL = "normal"
 
 
-_ITEMS = {Preset.FAST: 150_000, Preset.NORMAL: 5_000_000}
-"""Operations and gaps to look at in one search; about 15 ns each."""
-_PER_GAP = {Preset.FAST: 10, Preset.NORMAL: 100}
+@dataclass(frozen=True)
+class Effort:
+    """Steps of a search."""
+
+    evaluations: int
+    """Simulated executions in one annealing."""
+    restarts: int
+    """Times that the quickest kind of plan to simulate, swaps alone, is annealed."""
+    thins: bool
+    """Whether plans that compute much again are thinned gap by gap."""
+    tries: int
+    """Gaps that each step of covering by effect looks at."""
+    shares: tuple[float, ...]
+    """Of the budget, for first plans: saving memory needs some room on the way."""
+
+
+_ITEMS = {Preset.FAST: 500_000, Preset.NORMAL: 4_000_000}
+"""Operations and gaps to look at in one annealing; about 15 ns each."""
+_PER_GAP = {Preset.FAST: 20, Preset.NORMAL: 100}
 """Simulated executions for each gap, at most."""
+_THIN = {Preset.FAST: 30_000, Preset.NORMAL: 6_000_000}
+"""Gaps times operations and gaps up to which plans are thinned."""
+_COVER = {Preset.FAST: 1_000, Preset.NORMAL: 10_000}
+"""Operations and gaps times candidates that a step of covering by effect may look at."""
+SHARES = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7)
+"""Of the budget, for first plans, where there is time."""
 
 
-def evaluations_of(problem: OffloadProblem, preset: Preset) -> int:
-    """Simulated executions of one search."""
-    few = _PER_GAP[preset] * problem.gaps
-    return min(10_000, few, _ITEMS[preset] // (problem.ops + problem.gaps + 1))
+def effort_of(problem: OffloadProblem, preset: Preset) -> Effort:
+    """The work that a preset allows on a problem."""
+    items = problem.ops + problem.gaps + 1
+    # Large graphs may take longer, within limits.
+    large = 0 if preset is Preset.FAST else min(2_500, 200_000_000 // items)
+    return Effort(
+        min(10_000, _PER_GAP[preset] * problem.gaps, max(_ITEMS[preset] // items, large)),
+        1 if preset is Preset.FAST else 2,
+        problem.gaps * items <= _THIN[preset],
+        max(1, min(64, _COVER[preset] // items)),
+        SHARES[::3] if preset is Preset.FAST else SHARES,
+    )

@@ -15,14 +15,17 @@ from .kinds import Kind
 from .model import Model
 from .problem import OffloadProblem
 from .rebuild import LONGEST, chain_of, rebuilds
-from .simulate import run
+from .simulate import NEVER, run
+from .thin import thin
 
-_EFFORT = 50_000
-"""Operations and gaps times candidates that a step of covering by effect may look at."""
-SHARES = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7)
-"""Of the budget, for the profile of a first plan: saving memory needs some room on the way."""
 HEAT = 0.003
 """Temperature of annealing at its start, as a share of the compute time."""
+
+
+PRICES = 16
+"""Prices up to which tensors are computed again, in first plans."""
+HEAT_AGAIN = 0.001
+"""As `HEAT`, where all that leaves is computed again."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,20 @@ class Evaluator:
                 result[gap] = self.problem.duration[ops[:count]].sum()
         return result
 
-    def covered(self, kinds: tuple[Kind, ...], budget: int) -> Ints | None:
-        """A plan whose profile stays within the budget; None where these kinds cannot do it."""
+    @cached_property
+    def _alike(self) -> tuple[Ints, Ints, Ints]:
+        """Numbers of gaps [c]: the same for tensors of one size with producers and users of one name; lists of each."""
+        p, names = self.problem, self.problem.graph.op_names
+        numbers: dict[tuple[int, str, str, str], int] = {}
+        rows = [
+            (int(p.size[gap]), names[int(p.producer[gap])], names[int(p.before[gap])], names[int(p.after[gap])])
+            for gap in range(p.gaps)
+        ]
+        alike = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
+        return alike, starts_of(alike, len(numbers)), np.argsort(alike, kind="stable")
+
+    def covered(self, kinds: tuple[Kind, ...], budget: int, tries: int) -> Ints | None:
+        """A plan whose profile stays within the budget; None where these kinds cannot do it. See `cover_by_effect`."""
         p = self.problem
         time = np.concatenate([[0], np.cumsum(p.duration)])
         length = (time[p.after] - time[p.before + 1]).astype(np.float64)
@@ -97,12 +112,38 @@ class Evaluator:
                 score[row] = np.where(cost >= 0, p.size / np.maximum(cost, 1), -1)
         plan = np.zeros(p.gaps, np.int64)
         if min(kinds) >= Kind.RECOMPUTE:
-            tries = max(4, min(64, _EFFORT // (p.ops + p.gaps + 1)))
             rows = np.array(kinds, np.int64)
             fits = cover_by_effect(p.net, p.live, p.size, self._packed, rows, score[0], tries, budget, plan)
             return plan if fits else None
         fits = cover(p.net, p.live, p.size, self._packed, np.array(kinds, np.int64), score, budget, plan)
         return plan if fits else None
+
+    def thinned(self, kinds: tuple[Kind, ...], budget: int) -> tuple[int, Ints] | None:
+        """
+        (ns, plan) from plans that compute again all that is cheap for its bytes, up to some price, then less of it.
+
+        The first prices that fit are tried; None where none does.
+        """
+        p, cost = self.problem, self._cost_again
+        rate = np.where(cost >= 0, cost / p.size, np.inf)
+        rows, log = np.array(kinds, np.int64), np.zeros((0, 4), np.int64)
+        finite = np.unique(rate[rate < np.inf])
+        order = np.argsort(-cost, kind="stable")
+        best: tuple[int, Ints] | None = None
+        fitting = 0
+        for price in finite[np.unique(np.linspace(0, len(finite) - 1, PRICES).astype(np.int64))] if len(finite) else ():
+            for kind in kinds:
+                plan = np.where(rate <= price, int(kind), int(Kind.KEEP))
+                time: int = thin(
+                    p.net, p.on_vpu, p.allocated, p.freed, p.live, p.size, self._packed, p.producer, *self._by_before,
+                    budget, *self._times, rows, order, log, plan,
+                )  # fmt: skip
+                fitting += time < NEVER
+                if time < NEVER and (best is None or time < best[0]):
+                    best = time, plan
+            if fitting >= 3 * len(kinds):
+                break
+        return best
 
     def take_in_order(self, order: Ints, kind: Kind, budget: int, plan: Ints) -> None:
         """Add the gaps of an order that relieve an operation over the budget to a plan, until there is none."""
@@ -122,7 +163,8 @@ class Evaluator:
             price = 3 * float(np.median(cost[cost >= 0] / p.size[cost >= 0]))
             again = anneal_rebuilds(
                 p.net, p.on_vpu, p.allocated, p.freed, p.live, p.size, self._packed, p.producer, *self._by_before,
-                budget, *self._times, rows, start, evaluations, seed, price, best,
+                budget, *self._times, rows, *self._alike, start, evaluations, seed, price,
+                HEAT_AGAIN, best,
             )  # fmt: skip
             return int(again), best
         least = anneal(

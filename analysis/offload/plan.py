@@ -9,7 +9,7 @@ import numpy as np
 from ...support.errors import InputError
 from ..cost_graphs.graph import Ints, Lists
 from .bounds import lower_bound_ns
-from .effort import Preset, evaluations_of
+from .effort import Preset, effort_of
 from .evaluate import Evaluator
 from .kinds import Kind
 from .problem import OffloadProblem
@@ -140,5 +140,5 @@ def _within(evaluator: Evaluator, found: Found, budget: int) -> Found:
 def _least(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: Preset, seed: int) -> Found | None:
     """The best plan found for just this budget."""
     bound = lower_bound_ns(evaluator, kinds, budget)
-    found = searched(evaluator, budget, kinds, evaluations_of(evaluator.problem, preset), seed, bound)
+    found = searched(evaluator, budget, kinds, effort_of(evaluator.problem, preset), seed, bound)
     return None if found is None or found.time >= NEVER else found

@@ -96,7 +96,7 @@ def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any) -> int:
 def rebuilds(net: Any, plan: Any):
     """
     (due, ns, room): [c] when each gap's tensor must be back, how long computing it again takes (-1: too many
-    operations), and the bytes of other results on the way.
+    operations), and the bytes that other results on the way take beside the tensor's own room.
     """
     due = net.after.copy()
     ns, room = np.zeros(len(due), np.int64), np.zeros(len(due), np.int64)
@@ -123,7 +123,8 @@ def rebuilds(net: Any, plan: Any):
                 for q in range(net.output_start[op], net.output_start[op + 1]):
                     if net.outputs[q] != net.tensor[gap]:
                         held += net.bytes[net.outputs[q]]
-                most = max(most, held)
+                # The tensor itself takes its room with the last operation: until then others may use it.
+                most = max(most, held if k == count - 1 else held - net.bytes[net.tensor[gap]])
                 # What no later operation of the chain reads is let go.
                 for j in range(k + 1):
                     for q in range(net.output_start[ops[j]], net.output_start[ops[j] + 1]):

@@ -8,7 +8,8 @@ from enum import StrEnum
 import numpy as np
 
 from ..cost_graphs.graph import Ints
-from .evaluate import SHARES, Evaluator
+from .effort import SHARES
+from .evaluate import Evaluator
 from .kinds import Kind
 from .problem import OffloadProblem
 from .simulate import NEVER

@@ -5,20 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..cost_graphs.graph import Ints
-from .evaluate import SHARES, Evaluator
+from .effort import Effort
+from .evaluate import Evaluator
 from .kinds import Kind
 from .rules import Rule, Thresholds, planned_by_rule
 from .simulate import NEVER
 
-GROUPS = (
-    (Kind.SWAP,),
-    (Kind.COMPRESS,),
-    (Kind.RECOMPUTE,),
-    (Kind.RECOMPUTE_EACH,),
-    (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH),
-    (Kind.COMPRESS_SWAP,),
-)
+AGAIN = (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH)
+GROUPS = ((Kind.SWAP,), (Kind.COMPRESS,), AGAIN, (Kind.COMPRESS_SWAP,))
 """What is searched for itself first."""
+SLOWER = 3
+"""By how much an execution with chains takes longer to simulate."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Found:
 
 
 def searched(
-    evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], evaluations: int, seed: int, bound: int
+    evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], effort: Effort, seed: int, bound: int
 ) -> Found | None:
     """
     The best plan found under a budget (bytes); None where none of these kinds fits.
@@ -43,23 +40,23 @@ def searched(
     together, from the best so far. A search ends with the first plan that takes `bound` ns.
     """
     best: Found | None = None
-    family: Found | None = None
     for group in GROUPS:
         if not set(group) <= set(kinds):
             continue
-        start = _first(evaluator, group, budget)
-        if len(group) > 1:
-            start = _quicker(start, family)
-        elif group[0] < Kind.RECOMPUTE:
+        start, steps = _first(evaluator, group, budget, effort), effort.evaluations
+        if group == AGAIN:
+            found = evaluator.thinned(AGAIN, budget) if effort.thins else None
+            start, steps = _quicker(start, found and Found(*found, budget)), steps // SLOWER
+        else:
             start = _quicker(start, _by_slack(evaluator, group[0], budget))
-        found = _annealed(evaluator, start, group, budget, evaluations, seed)
-        family = _quicker(family, found) if group[0] is Kind.RECOMPUTE or group[0] is Kind.RECOMPUTE_EACH else None
-        best = _quicker(best, found)
-        if best is not None and best.time <= bound:
-            return best
+        for turn in range(effort.restarts if group == (Kind.SWAP,) else 1):
+            best = _quicker(best, _annealed(evaluator, start, group, budget, steps, seed + turn))
+            if best is not None and best.time <= bound:
+                return best
     if kinds not in GROUPS:
-        start = _quicker(_first(evaluator, kinds, budget), best)
-        best = _quicker(best, _annealed(evaluator, start, kinds, budget, evaluations, seed))
+        start = _quicker(_first(evaluator, kinds, budget, effort), best)
+        steps = effort.evaluations // (SLOWER if AGAIN[0] in kinds else 1)
+        best = _quicker(best, _annealed(evaluator, start, kinds, budget, steps, seed))
     return best
 
 
@@ -84,10 +81,12 @@ def _by_slack(evaluator: Evaluator, kind: Kind, budget: int) -> Found | None:
     return None if found is None else Found(*found, budget)
 
 
-def _first(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int) -> Found | None:
+def _first(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int, effort: Effort) -> Found | None:
     """A plan that runs within the budget."""
-    for share in SHARES:
-        plan = evaluator.covered(kinds, max(int(share * budget), evaluator.problem.smallest_budget))
+    if kinds == AGAIN:
+        kinds = AGAIN[:1]
+    for share in effort.shares:
+        plan = evaluator.covered(kinds, max(int(share * budget), evaluator.problem.smallest_budget), effort.tries)
         if plan is not None and (time := evaluator.makespan(plan, budget)[0]) < NEVER:
             return Found(time, plan, budget)
     return None

@@ -110,7 +110,7 @@ def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
                 if value != tensor and graph.counted[value]:
                     hold(start, last_read[value], int(graph.size[value]))
             away(used, again[1])
-            events.extend(((used, -size), (again[0], size)))
+            events.extend(((used, -size), (made[tensor], size)))
     for op, (start, end) in ops.items():
         for tensor in {*graph.inputs.row(op)}:
             for gone, back in absent[tensor]:
