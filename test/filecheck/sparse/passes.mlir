@@ -5,12 +5,6 @@
 // RUN: meshloom-opt %s -p 'sparse-select-encoding' | filecheck %s --check-prefix=DENSE
 // RUN: meshloom-opt %s -p 'dataflow-prune{density=0.25},sparse-select-encoding' --check-semantics 2>&1 | filecheck %s --check-prefix=SELECT
 // RUN: meshloom-opt %s -p 'dataflow-prune{density=0.25},sparse-select-encoding{objective=cycles chip=tiny direct_rate=1 stride_rate=64}' | filecheck %s --check-prefix=CYCLES
-// RUN: not meshloom-opt %s -p 'dataflow-prune{density=1.5}' 2>&1 | filecheck %s --check-prefix=DENSITY
-// RUN: not meshloom-opt %s -p 'dataflow-prune{method=n_m n=3 m=2}' 2>&1 | filecheck %s --check-prefix=NOFM
-// RUN: not meshloom-opt %s -p sparse-prune-groups 2>&1 | filecheck %s --check-prefix=NOTHING
-// RUN: not meshloom-opt %s -p 'sparse-prune-groups{weight_groups=2}' 2>&1 | filecheck %s --check-prefix=LIMIT
-// RUN: not meshloom-opt %s -p 'sparse-select-encoding{objective=cycles}' 2>&1 | filecheck %s --check-prefix=CHIP
-// RUN: not meshloom-opt %s -p 'sparse-select-encoding{objective=cycles chip=tiny}' 2>&1 | filecheck %s --check-prefix=RATE
 
 // Of equal magnitudes the first stay.
 // MAGNITUDE:    %w = dataflow.constant dense<{{\[}}[0, 0], [0, 0], [5, -6], [7, 8]]> : tensor<4x2xi32>
@@ -30,12 +24,6 @@
 // SELECT-DAG:   %y = sparse.matmul %x, %0 : (tensor<1x4xi32>, tensor<4x2xi32, #sparse.index<direct, axis = 1>>) -> tensor<1x2xi32>
 // A mapping unit that is slow with bits, but not with strides.
 // CYCLES:       sparse.encode %w : tensor<4x2xi32> -> tensor<4x2xi32, #sparse.index<{{.*}}, axis = 1>>
-// DENSITY:      error: {{.*}}density=1.5: expected a share from 0 to 1
-// NOFM:         error: {{.*}}n=3 m=2: expected 0 <= n <= m
-// NOTHING:      error: {{.*}}nothing to prune: give weight_groups, weight_group_size or neuron_groups
-// LIMIT:        error: {{.*}}groups of weights and weight_limit: give both or none
-// CHIP:         error: {{.*}}no chip is given: use sparse-select-encoding{objective=cycles chip=NAME}
-// RATE:         error: {{.*}}objective=cycles needs direct_rate and stride_rate
 func.func @main(%x: tensor<1x4xi32>) -> tensor<1x2xi32> {
   %w = dataflow.constant dense<[[1, 2], [3, 2], [5, -6], [7, 8]]> : tensor<4x2xi32>
   %y = dataflow.matmul %x, %w : (tensor<1x4xi32>, tensor<4x2xi32>) -> tensor<1x2xi32>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from meshloom.chips import load_chip
 from meshloom.dialects import dataflow, sparse
 from meshloom.dialects.dataflow.constants import widen_bf16
 from meshloom.dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
+from meshloom.support.errors import InputError
 from meshloom.transforms.contraction_weights import numeric_values, weight_uses
 from meshloom.transforms.dataflow_prune import DataflowPrunePass
 from meshloom.transforms.known_values import rounded, source_of
@@ -26,6 +28,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, bf16, f32, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -192,3 +195,25 @@ def test_encoded_neurons_and_weights_multiply_as_dense_ones(element: Attribute) 
     wanted = x.astype(np.int64) @ w.astype(np.int64).T
     assert result.tolist() == wanted.tolist()
     assert str(element_of(product.result)) == ("f32" if element == f32 else "i32")
+
+
+@pytest.mark.parametrize(
+    ("module_pass", "message"),
+    [
+        (DataflowPrunePass(density=1.5), "density=1.5: expected a share from 0 to 1"),
+        (DataflowPrunePass(method="n_m", n=3, m=2), "n=3 m=2: expected 0 <= n <= m"),
+        (SparsePruneGroupsPass(), "nothing to prune: give weight_groups, weight_group_size or neuron_groups"),
+        (SparsePruneGroupsPass(weight_groups=2), "groups of weights and weight_limit: give both or none"),
+        (SparsePruneGroupsPass(weight_groups=2, weight_group_size=2, weight_limit=1), "not both"),
+        (SparsePruneGroupsPass(neuron_groups=0, neuron_limit=1), "neurons: expected 1 group at least"),
+        (SparsePruneGroupsPass(weight_groups=2, weight_limit=1, weight_threshold=-1.0), "weight_threshold at least 0"),
+        (SparseSelectEncodingPass(threshold=-1.0), "threshold=-1.0: expected a finite number"),
+        (SparseSelectEncodingPass(groups=(1, 0)), "groups=1,0: expected at least 1"),
+        (SparseSelectEncodingPass(objective="cycles"), "no chip is given: use sparse-select-encoding{objective=cycles"),
+        (SparseSelectEncodingPass(objective="cycles", chip="tiny"), "needs direct_rate and stride_rate"),
+    ],
+)
+def test_bad_options(module_pass: ModulePass, message: str) -> None:
+    module = network(np.eye(8, dtype=np.float32))
+    with pytest.raises(InputError, match=re.escape(message)):
+        module_pass.apply(Context(), module)
