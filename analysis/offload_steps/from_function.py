@@ -13,7 +13,7 @@ from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.tiling import TilingInterface
 from ...dialects.dataflow.types import tensor_bytes, tensor_of
 from ...dialects.memory.attributes import Space
-from ...dialects.memory.stash import AfterOp, CompressOp, DoneOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, stash_of
+from ...dialects.memory.stash import CompressOp, DoneOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, stash_of
 from ...dialects.memory.stash_check import memory_of
 from ...dialects.memory.stash_types import StashType
 from ..cost_graphs.from_dataflow import operation_ns
@@ -156,22 +156,16 @@ def _compute(op: Operation, costs: Costs) -> tuple[str, int]:
 
 
 def _room(op: RecomputeOp, inside: Sequence[Operation]) -> int:
-    """Most bytes of other results on the way to those that the body yields."""
+    """Bytes that the results of the body take at their worst beside the room of those that it yields."""
     last = op.body.block.last_op
     kept = {memory_of(value) for value in last.operands} if last is not None else set[SSAValue]()
-    reader = {memory_of(value): number for number, one in enumerate(inside) for value in one.operands}
+    end: dict[SSAValue, int] = {one.results[0]: number for number, one in enumerate(inside)}
+    size = {value: _size(value)[0] for value in end}
+    for number, one in enumerate(inside):
+        end |= {memory_of(value): number for value in one.operands if memory_of(value) in end}
     held = most = 0
     for number, one in enumerate(inside):
-        passing = [result for result in one.results if result not in kept]
-        held += sum(_size(result)[0] for result in passing)
+        held += size[one.results[0]]
         most = max(most, held)
-        for past in inside[: number + 1]:
-            for result in past.results:
-                if result not in kept and reader.get(result, inside.index(past)) == number:
-                    held -= _size(result)[0]
-    return most
-
-
-def is_view(op: Operation) -> bool:
-    """Whether an operation's result is the memory of its operand."""
-    return isinstance(op, ReshapeOp | AfterOp)
+        held -= sum(size[value] for value, last in end.items() if last == number and value not in kept)
+    return max(0, most - sum(size[value] for value in kept if value in size))

@@ -38,16 +38,17 @@ class FormatModel(Model):
 
 def insert_for_budget(
     function: FuncOp, costs: ChipCosts, budget: float, kinds: frozenset[str], format: Format, seed: int = 0
-) -> None:
+) -> OffloadPlan | None:
     """
     Rewrite a function of `dataflow` operations so that its device memory stays within the budget: bytes, or, up to 1, a
-    share of the peak. Raises InputError where no plan of these kinds does, with the smallest budget that works.
+    share of the peak. Returns the plan, None where all fits as it is. Raises InputError where no plan of these kinds
+    fits, with the smallest budget that works.
     """
     parts = function_parts(function)
     problem = offload_problem(cost_graph_of(function, costs.chip))
     limit = int(budget * problem.peak) if budget <= 1 else int(budget)
     if limit >= problem.peak:
-        return
+        return None
     model = FormatModel(costs.link, costs.compress_rate, format=format)
     problem, plan = _least(problem, parts, model, limit, kinds, seed)
     planned = planned_script(problem, plan)
@@ -63,6 +64,7 @@ def insert_for_budget(
     held = with_memory_edges(Execution(program, planned.start, planned.end), limit)
     edges = [(source, target) for target, step in enumerate(held.steps) for source in step.waits]
     add_control(function.body.block, ops, edges)
+    return plan
 
 
 def _least(
