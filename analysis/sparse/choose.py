@@ -36,11 +36,15 @@ class Choice:
 def all_choices(
     tensor: Array, strings: Strings, formats: Sequence[Format] | None = None, threshold: float = 0.0
 ) -> list[Choice]:
-    """The costs of dense storage (first) and of each format, by default those that a mapping unit reads."""
+    """
+    The costs of dense storage (first) and of each format, by default those that a mapping unit reads.
+
+    Formats whose groups are longer than a string are left out: they could only pad it.
+    """
     mask = strings.matrix(counts(tensor, threshold))
     density = float(np.mean(mask)) if mask.size else 0.0
     choices = [Choice(None, tensor.nbytes, tensor.nbytes, density, tensor.size)]
-    wanted = candidates() if formats is None else formats
+    wanted = [one for one in (candidates() if formats is None else formats) if one.group <= max(1, strings.length)]
     histograms = {group: gap_histogram(mask, group) for group in {format.group for format in wanted}}
     for format in wanted:
         gaps = histograms[format.group]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...analysis.sparse.formats import Order
 from ..dataflow.types import Tensor, tensor, tensor_of, verify_tensor
 from .attributes import IndexAttr
 
@@ -39,7 +42,16 @@ def verify_any(value: SSAValue, what: str) -> Tensor:
     dense = verify_tensor(decoded(type) if index is not None else type, what)
     if index is not None and index.axis >= len(dense.get_shape()):
         raise VerifyException(f"{what} has type {type}: axis {index.axis} is no dimension of it")
+    if index is not None and index.format.group > max(1, _string_length(dense, index)):
+        raise VerifyException(f"{what} has type {type}: a group is longer than a string of it")
     return dense
+
+
+def _string_length(type: Tensor, index: IndexAttr) -> int:
+    """Elements of a string: inputs of an output neuron, or output neurons."""
+    shape = type.get_shape()
+    outputs = shape[index.axis]
+    return math.prod(shape) // max(1, outputs) if index.order == Order.OUTPUT else outputs
 
 
 def verify_encoded(value: SSAValue, what: str) -> Tensor:

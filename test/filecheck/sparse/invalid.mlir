@@ -46,6 +46,12 @@
 
 // -----
 
+// CHECK: a group is longer than a string of it
+%0 = "test.op"() : () -> tensor<4x8xf32>
+%1 = sparse.encode %0 : tensor<4x8xf32> -> tensor<4x8xf32, #sparse.index<direct, order = input, group = 5>>
+
+// -----
+
 // CHECK: result has type tensor<4x4xf32>: expected tensor<4x4xf16>
 %0 = "test.op"() : () -> tensor<4x4xf32>
 %1 = sparse.encode %0 : tensor<4x4xf32> -> tensor<4x4xf16, #sparse.index<direct>>

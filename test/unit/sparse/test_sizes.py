@@ -76,12 +76,16 @@ def test_the_smallest_at_a_tenth() -> None:
 def test_never_larger_than_dense_and_never_than_another(rows: int, length: int, density: float, seed: int) -> None:
     generator = np.random.default_rng(seed)
     tensor = (generator.integers(1, 9, (rows, length)) * (generator.random((rows, length)) < density)).astype(np.int8)
-    formats = candidates((1, 4))
+    formats = [one for one in candidates((1, 4)) if one.group <= length]
     choice = smallest(tensor, Strings(tensor.shape), formats)
     sizes = [encode(tensor, format).nbytes for format in formats]
     assert choice.nbytes == min([tensor.nbytes, *sizes])
     assert [one.nbytes for one in all_choices(tensor, Strings(tensor.shape), formats)[1:]] == sizes
     assert (choice.format is None) == (tensor.nbytes <= min(sizes))
+
+
+def test_groups_longer_than_a_string_are_left_out() -> None:
+    assert smallest(np.eye(4, dtype=np.int8), Strings((4, 4)), candidates((1 << 40, 1))).format == DIRECT
 
 
 MACHINE = Machine(macs=64, memory_bytes=16, direct_bits=256, stride_codes=64)
