@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
@@ -15,6 +15,7 @@ from ..analysis.offload.kinds import NAMES, Kind
 from ..analysis.offload_steps.from_function import ChipCosts
 from ..chips import Chip, load_chip
 from ..dialects.dataflow.interpreter import find_main
+from ..dialects.dataflow.types import element_of
 from ..dialects.manycore import CHIP, ChipAttr, chip_of
 from ..dialects.memory.formats import Format
 from ..support.errors import InputError
@@ -49,7 +50,7 @@ class MemoryInsertOffloadPass(ModulePass):
 
     Without it, the thresholds of spec 1: inputs that wait longer than `th-tts` ns for their use, of more than `th-size`
     bytes, of these the `n` largest; all by the one kind that `kinds` gives (swap and compress: compressed, then
-    swapped).
+    swapped). Only tensors of f32 are compressed.
 
     `chip` gives the times of operations, `link` its host link in bytes a second (the chip's own by default), `format`
     what compression makes of f32. Compression is lossy; `bound` replaces the bound of its format, which holds for each
@@ -103,7 +104,10 @@ class MemoryInsertOffloadPass(ModulePass):
         graph = cost_graph_of(main, costs.chip)
         model = FormatModel(costs.link, costs.compress_rate, format=self._format())
         thresholds = Thresholds(self.th_tts, self.th_size, self.n)
-        script, edges = threshold_script(graph, model, kind, thresholds)
+        stays: set[int] = set()
+        if kind is not Kind.SWAP:
+            stays = {number for number, value in enumerate(parts.tensors) if element_of(value) != f32}
+        script, edges = threshold_script(graph, model, kind, thresholds, stays)
         ops = Emitter(main, parts, self._format()).emit(script)
         add_control(main.body.block, ops, edges)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -37,13 +38,16 @@ class _Restoration:
     """It stands in the block after this operation."""
 
 
-def candidates(graph: CostGraph, slack: Slack, thresholds: Thresholds) -> list[tuple[int, int]]:
+def candidates(
+    graph: CostGraph, slack: Slack, thresholds: Thresholds, stays: Collection[int] = ()
+) -> list[tuple[int, int]]:
     """
     (operation, tensor) of the inputs to restore: slack and size above the thresholds; of more than N the largest, of
-    equal ones the first. What the function gets from outside stays.
+    equal ones the first. Tensors of `stays` stay, and what the function gets from outside.
     """
     waiting, tensors, ops = slack.waiting, graph.inputs.values, graph.inputs.rows
     good = (waiting > thresholds.slack) & (graph.size[tensors] > thresholds.size) & graph.counted[tensors]
+    good &= ~np.isin(tensors, list(stays))
     found = np.flatnonzero(good)
     if thresholds.most is not None and len(found) > thresholds.most:
         found = found[np.argsort(-graph.size[tensors[found]], kind="stable")][: thresholds.most]
@@ -51,11 +55,15 @@ def candidates(graph: CostGraph, slack: Slack, thresholds: Thresholds) -> list[t
 
 
 def threshold_script(
-    graph: CostGraph, model: Model, kind: Kind, thresholds: Thresholds
+    graph: CostGraph, model: Model, kind: Kind, thresholds: Thresholds, stays: Collection[int] = ()
 ) -> tuple[Script, list[tuple[int, int]]]:
-    """(the script, its control edges as numbers of items): reductions at once, serialize and prefetch edges."""
+    """
+    (the script, its control edges as numbers of items): reductions at once, serialize and prefetch edges.
+
+    `stays`: tensors that cannot leave by this kind.
+    """
     slack = graph_slack(graph)
-    found = _restorations(graph, slack, candidates(graph, slack, thresholds), thresholds.slack)
+    found = _restorations(graph, slack, candidates(graph, slack, thresholds, stays), thresholds.slack)
     for one in found:
         one.prefetch = _prefetch(graph, slack, model, kind, one)
     found.sort(key=lambda one: (one.consumers[0], one.tensor))
