@@ -41,13 +41,9 @@ def anneal_rebuilds(
             lot = np.random.random()
             if lot < 0.2:
                 # One kind for some that are alike, next to each other in time.
-                low: Any = alike_start[alike[a]]
-                high: Any = alike_start[alike[a] + 1]
-                first: Any = np.random.randint(low, high)
-                last: Any = np.random.randint(first, high)
                 pick = np.random.randint(len(kinds) + 1)
-                for place in range(first, last + 1):
-                    plan[members[place]] = KEEP if pick == len(kinds) else kinds[pick]
+                kind = KEEP if pick == len(kinds) else kinds[pick]
+                _spread(plan, kind, members, alike_start[alike[a]], alike_start[alike[a] + 1])
             elif plan[a] == KEEP or lot < 0.65:
                 pick = np.random.randint(len(kinds) + 1)
                 plan[a] = KEEP if pick == len(kinds) else kinds[pick]
@@ -80,3 +76,14 @@ def anneal_rebuilds(
         else:
             plan[:] = before
     return least
+
+
+@compiled
+def _spread(plan: Any, kind: Any, members: Any, low: Any, high: Any) -> None:
+    """One kind for some of the members from `low` to `high`, next to each other."""
+    lots = np.random.random(2)
+    place = low + int(lots[0] * (high - low))
+    last = place + int(lots[1] * (high - place))
+    while place <= last:
+        plan[members[place]] = kind
+        place += 1

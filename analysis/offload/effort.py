@@ -27,6 +27,8 @@ class Effort:
     """Whether plans that compute much again are thinned gap by gap."""
     tries: int
     """Gaps that each step of covering by effect looks at."""
+    chains_first: bool
+    """Whether plans that compute again are looked for by themselves; with swaps, large graphs do without."""
     shares: tuple[float, ...]
     """Of the budget, for first plans: saving memory needs some room on the way."""
 
@@ -39,13 +41,17 @@ _THIN = {Preset.FAST: 30_000, Preset.NORMAL: 6_000_000}
 """Gaps times operations and gaps up to which plans are thinned."""
 _COVER = {Preset.FAST: 1_000, Preset.NORMAL: 10_000}
 """Operations and gaps times candidates that a step of covering by effect may look at."""
+_LARGE = 50_000
+"""Operations, gaps and their length of large graphs."""
 SHARES = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7)
 """Of the budget, for first plans, where there is time."""
 
 
 def effort_of(problem: OffloadProblem, preset: Preset) -> Effort:
     """The work that a preset allows on a problem."""
-    items = problem.ops + problem.gaps + 1
+    # Changes to profiles along the gaps are cheap, but long ones add up.
+    along = int((problem.after - problem.before).sum()) // 200
+    items = problem.ops + problem.gaps + along + 1
     # Large graphs may take longer, within limits.
     large = 0 if preset is Preset.FAST else min(2_500, 200_000_000 // items)
     return Effort(
@@ -53,5 +59,6 @@ def effort_of(problem: OffloadProblem, preset: Preset) -> Effort:
         1 if preset is Preset.FAST else 2,
         problem.gaps * items <= _THIN[preset],
         max(1, min(64, _COVER[preset] // items)),
+        items <= _LARGE,
         SHARES[::3] if preset is Preset.FAST else SHARES,
     )

@@ -41,7 +41,7 @@ def searched(
     """
     best: Found | None = None
     for group in GROUPS:
-        if not set(group) <= set(kinds):
+        if not set(group) <= set(kinds) or (group == AGAIN and best is not None and not effort.chains_first):
             continue
         start, steps = _first(evaluator, group, budget, effort), effort.evaluations
         if group == AGAIN:
@@ -54,7 +54,9 @@ def searched(
             if best is not None and best.time <= bound:
                 return best
     if kinds not in GROUPS:
-        start = _quicker(_first(evaluator, kinds, budget, effort), best)
+        start = best
+        if best is None or effort.chains_first:
+            start = _quicker(_first(evaluator, kinds, budget, effort), best)
         steps = effort.evaluations // (SLOWER if AGAIN[0] in kinds else 1)
         best = _quicker(best, _annealed(evaluator, start, kinds, budget, steps, seed))
     return best
