@@ -1,0 +1,106 @@
+"""`meshloom-plan --budget` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from meshloom.tools.plan import main
+
+
+@pytest.fixture
+def step(tmp_path: Path) -> Path:
+    """20 layers of 1000 bytes and 1000 ns, and their gradients: the peak is 21 results, the working set 3."""
+    layers = 20
+    tensors = [{"id": i, "kind": "act", "size": 1000} for i in range(2 * layers)]
+    forward = [{"ins": [i - 1] if i else [], "outs": [i]} for i in range(layers)]
+    backward = [{"ins": [layers + i - 1, layers - 1 - i], "outs": [layers + i]} for i in range(layers)]
+    ops = [{"id": i, "unit": "MPU", "dur_ns": 1000, **one} for i, one in enumerate(forward + backward)]
+    path = tmp_path / "step.json"
+    path.write_text(json.dumps({"tensors": tensors, "ops": ops}))
+    return path
+
+
+def figures(step: Path, *options: str) -> dict[str, Any]:
+    stats = step.with_name("stats.json")
+    assert main([str(step), "--stats", str(stats), "-q", *options]) == 0
+    return json.loads(stats.read_text())
+
+
+def test_figures_of_a_plan(step: Path) -> None:
+    found = figures(step, "--budget", "0.5", "--link", "4e9", "--kinds", "swap")
+    assert found["compute_ns"] == 40_000
+    assert found["program_peak_bytes"] == 21_000
+    assert found["budget_bytes"] == 10_500
+    assert found["peak_bytes"] <= 10_500
+    assert found["compute_ns"] <= found["bound_ns"] <= found["time_ns"]
+    # A copy of 1000 bytes takes 250 ns, an operation 1000 ns: all copies hide.
+    assert found["time_ns"] == 40_000
+    assert found["actions"]["swap"] >= 10
+    assert found["smallest_budget"] == 3000
+    assert found["plan_s"] < 1
+
+
+@pytest.mark.parametrize("method", ["spec", "slack", "size"])
+def test_rules(step: Path, method: str) -> None:
+    found = figures(step, "--budget", "0.5", "--method", method, "--kinds", "swap", "--link", "1e9")
+    assert found["peak_bytes"] <= found["budget_bytes"]
+    assert figures(step, "--budget", "0.5", "--kinds", "swap", "--link", "1e9")["time_ns"] <= found["time_ns"]
+
+
+def test_too_small_a_budget_names_the_operation_and_the_smallest(
+    step: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stats = step.with_name("none.json")
+    assert main([str(step), "--budget", "2999", "--stats", str(stats)]) == 2
+    error = capsys.readouterr().err
+    assert "alone works on 3000 bytes; the smallest budget that works is 3000" in error
+    assert not stats.exists()
+    assert main([str(step), "--budget", "3000", "-q"]) == 0
+
+
+def test_table_actions_and_pictures(step: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plot, written = step.with_name("memory.svg"), step.with_name("actions.json")
+    options = ["--budget", "0.6", "--budgets", "0.3..1.0", "--plot", str(plot), "--actions", str(written)]
+    assert main([str(step), "--kinds", "swap", *options]) == 0
+    table = capsys.readouterr().out
+    actions = json.loads(written.read_text())
+    assert table.count("swap  ") == len(actions)
+    for one in actions:
+        assert one["leave_ns"] <= one["gone_ns"] <= one["return_ns"] <= one["back_ns"]
+        assert one["prefetch_after"]["id"] < one["before"]["id"], "fetched before it is needed"
+    texts = [text.text for text in ElementTree.fromstring(plot.read_text()).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"before", "after", "budget", "plan", "bound"} <= set(texts)
+
+
+def test_time_does_not_grow_with_the_budget(step: Path) -> None:
+    found = figures(step, "--budgets", "0.2..1.0:0.1", "--link", "1e9")["curve"]
+    times = [point["time_ns"] for point in found]
+    assert len(times) == 9
+    assert times == sorted(times, reverse=True)
+    assert times[-1] == 40_000
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--budget", "0.5", "--units"],
+        ["--budget", "0.5", "--method", "mcts"],
+        ["--units", "--method", "slack"],
+        ["--budget", "0.5", "--plot", "memory.gif"],
+        ["--budget", "0.5", "--link", "0"],
+        ["--budget", "0"],
+        ["--budget", "0.5", "--kinds", "burn"],
+        ["--budgets", "1.0..0.3"],
+    ],
+)
+def test_bad_usage(step: Path, options: list[str]) -> None:
+    try:
+        status = main([str(step), "-q", *options])
+    except SystemExit as exit:
+        status = exit.code
+    assert status == 2
