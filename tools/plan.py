@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..support.errors import InputError
 from ..support.files import write_atomically
-from .cli import make_parser, parse_shapes, run_tool
+from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .plan_budget import METHODS as BUDGET_METHODS
 from .plan_budget import add_budget_options, run_budget
+from .plan_least_peak import run_least_peak
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("graph", type=Path, metavar="GRAPH.json|MODEL.onnx", help="a cost graph, or a network")
     parser.add_argument("--units", action="store_true", help="find an order for the units, one in-order queue each")
+    parser.add_argument(
+        "--least-peak", action="store_true", help="find the order with the least memory, one operation at a time"
+    )
     parser.add_argument("--forward", action="store_true", help="only operations of phase fwd, as in inference")
     parser.add_argument(
         "--weight-loads", type=_positive, metavar="BW", help="load each weight on unit DMA, at BW bytes a second"
@@ -86,13 +90,13 @@ def _seed(text: str) -> int:
 
 def _plan(options: argparse.Namespace) -> None:
     saving = options.budget is not None or options.budgets is not None
-    if options.units == saving:
+    if options.units + saving + options.least_peak != 1:
         raise InputError(
-            "say what to plan: --units finds an order for the units, --budget or --budgets saves memory, one at a time"
+            "say what to plan, one at a time: --units finds an order for the units, --least-peak the order with the "
+            "least memory, --budget or --budgets saves memory"
         )
-    for path in (options.order, options.gantt, options.stats, options.actions, options.plot):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"{path}: there is no folder {path.parent}")
+    results = (options.order, options.gantt, options.stats, options.actions, options.plot)
+    check_folders(*results, inputs=[options.graph])
     if options.gantt is not None and options.gantt.suffix.lower() != ".svg":
         raise InputError(f"--gantt {options.gantt}: the chart is drawn as SVG, give a name that ends in .svg")
     with Progress("meshloom-plan", options.quiet) as progress:
@@ -100,6 +104,8 @@ def _plan(options: argparse.Namespace) -> None:
         graph = _read(options)
         if saving:
             text = run_budget(options, graph, progress)
+        elif options.least_peak:
+            text = run_least_peak(options, graph, progress)
         else:
             text = _ordered(options, graph, progress)
     if not options.quiet:

@@ -1,0 +1,135 @@
+"""
+The order of operations, one at a time, with the least peak of memory, and the proof that there is none with less.
+
+Whether an order stays within a limit is decided by a depth-first search over sets of operations that are done. One rule
+makes it small: an operation that is ready, fits, and does not grow memory runs at once. Whatever order follows without
+it, moving it to the front takes no more memory at any later time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..cost_graphs.graph import CostGraph
+from .problem import offload_problem
+
+
+@dataclass(frozen=True)
+class LeastPeak:
+    """An order and its peak."""
+
+    order: tuple[int, ...]
+    peak: int
+    """bytes"""
+    proven: bool
+    """Whether no order has a smaller peak; else the search reached its limit on states."""
+    states: int
+    """Sets of operations that were looked at."""
+
+
+def least_peak(graph: CostGraph, most_states: int = 2_000_000) -> LeastPeak:
+    """The order with the least peak; limits just below the best so far are tried until one is impossible."""
+    problem = offload_problem(graph)
+    search = _Search(graph)
+    order, peak, total = tuple(range(graph.ops)), problem.peak, 0
+    while peak > problem.smallest_budget:
+        found, states = search.within(peak - 1, most_states - total)
+        total += states
+        if found is None:
+            return LeastPeak(order, peak, total < most_states, total)
+        order, peak = tuple(found), search.peak(found)
+    return LeastPeak(order, peak, True, total)
+
+
+class _Search:
+    """A graph as lists of Python, and the state of a search: what is missing, who still reads, bytes in memory."""
+
+    def __init__(self, graph: CostGraph) -> None:
+        size = np.where(graph.counted, graph.size, 0).tolist()
+        self.ops = graph.ops
+        self.size: list[int] = size
+        self.reads = [[t for t in graph.inputs.row(op) if size[t]] for op in range(graph.ops)]
+        self.makes = [[t for t in graph.outputs.row(op) if size[t]] for op in range(graph.ops)]
+        self.takes = [sum(size[t] for t in row) for row in self.makes]
+        self.readers = [len(graph.readers[t]) for t in range(graph.tensors)]
+        self.predecessors = [len(graph.predecessors[op]) for op in range(graph.ops)]
+        self.successors = [graph.successors.row(op) for op in range(graph.ops)]
+
+    def peak(self, order: list[int]) -> int:
+        """The peak of an order."""
+        left, live, peak = self.readers.copy(), 0, 0
+        for op in order:
+            peak = max(peak, live + self.takes[op])
+            live += self._growth(op, left)
+            for tensor in self.reads[op]:
+                left[tensor] -= 1
+        return peak
+
+    def _growth(self, op: int, left: list[int]) -> int:
+        """Bytes more in memory after an operation than before it."""
+        freed = sum(self.size[t] for t in self.reads[op] if left[t] == 1)
+        return self.takes[op] - freed - sum(self.size[t] for t in self.makes[op] if not self.readers[t])
+
+    def within(self, limit: int, most_states: int) -> tuple[list[int] | None, int]:
+        """(an order that stays within a limit, or None; sets looked at)."""
+        left, missing = self.readers.copy(), self.predecessors.copy()
+        ready = {op for op in range(self.ops) if not missing[op]}
+        live, done = 0, 0
+        order: list[int] = []
+        seen: set[int] = set()
+        # Each level: how many operations were done before it, and what is still to be tried there.
+        levels: list[tuple[int, list[int]]] = []
+
+        def run(op: int) -> None:
+            nonlocal live, done
+            live += self._growth(op, left)
+            for tensor in self.reads[op]:
+                left[tensor] -= 1
+            ready.discard(op)
+            for after in self.successors[op]:
+                missing[after] -= 1
+                if not missing[after]:
+                    ready.add(after)
+            order.append(op)
+            done |= 1 << op
+
+        def undo() -> None:
+            nonlocal live, done
+            op = order.pop()
+            for after in self.successors[op]:
+                if not missing[after]:
+                    ready.discard(after)
+                missing[after] += 1
+            for tensor in self.reads[op]:
+                left[tensor] += 1
+            ready.add(op)
+            live -= self._growth(op, left)
+            done ^= 1 << op
+
+        while True:
+            moved = True
+            while moved:
+                moved = False
+                for op in sorted(ready):
+                    if live + self.takes[op] <= limit and self._growth(op, left) <= 0:
+                        run(op)
+                        moved = True
+            if len(order) == self.ops:
+                return order, len(seen)
+            if done not in seen:
+                seen.add(done)
+                if len(seen) >= most_states:
+                    return None, len(seen)
+                fitting = [op for op in ready if live + self.takes[op] <= limit]
+                fitting.sort(key=lambda op: (self._growth(op, left), op), reverse=True)
+                levels.append((len(order), fitting))
+            while levels and not levels[-1][1]:
+                levels.pop()
+            if not levels:
+                return None, len(seen)
+            count, untried = levels[-1]
+            while len(order) > count:
+                undo()
+            run(untried.pop())
