@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -29,21 +30,34 @@ def open_atomically(path: str | Path) -> Generator[BinaryIO]:
     """
     A temporary file in the same folder, renamed to `path` when the block ends without an error.
 
+    Links are followed; devices and pipes (`/dev/null`, `/dev/stdout`) are written to as they are, never replaced.
     Raises MeshloomError (naming the file and the system's reason); then `path` is as it was before.
     """
-    path = Path(path)
     temporary = ""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if _takes_a_stream(path):
+            with open(path, "wb") as file:
+                yield file
+            return
+        target = Path(os.path.realpath(path))
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(handle, "w+b") as file:
             yield file
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except OSError as error:
         raise MeshloomError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         if temporary:
             with suppress(OSError):
                 os.unlink(temporary)
+
+
+def _takes_a_stream(path: str | Path) -> bool:
+    """Whether `path` is there and neither a file nor a folder."""
+    with suppress(OSError):
+        mode = os.stat(path).st_mode
+        return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+    return False

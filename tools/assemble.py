@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .cli import make_parser, run_tool
+from .cli import check_folders, make_parser, run_tool
 
 EXAMPLES = """
   meshloom-as model.lst -o model.mlx
@@ -32,6 +32,9 @@ def _run(options: argparse.Namespace) -> None:
     from ..lowering.assembly import assemble
     from ..support.errors import InputError
 
+    listing_file = None if options.listing == "-" else Path(options.listing)
+    weights_file = None if options.weights is None else Path(options.weights)
+    check_folders(Path(options.output), inputs=[listing_file, weights_file])
     weights = None if options.weights is None else map_file(options.weights)
     place = "standard input" if options.listing == "-" else str(options.listing)
     folder = Path() if options.listing == "-" else Path(options.listing).parent

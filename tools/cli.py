@@ -82,18 +82,32 @@ def make_parser(prog: str, description: str, examples: str) -> argparse.Argument
     parser = argparse.ArgumentParser(
         prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.epilog = f"examples:\n{examples.strip()}\n\nexit status: 0 done, 1 the work failed, 2 bad usage or input"
+    parser.epilog = f"examples:\n  {examples.strip()}\n\nexit status: 0 done, 1 the work failed, 2 bad usage or input"
     parser.add_argument("--version", action=VersionAction, nargs=0, help="print versions and leave")
     return parser
 
 
-def check_folders(*paths: Path | None) -> None:
-    """Raises InputError for files that cannot be written (None: not wanted) for want of a folder, before any work."""
+def check_folders(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> None:
+    """
+    Check the files that a tool is to write (None: not wanted) before any work is done.
+
+    Raises InputError where there is no folder for one, where one is a folder, where two are the same file, or where
+    one is among `inputs`, which would be lost. Devices and pipes may be given several times.
+    """
+    taken = {os.path.realpath(path): "it is read as well" for path in inputs if path is not None}
     for path in paths:
-        if path is not None and not path.parent.is_dir():
+        if path is None:
+            continue
+        if not path.parent.is_dir():
             raise InputError(f"{path}: there is no folder {path.parent}")
-        if path is not None and path.is_dir():
+        if path.is_dir():
             raise InputError(f"{path} is a folder: give the name of a file")
+        if path.exists() and not path.is_file():
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            raise InputError(f"{path} cannot be written, {taken[place]}: give another name")
+        taken[place] = "it is given for two results"
 
 
 def parse_shapes(options: Sequence[str]) -> dict[str, tuple[int, ...]]:

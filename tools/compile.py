@@ -68,7 +68,7 @@ def _compile(options: argparse.Namespace) -> None:
 
     chip = load_chip(options.chip)
     shapes = parse_shapes(options.shape)
-    check_folders(options.output, options.report, options.log)
+    check_folders(options.output, options.report, options.log, inputs=[options.model, Path(options.chip)])
     subgraphs = read_subgraph_options(options)
     pipeline = _pipeline(options.passes)
     with Progress("meshloom-compile", options.quiet) as progress:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..support.errors import InputError
-from .cli import make_parser, run_tool
+from .cli import check_folders, make_parser, run_tool
 from .progress import Progress
 
 EXAMPLES = """
@@ -86,9 +86,7 @@ def _check(options: argparse.Namespace) -> None:
         raise InputError(f"--seed {options.seed}: expected 0 or more")
     if options.resume and options.work is None:
         raise InputError("--resume needs the folder of the interrupted run: --work DIR")
-    for path in (options.output, options.text, options.stats, options.picture):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"{path}: there is no folder {path.parent}")
+    check_folders(options.output, options.text, options.stats, options.picture, inputs=[options.topology])
     if options.picture is not None and options.picture.suffix not in (".svg", ".png"):
         raise InputError(f"--picture {options.picture}: expected FILE.svg or FILE.png")
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .cli import make_parser, run_tool
+from .cli import check_folders, make_parser, run_tool
 
 EXAMPLES = """
   meshloom-objdump model.mlx                        everything, weights as base64 at the end
@@ -65,6 +65,8 @@ def _run(options: argparse.Namespace) -> None:
     from ..support.errors import InputError
     from ..support.files import write_pieces
 
+    results = [Path(name) for name in (options.output, options.weights_file) if name is not None]
+    check_folders(*results, inputs=[Path(options.file)])
     exe = read_executable(options.file)
     names = [p.name for p in exe.programs]
     if options.program is not None and options.program not in names:

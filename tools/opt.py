@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from io import StringIO
+from pathlib import Path
 from time import perf_counter
 from typing import IO, TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from xdsl.utils.mlir_lexer import MLIRLexer
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..support.errors import InputError, MeshloomError
-from .cli import parse_shapes, run_tool
+from .cli import check_folders, parse_shapes, run_tool
 from .definition_order import check_definition_order
 from .diagnostics import describe, one_line
 from .pass_pipeline import read_passes, without_picture
@@ -75,6 +76,10 @@ class MeshloomOpt(xDSLOptMain):
         self.stage = ""
         guard_string_lexer()
         super().__init__("Run passes over Meshloom's IR, or over any xDSL dialect.", args)
+        if self.args.seed < 0:
+            raise InputError(f"--seed {self.args.seed}: expected 0 or more")
+        if self.args.output_file is not None:
+            check_folders(Path(self.args.output_file))
         if self.args.check_semantics:
             from ..analysis.semantics import SemanticsChecker
 

@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     if options.random is not None and options.random < 0:
         raise InputError(f"--random {options.random}: expected a seed of 0 or more")
-    check_folders(options.stats, options.trace, options.report)
+    check_folders(options.stats, options.trace, options.report, inputs=[options.executable, options.check])
     with Progress("meshloom-run", options.quiet) as progress:
         progress("load")
         from ..emulator.functional import run_functional

@@ -12,6 +12,9 @@ from .mapping import default_capacity
 from .mesh import Mesh
 from .topology.topology import Topology
 
+MAX_LIMIT = 1 << 62
+"""Twice the largest sum of sizes of a topology; what is more does not fit the 64 bits of the kernels."""
+
 UNITS = 1 << 30
 """What a core holds where several limits are one: shares of a vertex are rounded up to 1 / UNITS."""
 
@@ -28,8 +31,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in (("size", self.size), ("vertices", self.vertices), ("edges", self.edges)):
-            if value is not None and value < 1:
-                raise InputError(f"a limit of {value} for {name}: expected 1 or more")
+            if value is not None and not 1 <= value <= MAX_LIMIT:
+                raise InputError(f"a limit of {value} for {name}: expected 1 or more, at most 2^62")
 
 
 def apply_limits(topology: Topology, mesh: Mesh, limits: Limits) -> tuple[Topology, int]:

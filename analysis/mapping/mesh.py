@@ -17,6 +17,9 @@ from ...support.errors import InputError
 MAX_CORES = 1 << 24
 """Far above anything built; larger numbers are taken for mistakes."""
 
+MAX_COST = 1 << 20
+"""Hops of one way, likewise."""
+
 
 @dataclass(frozen=True)
 class Mesh:
@@ -48,6 +51,8 @@ class Mesh:
                 raise InputError(f"{len(costs)} {name} costs are given, a mesh of {self} needs {length}")
             if any(cost < 1 for cost in costs):
                 raise InputError(f"a {name} cost is {min(costs)}: a way between neighbours costs at least one hop")
+            if any(cost > MAX_COST for cost in costs):
+                raise InputError(f"a {name} cost is {max(costs)}: expected at most {MAX_COST:,} hops")
         if any(core < 0 or core >= self.cores for core in self.unusable):
             raise InputError(f"unusable core {max(self.unusable, key=abs)}: cores of {self} are 0 to {self.cores - 1}")
         object.__setattr__(self, "unusable", tuple(sorted(set(self.unusable))))

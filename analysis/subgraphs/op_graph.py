@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...support.errors import MeshloomError
+from ...support.errors import InputError
 
 Ints: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -125,11 +125,11 @@ class OpGraph:
         return len(self.names)
 
     def numbers_of(self, names: Sequence[str]) -> list[int]:
-        """The nodes of these names, all of a name that several have. Raises MeshloomError for names that none has."""
+        """The nodes of these names, all of a name that several have. Raises InputError for names that none has."""
         wanted = set(names)
         if unknown := sorted(wanted - set(self.names)):
             some = ", ".join(self.names[:5]) + (", ..." if len(self.names) > 5 else "")
-            raise MeshloomError(f"no operator is named '{unknown[0]}'; the operators are {some}")
+            raise InputError(f"no operator is named '{unknown[0]}'; the operators are {some}")
         return [number for number, name in enumerate(self.names) if name in wanted]
 
 

@@ -57,7 +57,7 @@ def test_a_failing_run_leaves_the_output_file_alone(tmp_path: Path) -> None:
     assert out.read_text() == "before"
     assert run(tmp_path, GOOD, "-o", str(out)) == 0
     assert "func.func @main" in out.read_text()
-    assert run(tmp_path, GOOD, "-o", str(tmp_path / "no" / "folder.mlir")) == 1
+    assert run(tmp_path, GOOD, "-o", str(tmp_path / "no" / "folder.mlir")) == 2
 
 
 def test_shapes() -> None:

@@ -1,0 +1,106 @@
+"""Files that tools write: whole or not at all, never in place of an input, another result, a link or a device."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshloom.support.errors import InputError, MeshloomError
+from meshloom.support.files import write_atomically
+from meshloom.tools import assemble, map, objdump, opt, plan
+from meshloom.tools.cli import check_folders, make_parser
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(Path("far") / "file")
+    write_atomically(link, "text")
+    assert link.is_symlink()
+    assert (tmp_path / "far" / "file").read_text() == "text"
+    assert [path.name for path in (tmp_path / "far").iterdir()] == ["file"]
+
+
+def test_a_link_to_a_folder_stays(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("folder")
+    with pytest.raises(MeshloomError, match="cannot write"):
+        write_atomically(link, "text")
+    assert link.is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "link"]
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[str] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_text()))
+    reader.start()
+    write_atomically(pipe, "text")
+    reader.join()
+    assert got == ["text"]
+    assert pipe.is_fifo()
+
+
+def test_results_have_places_of_their_own(tmp_path: Path) -> None:
+    one, null = tmp_path / "one", Path("/dev/null")
+    check_folders(one, tmp_path / "two", None, null, null, inputs=[tmp_path / "three", None])
+    with pytest.raises(InputError, match="one cannot be written, it is given for two results"):
+        check_folders(one, tmp_path / "." / "one")
+    with pytest.raises(InputError, match="one cannot be written, it is read as well"):
+        check_folders(one, inputs=[one])
+    with pytest.raises(InputError, match="there is no folder"):
+        check_folders(tmp_path / "no" / "file")
+    with pytest.raises(InputError, match="is a folder"):
+        check_folders(tmp_path)
+
+
+def test_tools_spare_what_they_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in").write_text("kept")
+    for main, arguments in (
+        (assemble.main, ["in", "-o", "in"]),
+        (objdump.main, ["in", "-o", "in"]),
+        (objdump.main, ["in", "-o", "x", "--weights-file", "x"]),
+        (map.main, ["in", "--mesh", "2x2", "-o", "in"]),
+        (map.main, ["in", "--mesh", "2x2", "-o", "x", "--text", "x"]),
+        (plan.main, ["in", "--units", "--stats", "in"]),
+    ):
+        assert main(arguments) == 2, arguments
+        error = capsys.readouterr().err
+        assert "cannot be written" in error
+        assert error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+    assert Path("in").read_text() == "kept"
+
+
+def test_numbers_beyond_64_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("ring.npz", indptr=[0, 2, 4, 6], indices=[1, 2, 0, 2, 0, 1])
+    common = ["ring.npz", "--mesh", "2x2", "-o", "map.npy"]
+    for option in ("--capacity", "--max-vertices", "--max-edges"):
+        assert map.main([*common, option, str(10**30)]) == 2
+        assert "at most 2^62" in capsys.readouterr().err
+    assert map.main([*common, "--array", "2x1", "--link-cost", str(10**30)]) == 2
+    assert "expected at most 1,048,576 hops" in capsys.readouterr().err
+    assert not Path("map.npy").exists()
+
+
+def test_a_negative_seed_is_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "in.mlir"
+    source.write_text("builtin.module {}")
+    assert opt.main([str(source), "--check-semantics", "--seed", "-1"]) == 2
+    assert capsys.readouterr().err == "error: --seed -1: expected 0 or more\n"
+
+
+def test_examples_in_a_help_text_line_up() -> None:
+    text = make_parser("tool", "Does.", "\n  tool one\n  tool two\n").format_help()
+    assert "examples:\n  tool one\n  tool two\n" in text
