@@ -15,7 +15,7 @@ import json
 import time
 from pathlib import Path
 
-from meshloom.analysis.allocation import allocate
+import numpy as np
 from meshloom.analysis.cost_graphs.read import read_cost_graph
 from meshloom.analysis.offload.evaluate import Evaluator
 from meshloom.analysis.offload.kinds import Kind
@@ -23,6 +23,7 @@ from meshloom.analysis.offload.model import Model
 from meshloom.analysis.offload.plan import plan_offload
 from meshloom.analysis.offload.problem import offload_problem
 from meshloom.analysis.offload.residency import residency
+from meshloom.analysis.offload.tight import tight_allocation
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -31,7 +32,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graphs", nargs="*", type=Path, default=sorted((SHARED / "graphs").glob("*.json")))
     options = parser.parse_args()
-    allocate([1], [0], [0], 1)
+    one = np.array([1], np.int64)
+    tight_allocation(one, one, one, 1)  # compiles
     for path in options.graphs:
         problem = offload_problem(read_cost_graph(path))
         evaluator = Evaluator(problem, Model(16e9))
@@ -39,7 +41,7 @@ def main() -> None:
             budget = max(problem.smallest_budget, int(share * problem.peak))
             held = residency(evaluator, plan_offload(evaluator, budget, (Kind.SWAP,)))
             began = time.process_time()
-            found = held.offsets()
+            found = held.offsets(budget)
             result = {
                 "bench": "allocation",
                 "case": path.stem,
@@ -57,11 +59,10 @@ def main() -> None:
         with path.open() as file:
             rows = [{key: int(value) for key, value in row.items()} for row in csv.DictReader(file)]
         began = time.process_time()
-        found = allocate(
-            [row["size"] for row in rows],
-            [row["lower"] for row in rows],
-            [row["upper"] - 1 for row in rows],
-            1,
+        found = tight_allocation(
+            np.array([row["size"] for row in rows], np.int64),
+            np.array([row["lower"] for row in rows], np.int64),
+            np.array([row["upper"] - 1 for row in rows], np.int64),
             capacity,
         )
         fitting += found.peak <= capacity

@@ -12,6 +12,7 @@ from .evaluate import Evaluator
 from .kinds import Kind
 from .plan import OffloadPlan
 from .simulate import AGAIN, IN, OP, OUT, PACK, UNPACK
+from .tight import tight_allocation
 
 ALIGNMENT = 256
 """Bytes; what device allocators give at least."""
@@ -44,11 +45,16 @@ class Residency:
         """Most bytes at one time."""
         return int(self.profile()[1].max(initial=0))
 
-    def offsets(self) -> Allocation:
-        """Fixed places for all buffers, none of them used twice at one time."""
+    def offsets(self, capacity: int = 0) -> Allocation:
+        """Fixed places for all buffers, none of them used twice at one time; within the capacity, if that is found."""
         moments = np.unique(np.concatenate([self.start, self.end]))
         first, last = np.searchsorted(moments, self.start), np.searchsorted(moments, self.end) - 1
-        return allocate(self.size.tolist(), first.tolist(), last.tolist(), ALIGNMENT)
+        quick = allocate(self.size.tolist(), first.tolist(), last.tolist(), ALIGNMENT)
+        if quick.peak <= max(capacity, quick.lower_bound):
+            return quick
+        aligned = -(-self.size // ALIGNMENT) * ALIGNMENT
+        tight = tight_allocation(aligned, first.astype(np.int64), last.astype(np.int64), capacity)
+        return tight if tight.peak < quick.peak else quick
 
 
 def residency(evaluator: Evaluator, plan: OffloadPlan) -> Residency:
