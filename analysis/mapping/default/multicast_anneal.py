@@ -8,6 +8,8 @@ a core joins or leaves the cores that a net reaches.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..kernels.graph import group_members
@@ -23,11 +25,37 @@ def delivered_traffic(nets: Nets, core_of: Array, mesh: Mesh) -> int:
     return _traffic(nets.root, nets.weight, nets.start, nets.pins, core_of, mesh.x, mesh.y)
 
 
+@dataclass(frozen=True)
+class Distances:
+    """How far cores are apart: the sum of a distance between columns and one between rows."""
+
+    across: Array
+    """[width, width] int64"""
+    along: Array
+    """[height, height] int64"""
+
+
+def hop_distances(mesh: Mesh) -> Distances:
+    """Hops: with them, `anneal_multicast` lowers the delivered traffic."""
+    x, y = mesh.column_positions, mesh.row_positions
+    return Distances(np.abs(x[:, None] - x), np.abs(y[:, None] - y))
+
+
+def apart(cores: int) -> Distances:
+    """1 between any two cores, in a row: only how many cores a net reaches matters (its connectivity)."""
+    return Distances(1 - np.eye(cores, dtype=np.int64), np.zeros((1, 1), np.int64))
+
+
+def traffic_between(nets: Nets, core_of: Array, cores: int) -> Array:
+    """[cores, cores] int64: the weight that roots on the first core send to the second one, once for each net."""
+    return _between(nets.root, nets.weight, nets.start, nets.pins, core_of, cores)
+
+
 def anneal_multicast(
     nets: Nets,
     size: Array,
     core_of: Array,
-    mesh: Mesh,
+    distances: Distances,
     cores: Array,
     capacity: int,
     state: Array,
@@ -38,15 +66,17 @@ def anneal_multicast(
 ) -> int:
     """
     Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight of the nets at a vertex;
-    the change of the traffic. No load beyond `capacity` grows.
+    the change of the sum over nets and the cores of their pins of weight x distance. No load beyond `capacity` grows.
     """
-    usable = np.zeros(mesh.cores, np.bool_)
+    across, along = distances.across, distances.along
+    count = across.shape[0] * along.shape[0]
+    usable = np.zeros(count, np.bool_)
     usable[cores] = True
     n = size.size
     unit = float((nets.weight * np.diff(nets.start)).sum()) / max(1, n)
     if unit == 0:
         return 0
-    start, members = group_members(core_of, mesh.cores)
+    start, members = group_members(core_of, count)
     root_start, rooted = group_members(nets.root, n)
     return _anneal(
         nets.root,
@@ -59,8 +89,8 @@ def anneal_multicast(
         rooted,
         size,
         core_of,
-        mesh.column_positions,
-        mesh.row_positions,
+        across,
+        along,
         usable,
         start,
         members,
@@ -70,6 +100,19 @@ def anneal_multicast(
         sweeps * (n + 0.02 * nets.pins.size),
         state,
     )
+
+
+@jit
+def _between(root: Array, weight: Array, start: Array, pins: Array, core_of: Array, cores: int) -> Array:
+    sent = np.zeros((cores, cores), np.int64)
+    seen = np.full(cores, -1, np.int64)
+    for e in range(root.size):
+        for k in range(start[e], start[e + 1]):
+            c = core_of[pins[k]]
+            if seen[c] != e:
+                seen[c] = e
+                sent[core_of[root[e]], c] += weight[e]
+    return sent
 
 
 @jit
@@ -87,15 +130,15 @@ def _traffic(root: Array, weight: Array, start: Array, pins: Array, core_of: Arr
 
 
 @jit
-def _reach(table: Array, v: int, weight: int, core: int, xs: Array, ys: Array) -> None:
+def _reach(table: Array, v: int, weight: int, core: int, across: Array, along: Array) -> None:
     """A net of root v and this weight reaches a core anew (or no more, with the weight negative)."""
-    width = xs.size
-    x = xs[core % width]
-    y = ys[core // width]
+    width = across.shape[0]
+    x = core % width
+    y = core // width
     for c in range(width):
-        table[v, c] += weight * abs(xs[c] - x)
-    for r in range(ys.size):
-        table[v, width + r] += weight * abs(ys[r] - y)
+        table[v, c] += weight * across[x, c]
+    for r in range(along.shape[0]):
+        table[v, width + r] += weight * along[y, r]
 
 
 @jit
@@ -107,13 +150,13 @@ def _cost(
     held: Array,
     table: Array,
     core_of: Array,
-    xs: Array,
-    ys: Array,
+    across: Array,
+    along: Array,
     v: int,
     to: int,
 ) -> int:
     """The change of traffic if v moved to core `to`."""
-    width = xs.size
+    width = across.shape[0]
     at = int(core_of[v])
     at_x = at % width
     at_y = at // width
@@ -126,12 +169,12 @@ def _cost(
         joins = held[e, to] == 0
         if leaves or joins:
             r = int(core_of[root[e]])
-            x = xs[r % width]
-            y = ys[r // width]
+            x = r % width
+            y = r // width
             if leaves:
-                cost -= weight[e] * (abs(xs[at_x] - x) + abs(ys[at_y] - y))
+                cost -= weight[e] * (across[x, at_x] + along[y, at_y])
             if joins:
-                cost += weight[e] * (abs(xs[to_x] - x) + abs(ys[to_y] - y))
+                cost += weight[e] * (across[x, to_x] + along[y, to_y])
     return cost
 
 
@@ -144,8 +187,8 @@ def _move(
     held: Array,
     table: Array,
     core_of: Array,
-    xs: Array,
-    ys: Array,
+    across: Array,
+    along: Array,
     slots: Array,
     counts: Array,
     slot_of: Array,
@@ -165,9 +208,9 @@ def _move(
         e = of[k]
         held[e, at] -= 1
         if held[e, at] == 0:
-            _reach(table, int(root[e]), -int(weight[e]), at, xs, ys)
+            _reach(table, int(root[e]), -int(weight[e]), at, across, along)
         if held[e, to] == 0:
-            _reach(table, int(root[e]), int(weight[e]), to, xs, ys)
+            _reach(table, int(root[e]), int(weight[e]), to, across, along)
         held[e, to] += 1
 
 
@@ -183,8 +226,8 @@ def _anneal(
     rooted: Array,
     size: Array,
     core_of: Array,
-    xs: Array,
-    ys: Array,
+    across: Array,
+    along: Array,
     usable: Array,
     start: Array,
     members: Array,
@@ -195,8 +238,8 @@ def _anneal(
     state: Array,
 ) -> int:
     n = core_of.size
-    width = xs.size
-    height = ys.size
+    width = across.shape[0]
+    height = along.shape[0]
     cores = width * height
     held = np.zeros((root.size, cores), np.uint16)
     table = np.zeros((n, width + height), np.int64)
@@ -204,7 +247,7 @@ def _anneal(
         for k in range(net_start[e], net_start[e + 1]):
             c = int(core_of[pins[k]])
             if held[e, c] == 0:
-                _reach(table, root[e], weight[e], c, xs, ys)
+                _reach(table, root[e], weight[e], c, across, along)
             held[e, c] += 1
     load = np.zeros(cores, np.int64)
     counts = np.zeros(cores, np.int64)
@@ -255,12 +298,12 @@ def _anneal(
             continue
         work += 0.03 * nets
         threshold = -temperature * np.log(1.0 - random_unit(state))
-        cost = _cost(root, weight, of_start, of, held, table, core_of, xs, ys, v, to)
+        cost = _cost(root, weight, of_start, of, held, table, core_of, across, along, v, to)
         if load[to] + size[v] <= capacity:
             if cost <= threshold and counts[to] < room:
                 load[at] -= size[v]
                 load[to] += size[v]
-                _move(root, weight, of_start, of, held, table, core_of, xs, ys, slots, counts, slot_of, v, to)
+                _move(root, weight, of_start, of, held, table, core_of, across, along, slots, counts, slot_of, v, to)
                 change += cost
                 work += 0.1 * nets
             continue
@@ -273,16 +316,16 @@ def _anneal(
                 continue
             work += 0.03 * (of_start[u + 1] - of_start[u])
             # Each by itself gains no less than both together from the nets that they share.
-            if cost + _cost(root, weight, of_start, of, held, table, core_of, xs, ys, u, at) > threshold:
+            if cost + _cost(root, weight, of_start, of, held, table, core_of, across, along, u, at) > threshold:
                 continue
             work += 0.1 * nets
-            _move(root, weight, of_start, of, held, table, core_of, xs, ys, slots, counts, slot_of, v, to)
-            both = cost + _cost(root, weight, of_start, of, held, table, core_of, xs, ys, u, at)
+            _move(root, weight, of_start, of, held, table, core_of, across, along, slots, counts, slot_of, v, to)
+            both = cost + _cost(root, weight, of_start, of, held, table, core_of, across, along, u, at)
             if both > threshold:
-                _move(root, weight, of_start, of, held, table, core_of, xs, ys, slots, counts, slot_of, v, at)
+                _move(root, weight, of_start, of, held, table, core_of, across, along, slots, counts, slot_of, v, at)
                 work += 0.1 * nets
                 continue
-            _move(root, weight, of_start, of, held, table, core_of, xs, ys, slots, counts, slot_of, u, at)
+            _move(root, weight, of_start, of, held, table, core_of, across, along, slots, counts, slot_of, u, at)
             load[at] -= more
             load[to] += more
             change += both

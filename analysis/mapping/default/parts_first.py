@@ -26,7 +26,25 @@ def parts_first(
     apart = 1 - np.eye(mesh.cores, dtype=np.int32)
     anneal_scanning(graph, parts, apart, capacity, state, hot=0.2, cold=0.003, sweeps=sweeps)
     groups = merge_vertices(graph, parts, mesh.cores)
-    groups = Graph(groups.indptr, groups.indices, groups.data, np.ones(mesh.cores, np.int64))
+    return _placed(parts, Graph(groups.indptr, groups.indices, groups.data, _ones(mesh)), mesh, cores, state)
+
+
+def place_parts(parts: Array, traffic: Array, mesh: Mesh, cores: Array, state: Array) -> Array:
+    """Core of each vertex ([n] int32) of `parts`, as wholes, for `traffic` [cores, cores] between the parts."""
+    both = traffic + traffic.T
+    np.fill_diagonal(both, 0)
+    rows, columns = np.nonzero(both)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=mesh.cores))]).astype(np.int64)
+    groups = Graph(indptr, columns.astype(np.int32), both[rows, columns], _ones(mesh))
+    return _placed(parts, groups, mesh, cores, state)
+
+
+def _ones(mesh: Mesh) -> Array:
+    return np.ones(mesh.cores, np.int64)
+
+
+def _placed(parts: Array, groups: Graph, mesh: Mesh, cores: Array, state: Array) -> Array:
+    """What a core holds moves as one, by swaps of cores."""
     core_of_part = np.arange(mesh.cores, dtype=np.int32)
     anneal(groups, core_of_part, mesh, cores, 1, state, hot=1.0, cold=0.001, sweeps=_PLACEMENT_SWEEPS)
     return core_of_part[parts]

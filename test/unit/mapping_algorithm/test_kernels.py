@@ -12,7 +12,13 @@ from meshloom.analysis.mapping.default.bisect import bisect
 from meshloom.analysis.mapping.default.cluster import heavy_pairs
 from meshloom.analysis.mapping.default.hop_table import hop_table
 from meshloom.analysis.mapping.default.links import level_links
-from meshloom.analysis.mapping.default.multicast_anneal import anneal_multicast, delivered_traffic
+from meshloom.analysis.mapping.default.multicast_anneal import (
+    Distances,
+    anneal_multicast,
+    delivered_traffic,
+    hop_distances,
+    traffic_between,
+)
 from meshloom.analysis.mapping.default.nets import merge_nets, nets_of, shared_nets
 from meshloom.analysis.mapping.default.scan_anneal import anneal_scanning
 from meshloom.analysis.mapping.kernels.graph import Graph, merge_vertices
@@ -81,9 +87,23 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
     core_of = start.copy()
     nets = nets_of(topology.src_indptr, topology.src_indices, topology.spikes)
     state = random_state(seed)
-    change = anneal_multicast(nets, topology.size, core_of, mesh, cores, capacity, state, hot=hot, cold=0.01, sweeps=20)
+    change = anneal_multicast(
+        nets, topology.size, core_of, hop_distances(mesh), cores, capacity, state, hot=hot, cold=0.01, sweeps=20
+    )
     traffic = delivered_traffic(nets, core_of, mesh)
     assert traffic == delivered_traffic(nets, start, mesh) + change
+    assert (np.bincount(core_of, topology.size, mesh.cores) <= np.maximum(before, capacity)).all()
+
+    # On distances of 1, what a core sends to each other core, wherever that is.
+    core_of = start.copy()
+    nearness = Distances(1 - np.eye(mesh.cores, dtype=np.int64), np.zeros((1, 1), np.int64))
+    change = anneal_multicast(
+        nets, topology.size, core_of, nearness, cores, capacity, state, hot=hot, cold=0.01, sweeps=20
+    )
+    sent = [traffic_between(nets, mapping, mesh.cores) for mapping in (start, core_of)]
+    every = np.arange(mesh.cores)
+    assert (sent[0] * mesh.hops(every[:, None], every)).sum() == delivered_traffic(nets, start, mesh)
+    assert sent[1].sum() - np.trace(sent[1]) == sent[0].sum() - np.trace(sent[0]) + change
     assert (np.bincount(core_of, topology.size, mesh.cores) <= np.maximum(before, capacity)).all()
 
 
