@@ -12,6 +12,15 @@ from typing import BinaryIO
 
 from .errors import MeshloomError
 
+_unfinished: set[str] = set()
+
+
+def remove_unfinished() -> None:
+    """Remove the temporary files of all writes under way: for a process that ends at once."""
+    for temporary in tuple(_unfinished):
+        with suppress(OSError):
+            os.unlink(temporary)
+
 
 def write_atomically(path: str | Path, data: bytes | str) -> None:
     """Write `data` to `path`; see `write_pieces`."""
@@ -41,6 +50,7 @@ def open_atomically(path: str | Path) -> Generator[BinaryIO]:
             return
         target = Path(os.path.realpath(path))
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        _unfinished.add(temporary)
         with os.fdopen(handle, "w+b") as file:
             yield file
         umask = os.umask(0)
@@ -53,6 +63,7 @@ def open_atomically(path: str | Path) -> Generator[BinaryIO]:
         if temporary:
             with suppress(OSError):
                 os.unlink(temporary)
+            _unfinished.discard(temporary)
 
 
 def _takes_a_stream(path: str | Path) -> bool:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from ..support.errors import InputError, MeshloomError
+from ..support.files import remove_unfinished
+from .progress import ERASE
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -23,7 +29,8 @@ def run_tool(body: Callable[[], int | None]) -> int:
     0: done; 1: the work failed; 2: bad usage or input; 130: interrupted from the keyboard.
     """
     try:
-        return body() or 0
+        with _interruptible():
+            return body() or 0
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)
     except BrokenPipeError:
@@ -49,6 +56,34 @@ def run_tool(body: Callable[[], int | None]) -> int:
             return _complain(message, EXIT_USAGE)
         kind = f"{type(error).__name__}: {error}"
         return _complain(f"internal error: {kind} (set MESHLOOM_DEBUG=1 for the traceback)", EXIT_FAILED)
+
+
+@contextmanager
+def _interruptible() -> Generator[None]:
+    """
+    Inside of the block an interrupt from the keyboard ends the process at once, with nothing left half-written.
+
+    KeyboardInterrupt will not do: raised while a compiled kernel takes its arguments or hands over its result, it
+    becomes a SystemError or a segmentation fault. With worker processes it is raised all the same, for these must end.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    workers = sys.modules.get("multiprocessing")
+    if workers is not None and workers.active_children():
+        raise KeyboardInterrupt
+    remove_unfinished()
+    os.write(2, (ERASE if sys.stderr.isatty() else "").encode() + b"error: interrupted\n")
+    os._exit(EXIT_INTERRUPTED)
 
 
 def _complain(message: str, status: int) -> int:
@@ -82,7 +117,8 @@ def make_parser(prog: str, description: str, examples: str) -> argparse.Argument
     parser = argparse.ArgumentParser(
         prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.epilog = f"examples:\n  {examples.strip()}\n\nexit status: 0 done, 1 the work failed, 2 bad usage or input"
+    statuses = "0 done, 1 the work failed, 2 bad usage or input, 130 interrupted"
+    parser.epilog = f"examples:\n  {examples.strip()}\n\nexit status: {statuses}"
     parser.add_argument("--version", action=VersionAction, nargs=0, help="print versions and leave")
     return parser
 

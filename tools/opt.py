@@ -89,7 +89,8 @@ class MeshloomOpt(xDSLOptMain):
         """xDSL's options with a help that names what belongs to this project, and our own."""
         arg_parser.prog = "meshloom-opt"
         arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        arg_parser.epilog = f"examples:\n{EXAMPLES.strip(chr(10))}\n\nexit status: 0 done, 1 a pass failed, 2 bad input"
+        statuses = "0 done, 1 a pass failed, 2 bad usage or input, 130 interrupted"
+        arg_parser.epilog = f"examples:\n{EXAMPLES.strip(chr(10))}\n\nexit status: {statuses}"
         passes, targets = self.available_passes, self.available_targets
         self.available_passes = {n: passes[n] for n in (*MESHLOOM.all_passes, *UPSTREAM_PASSES) if n in passes}
         self.available_targets = {n: targets[n] for n in ("mlir", *MESHLOOM.all_targets) if n in targets}

@@ -42,6 +42,17 @@ def test_scripts_have_entry_points_and_help(name: str) -> None:
     assert "examples:" in done.stdout
 
 
+def test_readme_names_all_tools_and_folders() -> None:
+    readme = (ROOT / "README.md").read_text()
+    tools, folders = readme.split("## Tools")[1].split("## Folders")
+    folders = folders.split("## ")[0]
+    assert [name for name in TABLE["project"]["scripts"] if f"`{name}`" not in tools] == []
+    tracked = subprocess.run(["git", "ls-files"], capture_output=True, text=True, cwd=ROOT, check=False).stdout.split()
+    named = {path.split("/")[0] for path in tracked if "/" in path and not path.startswith(".")}
+    named |= {path.split("/")[1] for path in tracked if path.startswith("analysis/") and path.count("/") > 1}
+    assert [name for name in sorted(named) if f"{name}/" not in folders] == []
+
+
 def lit_tests() -> list[Path]:
     return sorted((ROOT / "test" / "filecheck").rglob("*.mlir"))
 

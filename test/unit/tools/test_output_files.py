@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -99,6 +102,41 @@ def test_a_negative_seed_is_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixt
     source.write_text("builtin.module {}")
     assert opt.main([str(source), "--check-semantics", "--seed", "-1"]) == 2
     assert capsys.readouterr().err == "error: --seed -1: expected 0 or more\n"
+
+
+def test_an_interrupt_within_kernels(tmp_path: Path) -> None:
+    source = """
+import signal, sys
+import numpy as np
+from numba import njit
+from meshloom.support.files import open_atomically
+from meshloom.tools.cli import run_tool
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+@njit
+def kernel(values):
+    return values[::-1].copy(), values.sum()
+
+def body():
+    values = np.arange(1000)
+    kernel(values)
+    with open_atomically("out"):
+        print("begun", flush=True)
+        while True:
+            kernel(values)
+
+sys.exit(run_tool(body))
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", source], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == ("", "error: interrupted\n")
+    assert process.returncode == 130
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_examples_in_a_help_text_line_up() -> None:
