@@ -20,7 +20,10 @@ LEVELS = 8
 """A source of more different numbers of spikes than this is counted by so many steps of about equal height."""
 
 _CLIQUE = 400
-"""Nets of more pins say nothing about which of them belong together."""
+"""
+Of nets of more pins, a vertex minds one that it is a pin of, before others have told anything: layers that are fully
+connected have no smaller ones, and each of their nets says the same.
+"""
 
 
 @dataclass(frozen=True)
@@ -247,11 +250,14 @@ def _join(
             continue
         count = 0
         own = of_start[u + 1] - of_start[u]
+        told = False
         for j in range(own + root_start[u + 1] - root_start[u]):
             e = of[of_start[u] + j] if j < own else rooted[root_start[u] + j - own]
             length = start[e + 1] - start[e]
             if length > _CLIQUE:
-                continue
+                if j >= own or told:
+                    continue
+            told = True
             share = weight[e] / np.float64(length)
             for k in range(start[e], start[e + 1] + 1):
                 v = leader[pins[k]] if k < start[e + 1] else leader[root[e]]
