@@ -33,7 +33,7 @@ KAHYPAR_EDGES = 300_000
 
 PEERS = ("metis", "metis placed", "scotch", "scotch quality", "mt-kahypar")
 OURS = ("literal", "default", "default multicast", "default cut")
-GRAPH_MAPPERS = ("metis placed", "scotch", "scotch quality", "mt-kahypar", "default")
+GRAPH_MAPPERS = ("metis placed", "scotch", "scotch quality", "mt-kahypar")
 
 
 def one(method: str, archive: Path, seed: int) -> dict[str, Any]:

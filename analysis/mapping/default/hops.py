@@ -56,6 +56,9 @@ def starts(sweeps: float) -> list[tuple[float, float]]:
 PARTS_OF_CAPACITY = 60
 """Merged vertices hold at most this fraction of a core: small enough for the merged graph to be a good likeness."""
 
+PARTS_SCANNED = 2e8
+"""So many edges are looked at for the start from parts of a small cut, which scans the edges of every vertex."""
+
 MAX_TABLE = 1 << 24
 """Above so many entries of costs by vertex and column or row, the graph itself is annealed without such a table."""
 
@@ -137,7 +140,8 @@ def _place_coarse(
         for mapping, (hot, share) in zip(found, starts(sweeps), strict=True):
             anneal(coarse, mapping, mesh, cores, room, state, hot=hot, cold=0.01, sweeps=share * sweeps)
         if len(found) > 1:
-            mapping = parts_first(coarse, core_of, mesh, cores, room, state, sweeps=0.3 * sweeps)
+            scans = min(0.3 * sweeps, PARTS_SCANNED / max(1, coarse.indices.size))
+            mapping = parts_first(coarse, core_of, mesh, cores, room, state, sweeps=scans)
             anneal(coarse, mapping, mesh, cores, room, state, hot=0.8, cold=0.01, sweeps=0.3 * sweeps)
             found.append(mapping)
     return min(found, key=lambda mapping: hop_total(coarse, mapping, mesh))
