@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ....support.errors import InputError
-from ..kernels.capacity import check_capacity
+from ..kernels.capacity import check_capacity, cores_to_pack
 from ..kernels.graph import Graph
 from ..kernels.jit import Array
 from ..kernels.random import random_state
@@ -34,7 +34,8 @@ def map_default(
     """
     Map `topology` onto `mesh`, such that `objective` is small.
 
-    No more cores are used than 1.05 times the total size needs, in the rectangle of least extent.
+    No more cores are used than 1.05 times the total size needs (or packing large vertices does), in the rectangle of
+    least extent.
 
     Raises MeshloomError if the vertices do not fit, InputError if multicast traffic is the objective of a topology
     without directed edges.
@@ -43,7 +44,7 @@ def map_default(
     check_capacity(topology.size, capacity, mesh.usable_cores.size)
     if topology.vertices == 0:
         return Mapping(np.empty(0, np.int32), watch.seconds)
-    cores = _cores(topology.total_size, capacity, mesh)
+    cores = _cores(topology.size, capacity, mesh)
     graph = Graph(topology.indptr, topology.indices, topology.data, topology.size)
     state = random_state(seed)
     if objective == Objective.CUT:
@@ -71,7 +72,8 @@ def _directions(topology: Topology, graph: Graph) -> tuple[Graph, Graph]:
     return Graph(indptr, indices, spikes, graph.size), Graph(*transposed(indptr, indices, spikes), graph.size)
 
 
-def _cores(total: int, capacity: int, mesh: Mesh) -> Array:
+def _cores(size: Array, capacity: int, mesh: Mesh) -> Array:
     """The cores to use: so many that one in twenty-one may stay empty, which gives refinement some freedom."""
-    needed = max(1, -(-total * 105 // (100 * max(1, capacity))))
-    return choose_rectangle(mesh, min(needed, mesh.usable_cores.size))
+    usable = mesh.usable_cores.size
+    needed = max(1, -(-int(size.sum()) * 105 // (100 * max(1, capacity))))
+    return choose_rectangle(mesh, cores_to_pack(size, capacity, min(needed, usable), usable))

@@ -25,7 +25,7 @@ def fit(graph: Graph, core_of: Array, x: Array, y: Array, cores: Array, capacity
 
     `cores` are the numbers of those that may be used, `x` and `y` [cores] the positions of all cores. Vertices go to
     where their edges are shortest among the cores with room; if sizes leave no room anywhere, all vertices are packed
-    anew, largest first.
+    anew, largest first, near to where they were, or else wherever there is room first.
 
     Raises MeshloomError if that finds no room either.
     """
@@ -34,11 +34,29 @@ def fit(graph: Graph, core_of: Array, x: Array, y: Array, cores: Array, capacity
         return
     if not _spill(graph.indptr, graph.indices, graph.data, graph.size, core_of, x, y, cores, load, capacity):
         order = np.argsort(-graph.size, kind="stable")
-        if not _pack(graph.size, order, core_of, x, y, cores, capacity):
+        nowhere = np.zeros_like(x)
+        if not _pack(graph.size, order, core_of, x, y, cores, capacity) and not _pack(
+            graph.size, order, core_of, nowhere, nowhere, cores, capacity
+        ):
             raise MeshloomError(
                 f"found no way to pack vertices of sizes up to {int(graph.size.max()):,} into {cores.size} cores "
                 f"of {capacity:,}: give more capacity or more cores"
             )
+
+
+def cores_to_pack(size: Array, capacity: int, least: int, most: int) -> int:
+    """The fewest cores, from `least` to `most`, into which first fit, largest first, packs vertices; else `most`."""
+    largest, total = int(size.max(initial=0)), int(size.sum())
+    order = np.argsort(-size, kind="stable")
+    for count in range(least, most):
+        # Where a vertex finds no room, every core holds more than the capacity without the largest vertex.
+        if total <= count * (capacity - largest + 1):
+            return count
+        nowhere = np.zeros(count, np.int64)
+        cores = np.arange(count, dtype=np.int32)
+        if _pack(size, order, np.zeros(size.size, np.int32), nowhere, nowhere, cores, capacity):
+            return count
+    return most
 
 
 def fit_merged(graph: Graph, core_of: Array, x: Array, y: Array, cores: Array, capacity: int) -> int:

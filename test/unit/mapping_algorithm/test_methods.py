@@ -98,6 +98,19 @@ def test_what_cannot_fit_is_one_clear_error(method: MapMethod) -> None:
         method(awkward, Mesh(2, 1), 3)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_large_vertices_take_more_cores_than_their_sum_needs(method: MapMethod) -> None:
+    """Three of size 3 into cores of 5: one each, though two cores would hold the sum."""
+    topology, mesh = (
+        make_topology([0, 2, 4, 6], [1, 2, 0, 2, 0, 1], [78, 54, 78, 70, 54, 70], size=[3, 3, 3]),
+        Mesh(2, 3),
+    )
+    for objective in (Objective.HOPS, Objective.CUT):
+        core_of = method(topology, mesh, 5, objective=objective).core_of_vertex
+        assert_valid(topology, mesh, 5, core_of)
+        assert len(set(core_of.tolist())) == 3
+
+
 def test_sheet_comes_near_its_planted_mapping() -> None:
     # 32 x 32 vertices on 4 x 4 cores: squares of 8 x 8 are the best known shape, cut only between neighbours.
     topology, mesh = grid_network(32, seed=5), Mesh(4, 4)
