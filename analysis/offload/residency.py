@@ -75,7 +75,6 @@ def residency(evaluator: Evaluator, plan: OffloadPlan) -> Residency:
         gone, kind = int(end[problem.before[gap]]), Kind(int(plan.kind[gap]))
         pack, unpack = when[PACK].get(gap), when[UNPACK].get(gap)
         arrive, again = when[IN].get(gap), when[AGAIN].get(gap)
-        # It may have stayed after all: what was prepared for its leaving is let go.
         if kind is Kind.SWAP and arrive:
             gone, back = max(gone, copied[tensor, False]), arrive[0]
         elif kind is Kind.COMPRESS and pack and unpack:
@@ -91,9 +90,7 @@ def residency(evaluator: Evaluator, plan: OffloadPlan) -> Residency:
             if room[gap]:
                 buffers.append((-1, int(room[gap]), *again))
             back = again[0]
-        else:
-            if pack:
-                buffers.append((tensor, small, *pack))
+        else:  # it stayed after all
             continue
         buffers.append((tensor, size, int(since[tensor]), gone))
         since[tensor] = back

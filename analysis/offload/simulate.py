@@ -76,6 +76,21 @@ def run(
     coming = chosen[np.argsort(due[chosen], kind="mergesort")]
     swaps = chosen[kind[chosen] == SWAP]
     swaps = swaps[np.argsort(before[swaps], kind="mergesort")]
+    # A tensor is copied when it is surely here: after all its earlier gaps of other kinds (`over` so far).
+    others, over = np.zeros(m, np.int64), np.zeros(tensors, np.int64)
+    copied_next = np.zeros(m, np.bool_)  # whether the tensor's next gap that is not kept is a swap
+    latest = np.full(tensors, -1, np.int64)
+    for q in range(m):
+        c = by_before[q]
+        if kind[c] == KEEP:
+            continue
+        t = tensor[c]
+        others[c] = over[t]
+        over[t] += kind[c] != SWAP
+        if latest[t] >= 0:
+            copied_next[latest[t]] = kind[c] == SWAP
+        latest[t] = c
+    over[:] = 0
     first_due = np.searchsorted(due[coming], np.arange(n + 1))
 
     where = np.zeros(m, np.uint8)
@@ -91,6 +106,7 @@ def run(
     unit, unit_end, packing = -1, NEVER, False
     in_head, swap_head, unpack_head = 0, 0, 0
     scanned_for, scanned = -1, 0
+    stayed = -1  # a tensor that is on its way to the host, and does not leave after all
 
     while True:
         moved = True
@@ -105,8 +121,15 @@ def run(
                     c = coming[q]
                     if where[c] == _LEAVING:  # it is still here: it stays
                         where[c] = _BACK
+                        over[tensor[c]] += kind[c] != SWAP
                         if kind[c] == SWAP:
                             waiting[tensor[c]] = -1
+                            if not copied_next[c] and out >= 0 and tensor[out] == tensor[c]:
+                                stayed = tensor[c]
+                        elif unit == c:
+                            used -= packed[c]
+                            unit, unit_end = -1, NEVER
+                        moved = True
                     elif where[c] == _AWAY and kind[c] >= RECOMPUTE:
                         if redo < 0 or producer[c] < producer[redo]:
                             redo = c
@@ -123,6 +146,12 @@ def run(
                     running, op_end, moved = True, now + duration[op], True
             idle = not running and again < 0
             # --- to the host
+            if out >= 0 and not out_packed and tensor[out] == stayed:
+                # Nobody needs the copy, and the tensor may go before it is done: it is given up.
+                on_host[0, stayed] = 0
+                out, out_end = -1, NEVER
+                moved = True
+            stayed = -1
             if out < 0:
                 if out_head < out_tail:
                     c = outs[out_head]
@@ -137,7 +166,8 @@ def run(
                         swap_head += 1
                     for q in range(swap_head, min(swap_head + 64, len(swaps))):
                         c = swaps[q]
-                        if producer[c] < op and on_host[0, tensor[c]] == 0 and where[c] <= _LEAVING:
+                        here = where[c] <= _LEAVING and over[tensor[c]] >= others[c]
+                        if producer[c] < op and on_host[0, tensor[c]] == 0 and here:
                             out, out_packed, out_end = c, False, now + copy_ns[c]
                             on_host[0, tensor[c]] = 1
                             moved = True
@@ -213,6 +243,9 @@ def run(
                 t = tensor[c]
                 if kind[c] == KEEP or due[c] <= op + 1:
                     where[c] = _HERE if kind[c] == KEEP else _BACK
+                    if kind[c] == SWAP and not copied_next[c] and out >= 0 and tensor[out] == t:
+                        stayed = t
+                    over[t] += kind[c] != KEEP and kind[c] != SWAP
                 elif kind[c] >= RECOMPUTE:
                     where[c] = _AWAY
                     used -= size[c]
@@ -236,6 +269,7 @@ def run(
                 log[rows, 0], log[rows, 1], log[rows, 2], log[rows, 3] = AGAIN, again, now - again_ns[again], now
             rows += 1
             where[again] = _BACK
+            over[tensor[again]] += 1
             used -= again_room[again]
             again, again_end = -1, NEVER
         if out_end == now:
@@ -272,16 +306,14 @@ def run(
                 log[rows, 0], log[rows, 1], log[rows, 2], log[rows, 3] = row, unit, now - pack_ns[unit], now
             rows += 1
             if packing:
-                if where[unit] == _LEAVING:
-                    used -= size[unit]
-                    where[unit] = _AWAY
-                    if kind[unit] == COMPRESS_SWAP:
-                        outs[out_tail] = unit
-                        out_tail += 1
-                        where[unit] = _SENDING
-                else:
-                    used -= packed[unit]
+                used -= size[unit]
+                where[unit] = _AWAY
+                if kind[unit] == COMPRESS_SWAP:
+                    outs[out_tail] = unit
+                    out_tail += 1
+                    where[unit] = _SENDING
             else:
                 where[unit] = _BACK
+                over[tensor[unit]] += 1
                 used -= packed[unit]
             unit, unit_end = -1, NEVER

@@ -68,23 +68,18 @@ def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
             away(gone, arrive[1])
             events.extend(((gone, -size), (arrive[0], size)))
         elif kind is Kind.COMPRESS and pack:
-            assert pack[0] >= used
-            if unpack is None:
-                hold(*pack, small)
-                continue
-            assert pack[1] <= unpack[0]
+            assert unpack is not None
+            assert used <= pack[0] < pack[1] <= unpack[0]
             hold(pack[0], unpack[1], small)
             away(pack[1], unpack[1])
             events.extend(((pack[1], -size), (unpack[0], size)))
         elif kind is Kind.COMPRESS_SWAP and (pack or arrive):
+            assert unpack is not None
+            assert arrive is not None
             gone = used
             if pack:
-                sent = copied.get((tensor, True), pack[1])
                 gone = pack[1]
-                hold(pack[0], sent if arrive else pack[1], small)
-            if arrive is None:
-                continue
-            assert unpack is not None
+                hold(pack[0], copied[tensor, True], small)
             assert max(gone, copied[tensor, True]) <= arrive[0]
             assert arrive[1] <= unpack[0]
             hold(arrive[0], unpack[1], small)
@@ -121,6 +116,13 @@ def recount(problem: OffloadProblem, plan: OffloadPlan, model: Model) -> int:
     for op in range(graph.ops):
         for tensor in (*graph.inputs.row(op), *graph.outputs.row(op)):
             last[tensor] = op
+    for row in (OUT, PACK):
+        for gap, (start, end) in rows[row].items():
+            if row == OUT and plan.kind[gap] == Kind.COMPRESS_SWAP:
+                continue  # what is copied is the compressed tensor
+            tensor = int(problem.tensor[gap])
+            assert not any(gone < end and start < back for gone, back in absent[tensor]), "copied while away"
+            assert end <= ops[last[tensor]][1], "copied while its room is given away"
     for gap, (start, end) in rows[AGAIN].items():
         for tensor in taken[gap]:
             assert not any(gone < end and start < back for gone, back in absent[tensor]), "built from what is away"
