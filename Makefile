@@ -2,6 +2,8 @@
 # PYTHON chooses the interpreter (3.11 or newer) that makes the environment.
 PYTHON ?= python3
 BIN := .venv/bin
+# One worker a processor; plain pytest runs them in one process.
+PYTEST := .venv/bin/pytest -q -n auto --maxprocesses 8 --dist worksteal
 CODE := meshloom analysis chips dialects emulator frontend lowering support tools transforms test bench examples
 
 .PHONY: help demo test test-all lint unit filecheck bench models format clean
@@ -28,10 +30,10 @@ filecheck: .venv/.ready
 	$(BIN)/lit -v test/filecheck
 
 unit: .venv/.ready models/.ready
-	$(BIN)/pytest -q -m "not slow" --durations=15 test
+	$(PYTEST) -m "not slow" --durations=15 test
 
 test-all: lint filecheck models/.ready
-	$(BIN)/pytest -q --durations=30 test
+	$(PYTEST) --durations=30 test
 
 bench: .venv/.ready models/.ready
 	@$(BIN)/python bench/models.py
