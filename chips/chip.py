@@ -9,6 +9,9 @@ from dataclasses import asdict, dataclass
 RATES = {"f32": 1, "f16": 2, "bf16": 2, "i8": 4}
 """Multiply-accumulates and vector operations per cycle and lane, relative to f32, by element type."""
 
+MAP_CACHES = ("before", "after")
+"""Places of the input caches relative to the mapping unit."""
+
 
 @dataclass(frozen=True)
 class Energy:
@@ -20,6 +23,8 @@ class Energy:
     noc_byte_hop: float
     dram_byte: float
     host_byte: float
+    map_index: float
+    """An element of an index that the mapping unit looks at."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,19 @@ class Chip:
     host_latency: int
     queue_depth: int
     semaphores: int
+    map_caches: str
+    """
+    Where the input caches stand, one of `MAP_CACHES` (spec 5, claims 3 and 4): "before" the mapping unit, which maps at
+    each use, or "after" it, which keeps what was mapped once for an instruction.
+    """
+    map_bytes_per_cycle: int
+    """Between SRAM and the mapping unit, per operand."""
+    map_direct_bits: int
+    """Positions of direct indices that the mapping unit looks at, for all lanes together."""
+    map_stride_codes: int
+    """Entries of stride indices that it looks at, for all lanes together."""
+    map_encode_elements: int
+    """Elements that its encoder looks at."""
     energy: Energy
     unusable_cores: tuple[int, ...] = ()
     source: str = ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..support.errors import InputError
-from .chip import Chip, Energy
+from .chip import MAP_CACHES, Chip, Energy
 
 HERE = Path(__file__).parent
 _MAY_BE_ZERO = {"hop_cycles", "dram_latency", "host_latency"}
@@ -102,3 +102,6 @@ def _check_consistency(chip: Chip, place: str) -> None:
         )
     if chip.semaphores > 1 << 16:
         raise InputError(f"{place}: 'semaphores' is {chip.semaphores}, at most 65536 can be named by an instruction")
+    if chip.map_caches not in MAP_CACHES:
+        wanted = " or ".join(f"'{where}'" for where in MAP_CACHES)
+        raise InputError(f"{place}: 'map_caches' is '{chip.map_caches}', expected {wanted} (the mapping unit)")

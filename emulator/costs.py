@@ -18,6 +18,8 @@ from ..dialects.coreasm.isa import (
     BY_CODE,
     COST_KINDS,
     COST_OF_OPCODE,
+    DEPENDS_ON_DATA,
+    ENCODED,
     FACTOR_OF_OPCODE,
     ITEMSIZE,
     NO_DESC,
@@ -55,6 +57,7 @@ def _families(*families: Family) -> NDArray[np.bool_]:
 _MATMUL, _VECTOR, _COPY, _FILL, _ROWS = (
     _kinds(cost) for cost in (Cost.MATMUL, Cost.VECTOR, Cost.COPY, Cost.FILL, Cost.ROWS)
 )
+_SPARSE = _kinds(Cost.SPARSE_MATMUL)
 _DRAM, _PUT = _kinds(Cost.DRAM), _kinds(Cost.PUT)
 _FROM_A = _families(Family.REDUCE, Family.ARG_REDUCE, Family.DOT, Family.CUMSUM)
 """Opcodes whose iteration points are those of A, not of D."""
@@ -142,11 +145,11 @@ class WordCosts:
     """Per word, all int64 arrays; 0 where it does not apply."""
 
     cycles: Ints
-    """Cycles of instructions of MPU, VPU and DAU."""
+    """Cycles of instructions of MPU, VPU, DAU and MAP; as declared by the word where they depend on values."""
     traffic: Ints
     """Bytes that travel: a put's data, whole DRAM bursts of loads and stores."""
     macs: Ints
-    """Multiply-accumulates of matmul and dot."""
+    """Multiply-accumulates of matmul and dot; of sparse products, those of the entries that blocks have room for."""
     vpu_ops: Ints
     """Element operations of the vector unit, slow functions counted by their factor."""
     sram_bytes: Ints
@@ -200,6 +203,12 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str 
     at = np.flatnonzero(_PUT[ops])
     if len(at):
         traffic[at] = geometry.total(at, 1)
+    at = np.flatnonzero(DEPENDS_ON_DATA[ops])
+    if len(at):
+        cycles[at] = np.maximum(words["addr"][at, 3], 1)
+    at = np.flatnonzero(_SPARSE[ops])
+    if len(at):
+        macs[at] = geometry.sparse_macs(at)
     return WordCosts(cycles, traffic, macs, vpu_ops, np.einsum("ij->i", geometry.bytes))
 
 
@@ -220,7 +229,8 @@ class _Geometry:
             raise EmulationError(f"{place}: word {word}: descriptor {desc[word, slot]} does not exist")
         table = np.concatenate([descs, np.zeros(1, descs.dtype)])
         table["size"][-1] = 1
-        index = np.where(there, desc, len(descs))
+        blocks = there & ENCODED[ops]
+        index = np.where(there & ~blocks, desc, len(descs))
         all_sizes, all_strides = table["size"].astype(np.int64), table["stride"].astype(np.int64)
         exact = np.prod(all_sizes.astype(np.float64), axis=1)
         if (wrong := (exact > MAX_POINTS) | (exact < 1)).any() and wrong[index].any():
@@ -238,7 +248,18 @@ class _Geometry:
             bad = np.argwhere(there & (self.item == 0))
             raise EmulationError(f"{place}: word {bad[0][0]}: element type does not exist")
         self.bytes: Ints = moved * self.item
-        """[n, 4] bytes that each operand touches, broadcast elements once."""
+        """[n, 4] bytes that each operand touches, broadcast elements once; all of a block."""
+        at = np.where(blocks, desc, len(descs))
+        self._blocks, self._sizes_of_blocks = blocks, all_sizes[at]
+        real = all_sizes.astype(np.float64)
+        absurd = (real[:, 0] * real[:, 1] > MAX_POINTS) | (real[:, 2] * real[:, 4] > MAX_POINTS)
+        if (blocks & absurd[at]).any():
+            word, slot = np.argwhere(blocks & absurd[at])[0]
+            raise EmulationError(f"{place}: word {word}: the sizes of descriptor {desc[word, slot]} are absurd")
+        if blocks.any():
+            offset = all_strides[at, 0]
+            entries = self._sizes_of_blocks[..., 2] * self._sizes_of_blocks[..., 4]
+            self.bytes = np.where(blocks, offset + entries * self.item, self.bytes)
 
     def sizes(self, at: Ints, slot: int) -> Ints:
         """[len(at), 5]"""
@@ -270,6 +291,20 @@ class _Geometry:
         row = np.maximum(total // self.points[at, index_slot], 1)
         run = np.minimum(np.minimum(self.run_of(at, dense), self.run_of(at, 1 - dense)), row)
         return total, run
+
+    def sparse_macs(self, at: Ints) -> Ints:
+        """Pairs of sparse products as far as descriptors tell: each stored element meets a whole row or column."""
+        d = self.points[at, 0]
+        found = np.full(len(at), MAX_POINTS, np.int64)
+        for slot in (1, 2):
+            strings, length, group, entries = (self._sizes_of_blocks[at, slot, part] for part in (0, 1, 2, 4))
+            stored = np.minimum(group * entries, strings * length)
+            found = np.where(self._blocks[at, slot], np.minimum(found, stored * (d // strings)), found)
+        none = ~self._blocks[at].any(axis=1)
+        if none.any():
+            b, m, k, n = self.matmul(at[none])
+            found[none] = b * m * k * n
+        return found
 
     def matmul(self, at: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Points of batch, m, k and n of each matmul."""

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dialects.coreasm.isa import MNEMONICS
+from ..dialects.coreasm.isa import DEPENDS_ON_DATA, MNEMONICS
 from .deadlock import explain_deadlock
 from .executable import Executable, TensorInfo, source_name
 from .expand import DEADLOCK, FAULT, FAULTS, Code, Sequencer, Stream
@@ -23,6 +23,7 @@ from .functional_decode import Decoder, Steps
 from .functional_errors import EmulationError, Fault
 from .functional_host import controller_steps, host_memory, read_outputs, tensor_values
 from .functional_load import launch_code
+from .mapped_work import MappedWork
 from .memory import Array, Bytes, new_memory
 from .semantics_base import Step
 
@@ -44,6 +45,8 @@ class FunctionalResult:
     """[cores] instructions executed, all launches together, those of the sequencer not counted."""
     machine: Machine
     executable: Executable
+    mapped: MappedWork
+    """What instructions did whose cost depends on values; the timing engine takes it."""
 
     def tensor(self, name: str) -> Array:
         """
@@ -84,7 +87,9 @@ def run_functional(
             step.run(host, engine.machine.dram, engine.launch)
             if engine.checker is not None:
                 engine.checker.controller(step)
-    return FunctionalResult(read_outputs(exe, host), engine.executed, engine.machine, exe)
+    return FunctionalResult(
+        read_outputs(exe, host), engine.executed, engine.machine, exe, engine.decoder.recorder.work()
+    )
 
 
 class _Engine:
@@ -104,6 +109,7 @@ class _Engine:
         self.machine = Machine([new_memory(chip.sram_bytes) for _ in range(chip.cores)], dram)
         self.decoder = Decoder(exe, self.machine.srams)
         self.executed = np.zeros(chip.cores, np.int64)
+        self.runs = 0
 
     def launch(self, number: int) -> None:
         """Run launch `number` to its end."""
@@ -116,11 +122,16 @@ class _Engine:
         steps = [self.decoder.steps(program, w) for program, w in zip(programs, words, strict=True)]
         sequencer = Sequencer(code, exe.chip.queue_depth, exe.chip.semaphores, self.limit)
         check = None if self.checker is None else self.checker.launch(number, code, steps, sequencer)
+        depends = DEPENDS_ON_DATA[np.concatenate([w["op"] for w in words])]
+        depends = depends if depends.any() else None
         for stream in sequencer.pieces():
             self.executed += np.bincount(stream.core, minlength=len(self.executed))
             if check is not None:
                 check(stream)
             self._run(stream, steps, code)
+            if depends is not None:
+                self._note(stream, depends, code)
+        self.runs += 1
         if sequencer.status == DEADLOCK:
             raise EmulationError(explain_deadlock(exe, launch, sequencer))
         if sequencer.status == FAULT:
@@ -145,6 +156,12 @@ class _Engine:
         except (TypeError, ValueError, OverflowError, MemoryError) as error:
             what = self._out_of_range(steps[core], word, stream.address[executed]) or f"cannot be executed: {error}"
             raise self._located(what, steps[core], core, word, code) from error
+
+    def _note(self, stream: Stream, depends: NDArray[np.bool_], code: Code) -> None:
+        """Say where the executions of a piece were whose cost depends on values."""
+        flat = code.base[stream.core] + stream.word
+        at = np.flatnonzero(depends[flat])
+        self.decoder.recorder.place(self.runs, stream.core[at], code.unit[flat[at]], stream.word[at])
 
     def _out_of_range(self, steps: Steps, word: int, address: NDArray[np.int64]) -> str:
         """Which operand of a word reaches outside its memory, in words; empty if none does."""

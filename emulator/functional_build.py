@@ -82,7 +82,7 @@ class Assembly:
             elif operand is not None:
                 address[slot] = immediate_field(operand, source)
         for slot, value in enumerate(raw):
-            if slot >= len(operands) or not isinstance(operands[slot], Place):
+            if slot >= len(operands) or operands[slot] is None:
                 address[slot] = value & 0xFFFFFFFF
         if cores is not None:
             desc[3] = self._core_set(tuple(sorted(cores)))

@@ -8,15 +8,18 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dialects.coreasm.isa import MNEMONICS
+from ..dialects.coreasm.isa import BY_MNEMONIC, MNEMONICS, Family
 from .executable import Executable, Program
 from .functional_errors import Fault
+from .mapped_work import Recorder
 from .memory import MAX_POINTS, Bytes, Geometry
 from .semantics import check_pair, decode
 from .semantics_base import Decoded, Instruction, Step
 from .semantics_move import put
+from .semantics_sparse import decode_block, encode, sparse_matmul
 
 _NONE = 0xFFFF
+_MAPPED = {Family.SPARSE_MATMUL: sparse_matmul, Family.ENCODE: encode, Family.DECODE: decode_block}
 _Columns: TypeAlias = tuple[int, int, int, list[int], list[int]]
 """Operation code, types, imm, address fields and descriptor fields of one word."""
 
@@ -27,6 +30,9 @@ class Decoder:
     def __init__(self, exe: Executable, srams: Sequence[Bytes]) -> None:
         self.core_sets = exe.core_sets
         self.srams = srams
+        self.chip = exe.chip
+        self.recorder = Recorder()
+        """Takes what instructions cost whose cost depends on values."""
         self._geometries: dict[int, list[Geometry]] = {}
         self._decoded: dict[tuple[Any, ...], Decoded] = {}
         self._steps: dict[int, Steps] = {}
@@ -61,12 +67,24 @@ class Decoder:
         key = (ins, core_set)
         known = self._decoded.get(key)
         if known is None:
-            for geometry in ins.operands:
-                if geometry is not None and (0 in geometry.shape or geometry.points > MAX_POINTS):
+            encoded = {operand.slot for operand in BY_MNEMONIC[ins.mnemonic].operands if operand.encoded}
+            for slot, geometry in enumerate(ins.operands):
+                if geometry is not None and (
+                    0 in geometry.shape or (geometry.points > MAX_POINTS and slot not in encoded)
+                ):
                     raise Fault(f"an operand's sizes {geometry.shape} are not possible")
-            known = self._put(ins, core_set) if ins.mnemonic == "put" else decode(ins)
+            known = self._decode(ins, core_set)
             self._decoded[key] = known
         return known
+
+    def _decode(self, ins: Instruction, core_set: int) -> Decoded:
+        if ins.mnemonic == "put":
+            return self._put(ins, core_set)
+        mapped = _MAPPED.get(BY_MNEMONIC[ins.mnemonic].family)
+        if mapped is None:
+            return decode(ins)
+        check_pair(ins)
+        return mapped(ins, self.chip, self.recorder.pending.append)
 
     def _put(self, ins: Instruction, core_set: int) -> Decoded:
         check_pair(ins)

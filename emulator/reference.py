@@ -7,7 +7,8 @@ Rules
   started. `loop` takes a cycle when it is met, going back takes none.
 - A unit runs its queue in order, one instruction at a time. An instruction starts when the unit is free, every token
   that it waits for is there (it takes them all at once), and, for a wait, the semaphore has reached n (it takes n).
-- MPU, VPU and DAU instructions take the cycles that `costs` says, waits and signals one. Tokens are given at the end.
+- MPU, VPU, DAU and MAP instructions take the cycles that `costs` says, waits and signals one. Tokens are given at the
+  end. Cycles that depend on values are those of a functional run, or without one those that the words declare.
 - put, load and store move packets of at most `noc_packet_bytes`, one after the other: the next one is offered when the
   one before has left the first thing on its way (the links out of the own router, or the DRAM port). The unit is free
   when the last one has. put gives its tokens then; load and store when the last byte has arrived, `dram_latency`
@@ -29,11 +30,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ..dialects.coreasm.isa import BY_CODE, QUEUES, Cost, Family
+from ..dialects.coreasm.isa import BY_CODE, DATA_DEPENDENT, QUEUES, Cost, Family
 from .costs import link_cycles, port_cycles, word_costs
 from .executable import Executable
 from .functional_errors import EmulationError
 from .functional_load import patched_words
+from .mapped_work import MappedWork
 from .noc import EAST, EJECT, NORTH, SOUTH, WEST, port_of_core, port_rows
 from .timing import LaunchTiming, TimingResult, follow_controller
 
@@ -84,8 +86,8 @@ class _Unit:
 class _Machine:
     """One launch on one chip."""
 
-    def __init__(self, exe: Executable, number: int) -> None:
-        self.exe, self.chip = exe, exe.chip
+    def __init__(self, exe: Executable, number: int, mapped: dict[int, deque[int]] | None) -> None:
+        self.exe, self.chip, self.mapped = exe, exe.chip, mapped
         launch, cores = exe.launches[number], exe.chip.cores
         self.words: list[Any] = []
         self.costs: list[Any] = []
@@ -206,9 +208,12 @@ class _Machine:
         targets: tuple[int, ...] = ()
         if entry.core_set:
             targets = tuple(np.flatnonzero(self.exe.core_sets[int(word["desc"][3])]).tolist())
+        cycles = int(costs.cycles[index])
+        if self.mapped is not None and entry.cost in DATA_DEPENDENT:
+            cycles = self.mapped[core * QUEUES + entry.unit].popleft()
         return _Instruction(
             core, index, entry.family, entry.cost, int(entry.unit), bits(int(word["wait"])), bits(int(word["signal"])),
-            int(costs.cycles[index]), int(costs.traffic[index]), int(word["imm"]), int(word["addr"][0]), targets,
+            cycles, int(costs.traffic[index]), int(word["imm"]), int(word["addr"][0]), targets,
         )  # fmt: skip
 
     def can_start(self, core: int, unit: _Unit) -> bool:
@@ -350,6 +355,19 @@ class _Machine:
         return start
 
 
-def run_reference(exe: Executable) -> TimingResult:
-    """Time a run of `exe` by the definition. Raises EmulationError for a deadlock."""
-    return follow_controller(exe, lambda number: _Machine(exe, number).run())
+def run_reference(exe: Executable, mapped: MappedWork | None = None) -> TimingResult:
+    """Time a run of `exe` by the definition (`mapped`: see `run_timing`). Raises EmulationError for a deadlock."""
+
+    def launch(number: int, run: int) -> LaunchTiming:
+        return _Machine(exe, number, None if mapped is None else _queues(mapped, run)).run()
+
+    return follow_controller(exe, launch, mapped)
+
+
+def _queues(mapped: MappedWork, run: int) -> dict[int, deque[int]]:
+    """Cycles of what depends on values, in the order of each unit's queue (by core * 8 + unit)."""
+    queues: dict[int, deque[int]] = defaultdict(deque)
+    for of_run, lane, costs in zip(mapped.run, mapped.lane, mapped.costs, strict=True):
+        if of_run == run:
+            queues[int(lane)].append(int(costs[0]))
+    return queues

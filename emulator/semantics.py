@@ -52,7 +52,10 @@ SEMANTICS: Mapping[str, Callable[[Instruction], Decoded]] = {
     "ready": synchronisation,
     "wait": synchronisation,
 }
-"""All instructions of the cores' units but `put`, which needs other cores' memories (see `semantics_move.put`)."""
+"""
+All instructions of the cores' units but `put`, which needs other cores' memories (see `semantics_move.put`), and those
+of `semantics_sparse`, whose cost depends on values.
+"""
 
 
 def decode(ins: Instruction) -> Decoded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -118,48 +118,82 @@ def _product(code: int, kind: np.dtype[Any], terms: int) -> Callable[[Array, Arr
     return chunked
 
 
-def _swapped(read: Callable[[Bytes, int], Array]) -> Callable[[Bytes, int], Array]:
-    return lambda memory, address: read(memory, address).swapaxes(-1, -2)
+@dataclass(frozen=True)
+class Sides:
+    """The groups of dimensions of a product's operands that lie in memory element by element; None for others."""
+
+    batch: tuple[int, ...]
+    """Sizes of the batch dimensions, as few as possible."""
+    a: tuple[_Group, _Group, _Group] | None
+    """Batch, m and k of A."""
+    b: tuple[_Group, _Group, _Group] | None
+    """Batch, k and n of B."""
+    d: tuple[_Group, _Group, _Group]
+    """Batch, m and n of D."""
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Points of batch, m, k and n; k is 0 where neither A nor B tells."""
+        k = self.a[2].points if self.a is not None else self.b[1].points if self.b is not None else 0
+        return math.prod(self.batch), self.d[1].points, k, self.d[2].points
 
 
-def matmul(ins: Instruction) -> Decoded:
-    """D = A x B, or D += A x B; imm holds the numbers of batch, m, k and n dimensions."""
+def sides(ins: Instruction, a_dense: bool = True, b_dense: bool = True) -> Sides:
+    """The dimensions of a product. Raises Fault where its operands do not fit together."""
     nb, nm, nk, nn = (ins.imm >> shift & 15 for shift in (0, 4, 8, 12))
-    accumulate = ins.mnemonic == "matmul.acc"
-    source, result = ins.source_type, ins.result_type
-    stored, result_kind = storage(source), storage(result)
     if max(nb + nm + nk, nb + nk + nn, nb + nm + nn) > 5:
         raise Fault("matmul operands have at most 5 dimensions")
-    a_batch, a_rows, a_cols = _groups(ins.operand(1), (nb, nm, nk))
-    b_batch, b_rows, b_cols = _groups(ins.operand(2), (nb, nk, nn))
-    d_batch, d_rows, d_cols = _groups(ins.operand(0), (nb, nm, nn))
-    if not a_batch.shape == b_batch.shape == d_batch.shape:
-        raise Fault(f"sizes of the batch dimensions differ: {a_batch.shape}, {b_batch.shape}, {d_batch.shape}")
-    shape, merged = coalesce(a_batch.shape, [a_batch.strides, b_batch.strides, d_batch.strides])
-    a_batch, b_batch, d_batch = (_Group(shape, strides) for strides in merged)
-    a_rows, d_rows = _joined(a_rows, d_rows, "m")
-    a_cols, b_rows = _joined(a_cols, b_rows, "k")
-    b_cols, d_cols = _joined(b_cols, d_cols, "n")
+    parts = {"D": _groups(ins.operand(0), (nb, nm, nn))}
+    if a_dense:
+        parts["A"] = _groups(ins.operand(1), (nb, nm, nk))
+    if b_dense:
+        parts["B"] = _groups(ins.operand(2), (nb, nk, nn))
+    batches = [groups[0] for groups in parts.values()]
+    if any(group.shape != batches[0].shape for group in batches):
+        raise Fault(f"sizes of the batch dimensions differ: {', '.join(str(group.shape) for group in batches)}")
+    shape, merged = coalesce(batches[0].shape, [group.strides for group in batches])
+    for groups, strides in zip(parts.values(), merged, strict=True):
+        groups[0] = _Group(shape, strides)
+    d, a, b = parts["D"], parts.get("A"), parts.get("B")
+    if a is not None:
+        a[1], d[1] = _joined(a[1], d[1], "m")
+    if a is not None and b is not None:
+        a[2], b[1] = _joined(a[2], b[1], "k")
+    if b is not None:
+        b[2], d[2] = _joined(b[2], d[2], "n")
+    return Sides(
+        shape, None if a is None else (a[0], a[1], a[2]), None if b is None else (b[0], b[1], b[2]), (d[0], d[1], d[2])
+    )
 
-    eight_bits = source in _EXACT_TERMS
-    kind = np.dtype(np.float32) if eight_bits or (is_float(source) and stored.itemsize < 4) else stored
-    left = _matrix_reader(a_batch, a_rows, a_cols, source, kind)
-    right = _matrix_reader(b_batch, b_rows, b_cols, source, kind)
-    product = _product(source, kind, a_cols.points)
+
+def arithmetic(code: int) -> np.dtype[Any]:
+    """The type that products of elements of type `code` are summed in (bytes: as far as f32 is exact)."""
+    stored = storage(code)
+    small = code in _EXACT_TERMS or (is_float(code) and stored.itemsize < 4)
+    return np.dtype(np.float32) if small else stored
+
+
+def dense_reader(groups: tuple[_Group, _Group, _Group], code: int) -> Callable[[Bytes, int], Array]:
+    """How to read A or B of `Sides` as [batch..., rows, columns] of the type that products are summed in."""
+    return _matrix_reader(*groups, code, arithmetic(code))
+
+
+Multiply: TypeAlias = Callable[[Bytes, int, Array, Array], None]
+"""Writes (or adds) the product of two stacks of matrices to D at an address of a memory."""
+
+
+def multiplier(ins: Instruction, accumulate: bool, d: tuple[_Group, _Group, _Group], terms: int) -> Multiply:
+    """How to multiply A [batch..., m, k] by B [batch..., k, n], with `terms` the size of k, into D."""
+    source, result = ins.source_type, ins.result_type
+    kind, result_kind = arithmetic(source), storage(result)
+    d_batch, d_rows, d_cols = d
+    product = _product(source, kind, terms)
 
     # a destination that lies column by column takes the product of the transposes, which BLAS does as well
     swap = _innermost_stride(d_rows) < _innermost_stride(d_cols)
     outer, inner = (d_cols, d_rows) if swap else (d_rows, d_cols)
-    first, second = (_swapped(right), _swapped(left)) if swap else (left, right)
-    a_slot_first = not swap
     target = Geometry((*d_batch.shape, *outer.shape, *inner.shape), (*d_batch.strides, *outer.strides, *inner.strides))
     out = _blas_view(d_batch, outer, inner, result_kind.itemsize)
-    old = reader(target, result)
-    accesses = (
-        Access(0, ins.operand(0), result_kind.itemsize, write=True, reads_too=accumulate),
-        Access(1, ins.operand(1), stored.itemsize, write=False),
-        Access(2, ins.operand(2), stored.itemsize, write=False),
-    )
     if (
         out is not None
         and out.strides[-1] == result_kind.itemsize
@@ -170,20 +204,44 @@ def matmul(ins: Instruction) -> Decoded:
     ):
         direct = out
 
-        def straight(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
-            x, y = (first(sram, a1), second(sram, a2)) if a_slot_first else (first(sram, a2), second(sram, a1))
-            np.matmul(x, y, np.ndarray(direct.shape, result_kind, sram, a0, direct.strides))
+        def straight(sram: Bytes, address: int, x: Array, y: Array) -> None:
+            if swap:
+                x, y = y.swapaxes(-1, -2), x.swapaxes(-1, -2)
+            np.matmul(x, y, np.ndarray(direct.shape, result_kind, sram, address, direct.strides))
 
-        return Decoded(straight, accesses)
+        return straight
+    old = reader(target, result)
 
-    def general(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
-        x, y = (first(sram, a1), second(sram, a2)) if a_slot_first else (first(sram, a2), second(sram, a1))
+    def general(sram: Bytes, address: int, x: Array, y: Array) -> None:
+        if swap:
+            x, y = y.swapaxes(-1, -2), x.swapaxes(-1, -2)
         values = product(x, y).reshape(target.shape)
         if accumulate:
-            values = np.add(old(sram, a0), values)
-        store(np.ndarray(target.shape, result_kind, sram, a0, target.strides), result, values)
+            values = np.add(old(sram, address), values)
+        store(np.ndarray(target.shape, result_kind, sram, address, target.strides), result, values)
 
-    return Decoded(general, accesses)
+    return general
+
+
+def matmul(ins: Instruction) -> Decoded:
+    """D = A x B, or D += A x B; imm holds the numbers of batch, m, k and n dimensions."""
+    accumulate = ins.mnemonic == "matmul.acc"
+    found = sides(ins)
+    assert found.a is not None
+    assert found.b is not None
+    left, right = dense_reader(found.a, ins.source_type), dense_reader(found.b, ins.source_type)
+    multiply = multiplier(ins, accumulate, found.d, found.shape[2])
+    stored = storage(ins.source_type)
+    accesses = (
+        Access(0, ins.operand(0), storage(ins.result_type).itemsize, write=True, reads_too=accumulate),
+        Access(1, ins.operand(1), stored.itemsize, write=False),
+        Access(2, ins.operand(2), stored.itemsize, write=False),
+    )
+
+    def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
+        multiply(sram, a0, left(sram, a1), right(sram, a2))
+
+    return Decoded(step, accesses)
 
 
 def _innermost_stride(group: _Group) -> float:

@@ -9,7 +9,8 @@ import numpy as np
 from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
-from ..dialects.coreasm.isa import BY_CODE, ITEMSIZE, NO_DESC, OPCODE, SLOTS, Space, TypeOf
+from ..analysis.sparse.block import ALIGNMENT
+from ..dialects.coreasm.isa import BY_CODE, ENCODED, ITEMSIZE, NO_DESC, OPCODE, SLOTS, Space, TypeOf
 from .executable import Executable, Launch
 from .functional_load import patched_words
 
@@ -67,7 +68,13 @@ def _extents(words: NDArray[Any], descs: NDArray[Any]) -> tuple[NDArray[np.int64
     low, high = (words["dtype"] & 15).astype(np.int64), (words["dtype"] >> 4).astype(np.int64)
     kind = _TYPE[words["op"]]
     item = np.where(kind == 0, ITEMSIZE[low][:, None], np.where(kind == 1, ITEMSIZE[high][:, None], 1))
-    return reach[np.where(where > 0, desc, len(descs))] + item, where
+    extent = reach[np.where(where > 0, desc, len(descs))] + item
+    blocks = ENCODED[words["op"]] & (where > 0)
+    if blocks.any():
+        at = desc[blocks]
+        entries = sizes[at, 2] * sizes[at, 4]
+        extent[blocks] = -(-(strides[at, 0] + entries * item[blocks]) // ALIGNMENT) * ALIGNMENT
+    return extent, where
 
 
 @njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]

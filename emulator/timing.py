@@ -2,7 +2,8 @@
 The timing engine: how many cycles an executable takes, and what its units, links and DRAM ports do meanwhile.
 
 `run_timing` follows the controller's program; each launch goes to the compiled kernel (`timing_kernel`), whose rules
-are written down in `reference`. Values never matter: control does not depend on data.
+are written down in `reference`. Control never depends on values; the cycles of encoding, decoding and sparse products
+do. What these took comes from a functional run (`mapped_work`); without one, the words' own declarations stand for it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dialects.coreasm.isa import MAX_LOOPS, QUEUES
+from ..dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, QUEUES
 from .costs import host_cycles
 from .executable import Executable
 from .functional_errors import EmulationError
 from .functional_host import controller_steps
+from .mapped_work import MappedWork
 from .timing_deadlock import Blocked, describe
 from .timing_kernel import DONE, NO_ROOM, TOO_LONG, simulate
 from .timing_tables import Tables, build_tables
@@ -109,25 +111,41 @@ class TimingResult:
     """(number, start, end) of each launch, in order."""
     copies: list[HostCopy] = field(default_factory=list[HostCopy])
     trace: Trace | None = None
+    declared: bool = False
+    """Cycles of instructions that depend on values are those that their words declare: no functional run gave them."""
 
 
-def run_timing(exe: Executable, trace: bool = False) -> TimingResult:
+def run_timing(exe: Executable, trace: bool = False, mapped: MappedWork | None = None) -> TimingResult:
     """
     Time a run of `exe`; with `trace`, every instruction's start and end come along.
 
-    Raises EmulationError for a deadlock (who waits for whom, with core, unit, word and source operator) and for words
-    that cannot be timed.
+    `mapped` is what a functional run says of instructions whose cycles depend on values (`FunctionalResult.mapped`).
+    Raises EmulationError for a deadlock (who waits for whom, with core, unit, word and source operator), for words that
+    cannot be timed, and where `mapped` is not from a run of `exe`.
     """
+    known: dict[int, Tables] = {}
 
-    def launch(number: int) -> LaunchTiming:
-        return time_launch(exe, build_tables(exe, exe.launches[number]), number, trace)
+    def launch(number: int, run: int) -> LaunchTiming:
+        if number not in known:
+            known[number] = build_tables(exe, exe.launches[number])
+        return time_launch(exe, known[number], number, trace, None if mapped is None else mapped.of_run(run, lanes))
 
-    return follow_controller(exe, launch)
+    lanes = exe.chip.cores * QUEUES
+    return follow_controller(exe, launch, mapped)
 
 
-def follow_controller(exe: Executable, time: Callable[[int], LaunchTiming]) -> TimingResult:
+def depends_on_values(exe: Executable) -> bool:
+    """Whether some instruction's cycles depend on the values that it meets."""
+    return any(bool(DEPENDS_ON_DATA[program.words["op"]].any()) for program in exe.programs)
+
+
+def follow_controller(
+    exe: Executable, time: Callable[[int, int], LaunchTiming], mapped: MappedWork | None = None
+) -> TimingResult:
     """
-    The controller's program, given what each launch takes by itself (`time`, called once per launch number).
+    The controller's program, given what each launch takes by itself: `time` takes its number, and which start it is
+    (the first of all launches is 0). It is called once per launch number, or where there is work that depends on values
+    (`mapped`), once per start.
 
     Copies run beside launches, one each way at once, in order; a launch starts when the one before is done, with
     all tokens and semaphores at zero.
@@ -137,7 +155,9 @@ def follow_controller(exe: Executable, time: Callable[[int], LaunchTiming]) -> T
     host_free = {True: 0, False: 0}
     copies: list[tuple[int, HostCopy]] = []
     runs: list[tuple[int, int, int]] = []
-    timed: dict[int, LaunchTiming] = {}
+    timed: list[LaunchTiming] = []
+    again: dict[int, LaunchTiming] = {}
+    every = mapped is not None and len(mapped.run) > 0
     for step in controller_steps(exe):
         match step.mnemonic:
             case "ctl.h2d" | "ctl.d2h":
@@ -150,24 +170,24 @@ def follow_controller(exe: Executable, time: Callable[[int], LaunchTiming]) -> T
             case "ctl.launch":
                 if step.number >= len(exe.launches):
                     raise EmulationError(f"controller, word {step.word}: launch {step.number} does not exist")
-                if step.number not in timed:
-                    timed[step.number] = time(step.number)
+                if every or step.number not in again:
+                    again[step.number] = time(step.number, len(runs))
+                timed.append(again[step.number])
                 start = max(now, cores_free)
-                cores_free = start + timed[step.number].cycles
+                cores_free = start + timed[-1].cycles
                 runs.append((step.number, start, cores_free))
             case _:
                 now = max([now, *(end for number, _, end in runs if number == step.number)])
     inward, outward = ([copy for _, copy in copies if copy.to_device is way] for way in (True, False))
     first = np.full((cores, QUEUES), -1, np.int64)
     last = np.full((cores, QUEUES), -1, np.int64)
-    for number, start, _ in runs:
-        part = timed[number]
+    for part, (_, start, _) in zip(timed, runs, strict=True):
         first = np.where((first < 0) & (part.first >= 0), part.first + start, first)
         last = np.where(part.last >= 0, part.last + start, last)
 
     def total(name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
         zero = np.zeros(shape, np.int64)
-        return sum((getattr(timed[number], name) for number, _, _ in runs), start=zero)
+        return sum((getattr(part, name) for part in timed), start=zero)
 
     weights = exe.weight_bytes
     return TimingResult(
@@ -187,7 +207,8 @@ def follow_controller(exe: Executable, time: Callable[[int], LaunchTiming]) -> T
         port_written=total("port_written", (chip.dram_ports,)),
         launches=runs,
         copies=[copy for _, copy in copies],
-        trace=_join([(timed[number].trace, start) for number, start, _ in runs]),
+        trace=_join([(part.trace, start) for part, (_, start, _) in zip(timed, runs, strict=True)]),
+        declared=mapped is None and depends_on_values(exe),
     )
 
 
@@ -219,9 +240,20 @@ class KernelState:
     seq_time: NDArray[np.int64]
 
 
-def time_launch(exe: Executable, tables: Tables, number: int, trace: bool = False) -> LaunchTiming:
-    """Run the kernel over one launch. Raises EmulationError for a deadlock and for runs without end."""
+def time_launch(
+    exe: Executable,
+    tables: Tables,
+    number: int,
+    trace: bool = False,
+    mapped: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+) -> LaunchTiming:
+    """
+    Run the kernel over one launch; `mapped` (see `MappedWork.of_run`) gives cycles that depend on values.
+
+    Raises EmulationError for a deadlock, for runs without end, and where `mapped` does not fit.
+    """
     chip, cores = exe.chip, exe.chip.cores
+    cycles, first_mapped = _mapped(tables, number, mapped)
     numbers = np.array(
         [
             chip.queue_depth, chip.semaphores, chip.noc_packet_bytes, chip.link_bytes_per_cycle,
@@ -251,7 +283,8 @@ def time_launch(exe: Executable, tables: Tables, number: int, trace: bool = Fals
         arguments: list[Any] = [
             tables.kind, tables.unit, tables.wait, tables.signal, tables.a, tables.b, tables.target, tables.base,
             routes.router, routes.mask, routes.child, routes.port, routes.put_root, routes.load_root,
-            routes.store_root, numbers, state.pc, state.halted, state.dispatched, state.started, state.outstanding,
+            routes.store_root, cycles, first_mapped.copy(), numbers,
+            state.pc, state.halted, state.dispatched, state.started, state.outstanding,
             state.pend_word, state.pend_time, state.tokens, state.semaphores, state.seq_time,
             *_working_room(exe, ring, room), seq_count, busy, first, last, link_bytes, read, written, finish,
             t_word, t_lane, t_start, t_end,
@@ -278,6 +311,18 @@ def time_launch(exe: Executable, tables: Tables, number: int, trace: bool = Fals
         int(finish[0]), busy.reshape(cores, QUEUES), first.reshape(cores, QUEUES), last.reshape(cores, QUEUES),
         executed, link_bytes.reshape(cores, 5), read, written, trace_arrays,
     )  # fmt: skip
+
+
+def _mapped(
+    tables: Tables, number: int, mapped: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cycles of what depends on values, and where each lane's begin; empty where the words' declarations hold."""
+    if mapped is None:
+        return np.zeros(0, np.int64), np.zeros(tables.mapped().size, np.int64)
+    cycles, first = mapped
+    if not np.array_equal(np.diff(first), tables.mapped().reshape(-1)):
+        raise EmulationError(f"launch {number}: the functional run that gave the cycles was of another executable")
+    return cycles, first
 
 
 def _working_room(exe: Executable, ring: int, room: int) -> list[NDArray[Any]]:

@@ -18,8 +18,11 @@ import numpy as np
 from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
-LOCAL, WAIT, PUT, SIGNAL, LOAD, STORE, HALT, SEQ, LOOP = range(9)
-"""Kinds of words, as far as time is concerned; kinds from HALT on are executed by the sequencer."""
+LOCAL, MAPPED, WAIT, PUT, SIGNAL, LOAD, STORE, HALT, SEQ, LOOP = range(10)
+"""
+Kinds of words, as far as time is concerned; kinds from HALT on are executed by the sequencer. The time of MAPPED ones
+depends on values.
+"""
 
 DONE, NO_ROOM, TOO_LONG = range(3)
 """What `simulate` returns: all that could happen has happened; the pools are too small; a time is too large."""
@@ -87,6 +90,9 @@ def simulate(
     put_root: NDArray[Any],
     load_root: NDArray[Any],
     store_root: NDArray[Any],
+    # Cycles of each MAPPED instruction, lane by lane, and where the next of each lane is; empty: as declared in `a`.
+    mapped: NDArray[Any],
+    mapped_next: NDArray[Any],
     # Numbers of the chip: queue depth, semaphores, packet bytes, link bytes a cycle, hop, ports, DRAM bytes, latency.
     numbers: NDArray[Any],
     # State, zero at the start; what remains in it tells who is blocked where.
@@ -401,10 +407,16 @@ def simulate(
                     if started[cu] == 0:
                         first_time[cu] = start
                     started[cu] += 1
-                    if k == LOCAL or k == WAIT or k == SIGNAL:
+                    if k == LOCAL or k == MAPPED or k == WAIT or k == SIGNAL:
                         done = start + 1
                         if k == LOCAL:
                             done = start + a[word]
+                        elif k == MAPPED:
+                            if mapped.shape[0] > 0:
+                                done = start + mapped[mapped_next[cu]]
+                                mapped_next[cu] += 1
+                            else:
+                                done = start + a[word]
                         unit_free[cu] = done
                         busy[cu] += done - start
                         last_time[cu] = done

@@ -1,27 +1,41 @@
-"""Random programs for the timing engines: valid, free of deadlock, with loops, multicasts and DRAM traffic."""
+"""Random programs for the timing engines: valid, no deadlock, with loops, multicasts, DRAM traffic and sparse work."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.sparse.block import block_for
+from ..analysis.sparse.formats import stride
 from ..chips.chip import Chip
 from ..chips.load import load_chip
 from .executable import Executable
-from .functional_build import Assembly, at
+from .functional_build import Assembly, Place, at
+from .mapped_work import COLUMNS, MappedWork
+from .timing_tables import build_tables
 
-MPU, VPU, DAU, LOAD, STORE, SEND, RECV = range(7)
+MPU, VPU, DAU, LOAD, STORE, SEND, RECV, MAP = range(8)
+_BLOCK = block_for(stride(4), 8, 12)
+_ENCODED = Place(0, *_BLOCK.descriptor)
 
 
 def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: int = 0, unit: int | None = None) -> int:
-    """One random instruction of MPU, VPU, DAU, LOAD or STORE; the unit."""
-    unit = rng.choice([MPU, VPU, VPU, DAU, LOAD, STORE]) if unit is None else unit
+    """One random instruction of MPU, VPU, DAU, LOAD, STORE or MAP; the unit."""
+    unit = rng.choice([MPU, VPU, VPU, DAU, LOAD, STORE, MAP]) if unit is None else unit
+    declared = (0, 0, 0, rng.randrange(100))
     n, m, k = (rng.choice([1, 2, 3, 5, 8, 9, 16, 33]) for _ in range(3))
     match unit:
         case 0:
             mkn = 1 << 4 | 1 << 8 | 1 << 12
             a, b = at(0, (m, k)), at(0, (k, n))
-            asm.op(core, "matmul", at(0, (m, n)), a, b, imm=mkn, wait=wait, signal=signal)
+            if rng.random() < 0.3:
+                a, d = at(0, (m, _BLOCK.length)), at(0, (m, _BLOCK.strings))
+                asm.op(core, "matmul.zw", d, a, _ENCODED, imm=mkn, wait=wait, signal=signal, raw=declared)
+            else:
+                asm.op(core, "matmul", at(0, (m, n)), a, b, imm=mkn, wait=wait, signal=signal)
         case 1:
             name = rng.choice(["add", "mul", "div"])
             asm.op(core, name, at(0, (m, n)), at(0, (m, n)), 1.0, wait=wait, signal=signal)
@@ -31,6 +45,12 @@ def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: i
         case 3:
             source = at(0, (m, 4 * n), strides=(16 * n + rng.choice([0, 4]), 4))
             asm.op(core, "load", at(0, (m, 4 * n)), source, wait=wait, signal=signal)
+        case 7:
+            dense = at(0, (_BLOCK.strings, _BLOCK.length))
+            if rng.random() < 0.5:
+                asm.op(core, "encode", _ENCODED, dense, 0.0, wait=wait, signal=signal, raw=declared)
+            else:
+                asm.op(core, "decode", dense, _ENCODED, wait=wait, signal=signal, raw=declared)
         case _:
             asm.op(core, "store", at(0, (m, 4 * n)), at(0, (m, 4 * n)), wait=wait, signal=signal)
     return unit
@@ -62,9 +82,25 @@ def random_program(seed: int, chip: Chip | None = None, rounds: int = 12) -> Exe
     return asm.build()
 
 
+def random_work(seed: int, exe: Executable) -> MappedWork:
+    """Random cycles for every execution that depends on values in the launches of `exe`, each started once."""
+    rng = np.random.default_rng(seed)
+    run: list[NDArray[np.int32]] = []
+    lane: list[NDArray[np.int32]] = []
+    cycles: list[NDArray[np.int64]] = []
+    for number, launch in enumerate(exe.launches):
+        executed = build_tables(exe, launch).mapped().reshape(-1)
+        count = int(executed.sum())
+        run.append(np.full(count, number, np.int32))
+        lane.append(rng.permutation(np.repeat(np.arange(len(executed), dtype=np.int32), executed)))
+        cycles.append(rng.integers(1, 100, (count, len(COLUMNS))))
+    runs, lanes = np.concatenate(run), np.concatenate(lane)
+    return MappedWork(runs, lanes, np.zeros_like(lanes), np.concatenate(cycles))
+
+
 def linked(asm: Assembly, rng: random.Random, core: int) -> None:
     """An instruction of one unit, then one of another that waits for it, and a third that waits for both."""
-    units = rng.sample([MPU, VPU, DAU, LOAD, STORE], 3)
+    units = rng.sample([MPU, VPU, DAU, LOAD, STORE, MAP], 3)
     first = local(asm, rng, core, unit=units[0], signal=1 << units[1] | 1 << units[2])
     second = local(asm, rng, core, unit=units[1], wait=1 << first, signal=1 << units[2])
     local(asm, rng, core, unit=units[2], wait=1 << first | 1 << second)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dialects.coreasm.isa import MAX_LOOPS, MNEMONICS, NO_DESC, OPCODE, UNIT_OF_OPCODE, Unit
+from ..dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, MNEMONICS, NO_DESC, OPCODE, UNIT_OF_OPCODE, Unit
 from .costs import WordCosts, word_costs
 from .executable import Executable, Launch, Program
 from .functional_errors import EmulationError
 from .functional_load import patched_words
 from .noc import Routes, build_routes
-from .timing_kernel import HALT, LOAD, LOCAL, LOOP, PUT, SEQ, SIGNAL, STORE, WAIT
+from .timing_kernel import HALT, LOAD, LOCAL, LOOP, MAPPED, PUT, SEQ, SIGNAL, STORE, WAIT
 
 MAX_DYNAMIC = 10**11
 """Instructions that one core may execute: what is above would run for hours, and is a damaged loop count."""
@@ -24,6 +24,7 @@ _KIND_BY_NAME = {
     "send.wait": WAIT, "wait": WAIT, "load": LOAD, "load.gather": LOAD, "store": STORE,
 }  # fmt: skip
 _KIND = np.array([_KIND_BY_NAME.get(name, LOCAL) for name in MNEMONICS], np.uint8)
+_KIND[DEPENDS_ON_DATA] = MAPPED
 _COUNTED = np.isin(_KIND, [LOOP, WAIT])
 
 
@@ -37,7 +38,7 @@ class Segment:
     costs: WordCosts
     kind: NDArray[np.uint8]
     a: NDArray[np.int64]
-    """Cycles (LOCAL), count (LOOP, WAIT), bytes (PUT, LOAD, STORE)."""
+    """Cycles (LOCAL; MAPPED: as declared), count (LOOP, WAIT), bytes (PUT, LOAD, STORE)."""
     b: NDArray[np.int64]
     """Words of the body (LOOP), semaphore (WAIT, PUT, SIGNAL)."""
     target: NDArray[np.int32]
@@ -68,6 +69,14 @@ class Tables:
         per_segment = np.zeros((len(self.segments), 9), np.int64)
         for row, segment in zip(per_segment, self.segments, strict=True):
             np.add.at(row, np.minimum(UNIT_OF_OPCODE[segment.words["op"]], 8).astype(np.int64), segment.times)
+        return per_segment[self.segment_of_core]
+
+    def mapped(self) -> NDArray[np.int64]:
+        """[cores, 8] instructions whose cycles depend on values that each core executes, by unit."""
+        per_segment = np.zeros((len(self.segments), 8), np.int64)
+        for row, segment in zip(per_segment, self.segments, strict=True):
+            at = np.flatnonzero(segment.kind == MAPPED)
+            np.add.at(row, UNIT_OF_OPCODE[segment.words["op"][at]].astype(np.int64), segment.times[at])
         return per_segment[self.segment_of_core]
 
 
@@ -122,9 +131,10 @@ def _relevant(program: Program) -> NDArray[np.bool_]:
     """Which parameters of `program` change what a word costs or whom it reaches: all but addresses of operands."""
     at, field = program.params[:, 0], program.params[:, 1]
     inside = at < len(program.words)
-    counted = np.zeros(len(at), np.bool_)
+    counted, declared = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
     counted[inside] = _COUNTED[program.words["op"][at[inside]]]
-    return ((field >= 4) & (field < 9)) | (counted & (field < 2))
+    declared[inside] = DEPENDS_ON_DATA[program.words["op"][at[inside]]]
+    return ((field >= 4) & (field < 9)) | (counted & (field < 2)) | (declared & (field == 3))
 
 
 def _patched_costs(
@@ -145,7 +155,7 @@ def _patched_costs(
 def _segment(exe: Executable, program: int, words: NDArray[Any], costs: WordCosts, core: int) -> Segment:
     ops, addr, imm = words["op"], words["addr"].astype(np.int64), words["imm"].astype(np.int64)
     kind, name = _KIND[ops], exe.programs[program].name
-    a = np.where(kind == LOCAL, costs.cycles, costs.traffic)
+    a = np.where((kind == LOCAL) | (kind == MAPPED), costs.cycles, costs.traffic)
     counted = _COUNTED[ops]
     a[counted] = addr[counted, 0]
     named = (kind == PUT) | (kind == SIGNAL) | (kind == WAIT)

@@ -32,7 +32,7 @@ UNIT_TEXT = {
     Unit.STORE: "data access unit: SRAM to DRAM",
     Unit.SEND: "network: remote writes, signals, waiting for credits",
     Unit.RECV: "network: credits to senders, waiting for data",
-    Unit.MAP: "reserved for the mapping unit of sparse operands",
+    Unit.MAP: "mapping unit: encoding and decoding; it also feeds the sparse products of MPU",
     Unit.SEQ: "the sequencer, executed at dispatch",
     Unit.CTL: "the chip's controller",
 }
@@ -112,7 +112,8 @@ def _operands(ins: Instruction) -> str:
     texts: list[str] = []
     for o in ins.operands:
         place = "" if o.space is Space.SRAM else f" in {o.space.value}"
-        kind = " (or immediate)" if o.immediate and ins.mnemonic != "fill" else ""
+        kind = " (immediate)" if o.always_immediate else " (or immediate)" if o.immediate else ""
+        kind += " (encoded block)" if o.encoded else ""
         high = "" if o.high is None else f", upper address in slot {o.high}"
         texts.append(f"{o.slot}: {o.name}{place}{kind}{high}")
     texts += [f"addr{s.slot}{f'|addr{s.slot + 1}<<32' if s.wide else ''}: {s.name}" for s in ins.scalars]

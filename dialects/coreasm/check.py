@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import MAX_DIMS, MAX_LOOPS, NO_DESC, TYPES, Unit
-from .instruction import Family, Imm
+from .instruction import Imm
 from .isa import INSTRUCTIONS, MNEMONICS, NO_UNIT, OPCODE, UNIT_OF_OPCODE
 
 _UNUSED, _OPERAND, _MAYBE_IMMEDIATE, _IMMEDIATE, _CORE_SET, _COUNT = range(6)
@@ -42,8 +42,8 @@ def _fill_tables() -> None:
         ADDRESS_USED[code, sorted(i.used_addresses)] = True
         for o in i.operands:
             REGISTERS_USED[code] |= 0xF << (4 * o.slot)
-            must = o.immediate and i.family is Family.FILL
-            _DESC_KIND[code, o.slot] = _IMMEDIATE if must else _MAYBE_IMMEDIATE if o.immediate else _OPERAND
+            may = _MAYBE_IMMEDIATE if o.immediate else _OPERAND
+            _DESC_KIND[code, o.slot] = _IMMEDIATE if o.always_immediate else may
         if i.core_set:
             _DESC_KIND[code, 3] = _CORE_SET
         if i.byte_count:
@@ -120,7 +120,6 @@ def _rules(words: NDArray[Any], limits: Limits) -> Iterator[tuple[NDArray[np.boo
     tokens = words["wait"] | words["signal"]
     yield (tokens != 0) & (unit >= Unit.SEQ), "only instructions of unit queues wait for and signal units"
     yield (unit < Unit.SEQ) & ((tokens >> np.minimum(unit, 7)) & 1 != 0), "waits for or signals its own unit"
-    yield tokens & (1 << Unit.MAP) != 0, "waits for or signals MAP, which has no instructions"
     regs = words["regs"]
     yield regs & ~REGISTERS_USED[op] != 0, "names a register for an operand that it does not have"
     stray = ~ADDRESS_USED[op] & (words["addr"] != 0)

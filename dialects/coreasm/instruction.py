@@ -59,6 +59,13 @@ class Cost(StrEnum):
     SIGNAL = "signal"
     WAIT = "wait"
     HOST = "host"
+    SPARSE_MATMUL = "sparse matmul"
+    ENCODE = "encode"
+    DECODE = "decode"
+
+
+DATA_DEPENDENT = frozenset({Cost.SPARSE_MATMUL, Cost.ENCODE, Cost.DECODE})
+"""Costs that depend on values, by the formulas of `emulator/costs_sparse.py`."""
 
 
 class Family(StrEnum):
@@ -86,6 +93,9 @@ class Family(StrEnum):
     SIGNAL = "signal"
     WAIT = "wait"
     CONTROLLER = "controller"
+    SPARSE_MATMUL = "sparse_matmul"
+    ENCODE = "encode"
+    DECODE = "decode"
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,10 @@ class Operand:
     type: TypeOf = TypeOf.SOURCE
     immediate: bool = False
     """A source that may be an immediate value."""
+    always_immediate: bool = False
+    """A source that is nothing but an immediate value."""
+    encoded: bool = False
+    """An encoded block (`analysis/sparse/block.py`); the descriptor says how it is laid out."""
     high: int | None = None
     """The slot whose address field holds the upper 32 bits of the address (operands in DRAM)."""
 

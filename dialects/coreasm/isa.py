@@ -33,13 +33,14 @@ from .encoding import (
     new_words,
     pack_types,
 )
-from .instruction import Cost, Family, Imm, Instruction, Operand, Scalar, Space, TypeOf
+from .instruction import DATA_DEPENDENT, Cost, Family, Imm, Instruction, Operand, Scalar, Space, TypeOf
 from .table_compute import COMPUTE
+from .table_map import MAP
 from .table_move import MOVE
 
 ISA_VERSION = 1
 
-INSTRUCTIONS: tuple[Instruction, ...] = tuple(sorted(MOVE + COMPUTE, key=lambda i: i.code))
+INSTRUCTIONS: tuple[Instruction, ...] = tuple(sorted(MOVE + COMPUTE + MAP, key=lambda i: i.code))
 """Every instruction, by ascending opcode."""
 
 BY_MNEMONIC: dict[str, Instruction] = {i.mnemonic: i for i in INSTRUCTIONS}
@@ -62,12 +63,22 @@ COST_KINDS: tuple[Cost, ...] = tuple(Cost)
 COST_OF_OPCODE = np.array([COST_KINDS.index(BY_CODE[c].cost) if c in BY_CODE else 0 for c in range(256)], np.uint8)
 """[256] index into `COST_KINDS` by opcode."""
 
+DEPENDS_ON_DATA = np.array([c in BY_CODE and BY_CODE[c].cost in DATA_DEPENDENT for c in range(256)])
+"""[256] whether an instruction's cycles depend on the values that it meets."""
+ENCODED = np.zeros((256, SLOTS), np.bool_)
+"""[256, 4] whether an operand is an encoded block."""
+for _i in INSTRUCTIONS:
+    ENCODED[_i.code, [_o.slot for _o in _i.operands if _o.encoded]] = True
+
 __all__ = [
     "BY_CODE",
     "BY_MNEMONIC",
     "COST_KINDS",
     "COST_OF_OPCODE",
+    "DATA_DEPENDENT",
+    "DEPENDS_ON_DATA",
     "DESC",
+    "ENCODED",
     "FACTOR_OF_OPCODE",
     "FIELDS",
     "FIELD_CODE",

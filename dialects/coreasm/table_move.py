@@ -85,8 +85,8 @@ _ACCESS = (
         doc="Sizes are equal dim by dim; bits are moved as they are.",
     ),
     Instruction(
-        "fill", 0x81, Unit.DAU, Family.FILL, Cost.FILL, (_D, Operand(1, "S", immediate=True)), "D = S", types=_ALL,
-        function="fill", doc="S is always an immediate.",
+        "fill", 0x81, Unit.DAU, Family.FILL, Cost.FILL, (_D, Operand(1, "S", immediate=True, always_immediate=True)),
+        "D = S", types=_ALL, function="fill",
     ),
     Instruction(
         "gather", 0x82, Unit.DAU, Family.GATHER, Cost.ROWS, (_D, _S, _I2), "D[i..., j...] = S[I[i...], j...]",

@@ -32,9 +32,9 @@ coreasm.program @descriptor descs [#coreasm.access<[16], [4]>] {
 
 // -----
 
-// CHECK: 'neg': waits for or signals MAP, which has no instructions
-coreasm.program @map descs [#coreasm.access<[16], [4]>] {
-  coreasm.neg f32 [0x0, d0], [0x0, d0] signal(map)
+// CHECK: 'decode': waits for or signals its own unit
+coreasm.program @map descs [#coreasm.access<[16], [4]>, #coreasm.access<[2, 8, 1, 1, 16], [8, 0, 0, 0, 0]>] {
+  coreasm.decode f32 [0x0, d0], [0x40, d1], cycles = 9 signal(map)
   coreasm.halt
 }
 

@@ -19,7 +19,6 @@ from meshloom.dialects.coreasm.isa import (
     TYPES,
     UNIT_OF_OPCODE,
     WORD,
-    Unit,
     bf16_to_f32,
     f32_to_bf16,
     new_words,
@@ -45,7 +44,6 @@ def test_entries_are_distinct_and_complete() -> None:
         assert sum(o.writes for o in i.operands) <= 1
         assert len({o.slot for o in i.operands}) == len(i.operands) <= 4
         assert i.destination is None or i.destination.reads >= i.accumulates
-    assert not any(i.unit == Unit.MAP for i in INSTRUCTIONS)
 
 
 def test_every_instruction_has_an_op() -> None:

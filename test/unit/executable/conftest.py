@@ -16,7 +16,6 @@ from meshloom.dialects.coreasm.isa import (
     NO_DESC,
     NO_SOURCE,
     OPCODE,
-    Family,
     Imm,
     TypeCode,
     Unit,
@@ -100,7 +99,7 @@ def _random_word(random: Random, word: NDArray[Any], semaphores: int) -> None:
         word["addr"][slot] = random.choice([0, 1, 0x7FC0_0001, 0xFFFF_FFFF, random.getrandbits(32)])
     registers = 0
     for o in ins.operands:
-        if o.immediate and (ins.family is Family.FILL or random.random() < 0.3):
+        if o.always_immediate or (o.immediate and random.random() < 0.3):
             continue
         word["desc"][o.slot] = random.randrange(DESCS)
         registers |= random.choice([0, random.randrange(16)]) << 4 * o.slot

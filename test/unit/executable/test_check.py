@@ -31,7 +31,6 @@ WORDS: dict[str, tuple[str, object, object]] = {
     "word 3: 'loop' of 3 words does not end within the enclosing loop": ("addr", (3, 1), 3),
     "word 3: 'loop' of 2 words, 0 times": ("addr", (3, 0), 0),
     "word 4: 'add': waits for or signals its own unit": ("wait", 4, 2),
-    "word 4: 'add': waits for or signals MAP": ("signal", 4, 128),
     "word 4: 'add': adds a register to an immediate value": ("regs", 4, 0x300),
     "word 4: 'add': names a register for an operand": ("regs", 4, 0x3000),
     "word 4: 'add': has a value in an address field": ("addr", (4, 3), 1),

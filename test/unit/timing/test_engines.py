@@ -10,9 +10,10 @@ from meshloom.chips import load_chip
 from meshloom.emulator.executable import Executable
 from meshloom.emulator.functional_build import Assembly, at
 from meshloom.emulator.functional_errors import EmulationError
+from meshloom.emulator.mapped_work import MappedWork
 from meshloom.emulator.reference import run_reference
 from meshloom.emulator.timing import TimingResult, run_timing
-from meshloom.emulator.timing_random import DAU, LOAD, MPU, RECV, SEND, VPU, random_program
+from meshloom.emulator.timing_random import DAU, LOAD, MAP, MPU, RECV, SEND, VPU, random_program, random_work
 
 TINY = load_chip("tiny")
 
@@ -23,16 +24,28 @@ def assert_equal(fast: TimingResult, slow: TimingResult) -> None:
         assert np.array_equal(np.asarray(left, object), np.asarray(right, object)), name
 
 
-def both(exe: Executable) -> TimingResult:
-    result = run_timing(exe, trace=True)
-    assert_equal(result, run_reference(exe))
+def both(exe: Executable, mapped: MappedWork | None = None) -> TimingResult:
+    result = run_timing(exe, trace=True, mapped=mapped)
+    assert_equal(result, run_reference(exe, mapped))
     return result
 
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("chip", ["tiny", "edge"])
 def test_engines_agree_to_the_cycle(chip: str, seed: int) -> None:
-    both(random_program(seed, load_chip(chip), rounds=6))
+    exe = random_program(seed, load_chip(chip), rounds=6)
+    declared = both(exe)
+    counted = both(exe, random_work(seed, exe))
+    assert declared.declared
+    assert not counted.declared
+    assert declared.busy[:, MAP].sum() != counted.busy[:, MAP].sum()
+
+
+def test_work_of_another_run_is_refused() -> None:
+    exe = random_program(1, TINY, rounds=6)
+    work = random_work(1, exe)
+    with pytest.raises(EmulationError, match="was of another executable"):
+        run_timing(exe, mapped=replace(work, lane=np.zeros_like(work.lane)))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""Instructions of the mapping unit, and those of the matrix unit that it feeds with the pairs that matter (spec 5)."""
+
+from __future__ import annotations
+
+from .encoding import Unit
+from .instruction import CONTRACTIONS, NUMBERS, Cost, Family, Imm, Instruction, Operand, Scalar, TypeOf, same
+
+_EXPECTED = Scalar(3, "cycles")
+_EXPECTED_DOC = "`cycles` is what the instruction is expected to take, for timing without values; nothing else uses it."
+
+_D = Operand(0, "D", writes=True, reads=False, type=TypeOf.DESTINATION)
+_D_ACC = Operand(0, "D", writes=True, reads=True, type=TypeOf.DESTINATION)
+
+_SOURCES = {
+    "w": (Operand(1, "A"), Operand(2, "B", encoded=True), "the stored elements of B"),
+    "z": (Operand(1, "A"), Operand(2, "B"), "the elements of A that are not 0"),
+    "zw": (Operand(1, "A"), Operand(2, "B", encoded=True), "the elements of A that are not 0 and the stored ones of B"),
+    "x": (Operand(1, "A", encoded=True), Operand(2, "B"), "the stored elements of A"),
+    "xw": (Operand(1, "A", encoded=True), Operand(2, "B", encoded=True), "the stored elements of A and of B"),
+}
+"""By what the mapping unit goes: w, encoded weights; x, encoded neurons; z, neurons whose zeros it finds itself."""
+
+_PRODUCT_DOC = (
+    "As `matmul`. An encoded A is a block of batch * m strings along k, an encoded B one of batch * n strings along k;"
+    " the dims of blocks are not counted, so that k dims are those of whichever operand is dense. Whether a pair with"
+    f" an element that is left out is multiplied when the other is infinite or NaN is not specified. {_EXPECTED_DOC}"
+)
+
+
+def _products() -> tuple[Instruction, ...]:
+    entries: list[Instruction] = []
+    for index, (name, (a, b, pairs)) in enumerate(_SOURCES.items()):
+        for suffix, accumulate in (("", False), (".acc", True)):
+            entries.append(
+                Instruction(
+                    f"matmul.{name}{suffix}", 0x12 + 2 * index + accumulate, Unit.MPU, Family.SPARSE_MATMUL,
+                    Cost.SPARSE_MATMUL, (_D_ACC if accumulate else _D, a, b),
+                    f"D {'+' if accumulate else ''}= A x B over {pairs}", scalars=(_EXPECTED,), imm=Imm.MATMUL_DIMS,
+                    types=CONTRACTIONS, function=name, accumulates=accumulate, doc=_PRODUCT_DOC,
+                )
+            )  # fmt: skip
+    return tuple(entries)
+
+
+MAP: tuple[Instruction, ...] = (
+    *_products(),
+    Instruction(
+        "encode", 0xD0, Unit.MAP, Family.ENCODE, Cost.ENCODE,
+        (
+            Operand(0, "D", writes=True, reads=False, encoded=True),
+            Operand(1, "S"),
+            Operand(2, "T", immediate=True, always_immediate=True),
+        ),
+        "D = index and values of the elements of S with |S| > T", scalars=(_EXPECTED,), types=same(NUMBERS),
+        function="encode",
+        doc="S is walked in row-major order, a string after the other. All of D's room counts as written; what count"
+        f" and index do not cover holds no particular values. {_EXPECTED_DOC}",
+    ),
+    Instruction(
+        "decode", 0xD1, Unit.MAP, Family.DECODE, Cost.DECODE,
+        (Operand(0, "D", writes=True, reads=False), Operand(1, "S", encoded=True)),
+        "D = the stored elements of S, 0 elsewhere", scalars=(_EXPECTED,), types=same(NUMBERS), function="decode",
+        doc=f"D is walked in row-major order, a string after the other. {_EXPECTED_DOC}",
+    ),
+)  # fmt: skip
