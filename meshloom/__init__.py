@@ -10,21 +10,26 @@ Meshloom: compile neural networks for many-core chips and run them in an emulato
 
 from __future__ import annotations
 
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from meshloom.tools.api import CompiledNetwork as CompiledNetwork
     from meshloom.tools.api import RunResult as RunResult
     from meshloom.tools.api import compile as compile
     from meshloom.tools.api import load as load
 
-__version__ = version("meshloom")
+    __version__: str
+
 __all__ = ["CompiledNetwork", "RunResult", "__version__", "compile", "load"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the parts of the API when they are first used: `import meshloom` alone stays quick."""
+    """Import the parts of the API when they are first used: `import meshloom` alone imports nothing else."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("meshloom")
     if name in __all__:
         from meshloom.tools import api
 

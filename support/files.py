@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import MeshloomError
-
-_unfinished: set[str] = set()
-
-
-def remove_unfinished() -> None:
-    """Remove the temporary files of all writes under way: for a process that ends at once."""
-    for temporary in tuple(_unfinished):
-        with suppress(OSError):
-            os.unlink(temporary)
+from .interrupts import unfinished
 
 
 def write_atomically(path: str | Path, data: bytes | str) -> None:
@@ -50,7 +42,7 @@ def open_atomically(path: str | Path) -> Generator[BinaryIO]:
             return
         target = Path(os.path.realpath(path))
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        _unfinished.add(temporary)
+        unfinished.add(temporary)
         with os.fdopen(handle, "w+b") as file:
             yield file
         umask = os.umask(0)
@@ -63,7 +55,7 @@ def open_atomically(path: str | Path) -> Generator[BinaryIO]:
         if temporary:
             with suppress(OSError):
                 os.unlink(temporary)
-            _unfinished.discard(temporary)
+            unfinished.discard(temporary)
 
 
 def _takes_a_stream(path: str | Path) -> bool:

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from ..support.errors import InputError, MeshloomError
-from ..support.files import remove_unfinished
-from .progress import ERASE
+from ..support.interrupts import EXIT_INTERRUPTED, end_on_interrupt, raise_on_interrupt
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
 
 
 def run_tool(body: Callable[[], int | None]) -> int:
@@ -60,30 +55,13 @@ def run_tool(body: Callable[[], int | None]) -> int:
 
 @contextmanager
 def _interruptible() -> Generator[None]:
-    """
-    Inside of the block an interrupt from the keyboard ends the process at once, with nothing left half-written.
-
-    KeyboardInterrupt will not do: raised while a compiled kernel takes its arguments or hands over its result, it
-    becomes a SystemError or a segmentation fault. With worker processes it is raised all the same, for these must end.
-    """
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, _interrupt)
+    """Inside of the block an interrupt from the keyboard ends the process at once: see `support/interrupts.py`."""
+    ours = end_on_interrupt()
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    workers = sys.modules.get("multiprocessing")
-    if workers is not None and workers.active_children():
-        raise KeyboardInterrupt
-    remove_unfinished()
-    os.write(2, (ERASE if sys.stderr.isatty() else "").encode() + b"error: interrupted\n")
-    os._exit(EXIT_INTERRUPTED)
+        if ours:
+            raise_on_interrupt()
 
 
 def _complain(message: str, status: int) -> int:

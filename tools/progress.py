@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import Self, TextIO
 
-ERASE = "\r\x1b[K"
+from ..support.interrupts import ERASE
 
 
 class Progress:

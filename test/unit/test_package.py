@@ -42,6 +42,32 @@ def test_scripts_have_entry_points_and_help(name: str) -> None:
     assert "examples:" in done.stdout
 
 
+@pytest.mark.parametrize("name", sorted(TABLE["project"]["scripts"]))
+def test_an_interrupt_while_modules_load(name: str) -> None:
+    """The interrupt comes at the first import of anything that takes time."""
+    module, _, function = TABLE["project"]["scripts"][name].partition(":")
+    source = f"""
+import os, signal, sys
+
+LIGHT = ("meshloom", "meshloom.tools", "meshloom.tools.entry", "meshloom.support", "meshloom.support.interrupts")
+
+class Interrupt:
+    def find_spec(self, module, path=None, target=None):
+        if module not in (*LIGHT, "signal", "enum", "types", "operator", "functools", "collections", "keyword",
+                          "reprlib", "_operator", "_functools", "_collections"):
+            print(module, flush=True)
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupt())
+sys.argv = [{name!r}, "--version"]
+from {module} import {function}
+sys.exit({function}())
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n"), done.stdout
+
+
 def test_readme_names_all_tools_and_folders() -> None:
     readme = (ROOT / "README.md").read_text()
     tools, folders = readme.split("## Tools")[1].split("## Folders")

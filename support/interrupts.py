@@ -1,0 +1,56 @@
+"""
+An interrupt from the keyboard ends the process at once, with one line and nothing left half-written.
+
+KeyboardInterrupt will not do: raised while modules load it prints where that was, and raised while a compiled kernel
+takes its arguments or hands over its result it becomes a SystemError or a segmentation fault.
+
+Imports next to nothing: commands install this before they load anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+EXIT_INTERRUPTED = 130
+ERASE = "\r\x1b[K"
+"""Removes the line on a terminal that says what a command is doing."""
+
+unfinished: set[str] = set()
+"""Temporary files of the writes under way, which an interrupt removes."""
+
+
+def end_on_interrupt() -> bool:
+    """
+    From now on an interrupt ends the process with status 130; returns whether this call made it so.
+
+    It does not where somebody else than Python handles interrupts, and outside of the main thread.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return False
+    try:
+        signal.signal(signal.SIGINT, _end)
+    except ValueError:
+        return False
+    return True
+
+
+def raise_on_interrupt() -> None:
+    """An interrupt raises KeyboardInterrupt again, as Python has it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """With worker processes KeyboardInterrupt is raised all the same, for these must end."""
+    active_children = getattr(sys.modules.get("multiprocessing"), "active_children", None)
+    if active_children is not None and active_children():
+        raise KeyboardInterrupt
+    for temporary in tuple(unfinished):
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+    os.write(2, (ERASE if os.isatty(2) else "").encode() + b"error: interrupted\n")
+    os._exit(EXIT_INTERRUPTED)

@@ -1,0 +1,63 @@
+"""
+Where the installed commands start: from here on an interrupt is one line, whatever is still to be loaded.
+
+A command's own module is imported after that, for it takes a while.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ..support.interrupts import end_on_interrupt
+
+
+def _start(tool: str) -> int:
+    end_on_interrupt()
+    module = f"{__package__}.{tool}"
+    __import__(module)
+    return sys.modules[module].main()
+
+
+def opt() -> int:
+    """`meshloom-opt`"""
+    return _start("opt")
+
+
+def compile() -> int:
+    """`meshloom-compile`"""
+    return _start("compile")
+
+
+def run() -> int:
+    """`meshloom-run`"""
+    return _start("run")
+
+
+def objdump() -> int:
+    """`meshloom-objdump`"""
+    return _start("objdump")
+
+
+def assemble() -> int:
+    """`meshloom-as`"""
+    return _start("assemble")
+
+
+def topology() -> int:
+    """`meshloom-topology`"""
+    return _start("topology")
+
+
+def plan() -> int:
+    """`meshloom-plan`"""
+    return _start("plan")
+
+
+def map() -> int:
+    """`meshloom-map`"""
+    return _start("map")
+
+
+def sparsity() -> int:
+    """`meshloom-sparsity`"""
+    return _start("sparsity")
