@@ -12,6 +12,10 @@ from .chip import MAP_CACHES, Chip, Energy
 
 HERE = Path(__file__).parent
 _MAY_BE_ZERO = {"hop_cycles", "dram_latency", "host_latency"}
+_LARGEST = 1 << 48
+"""Sums and products of a few such numbers stay within 64 bits."""
+_LARGEST_OF = {"queue_depth": 1 << 16, "semaphores": 1 << 16, "dram_burst": 1 << 16}
+"""A queue takes memory; an instruction has 16 bits for a semaphore; copies are rounded up to bursts."""
 
 
 def chip_names() -> list[str]:
@@ -72,6 +76,8 @@ def _typed(value: Any, kind: str, name: str, place: str) -> Any:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     match kind:
         case "int" if number and isinstance(value, int) and value >= (0 if name in _MAY_BE_ZERO else 1):
+            if value > (limit := _LARGEST_OF.get(name, _LARGEST)):
+                raise InputError(f"{place}: '{name}' is {value}, at most {limit:,} is supported")
             return value
         case "float" if number and 0 <= value < float("inf"):
             return float(value)
@@ -100,8 +106,6 @@ def _check_consistency(chip: Chip, place: str) -> None:
         raise InputError(
             f"{place}: 'dram_ports' is {chip.dram_ports}, but there are only {chip.rows} rows to put them at"
         )
-    if chip.semaphores > 1 << 16:
-        raise InputError(f"{place}: 'semaphores' is {chip.semaphores}, at most 65536 can be named by an instruction")
     if chip.map_caches not in MAP_CACHES:
         wanted = " or ".join(f"'{where}'" for where in MAP_CACHES)
         raise InputError(f"{place}: 'map_caches' is '{chip.map_caches}', expected {wanted} (the mapping unit)")

@@ -49,8 +49,6 @@ _VERSION = struct.Struct("<IIQQQQ")
 _CHECKSUM_BYTES = 32
 _WEIGHTS_SEGMENT = 1 << 60
 _HOST_SEGMENT = 1 << 61
-_MAX_NUMBER = 1 << 48
-_MAX_QUEUE = 1 << 16
 
 
 def encode(exe: Executable) -> list[bytes | memoryview]:
@@ -191,12 +189,7 @@ def _json_object(raw: memoryview, what: str, place: str) -> dict[str, Any]:
 
 
 def _read_chip(raw: memoryview, place: str) -> Chip:
-    table = _json_object(raw, "the chip description", place)
-    for key, value in table.items():
-        limit = _MAX_QUEUE if key == "queue_depth" else _MAX_NUMBER
-        if isinstance(value, int) and value > limit:
-            raise InputError(f"{place}: chip description: '{key}' is {value}, at most {limit} is supported")
-    return chip_from_table(table, f"{place}: chip description")
+    return chip_from_table(_json_object(raw, "the chip description", place), f"{place}: chip description")
 
 
 def _read_notes(raw: memoryview, place: str) -> dict[str, str]:

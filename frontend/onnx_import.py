@@ -8,7 +8,7 @@ computed on the way. Problems are collected, so that one error names all nodes t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,20 +37,24 @@ def import_onnx(
     model: ModelLike,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     values: Mapping[str, Any] | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> ModuleOp:
     """
     Import a model (a file, its bytes, or a parsed model) as a module with one function `main`.
 
     `shapes` gives the shapes of inputs with symbolic dimensions; `values` fixes inputs to constants, which then are no
-    inputs of the result. Raises InputError for files that are not ONNX, and one InputError that lists all nodes that
-    cannot be imported (a ValuesNeededError naming inputs, where known values for these would help).
+    inputs of the result. A free dimension that looks like a batch is taken as 1, unless `shapes` says otherwise: `tell`
+    is told of it, a line an input.
+
+    Raises InputError for files that are not ONNX, and one InputError that lists all nodes that cannot be imported (a
+    ValuesNeededError naming inputs, where known values for these would help).
     """
     proto, path, data = read_model(model)
     name = str(path) if path else (proto.graph.name or "model")
     sources = Sources(SMALL)
     if path and data:
         sources.add_model(str(path), data)
-    importer = _ModelImporter(proto, name, sources, str(path.parent) if path else "")
+    importer = _ModelImporter(proto, name, sources, str(path.parent) if path else "", tell)
     try:
         return importer.run(dict(shapes or {}), dict(values or {}))
     except MALFORMED as error:
@@ -115,10 +119,13 @@ _POISON = Tensor((), np.dtype(np.float32), name="poison")
 
 
 class _ModelImporter:
-    def __init__(self, model: onnx.ModelProto, name: str, sources: Sources, folder: str):
+    def __init__(
+        self, model: onnx.ModelProto, name: str, sources: Sources, folder: str, tell: Callable[[str], None]
+    ) -> None:
         self.model = model
         self.name = name
         self.folder = folder
+        self.tell = tell
         self.sources = sources
         self.problems: list[str] = []
         self.functions = {(f.domain, f.name): f for f in model.functions}
@@ -224,17 +231,25 @@ class _ModelImporter:
             return ()
         dims = info.type.tensor_type.shape.dim
         sizes: list[int | None] = []
+        guessed: list[str] = []
         for axis, dim in enumerate(dims):
             size = static_size(dim)
             if size is None:
                 size = symbols.get(dim.dim_param)
             if size is None and (axis == 0 or dim.dim_param.lower() in _NAMES_OF_BATCH):
                 size = 1
+                guessed.append(f"'{dim.dim_param}'" if dim.dim_param else f"number {axis}")
             sizes.append(size)
         if None in sizes:
             example = "x".join("?" if size is None else str(size) for size in sizes)
             missing.append(f"  {info.name}: {describe_shape(info)}; give it as --shape {info.name}={example}")
-        return tuple(size or 0 if size is None else size for size in sizes)
+        elif guessed:
+            example = "x".join(map(str, sizes))
+            self.tell(
+                f"{self.name}: input {info.name!r} is {describe_shape(info)}, dimension {' and '.join(guessed)} is "
+                f"taken as 1; --shape {info.name}={example} says so, or another size"
+            )
+        return tuple(size or 0 for size in sizes)
 
     # ---- graphs and nodes ----
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import onnx
@@ -26,6 +26,7 @@ def import_with_parameters(
     model: ModelLike,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     values: Mapping[str, Any] | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> tuple[ModuleOp, dict[str, Array]]:
     """
     As `import_onnx`, but the model's float initialisers (and Constant nodes) of two elements and more are inputs,
@@ -42,13 +43,16 @@ def import_with_parameters(
         if tensor.data_type in _FLOATS and math.prod(tensor.dims) > 1
     }
     while True:
+        notes: list[str] = []
         try:
-            module = import_onnx(_with_inputs(proto, wanted, folder), shapes, values)
+            module = import_onnx(_with_inputs(proto, wanted, folder), shapes, values, notes.append)
             break
         except ValuesNeededError as error:
             needed = [name for name in error.inputs if wanted.pop(name, None) is not None]
             if not needed:
                 raise
+    for note in notes:
+        tell(note)
     main = find_main(module)
     names = argument_names(main)
     used = {name for name, value in zip(names, main.body.block.args, strict=True) if value.first_use is not None}

@@ -101,8 +101,8 @@ def compile_module(
 
     The network is tried whole; what fails is split into subgraphs that run one after another (see `options`). A module
     that comes in subgraphs is compiled in these. `tell` gets the lines of the log as they are written. `observe` is
-    shown the module in buffers ("memory"), which is made for it alone, at the addresses that code uses before launches
-    are linked.
+    shown the module as tasks, tiled ("plan"), and in buffers ("memory"), which are made for it alone, at the addresses
+    that code uses before launches are linked.
 
     Raises InputError if there is no @main, ResourceError if the network does not fit the chip.
     """
@@ -132,7 +132,8 @@ def compile_module(
     names = [part.task_names for part in found.parts]
     executable = link_network(chip, found.serial, codes, names, notes, found.residency)
     if observe is not None:
-        _show(module, found, chip, progress, observe)
+        progress("write levels")
+        _show(module, found, chip, observe)
     return Compilation(executable, parts, log, driver.cache.hits)
 
 
@@ -162,10 +163,18 @@ def _describe(number: int, found: Subgraphs) -> CompiledPart:
     return CompiledPart(part.label, len(part.operators), first, last, part.code, size, streamed)
 
 
-def _show(module: ModuleOp, found: Subgraphs, chip: Chip, progress: Progress, observe: Observer) -> None:
+def _show(module: ModuleOp, found: Subgraphs, chip: Chip, observe: Observer) -> None:
     """The levels between, made once more with the network's names: tasks, tilings and buffers."""
     if len(found.parts) == 1:
-        plan_piece(module, chip, progress)
+        begun: list[str] = []
+
+        def show_the_one_before(stage: str) -> None:
+            if begun:
+                observe(begun[-1], module)
+            begun.append(stage)
+
+        plan_piece(module, chip, show_the_one_before)
+        observe(begun[-1], module)
         lowered = module.clone()
         lower_module(lowered, chip)
         observe("memory", lowered)
@@ -175,10 +184,9 @@ def _show(module: ModuleOp, found: Subgraphs, chip: Chip, progress: Progress, ob
         plan_piece(lowered, chip)
         lower_module(lowered, chip)
         observe(f"memory {number}", lowered)
-    progress("outline subgraphs")
     block = main_function(module).body.block
     outline(block, found.nodes, found.segments, lambda number: found.parts[number].label)
-    progress("finish")
+    observe("outline subgraphs", module)
 
 
 def _name_chip(module: ModuleOp, chip: Chip) -> None:

@@ -7,6 +7,7 @@ import stat
 import tempfile
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,10 +27,29 @@ def write_pieces(path: str | Path, pieces: Iterable[bytes | memoryview]) -> None
             file.write(piece)
 
 
+_together: ContextVar[list[tuple[str, Path]] | None] = ContextVar("together", default=None)
+"""Inside of `all_or_none`: temporary files that are complete, and the files that they are to become."""
+
+
+@contextmanager
+def all_or_none() -> Generator[None]:
+    """Files written inside of the block appear when it ends, all of them; or none, where it ends with an error."""
+    done: list[tuple[str, Path]] = []
+    token = _together.set(done)
+    try:
+        yield
+        for temporary, target in done:
+            _replace(temporary, target)
+    finally:
+        _together.reset(token)
+        for temporary, _ in done:
+            _remove(temporary)
+
+
 @contextmanager
 def open_atomically(path: str | Path) -> Generator[BinaryIO]:
     """
-    A temporary file in the same folder, renamed to `path` when the block ends without an error.
+    A temporary file in the same folder, renamed to `path` when the block ends without an error (see `all_or_none`).
 
     Links are followed; devices and pipes (`/dev/null`, `/dev/stdout`) are written to as they are, never replaced.
     Raises MeshloomError (naming the file and the system's reason); then `path` is as it was before.
@@ -48,14 +68,29 @@ def open_atomically(path: str | Path) -> Generator[BinaryIO]:
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
+        if (together := _together.get()) is None:
+            _replace(temporary, target)
+        else:
+            together.append((temporary, target))
+            temporary = ""
     except OSError as error:
         raise MeshloomError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         if temporary:
-            with suppress(OSError):
-                os.unlink(temporary)
-            unfinished.discard(temporary)
+            _remove(temporary)
+
+
+def _replace(temporary: str, target: Path) -> None:
+    try:
+        os.replace(temporary, target)
+    except OSError as error:
+        raise MeshloomError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def _remove(temporary: str) -> None:
+    with suppress(OSError):
+        os.unlink(temporary)
+    unfinished.discard(temporary)
 
 
 def _takes_a_stream(path: str | Path) -> bool:

@@ -12,18 +12,22 @@ from .cli import check_folders, make_parser, run_tool
 EXAMPLES = """
   meshloom-as model.lst -o model.mlx
   meshloom-objdump model.mlx | meshloom-as - -o same.mlx
-  meshloom-as model.lst --weights weights.bin -o model.mlx    for a listing made with --no-weights
+  # a listing made with --no-weights
+  meshloom-as model.lst --weights weights.bin -o model.mlx
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
+    return run_tool(lambda: _run(_parser().parse_args(arguments)))
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = make_parser("meshloom-as", "Assemble a listing into a Meshloom executable (.mlx).", EXAMPLES)
     parser.add_argument("listing", metavar="LISTING", help="the listing, - for standard input")
     parser.add_argument("-o", "--output", metavar="OUT.mlx", required=True, help="the executable to write")
     parser.add_argument("--weights", metavar="FILE", help="take the weights from FILE (same bytes as the listing says)")
-    options = parser.parse_args(arguments)
-    return run_tool(lambda: _run(options))
+    return parser
 
 
 def _run(options: argparse.Namespace) -> None:

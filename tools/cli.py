@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Callable, Generator, Sequence
@@ -12,9 +13,11 @@ from typing import Any
 
 from ..support.errors import InputError, MeshloomError
 from ..support.interrupts import EXIT_INTERRUPTED, end_on_interrupt, raise_on_interrupt
+from .help_format import HelpFormatter
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+NO_MEMORY = "out of memory: the work needs more than this machine or its limit allows"
 
 
 def run_tool(body: Callable[[], int | None]) -> int:
@@ -39,9 +42,11 @@ def run_tool(body: Callable[[], int | None]) -> int:
     except FileNotFoundError as error:
         return _complain(f"{error.filename}: no such file", EXIT_USAGE)
     except OSError as error:
+        if error.errno == errno.ENOMEM:
+            return _complain(NO_MEMORY, EXIT_FAILED)
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_USAGE)
     except MemoryError:
-        return _complain("out of memory: the work needs more than this machine or its limit allows", EXIT_FAILED)
+        return _complain(NO_MEMORY, EXIT_FAILED)
     except Exception as error:
         if os.environ.get("MESHLOOM_DEBUG"):
             raise
@@ -90,13 +95,16 @@ class VersionAction(argparse.Action):
         parser.exit()
 
 
-def make_parser(prog: str, description: str, examples: str) -> argparse.ArgumentParser:
-    """A parser with `--version` and, at the end of its help, `examples` (one command a line)."""
-    parser = argparse.ArgumentParser(
-        prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def epilog(examples: str) -> str:
+    """What stands at the end of every help: `examples`, a command or a `# comment` a line, and the exit statuses."""
     statuses = "0 done, 1 the work failed, 2 bad usage or input, 130 interrupted"
-    parser.epilog = f"examples:\n  {examples.strip()}\n\nexit status: {statuses}"
+    return f"examples:\n  {examples.strip()}\n\nexit status: {statuses}"
+
+
+def make_parser(prog: str, description: str, examples: str) -> argparse.ArgumentParser:
+    """A parser with `--version` and, at the end of its help, `examples` (see `epilog`)."""
+    parser = argparse.ArgumentParser(prog, description=description, formatter_class=HelpFormatter)
+    parser.epilog = epilog(examples)
     parser.add_argument("--version", action=VersionAction, nargs=0, help="print versions and leave")
     return parser
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..support.files import write_atomically
+from ..support.files import all_or_none, write_atomically
 from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, serial_list_table
@@ -80,7 +80,7 @@ def _compile(options: argparse.Namespace) -> None:
         from .stages import Stages
 
         stages = Stages(progress, "import")
-        module = read_module(options.model, shapes)
+        module = read_module(options.model, shapes, progress.note)
         if options.print_ir_after_all is not None:
             stages.dump_to(options.print_ir_after_all, module)
         if pipeline is not None:
@@ -96,9 +96,10 @@ def _compile(options: argparse.Namespace) -> None:
             log.write()
         stages.begin("write")
         page = "" if options.report is None else _report(options.model, compilation, stages)
-        write_executable(compilation.executable, options.output)
-        if options.report is not None:
-            write_atomically(options.report, page)
+        with all_or_none():
+            write_executable(compilation.executable, options.output)
+            if options.report is not None:
+                write_atomically(options.report, page)
     if not options.quiet:
         print(summary(options.output.name, compilation))
 

@@ -44,7 +44,9 @@ def _parser() -> argparse.ArgumentParser:
     limit.add_argument("--max-vertices", type=int, metavar="N", help="number of vertices")
     limit.add_argument("--max-edges", type=int, metavar="N", help="adjacent edges of its vertices")
     how = parser.add_argument_group("search")
-    how.add_argument("--method", default="default", choices=METHODS, help="(%(default)s)")
+    how.add_argument(
+        "--method", default="default", choices=METHODS, metavar="NAME", help=f"{', '.join(METHODS)} (%(default)s)"
+    )
     how.add_argument("--effort", default="normal", choices=("fast", "normal", "high"), help="time to quality (normal)")
     how.add_argument(
         "--objective",

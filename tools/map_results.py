@@ -11,12 +11,17 @@ import numpy as np
 from ..analysis.mapping.picture.heat import heat_map
 from ..analysis.mapping.picture.png import to_png
 from ..analysis.mapping.picture.svg import to_svg
-from ..support.files import write_atomically
+from ..support.files import all_or_none, write_atomically
 from .map_network import Result
 
 
 def write_results(options: argparse.Namespace, result: Result) -> None:
-    """Write the mapping and whatever else was asked for, the mapping last: where it is, all is there."""
+    """Write the mapping and whatever else was asked for: all files, or none."""
+    with all_or_none():
+        _write(options, result)
+
+
+def _write(options: argparse.Namespace, result: Result) -> None:
     core_of = result.mapping.core_of_vertex
     if options.text is not None:
         write_atomically(options.text, "".join(f"{core}\n" for core in core_of.tolist()))

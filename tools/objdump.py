@@ -10,12 +10,17 @@ from pathlib import Path
 from .cli import check_folders, make_parser, run_tool
 
 EXAMPLES = """
-  meshloom-objdump model.mlx                        everything, weights as base64 at the end
-  meshloom-objdump model.mlx --no-weights | less    to read: weights by their hash only
-  meshloom-objdump model.mlx -x                     headers, tensors, core sets and launches
-  meshloom-objdump model.mlx -d                     instructions only
-  meshloom-objdump model.mlx --program NAME         the instructions of one program
-  meshloom-objdump model.mlx --weights-file w.bin -o model.lst && meshloom-as model.lst -o same.mlx
+  # everything, weights as base64 at the end
+  meshloom-objdump model.mlx
+  # to read: weights by their hash only
+  meshloom-objdump model.mlx --no-weights | less
+  # headers, tensors, core sets and launches; instructions only; one program
+  meshloom-objdump model.mlx -x
+  meshloom-objdump model.mlx -d
+  meshloom-objdump model.mlx --program NAME
+  # to an executable again
+  meshloom-objdump model.mlx --weights-file w.bin -o model.lst
+  meshloom-as model.lst -o same.mlx
 """
 
 _ALL_HEADERS = ("headers", "tensors", "sets", "launches")
@@ -24,8 +29,7 @@ _CODE = ("programs", "controller")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    options = _parser().parse_args(arguments)
-    return run_tool(lambda: _run(options))
+    return run_tool(lambda: _run(_parser().parse_args(arguments)))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,7 +67,7 @@ def _run(options: argparse.Namespace) -> None:
     from ..emulator.executable import as_view, read_executable
     from ..lowering.listing import listing
     from ..support.errors import InputError
-    from ..support.files import write_pieces
+    from ..support.files import all_or_none, write_pieces
 
     results = [Path(name) for name in (options.output, options.weights_file) if name is not None]
     check_folders(*results, inputs=[Path(options.file)])
@@ -79,13 +83,15 @@ def _run(options: argparse.Namespace) -> None:
         if options.output is not None:
             folder = Path(options.output).resolve().parent
             file = str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else file
-        write_pieces(options.weights_file, [as_view(exe.weights), as_view(exe.host_weights)])
     lines = (line + "\n" for line in listing(exe, parts, options.program, how, file))
-    if options.output is None:
-        sys.stdout.writelines(lines)
-        sys.stdout.flush()
-    else:
-        write_pieces(options.output, (line.encode() for line in lines))
+    with all_or_none():
+        if options.weights_file is not None:
+            write_pieces(options.weights_file, [as_view(exe.weights), as_view(exe.host_weights)])
+        if options.output is None:
+            sys.stdout.writelines(lines)
+            sys.stdout.flush()
+        else:
+            write_pieces(options.output, (line.encode() for line in lines))
 
 
 def _chosen(options: argparse.Namespace) -> tuple[str, ...]:

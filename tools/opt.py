@@ -27,20 +27,28 @@ from xdsl.utils.mlir_lexer import MLIRLexer
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..support.errors import InputError, MeshloomError
-from .cli import check_folders, parse_shapes, run_tool
+from ..support.files import all_or_none, write_atomically
+from .cli import check_folders, epilog, parse_shapes, run_tool
 from .definition_order import check_definition_order
 from .diagnostics import describe, one_line
+from .help_format import HelpFormatter
 from .pass_pipeline import read_passes, without_picture
+from .progress import Progress
+from .read_module import NOT_FOR_TEXT
 from .universe import MESHLOOM
 
 if TYPE_CHECKING:
     from ..analysis.semantics import SemanticsChecker
 
 EXAMPLES = """
-  meshloom-opt net.mlir -p canonicalize,cse            simplify, print to the terminal
-  meshloom-opt net.onnx --shape x=1x3x224x224 -o net.mlir   import an ONNX model
-  meshloom-opt net.mlir -p 'canonicalize,cse' --check-semantics   run before and after each pass, compare
-  meshloom-opt net.mlir -t interpret                   run @main on seeded random inputs, print the results
+  # simplify, print to the terminal
+  meshloom-opt net.mlir -p canonicalize,cse
+  # import an ONNX model
+  meshloom-opt net.onnx --shape x=1x3x224x224 -o net.mlir
+  # run before and after each pass, compare
+  meshloom-opt net.mlir -p canonicalize,cse --check-semantics
+  # run @main on seeded random inputs, print the results
+  meshloom-opt net.mlir -t interpret
 """
 UPSTREAM_PASSES = ("canonicalize", "cse", "dce", "symbol-dce", "reconcile-unrealized-casts")
 """Passes of xDSL that the help names; all others work as well."""
@@ -88,9 +96,8 @@ class MeshloomOpt(xDSLOptMain):
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         """xDSL's options with a help that names what belongs to this project, and our own."""
         arg_parser.prog = "meshloom-opt"
-        arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        statuses = "0 done, 1 a pass failed, 2 bad usage or input, 130 interrupted"
-        arg_parser.epilog = f"examples:\n{EXAMPLES.strip(chr(10))}\n\nexit status: {statuses}"
+        arg_parser.formatter_class = HelpFormatter
+        arg_parser.epilog = epilog(EXAMPLES)
         passes, targets = self.available_passes, self.available_targets
         self.available_passes = {n: passes[n] for n in (*MESHLOOM.all_passes, *UPSTREAM_PASSES) if n in passes}
         self.available_targets = {n: targets[n] for n in ("mlir", *MESHLOOM.all_targets) if n in targets}
@@ -127,8 +134,12 @@ class MeshloomOpt(xDSLOptMain):
 
     def parse_text(self, io: IO[bytes]) -> ModuleOp:
         """Parse textual IR. Whatever goes wrong becomes an error at the parser's position."""
+        if self.args.shape or self.args.parameters:
+            raise InputError(NOT_FOR_TEXT.format("--shape" if self.args.shape else "--parameters"))
         content = io.read()
         name = self.get_input_name()
+        if not re.sub(rb"//[^\n]*", b"", content).strip():
+            raise InputError(f"{name}: there is no IR in it: give a module, or a function @main")
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -158,8 +169,8 @@ class MeshloomOpt(xDSLOptMain):
             raise InputError("an ONNX model must be given as a file, not on standard input")
         shapes = parse_shapes(self.args.shape)
         if self.args.parameters:
-            return import_with_parameters(self.args.input_file, shapes)[0]
-        return import_onnx(self.args.input_file, shapes)
+            return import_with_parameters(self.args.input_file, shapes, tell=Progress("meshloom-opt").note)[0]
+        return import_onnx(self.args.input_file, shapes, tell=Progress("meshloom-opt").note)
 
     def setup_pipeline(self) -> None:
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""
@@ -193,6 +204,12 @@ class MeshloomOpt(xDSLOptMain):
         if self.args.list_passes:
             print("\n".join(sorted(self.available_passes)))
             return
+        with all_or_none():
+            self._run_passes()
+            if self.held is not None:
+                write_atomically(self.args.output_file, self.held.getvalue())
+
+    def _run_passes(self) -> None:
         try:
             super().run()
         except (ParseError, DiagnosticException) as error:
@@ -204,22 +221,15 @@ class MeshloomOpt(xDSLOptMain):
             ) from error
         if self.checker is not None:
             print(self.checker.report(), file=sys.stderr)
-        if self.held is not None:
-            self.save(self.held.getvalue())
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The output's text. With `-o`, weights that only this process holds go to a file beside it first."""
-        if self.args.output_file is not None and any(op.name == "dataflow.weight" for op in prog.walk()):
+        printed = self.args.output_file is not None and self.args.target == "mlir"
+        if printed and any(op.name == "dataflow.weight" for op in prog.walk()):
             from ..frontend.weights import externalise
 
             externalise(prog, f"{self.args.output_file}.weights")
         return super().output_resulting_program(prog)
-
-    def save(self, text: str) -> None:
-        """Write the output file, whole or not at all."""
-        from ..support.files import write_atomically
-
-        write_atomically(self.args.output_file, text)
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         """As xDSL's; an unknown extension is the user's error, and names what would work."""

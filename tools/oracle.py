@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -77,8 +78,16 @@ class Oracle:
         return dict(zip(names, values, strict=True))
 
 
+_NOT_FOR_USERS = re.compile(
+    r"\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed: ?"
+    r"|\S+\.(?:h|cc|cpp):\d+ [^()]*\([^()]*\)(?: const)?(?: \[with [^]]*\])? "
+)
+"""What ONNX Runtime says besides: numbers of errors, the file once more, the place in its sources and the signature."""
+
+
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    text = _NOT_FOR_USERS.sub("", " ".join(str(error).split()))
+    return text if len(text) <= 300 else f"{text[:300]}..."
 
 
 def compare(name: str, got: Array, expected: Array) -> Comparison:

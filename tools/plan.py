@@ -56,7 +56,8 @@ def _parser() -> argparse.ArgumentParser:
         "--memory-cap", type=_positive, metavar="BYTES", help="values never take more than BYTES at one time"
     )
     methods = (*METHODS, *(method for method in BUDGET_METHODS if method not in METHODS))
-    parser.add_argument("--method", choices=methods, default="default", help="how to search (default: %(default)s)")
+    names = ", ".join(methods)
+    parser.add_argument("--method", metavar="NAME", choices=methods, default="default", help=f"{names} (%(default)s)")
     parser.add_argument("--preset", choices=PRESETS, default="normal", help="how long to search (default: %(default)s)")
     parser.add_argument("--seed", type=_seed, default=0, help="for methods that draw lots (default: %(default)s)")
     parser.add_argument("--stop-at", type=_positive, metavar="NS", help="take the first order that takes at most NS")

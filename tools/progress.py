@@ -20,12 +20,19 @@ class Progress:
     def __init__(self, prog: str, quiet: bool = False, stream: TextIO | None = None) -> None:
         self.stream = sys.stderr if stream is None else stream
         self.prog = prog
+        self.quiet = quiet
         self.active = not quiet and self.stream.isatty()
 
     def __call__(self, stage: str) -> None:
         """Show that `stage` begins."""
         if self.active:
             self.stream.write(f"{ERASE}{self.prog}: {stage} ...")
+            self.stream.flush()
+
+    def note(self, text: str) -> None:
+        """A line `note: ...` that stays, unless `quiet`: something that the user may want otherwise."""
+        if not self.quiet:
+            self.stream.write(f"{ERASE if self.active else ''}note: {text}\n")
             self.stream.flush()
 
     def __enter__(self) -> Self:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..support.errors import InputError, MeshloomError
-from ..support.files import write_atomically
+from ..support.files import all_or_none, write_atomically
 from .cli import check_folders, make_parser, run_tool
 from .progress import Progress
 
@@ -65,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     if options.random is not None and options.random < 0:
         raise InputError(f"--random {options.random}: expected a seed of 0 or more")
+    if options.output is not None and options.output.exists() and not options.output.is_dir():
+        raise InputError(f"--output {options.output} is a file: give the name of a folder")
     check_folders(options.stats, options.trace, options.report, inputs=[options.executable, options.check])
     with Progress("meshloom-run", options.quiet) as progress:
         progress("load")
@@ -87,18 +89,19 @@ def _run(options: argparse.Namespace) -> None:
         timing = _timed(exe, options)
         stats = collect(exe, timing)
         progress("write")
-        if options.output is not None:
-            write_outputs(options.output, outputs)
-        if options.stats is not None:
-            write_atomically(options.stats, json.dumps(stats, indent=1) + "\n")
-        if options.trace is not None:
-            from ..emulator.trace import write_trace
+        with all_or_none():
+            if options.output is not None:
+                write_outputs(options.output, outputs)
+            if options.stats is not None:
+                write_atomically(options.stats, json.dumps(stats, indent=1) + "\n")
+            if options.trace is not None:
+                from ..emulator.trace import write_trace
 
-            write_trace(exe, timing, options.trace)
-        if options.report is not None:
-            from .report.run_report import run_facts, run_report
+                write_trace(exe, timing, options.trace)
+            if options.report is not None:
+                from .report.run_report import run_facts, run_report
 
-            write_atomically(options.report, run_report(options.executable.name, run_facts(exe, timing, stats)))
+                write_atomically(options.report, run_report(options.executable.name, run_facts(exe, timing, stats)))
     if not options.quiet:
         print(summary(options.executable.name, exe, stats), flush=True)
     if check is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..support.errors import InputError
 from .cli import make_parser, parse_shapes, run_tool
+from .progress import Progress
 
 if TYPE_CHECKING:
     from ..transforms.sparse_plan import PlannedWeight
@@ -64,7 +65,7 @@ def _report(options: argparse.Namespace) -> None:
 
     chip = None if options.chip is None else load_chip(options.chip)
     rates = None if chip is None else MappingRates(options.direct_rate, options.stride_rate)
-    module = read_module(options.model, parse_shapes(options.shape))
+    module = read_module(options.model, parse_shapes(options.shape), Progress("meshloom-sparsity").note)
     if options.prune is not None:
         DataflowPrunePass(density=options.prune).apply(Context(), module)
     print(table(plan_encodings(module, groups, options.threshold, chip, rates)))

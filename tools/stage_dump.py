@@ -38,8 +38,11 @@ class StageDump:
         self.stage = stage
 
     def write(self, level: str, module: ModuleOp) -> None:
-        """Write another module that shows the program at a level of its own."""
-        self._save(level, _text_of(module))
+        """Write the module, or another one, that shows the program at a level of its own."""
+        text = _text_of(module)
+        self._save(level, text)
+        if module is self.module:
+            self.text = text
 
     def _save(self, name: str, text: str) -> None:
         write_atomically(self.folder / f"{self.number:02d}-{name.replace(' ', '-')}.mlir", text)

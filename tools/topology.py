@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .cli import make_parser, parse_shapes, run_tool
+from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def _run(options: argparse.Namespace) -> None:
     shapes = parse_shapes(options.shape)
     if options.command == "convert":
         check_writable(options.output)
+        check_folders(options.output, inputs=[options.input])
     with Progress("meshloom-topology", options.quiet) as progress:
         progress(f"read {options.input}")
         topology = read_topology(options.input, shapes, progress)

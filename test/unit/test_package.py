@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -36,10 +37,14 @@ def test_root_packages_are_typed_and_linked() -> None:
 @pytest.mark.parametrize("name", sorted(TABLE["project"]["scripts"]))
 def test_scripts_have_entry_points_and_help(name: str) -> None:
     tool = Path(sys.executable).with_name(name)
-    done = subprocess.run([str(tool), "--help"], capture_output=True, text=True, timeout=60)
+    environment = {**os.environ, "COLUMNS": "80"}
+    done = subprocess.run([str(tool), "--help"], capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 0, done.stderr
     assert name in done.stdout
     assert "examples:" in done.stdout
+    assert [line for line in done.stdout.splitlines() if len(line) > 79] == []
+    examples = done.stdout.split("examples:\n")[1].split("\n\n")[0].replace(" \\\n     ", "").splitlines()
+    assert [line for line in examples if not line.startswith(("  meshloom-", "  # "))] == []
 
 
 @pytest.mark.parametrize("name", sorted(TABLE["project"]["scripts"]))

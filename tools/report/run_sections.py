@@ -86,9 +86,10 @@ def bounds(facts: RunFacts) -> Section:
         ]
     note = (
         "The least cycles that each unit needs if it works without a pause on all cores, links and ports. The "
-        "network's work is what any program for it must do (every weight, input and output moved once); the "
-        "executable's is what this one does. Host copies before the first launch and "
-        "after the last are outside of the run."
+        "network's work has its products on the matrix units, all else on the vector units, and every weight, input "
+        "and output moved once; the executable's is what this one does: where it computes products on vector units, "
+        "less on the one and more on the other. Host copies before the first launch and after the last are outside of "
+        "the run."
     )
     return Section("Distance to the roofline", join(parts), note)
 

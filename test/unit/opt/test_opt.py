@@ -31,6 +31,8 @@ def run(tmp_path: Path, text: str | bytes, *args: str) -> int:
         ),
         (GOOD.replace("4xf32> {", "5xf32> {"), "Expected arguments to have the same types"),
         ("[" * 3000, "in.mlir:1:1: "),
+        ("", "in.mlir: there is no IR in it"),
+        ("// a comment\n\n", "in.mlir: there is no IR in it"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(
@@ -41,6 +43,14 @@ def test_bad_input_is_one_line_and_status_2(
     assert len(lines) == 1
     assert lines[0].startswith("error: ")
     assert message in lines[0]
+
+
+@pytest.mark.parametrize("options", [["--shape", "x=4"], ["--parameters"]])
+def test_options_of_onnx_models_are_refused_for_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    assert run(tmp_path, GOOD, *options) == 2
+    assert capsys.readouterr().err.startswith(f"error: {options[0]} is for ONNX models")
 
 
 def test_strings_that_do_not_end_fail_fast(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,6 +68,7 @@ def test_a_failing_run_leaves_the_output_file_alone(tmp_path: Path) -> None:
     assert run(tmp_path, GOOD, "-o", str(out)) == 0
     assert "func.func @main" in out.read_text()
     assert run(tmp_path, GOOD, "-o", str(tmp_path / "no" / "folder.mlir")) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mlir", "out.mlir"]
 
 
 def test_shapes() -> None:

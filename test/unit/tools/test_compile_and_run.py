@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+CHIPS = Path(__file__).resolve().parents[3] / "chips"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -64,14 +66,63 @@ def test_another_model_is_noticed(executable: Path, model: Path, run: Run) -> No
     assert "stems from another model or is damaged" in done.stderr
 
 
+def test_a_free_batch_size_is_said(model: Path, run: Run) -> None:
+    arguments = ("meshloom-compile", model, "--chip", "tiny", "-o", "net.mlx")
+    done = run(*arguments)
+    assert done.returncode == 0
+    assumed = "input 'x' is [batch, 6], dimension 'batch' is taken as 1; --shape x=1x6 says so, or another size"
+    assert done.stderr == f"note: {model}: {assumed}\n"
+    for options in (["-q"], ["--shape", "x=1x6"]):
+        assert run(*arguments, *options).stderr == ""
+
+
+def other_shape(model: onnx.ModelProto) -> None:
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 7
+
+
+def unknown_operator(model: onnx.ModelProto) -> None:
+    model.graph.node[1].op_type = "Nonsense"
+
+
+def future_opset(model: onnx.ModelProto) -> None:
+    model.opset_import[0].version = 99
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (other_shape, "invalid dimensions"),
+        (unknown_operator, "No Op registered for Nonsense"),
+        (future_opset, "Opset 99 is under development"),
+    ],
+)
+def test_words_of_onnx_runtime_are_for_users(
+    executable: Path, model: Path, run: Run, change: Callable[[onnx.ModelProto], None], message: str
+) -> None:
+    other = onnx.load(str(model))  # pyright: ignore[reportUnknownMemberType]
+    change(other)
+    model.with_name("other.onnx").write_bytes(other.SerializeToString())
+    done = run("meshloom-run", executable, "--random", "0", "-q", "--check", "other.onnx")
+    assert done.returncode == 2
+    assert message in done.stderr
+    for word in ("ONNXRuntimeError", "::", ".h:", ".cc:"):
+        assert word not in done.stderr
+
+
 def test_ir_after_each_stage(model: Path, run: Run) -> None:
     done = run(
         "meshloom-compile", model, "--chip", "tiny", "--shape", "x=3x6", "-o", "n.mlx", "--print-ir-after-all", "d"
     )
     assert done.returncode == 0, done.stderr
     texts = {path.name: path.read_text() for path in model.with_name("d").iterdir()}
-    assert "dataflow.matmul" in texts["00-import.mlir"]
-    assert any("manycore.task" in text for text in texts.values())
+    names = ["00-import.mlir", "01-simplify.mlir", "02-outline-tasks.mlir", "03-plan.mlir", "04-memory.mlir"]
+    assert sorted(texts) == names
+    import_, _, outlined, planned, lowered = (texts[name] for name in names)
+    assert "dataflow.matmul" in import_
+    assert "manycore.task" in outlined
+    assert "manycore.task" in planned
+    assert outlined != planned
+    assert "memory." in lowered
 
 
 def test_textual_ir_compiles(model: Path, run: Run) -> None:
@@ -91,6 +142,10 @@ BAD_COMPILE = [
     (["text.txt"], "unknown kind of file '.txt'"),
     (["broken.onnx"], "broken.onnx"),
     (["broken.mlir"], "broken.mlir:1:"),
+    (["types.mlir"], "types.mlir: result has type tensor<5xf32>"),
+    (["empty.mlir"], "empty.mlir: there is no IR in it"),
+    (["types.mlir", "--shape", "x=4"], "--shape is for ONNX models"),
+    (["small.onnx", "--chip", "large.toml"], "large.toml: 'dram_bytes' is 2000000000000000000, at most"),
 ]
 
 
@@ -99,6 +154,13 @@ def test_bad_input_of_compile(model: Path, run: Run, arguments: list[str], messa
     model.with_name("text.txt").write_text("hello")
     model.with_name("broken.onnx").write_bytes(model.read_bytes()[:77])
     model.with_name("broken.mlir").write_text("func.func @main( {")
+    model.with_name("empty.mlir").write_text("")
+    model.with_name("types.mlir").write_text(
+        "func.func @main(%x : tensor<4xf32>) -> tensor<5xf32> {\n"
+        "  %y = dataflow.neg %x : (tensor<4xf32>) -> tensor<5xf32>\n  func.return %y : tensor<5xf32>\n}\n"
+    )
+    chip = (CHIPS / "tiny.toml").read_text()
+    model.with_name("large.toml").write_text(re.sub(r"(?m)^dram_bytes = .*", "dram_bytes = 2" + "0" * 18, chip))
     before = set(model.parent.iterdir())
     defaults = ["--chip", "tiny", "-o", "out.mlx"]
     if arguments[0] == "small.onnx" and "--shape" not in arguments:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.support.errors import InputError, MeshloomError
-from meshloom.support.files import write_atomically
-from meshloom.tools import assemble, map, objdump, opt, plan
+from meshloom.support.files import all_or_none, write_atomically
+from meshloom.tools import assemble, compile, map, objdump, opt, plan, run
 from meshloom.tools.cli import check_folders, make_parser
 
 
@@ -35,6 +35,39 @@ def test_a_link_to_a_folder_stays(tmp_path: Path) -> None:
         write_atomically(link, "text")
     assert link.is_symlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "link"]
+
+
+def test_files_appear_together_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "two").write_text("before")
+
+    def write() -> None:
+        with all_or_none():
+            write_atomically(tmp_path / "one", "text")
+            write_atomically(tmp_path / "two", "after")
+            write_atomically(tmp_path / "no folder" / "three", "text")
+
+    with pytest.raises(MeshloomError, match=r"cannot write .*three"):
+        write()
+    assert [path.name for path in tmp_path.iterdir()] == ["two"]
+    assert (tmp_path / "two").read_text() == "before"
+    with all_or_none():
+        write_atomically(tmp_path / "one", "text")
+        write_atomically(tmp_path / "two", "after")
+        assert not (tmp_path / "one").exists()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"one": "text", "two": "after"}
+
+
+def test_no_figures_without_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.mlir").write_text(
+        "func.func @main(%x : tensor<4xf32>) -> tensor<4xf32> {\n"
+        "  %y = dataflow.neg %x : (tensor<4xf32>) -> tensor<4xf32>\n  func.return %y : tensor<4xf32>\n}\n"
+    )
+    net = str(tmp_path / "net.mlx")
+    assert compile.main([str(tmp_path / "net.mlir"), "--chip", "tiny", "-o", net, "-q"]) == 0
+    stats, trace = tmp_path / "stats.json", tmp_path / ("t" * 254)
+    assert run.main([net, "--random", "0", "--stats", str(stats), "--trace", str(trace)]) == 1
+    assert "cannot write" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.mlir", "net.mlx"]
 
 
 def test_a_pipe_is_written_to(tmp_path: Path) -> None:

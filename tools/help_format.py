@@ -1,0 +1,48 @@
+"""How `--help` is laid out: prose wrapped, names and options whole, long commands continued as a shell has it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from textwrap import TextWrapper
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Text that starts with `examples:` keeps its lines, one a command or a `# comment`; all other text is wrapped."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if not text.startswith("examples:"):
+            return "\n".join(indent + line for line in self._split_lines(text, width))
+        return "\n".join(indent + part for line in text.splitlines() for part in _continued(line, width))
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return _Wrapper(width, break_on_hyphens=False).wrap(" ".join(text.split()))
+
+
+class _Wrapper(TextWrapper):
+    """Breaks a list without spaces after a comma."""
+
+    def _handle_long_word(self, reversed_chunks: list[str], cur_line: list[str], cur_len: int, width: int) -> None:
+        word = reversed_chunks[-1]
+        room = width - cur_len
+        end = word.rfind(",", 0, room) + 1
+        if end:
+            cur_line.append(word[:end])
+            reversed_chunks[-1] = word[end:]
+        elif not cur_line:
+            cur_line.append(reversed_chunks.pop())
+
+
+def _continued(line: str, width: int) -> Iterator[str]:
+    """The line in pieces that end with a backslash where it is too long; an option keeps what follows it."""
+    if len(line) <= width:
+        yield line
+        return
+    piece = " "
+    for word in re.findall(r"--?\S+ [^-\s]\S*|\S+", line):
+        if len(piece) + len(word) > width - 3:
+            yield f"{piece} \\"
+            piece = " " * 5
+        piece += f" {word}"
+    yield piece
