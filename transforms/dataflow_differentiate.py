@@ -23,6 +23,7 @@ from .differentiate.backward import gradients
 from .differentiate.graph import Graph
 from .differentiate.losses import LOSSES
 from .differentiate.optimisers import Adam, Optimiser, Sgd
+from .options import Number, number
 
 PARAMETER = "dataflow.parameter"
 """Unit attribute of the arguments of `@main` that training changes."""
@@ -47,11 +48,11 @@ class DataflowDifferentiatePass(ModulePass):
 
     loss: Literal["softmax-cross-entropy", "mean-squared-error", "result"] = "softmax-cross-entropy"
     optimizer: Literal["none", "sgd", "adam"] = "sgd"
-    rate: float = 0.01
-    momentum: float = 0.0
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
+    rate: Number = 0.01
+    momentum: Number = 0.0
+    beta1: Number = 0.9
+    beta2: Number = 0.999
+    epsilon: Number = 1e-8
     parameters: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -80,9 +81,11 @@ class DataflowDifferentiatePass(ModulePass):
         return loss.build(result, target, Graph(step.main.body.block))
 
     def _optimiser(self) -> Optimiser:
+        rate = number("rate", self.rate)
         if self.optimizer == "sgd":
-            return Sgd(self.rate, self.momentum)
-        return Adam(self.rate, self.beta1, self.beta2, self.epsilon)
+            return Sgd(rate, number("momentum", self.momentum))
+        beta1, beta2 = number("beta1", self.beta1, 0, 1), number("beta2", self.beta2, 0, 1)
+        return Adam(rate, beta1, beta2, number("epsilon", self.epsilon, 0))
 
 
 def _update(optimiser: Optimiser, step: _Step, parameters: dict[str, SSAValue], grads: list[SSAValue]) -> None:

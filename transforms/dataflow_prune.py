@@ -14,6 +14,7 @@ from ..analysis.sparse.encode import Mask
 from ..analysis.sparse.prune import apply, magnitude_pruning, n_m_pruning
 from ..support.errors import InputError
 from .contraction_weights import WeightUse, by_source, numeric_values, replace_weights, stored_values, weight_uses
+from .options import Number, number
 
 
 @dataclass(frozen=True)
@@ -28,28 +29,27 @@ class DataflowPrunePass(ModulePass):
 
     name = "dataflow-prune"
     method: Literal["magnitude", "n_m"] = "magnitude"
-    density: float = 0.1
+    density: Number = 0.1
     n: int = 2
     m: int = 4
     smallest: int = 0
-    bound: float = 1.0
+    bound: Number = 1.0
 
     @property
     def nature(self) -> Nature:
         """How much accuracy may be lost is a question to the network: the user answers it."""
-        return lossy(self.bound)
+        return lossy(number("bound", self.bound, 0))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not 0 <= self.density <= 1:
-            raise InputError(f"density={self.density}: expected a share from 0 to 1")
+        density = number("density", self.density, 0, 1)
         if not 0 <= self.n <= self.m or self.m < 1:
             raise InputError(f"n={self.n} m={self.m}: expected 0 <= n <= m and m of at least 1")
         for uses in by_source(weight_uses(op)):
             if uses[0].strings.count * uses[0].strings.length >= self.smallest:
-                replace_weights(uses, apply(stored_values(uses[0].source), self._mask(uses[0])), "pruned")
+                replace_weights(uses, apply(stored_values(uses[0].source), self._mask(uses[0], density)), "pruned")
 
-    def _mask(self, use: WeightUse) -> Mask:
+    def _mask(self, use: WeightUse, density: float) -> Mask:
         values = numeric_values(use.source)
         if self.method == "magnitude":
-            return magnitude_pruning(values, self.density)
+            return magnitude_pruning(values, density)
         return use.strings.tensor(n_m_pruning(use.strings.matrix(values), self.n, self.m))

@@ -23,20 +23,7 @@ from .offload.budget import FormatModel, insert_for_budget
 from .offload.emit import Emitter, add_control
 from .offload.script import function_parts
 from .offload.thresholds import Thresholds, threshold_script
-
-Number = float | int | str
-"""As options come: `2.5`, `2`, `16e9`."""
-
-
-def _number(name: str, value: Number) -> float:
-    """A positive number. Raises InputError where it is none."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise InputError(f"{name} = {value}: expected a positive number")
-    return number
+from .options import Number, positive
 
 
 @dataclass(frozen=True)
@@ -76,17 +63,17 @@ class MemoryInsertOffloadPass(ModulePass):
         """Exact but for compression."""
         if "compress" not in self.kinds:
             return EXACT
-        return lossy(self._format().relative_error if self.bound is None else _number("bound", self.bound))
+        return lossy(self._format().relative_error if self.bound is None else positive("bound", self.bound))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if unknown := sorted(set(self.kinds) - set(NAMES)):
             raise InputError(f"unknown kind '{unknown[0]}': choose from {', '.join(NAMES)}")
         chip = self._chip(op)
-        link = chip.host_bytes_per_cycle * chip.clock_ghz * 1e9 if self.link is None else _number("link", self.link)
-        costs = ChipCosts(chip, link, _number("compress-rate", self.compress_rate))
+        link = chip.host_bytes_per_cycle * chip.clock_ghz * 1e9 if self.link is None else positive("link", self.link)
+        costs = ChipCosts(chip, link, positive("compress-rate", self.compress_rate))
         main = find_main(op)
         if self.budget is not None:
-            budget, kinds = _number("budget", self.budget), frozenset(self.kinds)
+            budget, kinds = positive("budget", self.budget), frozenset(self.kinds)
             insert_for_budget(main, costs, budget, kinds, self._format(), self.seed)
         else:
             self._insert_by_thresholds(main, costs)

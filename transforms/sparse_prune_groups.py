@@ -17,6 +17,7 @@ from ..analysis.sparse.strings import Strings
 from ..dialects.sparse import PruneGroupsOp
 from ..support.errors import InputError
 from .contraction_weights import WeightUse, by_source, numeric_values, replace_weights, stored_values, weight_uses
+from .options import Number, number
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,17 @@ class SparsePruneGroupsPass(ModulePass):
     name = "sparse-prune-groups"
     weight_groups: int | None = None
     weight_group_size: int | None = None
-    weight_threshold: float = 0.0
+    weight_threshold: Number = 0.0
     weight_limit: int | None = None
     neuron_groups: int | None = None
-    neuron_threshold: float = 0.0
+    neuron_threshold: Number = 0.0
     neuron_limit: int | None = None
-    bound: float = 1.0
+    bound: Number = 1.0
 
     @property
     def nature(self) -> Nature:
         """How much accuracy may be lost is a question to the network: the user answers it."""
-        return lossy(self.bound)
+        return lossy(number("bound", self.bound, 0))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self._check()
@@ -61,20 +62,25 @@ class SparsePruneGroupsPass(ModulePass):
         weights = self.weight_groups if self.weight_groups is not None else self.weight_group_size
         if weights is None and self.neuron_groups is None:
             raise InputError("nothing to prune: give weight_groups, weight_group_size or neuron_groups")
-        for what, groups, limit, threshold in (
-            ("weight", weights, self.weight_limit, self.weight_threshold),
-            ("neuron", self.neuron_groups, self.neuron_limit, self.neuron_threshold),
+        for what, groups, limit in (
+            ("weight", weights, self.weight_limit),
+            ("neuron", self.neuron_groups, self.neuron_limit),
         ):
             if (groups is None) != (limit is None):
                 raise InputError(f"groups of {what}s and {what}_limit: give both or none")
-            if (groups is not None and groups < 1) or (limit is not None and limit < 0) or not threshold >= 0:
-                raise InputError(f"{what}s: expected 1 group at least, {what}_limit and {what}_threshold at least 0")
+            if (groups is not None and groups < 1) or (limit is not None and limit < 0):
+                raise InputError(f"{what}s: expected 1 group at least, and {what}_limit of at least 0")
+            self._threshold(what)
+
+    def _threshold(self, what: str) -> float:
+        threshold = self.weight_threshold if what == "weight" else self.neuron_threshold
+        return number(f"{what}_threshold", threshold, 0)
 
     def _prune_weights(self, uses: list[WeightUse], limit: int) -> None:
         """All uses of one weight, in the strings of the first one."""
         strings, source = uses[0].strings, uses[0].source
         mask = group_pruning(
-            strings.matrix(numeric_values(source)), self._groups(strings), self.weight_threshold, limit
+            strings.matrix(numeric_values(source)), self._groups(strings), self._threshold("weight"), limit
         )
         replace_weights(uses, apply(stored_values(source), strings.tensor(mask)), "pruned")
 
@@ -89,7 +95,7 @@ class SparsePruneGroupsPass(ModulePass):
         for use in uses:
             neurons = use.op.operands[1 - use.position]
             if neurons not in pruned:
-                new = PruneGroupsOp(neurons, groups, self.neuron_threshold, limit)
+                new = PruneGroupsOp(neurons, groups, self._threshold("neuron"), limit)
                 Rewriter.insert_op(new, _after(neurons))
                 pruned[neurons] = new.result
             use.op.operands[1 - use.position] = pruned[neurons]

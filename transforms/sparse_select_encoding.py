@@ -19,6 +19,7 @@ from ..dialects.sparse import ConvOp as SparseConvOp
 from ..dialects.sparse import EncodeOp, IndexAttr
 from ..dialects.sparse import MatmulOp as SparseMatmulOp
 from ..support.errors import InputError
+from .options import Number, number
 from .sparse_plan import MappingRates, PlannedWeight, plan_encodings
 
 
@@ -38,21 +39,23 @@ class SparseSelectEncodingPass(ModulePass):
 
     objective: Literal["bytes", "cycles"] = "bytes"
     groups: tuple[int, ...] = (1,)
-    threshold: float = 0.0
+    threshold: Number = 0.0
     chip: str | None = None
     direct_rate: int | None = None
     stride_rate: int | None = None
-    bound: float = 1.0
+    bound: Number = 1.0
 
     @property
     def nature(self) -> Nature:
         """Exact where only zeros are left out."""
-        return EXACT if self.threshold == 0 else lossy(self.bound)
+        return EXACT if self._threshold() == 0 else lossy(number("bound", self.bound, 0))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not 0 <= self.threshold < float("inf"):
-            raise InputError(f"threshold={self.threshold}: expected a finite number of at least 0")
-        convert(plan_encodings(op, self.groups, self.threshold, *self._machine(op)), self.threshold)
+        threshold = self._threshold()
+        convert(plan_encodings(op, self.groups, threshold, *self._machine(op)), threshold)
+
+    def _threshold(self) -> float:
+        return number("threshold", self.threshold, 0)
 
     def _machine(self, module: ModuleOp) -> tuple[Chip, MappingRates] | tuple[None, None]:
         """Chip and rates, where cycles count."""

@@ -200,14 +200,14 @@ def test_encoded_neurons_and_weights_multiply_as_dense_ones(element: Attribute) 
 @pytest.mark.parametrize(
     ("module_pass", "message"),
     [
-        (DataflowPrunePass(density=1.5), "density=1.5: expected a share from 0 to 1"),
+        (DataflowPrunePass(density=1.5), "density=1.5: expected a number from 0 to 1"),
         (DataflowPrunePass(method="n_m", n=3, m=2), "n=3 m=2: expected 0 <= n <= m"),
         (SparsePruneGroupsPass(), "nothing to prune: give weight_groups, weight_group_size or neuron_groups"),
         (SparsePruneGroupsPass(weight_groups=2), "groups of weights and weight_limit: give both or none"),
         (SparsePruneGroupsPass(weight_groups=2, weight_group_size=2, weight_limit=1), "not both"),
         (SparsePruneGroupsPass(neuron_groups=0, neuron_limit=1), "neurons: expected 1 group at least"),
-        (SparsePruneGroupsPass(weight_groups=2, weight_limit=1, weight_threshold=-1.0), "weight_threshold at least 0"),
-        (SparseSelectEncodingPass(threshold=-1.0), "threshold=-1.0: expected a finite number"),
+        (SparsePruneGroupsPass(weight_groups=2, weight_limit=1, weight_threshold=-1.0), "weight_threshold=-1.0: expected a number of at least 0"),
+        (SparseSelectEncodingPass(threshold=-1.0), "threshold=-1.0: expected a number of at least 0"),
         (SparseSelectEncodingPass(groups=(1, 0)), "groups=1,0: expected at least 1"),
         (SparseSelectEncodingPass(objective="cycles"), "no chip is given: use sparse-select-encoding{objective=cycles"),
         (SparseSelectEncodingPass(objective="cycles", chip="tiny"), "needs direct_rate and stride_rate"),

@@ -46,7 +46,7 @@ def test_cycles(model: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["--groups", "1,x"], "--groups 1,x: expected sizes such as 1,16"),
         (["--chip", "tiny"], "cycles need --chip, --direct-rate and --stride-rate"),
         (["--chip", "tiny", "--direct-rate", "0", "--stride-rate", "1"], "expected at least 1"),
-        (["--prune", "2"], "density=2.0: expected a share from 0 to 1"),
+        (["--prune", "2"], "density=2.0: expected a number from 0 to 1"),
         (["--threshold", "-1"], "--threshold -1.0: expected a finite number"),
     ],
 )
