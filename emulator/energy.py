@@ -6,7 +6,14 @@ from ..chips.chip import Chip
 
 
 def energy_picojoules(
-    chip: Chip, macs: float, vpu_ops: float, sram_bytes: float, noc_byte_hops: float, dram_bytes: float, host: float
+    chip: Chip,
+    macs: float,
+    vpu_ops: float,
+    sram_bytes: float,
+    noc_byte_hops: float,
+    dram_bytes: float,
+    host: float,
+    index_elements: float = 0,
 ) -> dict[str, float]:
     """
     Energy by component and in total.
@@ -21,5 +28,6 @@ def energy_picojoules(
         "noc": noc_byte_hops * table.noc_byte_hop,
         "dram": dram_bytes * table.dram_byte,
         "host": host * table.host_byte,
+        "map": index_elements * table.map_index,
     }
     return {**parts, "total": sum(parts.values())}

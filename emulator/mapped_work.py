@@ -37,8 +37,8 @@ class MappedWork:
         return np.ascontiguousarray(self.costs[order, 0]), first.astype(np.int64)
 
     def total(self, column: str) -> int:
-        """The sum of a column over the run."""
-        return int(self.costs[:, COLUMNS.index(column)].sum())
+        """The sum of a column over the run; 0 for ""."""
+        return int(self.costs[:, COLUMNS.index(column)].sum()) if column else 0
 
 
 @dataclass

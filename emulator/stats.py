@@ -10,13 +10,15 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dialects.coreasm.isa import DESC, QUEUES, UNIT_OF_OPCODE, WORD, Unit
+from ..dialects.coreasm.isa import DEPENDS_ON_DATA, DESC, QUEUES, UNIT_OF_OPCODE, WORD, Unit
 from .costs import RATE
 from .energy import energy_picojoules
 from .executable import Executable
+from .mapped_work import MappedWork
 from .roofline import Roofline, Work, ideal_work, roofline
+from .stats_mapped import pairs_by_rate, sparse_figures
 from .stats_memory import peak_sram
-from .timing import TimingResult
+from .timing import TimingResult, depends_on_values
 from .timing_tables import Segment, build_tables
 
 
@@ -35,8 +37,12 @@ class Totals:
     sram_bytes: int
 
 
-def count_work(exe: Executable, launches: Sequence[int]) -> Totals:
-    """Totals over `launches` (numbers, in order, repeated where a launch runs again)."""
+def count_work(exe: Executable, launches: Sequence[int], mapped: MappedWork | None = None) -> Totals:
+    """
+    Totals over `launches` (numbers, in order, repeated where a launch runs again).
+
+    Of sparse products, the pairs that `mapped` counts, or those of all entries that blocks have room for.
+    """
     total = np.zeros(6, np.float64)
     exact = [0, 0, 0, 0]
     for number in sorted(set(launches)):
@@ -44,14 +50,19 @@ def count_work(exe: Executable, launches: Sequence[int]) -> Totals:
         tables = build_tables(exe, exe.launches[number])
         users = np.bincount(tables.segment_of_core, minlength=len(tables.segments))
         for segment, cores in zip(tables.segments, users.tolist(), strict=True):
-            values, floats = _segment_work(segment)
+            values, floats = _segment_work(segment, mapped is not None)
             exact = [e + v * cores * runs for e, v in zip(exact, values, strict=True)]
             total[:2] += np.array(floats) * cores * runs
+    if mapped is not None:
+        exact = [e + mapped.total(name) for e, name in zip(exact, ("pairs", "pairs", "", "nbytes"), strict=True)]
+        total[0] += pairs_by_rate(exe, launches, mapped)
     return Totals(exact[0], exact[1], float(total[0]), exact[2], float(total[1]), exact[3])
 
 
-def _segment_work(segment: Segment) -> tuple[list[int], list[float]]:
+def _segment_work(segment: Segment, without_mapped: bool) -> tuple[list[int], list[float]]:
     ops, times, costs = segment.words["op"], segment.times, segment.costs
+    if without_mapped:
+        times = np.where(DEPENDS_ON_DATA[ops], 0, times)
     rate = RATE[(segment.words["dtype"] & 15).astype(np.int64)]
     mpu = UNIT_OF_OPCODE[ops] == Unit.MPU
     values = [int(np.dot(column, times)) for column in (costs.macs, costs.macs * mpu, costs.vpu_ops, costs.sram_bytes)]
@@ -59,16 +70,17 @@ def _segment_work(segment: Segment) -> tuple[list[int], list[float]]:
     return values, floats
 
 
-def collect(exe: Executable, timing: TimingResult) -> dict[str, Any]:
+def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = None) -> dict[str, Any]:
     """
-    All figures of a run of `exe` that took `timing`.
+    All figures of a run of `exe` that took `timing`; `mapped` is the sparse work of the functional run that it is of.
 
     cycles count from the first launch to the last completion; utilisation is busy cycles over these. Bytes on links
     count each byte once a link, in whole packets. Raises EmulationError for a malformed note `ideal`.
     """
     chip = exe.chip
     launches = [number for number, _, _ in timing.launches]
-    work = count_work(exe, launches)
+    work = count_work(exe, launches, mapped)
+    sparse = sparse_figures(mapped) if depends_on_values(exe) else None
     cycles = max(timing.cycles, 1)
     links = {
         "horizontal": int(timing.link_bytes[:, :2].sum()),
@@ -86,7 +98,8 @@ def collect(exe: Executable, timing: TimingResult) -> dict[str, Any]:
     parameters = sum(len(values) for launch in exe.launches for values in launch.params_of_core)
     names = [Unit(unit).name for unit in range(QUEUES)]
     energy = energy_picojoules(
-        chip, work.mpu_macs_f32, work.vpu_ops_f32, work.sram_bytes, noc, dram, host
+        chip, work.mpu_macs_f32, work.vpu_ops_f32, work.sram_bytes, noc, dram, host,
+        0 if mapped is None else mapped.total("index_elements"),
     )  # fmt: skip
     return {
         "chip": chip.name,
@@ -124,6 +137,7 @@ def collect(exe: Executable, timing: TimingResult) -> dict[str, Any]:
         "peak_dram": exe.dram_bytes_used,
         "peak_host": exe.host_bytes,
         "energy_pj": energy,
+        **({} if sparse is None else {"sparse": sparse}),
     }
 
 

@@ -48,7 +48,12 @@ class CompiledNetwork:
 
     @cached_property
     def timing(self) -> TimingResult:
-        """Cycles; the programs have no branches on data, so one run of the timing engine holds for all inputs."""
+        """
+        Cycles; the programs have no branches on data, so one run of the timing engine holds for all inputs.
+
+        But for sparse work, whose cycles depend on values: here they are as the compiler declares them, and counted in
+        the timing that `run` gives.
+        """
         from ..emulator.timing import run_timing
 
         return run_timing(self.executable)
@@ -62,11 +67,14 @@ class CompiledNetwork:
         """
         from ..emulator.functional import run_functional
         from ..emulator.stats import collect
+        from ..emulator.timing import depends_on_values, run_timing
 
         arrays = checked_inputs(self.executable, inputs)
         functional = run_functional(self.executable, arrays, check=check)
-        stats = collect(self.executable, self.timing)
-        return RunResult(functional.outputs, self.timing, stats)
+        counted = functional.mapped if depends_on_values(self.executable) else None
+        timing = self.timing if counted is None else run_timing(self.executable, mapped=counted)
+        stats = collect(self.executable, timing, counted)
+        return RunResult(functional.outputs, timing, stats)
 
     def save(self, path: str | Path) -> None:
         """Write the executable (`.mlx`); the file is complete or not there."""

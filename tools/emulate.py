@@ -45,8 +45,9 @@ class EmulateTarget(Target):
         executable = compile_module(module.clone(), chip).executable
         # By position: where the network gives no names, the executable numbers its tensors in its own way.
         given = {tensor.name: array for tensor, array in zip(executable.inputs, arrays.values(), strict=True)}
-        outputs = run_functional(executable, given, check=True).outputs
+        functional = run_functional(executable, given, check=True)
+        outputs = functional.outputs
         results = dict(zip(types, (outputs[tensor.name] for tensor in executable.outputs), strict=True))
         print_results(results, types, self.precision, output)
         if self.cycles:
-            print(f"cycles: {run_timing(executable).cycles}", file=output)
+            print(f"cycles: {run_timing(executable, mapped=functional.mapped).cycles}", file=output)

@@ -16,6 +16,7 @@ from .progress import Progress
 
 if TYPE_CHECKING:
     from ..emulator.executable import Executable
+    from ..emulator.mapped_work import MappedWork
     from ..emulator.timing import TimingResult
 
 EXAMPLES = """
@@ -84,10 +85,11 @@ def _run(options: argparse.Namespace) -> None:
         inputs = checked_inputs(exe, inputs)
         check = None if options.check is None else Check(options.check)
         progress("compute")
-        outputs = run_functional(exe, inputs, check=options.validate).outputs
+        functional = run_functional(exe, inputs, check=options.validate)
+        outputs = functional.outputs
         progress("time")
-        timing = _timed(exe, options)
-        stats = collect(exe, timing)
+        timing = _timed(exe, options, functional.mapped)
+        stats = collect(exe, timing, functional.mapped)
         progress("write")
         with all_or_none():
             if options.output is not None:
@@ -120,7 +122,7 @@ def _run(options: argparse.Namespace) -> None:
     raise MeshloomError(f"outputs differ from ONNX Runtime's: {', '.join(wrong)}; {where}")
 
 
-def _timed(exe: Executable, options: argparse.Namespace) -> TimingResult:
+def _timed(exe: Executable, options: argparse.Namespace, mapped: MappedWork) -> TimingResult:
     """Time the run, traced where that is asked for; a report goes without a trace that would be too long."""
     from ..emulator.timing import run_timing
 
@@ -129,7 +131,7 @@ def _timed(exe: Executable, options: argparse.Namespace) -> TimingResult:
         from .report.trace_sums import is_traceable
 
         traced = is_traceable(exe)
-    return run_timing(exe, trace=traced)
+    return run_timing(exe, trace=traced, mapped=mapped)
 
 
 if __name__ == "__main__":

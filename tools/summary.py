@@ -38,11 +38,24 @@ def summary(name: str, exe: Executable, stats: dict[str, Any]) -> str:
         f"DRAM {stats['peak_dram']:,} of {chip.dram_bytes:,}",
         f"  energy   {scaled(stats['energy_pj']['total'], PICO)}",
     ]
+    if "sparse" in stats:
+        lines.append(f"  sparse   {_sparse(stats['sparse'])}")
     launches: list[dict[str, Any]] = stats["launches"]
     if len(launches) > 1:
         lines += [f"  launch   {_launch(launch)}" for launch in launches[:SHOWN_LAUNCHES]]
         lines += [f"           and {len(launches) - SHOWN_LAUNCHES} more"] if len(launches) > SHOWN_LAUNCHES else []
     return "\n".join(lines)
+
+
+def _sparse(figures: dict[str, Any]) -> str:
+    """`1,200 pairs multiplied, 10,800 skipped (90.0%); the mapping unit looks at 5,000 index elements in 90 cycles`"""
+    if figures["cycles"] == "declared":
+        return "cycles as the compiler declares them"
+    pairs, skipped = figures["pairs"], figures["skipped"]
+    return (
+        f"{pairs:,} pairs multiplied, {skipped:,} skipped ({100 * skipped / max(1, pairs + skipped):.1f}%); "
+        f"the mapping unit looks at {figures['index_elements']:,} index elements in {figures['map_cycles']:,} cycles"
+    )
 
 
 def _launch(launch: dict[str, Any]) -> str:

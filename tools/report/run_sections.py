@@ -297,7 +297,7 @@ def energy(facts: RunFacts) -> Section:
     from ..summary import PICO, scaled
 
     names = {"mac": ("MACs", "mpu"), "vpu": ("Vector unit", "vpu"), "sram": ("SRAM", "dau"), "noc": ("Network", "send"),
-             "dram": ("DRAM", "load"), "host": ("Host link", "host")}  # fmt: skip
+             "dram": ("DRAM", "load"), "host": ("Host link", "host"), "map": ("Mapping unit", "map")}  # fmt: skip
     parts: Mapping[str, float] = facts.stats["energy_pj"]
     total = parts["total"] or 1.0
     bars = [

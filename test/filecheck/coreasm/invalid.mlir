@@ -32,6 +32,22 @@ coreasm.program @descriptor descs [#coreasm.access<[16], [4]>] {
 
 // -----
 
+// CHECK: expected a number of dims
+coreasm.program @dims_of_a_sparse_product descs [#coreasm.access<[16], [4]>] {
+  coreasm.matmul.w f32 [0x0, d0], [0x0, d0], [0x0, d0], cycles = 1 dims(0, 16, 1, 1)
+  coreasm.halt
+}
+
+// -----
+
+// CHECK: 'encode': takes no immediate value there
+coreasm.program @threshold descs [#coreasm.access<[2, 8, 1, 1, 16], [8, 0, 0, 0, 0]>] {
+  "coreasm.encode"() {types = 0 : i8, wait = 0 : i8, signal = 0 : i8, regs = 0 : i16, imm = 0 : i16, addr = array<i32: 0, 0, 0, 0>, desc = array<i16: 0, -1, -1, -1>} : () -> ()
+  coreasm.halt
+}
+
+// -----
+
 // CHECK: 'decode': waits for or signals its own unit
 coreasm.program @map descs [#coreasm.access<[16], [4]>, #coreasm.access<[2, 8, 1, 1, 16], [8, 0, 0, 0, 0]>] {
   coreasm.decode f32 [0x0, d0], [0x40, d1], cycles = 9 signal(map)

@@ -45,6 +45,20 @@ coreasm.program @worker descs [#coreasm.access<[16], [4]>, #coreasm.access<[4, 1
   coreasm.halt
 }
 
+// CHECK-LABEL: coreasm.program @sparse descs [#coreasm.access<[4, 36], [144, 4]>, #coreasm.access<[1, 36, 1, 5, 7], [12, 0, 0, 0, 0]>, #coreasm.access<[4, 1], [4, 4]>] {
+coreasm.program @sparse descs [#coreasm.access<[4, 36], [144, 4]>, #coreasm.access<[1, 36, 1, 5, 7], [12, 0, 0, 0, 0]>, #coreasm.access<[4, 1], [4, 4]>] {
+  // CHECK-NEXT: coreasm.matmul.w.acc f32 [0x400, d2], [0x0, d0], [0x800 + r1, d1], cycles = 22 dims(0, 1, 1, 1) signal(map) from "gemm"
+  coreasm.matmul.w.acc f32 [0x400, d2], [0x0, d0], [0x800 + r1, d1], cycles = 22 dims(0, 1, 1, 1) signal(map) from "gemm"
+  // CHECK-NEXT: coreasm.matmul.xw i8 -> i32 [0x400, d2], [0x0, d1], [0x800, d1], cycles = 0 dims(0, 1, 0, 1)
+  coreasm.matmul.xw i8 -> i32 [0x400, d2], [0x0, d1], [0x800, d1], cycles = 0 dims(0, 1, 0, 1)
+  // CHECK-NEXT: coreasm.encode f16 [0x800, d1], [0x0, d0], 0.5, cycles = 9 wait(mpu)
+  coreasm.encode f16 [0x800, d1], [0x0, d0], 0.5, cycles = 9 wait(mpu)
+  // CHECK-NEXT: coreasm.decode i8 [0x0, d0], [0x800, d1], cycles = 9
+  coreasm.decode i8 [0x0, d0], [0x800, d1], cycles = 9
+  // CHECK-NEXT: coreasm.halt
+  coreasm.halt
+}
+
 // CHECK-LABEL: coreasm.program @controller {
 coreasm.program @controller {
   // CHECK-NEXT: coreasm.ctl.h2d dram = 0x1000, host = 0x200000000 tag(3) bytes(5000000000)

@@ -21,8 +21,10 @@ from meshloom.emulator.functional_build import Assembly, Place, at
 from meshloom.emulator.functional_errors import EmulationError
 from meshloom.emulator.mapped_work import COLUMNS
 from meshloom.emulator.memory import BF16, F16, F32, I8, I32, STORAGE, U8, Array, round_bf16, widen_bf16
+from meshloom.emulator.stats import collect
 from meshloom.emulator.timing import run_timing
 from meshloom.support.errors import InputError
+from meshloom.tools.summary import summary
 
 TINY = load_chip("tiny")  # 8 x 8 matrix unit, caches after the mapping unit
 FORMATS = (DIRECT, Format(Kind.DIRECT, group=3), stride(2), stride(4), stride(8), stride(3, 2))
@@ -373,3 +375,36 @@ def test_closed_form_of_a_layer() -> None:
         cycles["zw"]
         == max(sum(2 * 94 + math.ceil(per_neuron[n] / 32) for n in (lane, lane + 32)) for lane in range(32)) - 1
     )
+
+
+def test_statistics_count_pairs() -> None:
+    """Two sparse products of i8, 3 x 40 by 5 neurons of 10 weights each: 150 pairs each, 450 skipped each."""
+    values = np.zeros((5, 40), np.int8)
+    values[:, 2::4] = 3
+    block, data = matrix_block(values, DIRECT)
+    core = Core(TINY)
+    a, b = at(core.array(np.ones((3, 40), np.int8)), (3, 40), I8), Place(core.array(data), *block.descriptor)
+    out = core.array(np.zeros((3, 5), np.int32))
+    imm = 1 << 4 | 1 << 8 | 1 << 12
+    core.asm.op(0, "loop", raw=(1, 1))
+    core.asm.op(0, "nop")
+    result = core.run("matmul.w", at(out, (3, 5), I32), a, b, imm=imm, source=I8, result=I32, raw=(0, 0, 0, 50))
+    exe = result.executable
+    exe.controller = np.concatenate([exe.controller[:-1], exe.controller[:-1], exe.controller[-1:]])
+    result = run_functional(exe, {})
+    assert result.mapped.run.tolist() == [0, 1]
+    timing = run_timing(exe, mapped=result.mapped)
+    stats = collect(exe, timing, result.mapped)
+    # The index: 200 bits, looked at once (caches after the mapping unit). A lane: 22 + ceil(3 * 10 / 32) - 1 cycles.
+    assert stats["sparse"] == {
+        "cycles": "counted", "executed": 2, "pairs": 300, "skipped": 900, "index_elements": 400, "map_cycles": 2,
+    }  # fmt: skip
+    assert stats["units"]["MPU"]["busy_cycles"] == 2 * (22 + 1 - 1)
+    assert stats["macs"] == 300
+    assert stats["energy_pj"]["mac"] == pytest.approx(300 / 4 * 3.1)
+    assert stats["energy_pj"]["map"] == pytest.approx(400 * 0.05)
+    declared = collect(exe, run_timing(exe))
+    assert declared["sparse"] == {"cycles": "declared"}
+    assert declared["units"]["MPU"]["busy_cycles"] == 2 * 50
+    assert declared["macs"] == 300
+    assert "300 pairs multiplied, 900 skipped (75.0%)" in summary("net", exe, stats)

@@ -1,0 +1,44 @@
+"""What the mapping unit saved and cost in a run: totals of the work that depended on values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dialects.coreasm.isa import QUEUES
+from .costs import RATE
+from .executable import Executable
+from .mapped_work import COLUMNS, MappedWork
+
+
+def pairs_by_rate(exe: Executable, launches: Sequence[int], mapped: MappedWork) -> float:
+    """
+    Pairs that sparse products multiplied, in f32-equivalents; `launches` are the numbers that were started, in order.
+
+    Encoding and decoding multiply nothing.
+    """
+    pairs = mapped.costs[:, COLUMNS.index("pairs")]
+    total = 0.0
+    for run, number in enumerate(launches):
+        mine = np.flatnonzero(mapped.run == run)
+        program = exe.launches[number].program_of_core[mapped.lane[mine] // QUEUES]
+        for index in np.unique(program).tolist():
+            at = mine[program == index]
+            types: NDArray[np.int64] = exe.programs[index].words["dtype"][mapped.word[at]].astype(np.int64) & 15
+            total += float(np.sum(pairs[at] / RATE[types]))
+    return total
+
+
+def sparse_figures(mapped: MappedWork | None) -> dict[str, Any]:
+    """
+    The figures of sparse work for `stats.collect`; None: there was no functional run, cycles are as declared.
+
+    `map_cycles` are those in which the mapping unit looks at indices, for encoding, decoding and the matrix unit.
+    """
+    if mapped is None:
+        return {"cycles": "declared"}
+    totals = {name: mapped.total(name) for name in ("pairs", "skipped", "index_elements", "map_cycles")}
+    return {"cycles": "counted", "executed": len(mapped.run), **totals}
