@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..dialects.coreasm.isa import QUEUES
 from .costs import RATE
@@ -25,9 +24,9 @@ def pairs_by_rate(exe: Executable, launches: Sequence[int], mapped: MappedWork) 
     for run, number in enumerate(launches):
         mine = np.flatnonzero(mapped.run == run)
         program = exe.launches[number].program_of_core[mapped.lane[mine] // QUEUES]
-        for index in np.unique(program).tolist():
+        for index in np.unique(program):
             at = mine[program == index]
-            types: NDArray[np.int64] = exe.programs[index].words["dtype"][mapped.word[at]].astype(np.int64) & 15
+            types = exe.programs[int(index)].words["dtype"][mapped.word[at]] & 15
             total += float(np.sum(pairs[at] / RATE[types]))
     return total
 
