@@ -19,6 +19,7 @@ WORDS = {
     Kind.COMPRESS_SWAP: "compress+swap",
     Kind.RECOMPUTE: "recompute",
     Kind.RECOMPUTE_EACH: "recompute",
+    Kind.RECOMPUTE_AHEAD: "recompute",
 }
 
 

@@ -68,9 +68,9 @@ class Evaluator:
         """For each gap the operations that run again at its end."""
         due, _, _ = rebuilds(self.problem.net, plan)
         found: list[list[int]] = []
+        ops, stack = np.empty(LONGEST, np.int64), np.empty(4 * LONGEST, np.int64)
         for gap, kind in enumerate(plan.tolist()):
-            ops = np.empty(LONGEST, np.int64)
-            count = chain_of(self.problem.net, plan, due, gap, ops) if kind >= Kind.RECOMPUTE else 0
+            count = chain_of(self.problem.net, plan, due, gap, ops, stack) if kind >= Kind.RECOMPUTE else 0
             found.append(ops[: max(0, count)].tolist())
         return lists_of(found)
 
@@ -79,9 +79,9 @@ class Evaluator:
         """[c] ns to compute each tensor again while everything else is there, -1: not possible."""
         result = np.full(self.problem.gaps, -1, np.int64)
         plan = np.zeros(self.problem.gaps, np.int64)
+        ops, stack = np.empty(LONGEST, np.int64), np.empty(4 * LONGEST, np.int64)
         for gap in range(self.problem.gaps):
-            ops = np.empty(LONGEST, np.int64)
-            count = chain_of(self.problem.net, plan, self.problem.after, gap, ops)
+            count = chain_of(self.problem.net, plan, self.problem.after, gap, ops, stack)
             if count >= 0:
                 result[gap] = self.problem.duration[ops[:count]].sum()
         return result

@@ -19,12 +19,14 @@ class Kind(IntEnum):
     """Dropped, and computed again for its next use, or when another one is computed again from it."""
     RECOMPUTE_EACH = 5
     """Dropped, and computed again for its next use; whoever is computed again from it before that makes its own."""
+    RECOMPUTE_AHEAD = 6
+    """As `RECOMPUTE`, but one operation before it is needed: the results on the way may not fit beside its results."""
 
 
 NAMES: dict[str, tuple[Kind, ...]] = {
     "swap": (Kind.SWAP,),
     "compress": (Kind.COMPRESS,),
-    "recompute": (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH),
+    "recompute": (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH, Kind.RECOMPUTE_AHEAD),
 }
 """The kinds that a user allows; compress with swap follows from both."""
 

@@ -11,7 +11,7 @@ from numba import njit  # pyright: ignore[reportUnknownVariableType]
 from ..cost_graphs.graph import Flat
 from .kinds import Kind
 
-KEEP, SWAP, COMPRESS, COMPRESS_SWAP, RECOMPUTE, RECOMPUTE_EACH = (int(kind) for kind in Kind)
+KEEP, SWAP, COMPRESS, COMPRESS_SWAP, RECOMPUTE, RECOMPUTE_EACH, RECOMPUTE_AHEAD = (int(kind) for kind in Kind)
 LONGEST = 12
 """Most operations that run again for one tensor; longer chains rarely pay."""
 
@@ -53,25 +53,27 @@ class Net(NamedTuple):
 
 
 @compiled
-def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any) -> int:
+def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> int:
     """
     The operations that compute a gap's tensor again when it is due, ascending, in `ops` [LONGEST]; how many, -1 if too
-    many. Tensors that are due later, and serve others, become due now: -2 - (number of the first such gap).
+    many. Tensors that are due later, and serve others, become due now: -2 - (number of the first such gap). `stack`
+    [4 LONGEST] is room.
     """
     at, wanted, count = due[gap], net.tensor[gap], 0
-    stack = np.empty(LONGEST * 4, np.int64)
     stack[0], height = net.producer[wanted], 1
     while height:
         height -= 1
         op = stack[height]
-        known = False
-        for k in range(count):
-            known = known or ops[k] == op
-        if known:
+        place = count
+        while place > 0 and ops[place - 1] > op:
+            place -= 1
+        if place > 0 and ops[place - 1] == op:
             continue
         if count == LONGEST:
             return -1
-        ops[count] = op
+        for k in range(count, place, -1):
+            ops[k] = ops[k - 1]
+        ops[place] = op
         count += 1
         for k in range(net.input_start[op], net.input_start[op + 1]):
             value = net.inputs[k]
@@ -88,7 +90,6 @@ def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any) -> int:
                     return -1
                 stack[height] = net.producer[value]
                 height += 1
-    ops[:count].sort()
     return count
 
 
@@ -98,41 +99,76 @@ def rebuilds(net: Any, plan: Any):
     (due, ns, room): [c] when each gap's tensor must be back, how long computing it again takes (-1: too many
     operations), and the bytes that other results on the way take beside the tensor's own room.
     """
+    m = len(net.after)
     due = net.after.copy()
-    ns, room = np.zeros(len(due), np.int64), np.zeros(len(due), np.int64)
-    ops = np.empty(LONGEST, np.int64)
-    changed = True
-    while changed:
-        changed = False
-        for gap in range(len(due)):
-            if plan[gap] != RECOMPUTE and plan[gap] != RECOMPUTE_EACH:
+    ns, room = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    count = 0
+    ones = np.empty(m, np.int64)
+    for gap in range(m):
+        if plan[gap] >= RECOMPUTE:
+            due[gap] -= plan[gap] == RECOMPUTE_AHEAD and net.after[gap] > net.before[gap] + 2
+            ones[count] = gap
+            count += 1
+    if count == 0:
+        return due, ns, room
+    ones = ones[:count]
+    ones = ones[np.argsort(due[ones], kind="mergesort")]
+    # In the order in which they are due; those that become due earlier follow at once, so that each is looked at once.
+    ops, stack = np.empty(LONGEST, np.int64), np.empty(4 * LONGEST, np.int64)
+    done = np.zeros(m, np.bool_)
+    sooner, more = np.empty(m, np.int64), 0
+    head = 0
+    while more or head < count:
+        if more:
+            more -= 1
+            gap = sooner[more]
+        else:
+            gap = ones[head]
+            head += 1
+            if done[gap]:
                 continue
-            count = chain_of(net, plan, due, gap, ops)
-            while count <= -2:
-                due[-2 - count] = due[gap]
-                changed = True
-                count = chain_of(net, plan, due, gap, ops)
-            if count == -1:
-                ns[gap] = -1
-                continue
-            ns[gap] = 0
-            held = most = 0
-            for k in range(count):
-                op = ops[k]
-                ns[gap] += net.duration[op]
-                for q in range(net.output_start[op], net.output_start[op + 1]):
-                    if net.outputs[q] != net.tensor[gap]:
-                        held += net.bytes[net.outputs[q]]
-                # The tensor itself takes its room with the last operation: until then others may use it.
-                most = max(most, held if k == count - 1 else held - net.bytes[net.tensor[gap]])
-                # What no later operation of the chain reads is let go.
-                for j in range(k + 1):
-                    for q in range(net.output_start[ops[j]], net.output_start[ops[j] + 1]):
-                        value = net.outputs[q]
-                        if value != net.tensor[gap] and _last_reader(net, ops, count, value, j) == k:
-                            held -= net.bytes[value]
-            room[gap] = most
+        done[gap] = True
+        length = chain_of(net, plan, due, gap, ops, stack)
+        while length <= -2:
+            other = -2 - length
+            due[other] = due[gap]
+            if plan[other] >= RECOMPUTE:
+                sooner[more] = other
+                more += 1
+            length = chain_of(net, plan, due, gap, ops, stack)
+        if length == -1:
+            ns[gap] = -1
+        else:
+            ns[gap], room[gap] = _chain_costs(net, ops, length, net.tensor[gap])
     return due, ns, room
+
+
+@compiled
+def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]:
+    """(ns, most bytes of other results while the chain runs, beside the tensor's own room)."""
+    ns = net.duration[ops[0]]
+    if count == 1:
+        held = 0
+        for q in range(net.output_start[ops[0]], net.output_start[ops[0] + 1]):
+            if net.outputs[q] != tensor:
+                held += net.bytes[net.outputs[q]]
+        return ns, held
+    ns = held = most = 0
+    for k in range(count):
+        op = ops[k]
+        ns += net.duration[op]
+        for q in range(net.output_start[op], net.output_start[op + 1]):
+            if net.outputs[q] != tensor:
+                held += net.bytes[net.outputs[q]]
+        # The tensor itself takes its room with the last operation: until then others may use it.
+        most = max(most, held if k == count - 1 else held - net.bytes[tensor])
+        # What no later operation of the chain reads is let go.
+        for j in range(k + 1):
+            for q in range(net.output_start[ops[j]], net.output_start[ops[j] + 1]):
+                value = net.outputs[q]
+                if value != tensor and _last_reader(net, ops, count, value, j) == k:
+                    held -= net.bytes[value]
+    return ns, most
 
 
 @compiled

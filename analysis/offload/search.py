@@ -11,7 +11,7 @@ from .kinds import Kind
 from .rules import Rule, Thresholds, planned_by_rule
 from .simulate import NEVER
 
-AGAIN = (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH)
+AGAIN = (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH, Kind.RECOMPUTE_AHEAD)
 GROUPS = ((Kind.SWAP,), (Kind.COMPRESS,), AGAIN, (Kind.COMPRESS_SWAP,))
 """What is searched for itself first."""
 SLOWER = 3

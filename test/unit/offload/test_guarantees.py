@@ -93,7 +93,7 @@ def test_more_memory_never_takes_more_time(seed: int, link: float, kinds: tuple[
 def test_no_plan_of_a_small_graph_is_quicker_than_the_bound(seed: int, link: float) -> None:
     evaluator = evaluator_of(training_graph(seed, most=4), link)
     problem = evaluator.problem
-    if problem.gaps > 6:
+    if problem.gaps > 5:
         return
     for names in (("swap",), ("swap", "compress"), ("recompute",), ("swap", "compress", "recompute")):
         kinds = allowed_kinds(frozenset(names))
