@@ -2,7 +2,7 @@
 Static allocation of buffers with known lifetimes to one memory.
 
 Greedy by size (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020), and the same
-greedy placement in other orders; the best result counts.
+greedy placement in other orders; the best result counts. Where none fits a capacity, a complete search.
 """
 
 from __future__ import annotations
@@ -13,6 +13,11 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from .allocation_search import fitting_offsets
+
+WORK = 300_000_000
+"""Of a complete search: about a nanosecond each."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +33,19 @@ class Allocation:
 
 
 def allocate(
-    sizes: Sequence[int], first: Sequence[int], last: Sequence[int], alignment: int, capacity: int | None = None
+    sizes: Sequence[int],
+    first: Sequence[int],
+    last: Sequence[int],
+    alignment: int,
+    capacity: int | None = None,
+    work: int = WORK,
 ) -> Allocation:
     """
     Offsets for buffers of `sizes` bytes alive from time `first` to time `last`, both included.
 
     Buffers alive at one time never overlap; offsets are multiples of `alignment`. With `capacity`, the search ends with
-    the first result that fits. Raises ValueError for negative sizes and lifetimes that end before they begin.
+    the first result that fits; if no order gives one, a complete search with so much `work` looks for it. Raises
+    ValueError for negative sizes and lifetimes that end before they begin.
     """
     size = -(-np.asarray(sizes, np.int64) // alignment) * alignment
     begin, end = np.asarray(first, np.int64), np.asarray(last, np.int64)
@@ -50,6 +61,10 @@ def allocate(
             best, peak = offsets, reached
         if peak == bound or (capacity is not None and peak <= capacity):
             break
+    if capacity is not None and bound <= capacity < peak:
+        found = fitting_offsets(size, begin, end, capacity, work)
+        if found is not None:
+            return Allocation(found, int((found + size).max()), bound)
     return Allocation(best if best is not None else np.zeros(0, np.int64), peak, bound)
 
 

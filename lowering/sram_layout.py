@@ -82,6 +82,8 @@ def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
         crowded = [task for task, start in ahead.items() if max(live[start:task]) > chip.sram_bytes]
         if not crowded:
             result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
+            if result.peak > chip.sram_bytes and not ahead:  # the last resort: a longer search
+                result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT, chip.sram_bytes)
             if result.peak <= chip.sram_bytes:
                 addresses = dict(zip(buffers.keys, (int(offset) for offset in result.offsets), strict=True))
                 listed = _listed(buffers, addresses, network)

@@ -30,6 +30,7 @@ EXAMPLES = """
 """
 METHODS = ("default", "program", "random", "list", "anneal", "mcts", "exhaustive", "segments")
 PRESETS = ("fast", "normal")
+CHIP = "edge"
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -61,9 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--preset", choices=PRESETS, default="normal", help="how long to search (default: %(default)s)")
     parser.add_argument("--seed", type=_seed, default=0, help="for methods that draw lots (default: %(default)s)")
     parser.add_argument("--stop-at", type=_positive, metavar="NS", help="take the first order that takes at most NS")
-    parser.add_argument(
-        "--chip", metavar="NAME|FILE.toml", default="edge", help="for MODEL.onnx (default: %(default)s)"
-    )
+    parser.add_argument("--chip", metavar="NAME|FILE.toml", help=f"for MODEL.onnx (default: {CHIP})")
     parser.add_argument(
         "--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input of MODEL.onnx"
     )
@@ -96,7 +95,7 @@ def _plan(options: argparse.Namespace) -> None:
             "say what to plan, one at a time: --units finds an order for the units, --least-peak the order with the "
             "least memory, --budget or --budgets saves memory"
         )
-    results = (options.order, options.gantt, options.stats, options.actions, options.plot)
+    results = (options.order, options.gantt, options.stats, options.actions, options.offsets, options.plot)
     check_folders(*results, inputs=[options.graph])
     if options.gantt is not None and options.gantt.suffix.lower() != ".svg":
         raise InputError(f"--gantt {options.gantt}: the chart is drawn as SVG, give a name that ends in .svg")
@@ -143,6 +142,9 @@ def _read(options: argparse.Namespace) -> CostGraph:
     if options.graph.suffix.lower() == ".json":
         from ..analysis.cost_graphs.read import read_cost_graph
 
+        if options.chip is not None or options.shape:
+            option = "--shape" if options.shape else "--chip"
+            raise InputError(f"{option} is for networks: {options.graph} says by itself what its operations cost")
         graph = read_cost_graph(options.graph)
     else:
         from ..analysis.cost_graphs.from_dataflow import cost_graph_of
@@ -150,7 +152,7 @@ def _read(options: argparse.Namespace) -> CostGraph:
         from ..lowering.pipeline import main_function
         from .read_module import read_module
 
-        chip, shapes = load_chip(options.chip), parse_shapes(options.shape)
+        chip, shapes = load_chip(options.chip or CHIP), parse_shapes(options.shape)
         graph = cost_graph_of(main_function(read_module(options.graph, shapes)), chip, options.graph.stem)
     if options.forward:
         graph = forward_graph(graph)

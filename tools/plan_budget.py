@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..analysis.offload.chart import Chart
     from ..analysis.offload.evaluate import Evaluator
     from ..analysis.offload.kinds import Kind
+    from ..analysis.offload.placed import PlacedPlan
     from ..analysis.offload.plan import OffloadPlan
     from ..analysis.offload.problem import OffloadProblem
     from ..analysis.offload.residency import Residency
@@ -59,6 +60,7 @@ def add_budget_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--th-size", type=_count, metavar="BYTES", default=0, help="method spec: least size")
     group.add_argument("--most", type=_most, metavar="N", help="method spec: insertions in one round")
     group.add_argument("--actions", type=Path, metavar="OUT.json", help="write what is saved, when and why")
+    group.add_argument("--offsets", type=Path, metavar="OUT.json", help="write fixed places for all buffers, within M")
     group.add_argument("--plot", type=Path, metavar="OUT.svg|png", help="draw memory over time, and time over budgets")
 
 
@@ -116,16 +118,21 @@ def check_options(options: argparse.Namespace) -> None:
         raise InputError(f"--method {options.method} orders units; with a budget: {', '.join(METHODS)}")
     if options.plot is not None and options.plot.suffix.lower() not in (".svg", ".png"):
         raise InputError(f"--plot {options.plot}: give a name that ends in .svg or .png")
-    if options.budget is None and options.actions is not None:
-        raise InputError("--actions needs --budget")
+    for name in ("actions", "offsets"):
+        if options.budget is None and getattr(options, name) is not None:
+            raise InputError(f"--{name} needs --budget")
+    if options.offsets is not None and options.method != "default":
+        raise InputError(f"--offsets plans by itself: without --method {options.method}")
 
 
 def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress) -> str:
     """Plan and write the files; returns what is to be printed."""
     from ..analysis.offload.actions import actions
+    from ..analysis.offload.effort import Preset
     from ..analysis.offload.evaluate import Evaluator
     from ..analysis.offload.kinds import allowed_kinds
     from ..analysis.offload.model import Model
+    from ..analysis.offload.placed import plan_placed
     from ..analysis.offload.problem import offload_problem
     from ..analysis.offload.residency import residency
     from ..analysis.offload.warm_up import warm_up
@@ -155,10 +162,16 @@ def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress
     if options.budget is not None:
         progress("plan")
         budget = budget_bytes(problem, options.budget)
-        plan = _one(evaluator, budget, kinds, options)
+        if options.offsets is None:
+            plan = _one(evaluator, budget, kinds, options)
+            held = residency(evaluator, plan)
+        else:
+            placed = plan_placed(evaluator, budget, kinds, Preset(options.preset), options.seed)
+            plan, held = placed.plan, placed.residency
+            figures["offsets_peak_bytes"] = placed.places.peak
+            write_atomically(options.offsets, json.dumps(_places(graph, placed), indent=1) + "\n")
         seconds = time.process_time() - began
         done = list(actions(problem, plan, budget))
-        held = residency(evaluator, plan)
         figures |= _figures(evaluator, plan, held, budget, kinds) | {"actions": _counts(done)}
         figures["plan_s"] = round(seconds, 6)
         words = [_summary(figures), *_table(graph, done)]
@@ -252,6 +265,22 @@ def _figures(
         "bound_overhead": _over(bound, problem.compute_ns),
         "gap_to_bound": _over(plan.time_ns, bound),
     }
+
+
+def _places(graph: CostGraph, placed: PlacedPlan) -> list[dict[str, Any]]:
+    """Buffers by their start; what comes back is another buffer."""
+    held = placed.residency
+    rows = zip(held.tensor, held.size, placed.places.offsets, held.start, held.end, strict=True)
+    return [
+        {
+            "tensor": None if tensor < 0 else graph.tensor_ids[tensor],
+            "bytes": int(size),
+            "offset": int(offset),
+            "start_ns": int(start),
+            "end_ns": int(end),
+        }
+        for tensor, size, offset, start, end in sorted(rows, key=lambda row: (int(row[3]), int(row[2])))
+    ]
 
 
 def _counts(done: Iterable[Action]) -> dict[str, int]:

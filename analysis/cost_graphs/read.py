@@ -1,8 +1,8 @@
 """
 Read a cost graph from JSON.
 
-`tensors`: id, shape, size (bytes), kind; `ops` in program order: id, name, unit, ins, outs (ids of tensors), flops,
-dur_ns, phase. `shape`, `flops`, `name` and `phase` may be absent: they change no plan.
+`tensors`: id, shape, size (bytes), kind (one of `KINDS`); `ops` in program order: id, name, unit, ins, outs (ids of
+tensors), flops, dur_ns, phase. `shape`, `flops`, `name` and `phase` may be absent: they change no plan.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 from ...support.errors import InputError
 from .graph import CostGraph, lists_of
 
+KINDS = ("input", "weight", "act", "grad", "wgrad")
+"""Of tensors. The first two are there from the start and do not count as memory."""
 LARGEST = 1 << 62
 """Sums of sizes and durations stay below this, so that 64 bits hold them."""
 
@@ -44,6 +46,8 @@ def parse_cost_graph(data: object, place: str = "graph", name: str = "graph") ->
         if numbers.setdefault(ids[-1], index) != index:
             raise InputError(f"{where} is there twice")
         kinds.append(_text(tensor, "kind", where))
+        if kinds[-1] not in KINDS:
+            raise InputError(f"{where}: 'kind' is {_shown(kinds[-1])}, expected one of {', '.join(KINDS)}")
         sizes.append(_count(tensor, "size", where))
         shapes.append(tuple(_dims(tensor, where)))
     op_ids, op_names, units, phases = list[int](), list[str](), list[str](), list[str]()

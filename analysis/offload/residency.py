@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..allocation import Allocation, allocate
+from ..allocation import Allocation
 from ..cost_graphs.graph import Ints
 from .evaluate import Evaluator
 from .kinds import Kind
 from .plan import OffloadPlan
 from .simulate import AGAIN, IN, OP, OUT, PACK, UNPACK
-from .tight import tight_allocation
+from .tight import WORK, tight_allocation
 
 ALIGNMENT = 256
 """Bytes; what device allocators give at least."""
@@ -45,16 +45,16 @@ class Residency:
         """Most bytes at one time."""
         return int(self.profile()[1].max(initial=0))
 
-    def offsets(self, capacity: int = 0) -> Allocation:
+    def offsets(self, capacity: int = 0, work: int = WORK) -> Allocation:
         """Fixed places for all buffers, none of them used twice at one time; within the capacity, if that is found."""
-        moments = np.unique(np.concatenate([self.start, self.end]))
-        first, last = np.searchsorted(moments, self.start), np.searchsorted(moments, self.end) - 1
-        quick = allocate(self.size.tolist(), first.tolist(), last.tolist(), ALIGNMENT)
-        if quick.peak <= max(capacity, quick.lower_bound):
-            return quick
         aligned = -(-self.size // ALIGNMENT) * ALIGNMENT
-        tight = tight_allocation(aligned, first.astype(np.int64), last.astype(np.int64), capacity)
-        return tight if tight.peak < quick.peak else quick
+        first, last = self.moments()
+        return tight_allocation(aligned, np.array(first, np.int64), np.array(last, np.int64), capacity, work)
+
+    def moments(self) -> tuple[list[int], list[int]]:
+        """[b] first and last moment of each buffer; moments are between times at which something changes."""
+        times = np.unique(np.concatenate([self.start, self.end]))
+        return np.searchsorted(times, self.start).tolist(), (np.searchsorted(times, self.end) - 1).tolist()
 
 
 def residency(evaluator: Evaluator, plan: OffloadPlan) -> Residency:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,36 @@ def test_table_actions_and_pictures(step: Path, capsys: pytest.CaptureFixture[st
     assert {"before", "after", "budget", "plan", "bound"} <= set(texts)
 
 
+def test_fixed_places_within_the_budget(step: Path) -> None:
+    offsets = step.with_name("offsets.json")
+    found = figures(step, "--budget", "0.5", "--kinds", "swap", "--link", "1e9", "--offsets", str(offsets))
+    assert found["peak_bytes"] <= found["offsets_peak_bytes"] <= found["budget_bytes"]
+    rows = json.loads(offsets.read_text())
+    assert len(rows) == 40 + found["actions"]["swap"], "what comes back is another buffer"
+    assert max(row["offset"] + row["bytes"] for row in rows) <= found["budget_bytes"]
+    for one, other in itertools.combinations(rows, 2):
+        apart_in_time = one["end_ns"] <= other["start_ns"] or other["end_ns"] <= one["start_ns"]
+        low, high = sorted((one, other), key=lambda row: row["offset"])
+        assert apart_in_time or low["offset"] + low["bytes"] <= high["offset"]
+
+
+def test_options_for_networks_are_refused_with_a_cost_graph(step: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option in (["--chip", "edge"], ["--shape", "x=1x3"]):
+        assert main([str(step), "--budget", "0.5", *option]) == 2
+        error = capsys.readouterr().err
+        assert f"{option[0]} is for networks" in error
+        assert "step.json" in error
+
+
+def test_an_unknown_kind_of_tensor_is_refused(step: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = json.loads(step.read_text())
+    data["tensors"][3]["kind"] = "activation"
+    step.write_text(json.dumps(data))
+    assert main([str(step), "--budget", "0.5"]) == 2
+    expected = "tensor 3: 'kind' is \"activation\", expected one of input, weight, act, grad, wgrad"
+    assert expected in capsys.readouterr().err
+
+
 def test_time_does_not_grow_with_the_budget(step: Path) -> None:
     found = figures(step, "--budgets", "0.2..1.0:0.1", "--link", "1e9")["curve"]
     times = [point["time_ns"] for point in found]
@@ -96,6 +127,8 @@ def test_time_does_not_grow_with_the_budget(step: Path) -> None:
         ["--budget", "0"],
         ["--budget", "0.5", "--kinds", "burn"],
         ["--budgets", "1.0..0.3"],
+        ["--budgets", "0.3..1.0", "--offsets", "offsets.json"],
+        ["--budget", "0.5", "--offsets", "offsets.json", "--method", "size"],
     ],
 )
 def test_bad_usage(step: Path, options: list[str]) -> None:

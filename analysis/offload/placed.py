@@ -1,0 +1,57 @@
+"""Plans whose buffers have fixed places within the budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...support.errors import InputError
+from ..allocation import Allocation
+from .effort import Preset
+from .evaluate import Evaluator
+from .kinds import Kind
+from .plan import OffloadPlan, plan_offload
+from .residency import Residency, residency
+
+LIMITS = (1.0, 0.99, 0.98, 0.97, 0.95, 0.93, 0.9, 0.85, 0.8)
+"""Of the budget: plans that hold fewer bytes leave room for what lies badly."""
+
+
+@dataclass(frozen=True)
+class PlacedPlan:
+    """A plan, its buffers, and where they lie."""
+
+    plan: OffloadPlan
+    residency: Residency
+    places: Allocation
+
+
+def plan_placed(
+    evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: Preset = Preset.NORMAL, seed: int = 0
+) -> PlacedPlan:
+    """
+    A plan as `plan_offload` makes it, but one whose buffers fit the budget (bytes) at fixed offsets.
+
+    Plans of less and less memory are tried. Raises InputError as `plan_offload` does, and where no places are found.
+    """
+    least = evaluator.problem.smallest_budget
+    places: Allocation | None = None
+    tried: set[int] = set()
+    for share in LIMITS:
+        limit = max(least, int(share * budget))
+        if limit in tried:
+            continue
+        tried.add(limit)
+        try:
+            plan = plan_offload(evaluator, limit, kinds, preset, seed)
+        except InputError:
+            if limit == budget:
+                raise
+            break
+        held = residency(evaluator, plan)
+        places = held.offsets(budget)
+        if places.peak <= budget:
+            return PlacedPlan(plan, held, places)
+    assert places is not None
+    raise InputError(
+        f"no fixed places found for a plan within {budget} bytes; the last one ended at {places.peak}: give more memory"
+    )

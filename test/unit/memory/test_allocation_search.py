@@ -1,0 +1,101 @@
+"""The complete search for offsets: perfect packings are found, impossible ones are refused, against trying all."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meshloom.analysis.allocation import allocate
+from meshloom.analysis.allocation_search import fitting_offsets
+from numpy.typing import NDArray
+
+Buffers = list[tuple[int, int, int]]
+"""(bytes, first and last moment)"""
+ENOUGH = 1_000_000_000
+
+
+def columns(buffers: Buffers) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    size, first, last = (np.array(column, np.int64) for column in zip(*buffers, strict=True))
+    return size, first, last
+
+
+def cut_up(lots: random.Random, bytes_: int, first: int, last: int) -> Buffers:
+    """A rectangle of bytes and moments, cut into buffers that fill it."""
+    if bytes_ > 1 and lots.random() < 0.75 * min(1.0, bytes_ / 8):
+        part = lots.randint(1, bytes_ - 1)
+        return cut_up(lots, part, first, last) + cut_up(lots, bytes_ - part, first, last)
+    if last > first and lots.random() < 0.6:
+        middle = lots.randint(first, last - 1)
+        return cut_up(lots, bytes_, first, middle) + cut_up(lots, bytes_, middle + 1, last)
+    return [(bytes_, first, last)]
+
+
+def assert_apart(buffers: Buffers, offsets: NDArray[np.int64], capacity: int) -> None:
+    for index, (size, _, _) in enumerate(buffers):
+        assert 0 <= offsets[index] <= capacity - size
+    for (a, one), (b, other) in combinations(enumerate(buffers), 2):
+        if one[1] <= other[2] and other[1] <= one[2] and one[0] and other[0]:
+            assert offsets[a] + one[0] <= offsets[b] or offsets[b] + other[0] <= offsets[a]
+
+
+def test_perfect_packings_are_found_where_stacking_in_fixed_orders_wastes_memory() -> None:
+    wasted = 0
+    for seed in range(150):
+        lots = random.Random(seed)
+        buffers = cut_up(lots, 24, 0, 12)
+        lots.shuffle(buffers)
+        size, first, last = columns(buffers)
+        found = fitting_offsets(size, first, last, 24, ENOUGH)
+        assert found is not None
+        assert_apart(buffers, found, 24)
+        assert fitting_offsets(size, first, last, 23, ENOUGH) is None
+        wasted += allocate(size.tolist(), first.tolist(), last.tolist(), 1).peak > 24
+        assert allocate(size.tolist(), first.tolist(), last.tolist(), 1, 24).peak == 24
+    assert wasted > 10
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=6),
+    st.integers(0, 3),
+)
+def test_found_just_where_some_order_of_stacking_fits(rows: Buffers, more: int) -> None:
+    """Some order of putting each as low as it goes reaches the least peak (any packing can be pushed down)."""
+    buffers = [(size, first, first + length) for size, first, length in rows]
+    least = min(stacked_peak(order) for order in permutations(buffers))
+    for capacity in (least - 1, least + more):
+        found = fitting_offsets(*columns(buffers), capacity, ENOUGH)
+        assert (found is not None) == (capacity >= least)
+        if found is not None:
+            assert_apart(buffers, found, capacity)
+
+
+def stacked_peak(order: tuple[tuple[int, int, int], ...]) -> int:
+    placed = list[tuple[int, int, int, int]]()
+    for size, first, last in order:
+        below = sorted((low, high) for low, high, start, end in placed if start <= last and first <= end)
+        offset = 0
+        for low, high in below:
+            if low >= offset + size:
+                break
+            offset = max(offset, high)
+        placed.append((offset, offset + size, first, last))
+    return max(high for _, high, _, _ in placed)
+
+
+def test_buffers_of_no_bytes_and_no_buffers() -> None:
+    found = fitting_offsets(*columns([(0, 0, 5), (4, 2, 3)]), 4, ENOUGH)
+    assert found is not None
+    assert found.tolist() == [0, 0]
+    nothing = np.zeros(0, np.int64)
+    assert fitting_offsets(nothing, nothing, nothing, 0, ENOUGH) is not None
+
+
+@pytest.mark.parametrize("work", [0, 1])
+def test_without_work_nothing_is_found(work: int) -> None:
+    buffers = cut_up(random.Random(1), 24, 0, 12)
+    assert fitting_offsets(*columns(buffers), 24, work) is None
