@@ -3,5 +3,6 @@
 PASSES: dict[str, str] = {
     "dataflow-to-manycore": "dataflow_to_manycore:DataflowToManycorePass",
     "manycore-to-memory": "manycore_to_memory:ManycoreToMemoryPass",
+    "sparse-to-dataflow": "sparse_to_dataflow:SparseToDataflowPass",
 }
 """Pass name -> `module:Class`, the module relative to this package. Modules are imported when a pass is asked for."""

@@ -7,12 +7,14 @@ from typing import TypeAlias
 
 from ..dialects.coreasm.isa import OPCODE
 from .immediates import fits_immediate, immediate_bits, wide_halves
+from .panel_product import EncodedBlock
 from .plans import (
     Prepared,
     plan_contraction,
     plan_copy,
     plan_dot,
     plan_elementwise,
+    plan_encoded,
     plan_gather,
     plan_reduction,
     plan_scatter,
@@ -172,6 +174,36 @@ class Emitter(Transfers):
         operands: list[View | int] = [out, b, a] if prepared.swapped else [out, a, b]
         imm = nb | nm << 4 | nk << 8 | nn << 12
         self._issue(prepared, first, again, a.dtype | out.dtype << 4, imm, operands)
+
+    def encoded_matmul(
+        self, out: View, a: View, weights: EncodedBlock, m: int, accumulate: bool, expected_cycles: int
+    ) -> None:
+        """
+        D[m..., n] = (or, accumulating, +=) sum over k of A[m..., k...] * W, where `m` dimensions are kept and W has a
+        string over k for each n. `expected_cycles` is for timing without values.
+        """
+        if 0 in out.shape:
+            return
+        key = ("encoded", m, out.dtype, out.shape, out.strides, a.shape, a.strides)
+        prepared = self._plans.get(key)
+        if prepared is None:
+            prepared = self._plans[key] = plan_encoded(self._table, out, a, m)
+        nm, nk, nn = prepared.counts
+        block = self._table.intern_block(*weights.descriptor(a.item_bytes))
+        opcode = OPCODE["matmul.w.acc" if accumulate else "matmul.w"]
+        low, high = weights.view.extent
+        self._check(low, high)
+        for step in prepared.steps:
+            effects, (d, s) = self._ranges(prepared, step.offsets, (out, a))
+            self.stream.emit(
+                opcode,
+                dtype=a.dtype | out.dtype << 4,
+                imm=nm << 4 | nk << 8 | nn << 12,
+                addr=(d, s, low, expected_cycles),
+                desc=(*prepared.descs, block),
+                effects=(*effects, (SRAM, low, high, False)),
+                source=self.source,
+            )
 
     # --- the data access unit ------------------------------------------------------------------------------------
 

@@ -207,7 +207,7 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
     tile = plan.tiling.tile_boxes(info.sizes)[plan.tiling.cores[-1]]
     step = plan.tiling.step_boxes(tile)[0]
     if role == "tile":
-        return info.root.result_box(tile).sizes, element_of(info.result)
+        return info.root.largest_result(tile), element_of(info.result)
     if role == "read":
         read = plan.reads[index]
         element = element_of(info.operands[read.read.operand])
@@ -216,7 +216,7 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
         shapes = [gathered_shape(piece) for piece in pieces] or [info.largest_slice(*read.read.uses[0], step)]
         return max(shapes, key=prod) if max(map(prod, shapes)) == count else (count,), element
     operation = info.buffers.of_op.index(index) if role == "temporary" else len(info.body) - 1
-    return info.root.result_box(step).sizes, element_of(info.body[operation].results[0])
+    return info.root.largest_result(step), element_of(info.body[operation].results[0])
 
 
 def _name(text: str) -> str:

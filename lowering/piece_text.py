@@ -19,6 +19,7 @@ from ..dialects.dataflow import ConstantOp, Dataflow, WeightOp
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
 from ..dialects.manycore import Manycore
 from ..dialects.memory import Memory
+from ..dialects.sparse import Sparse
 from .compile_piece import PieceCode
 from .serial import PartModule
 from .stages import main_function
@@ -90,6 +91,6 @@ def _anonymous(op: ConstantOp | WeightOp) -> WeightOp:
 def module_of_text(text: str) -> ModuleOp:
     """The module that a part's text stands for."""
     context = Context()
-    for dialect in (Builtin, Func, Dataflow, Manycore, Memory):
+    for dialect in (Builtin, Func, Dataflow, Sparse, Manycore, Memory):
         context.load_dialect(dialect)
     return Parser(context, text).parse_module()

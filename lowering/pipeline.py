@@ -19,16 +19,19 @@ from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import shape_of
 from ..dialects.manycore import CHIP, ChipAttr, SubgraphOp, TaskOp
+from ..dialects.sparse import Sparse
 from ..emulator.executable import Executable
 from ..support.errors import InputError
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.outline import inline, outline
+from ..transforms.sparse_pack import pack_module
 from .compilation_log import CompilationLog
 from .compile_piece import PieceCode, plan_piece
 from .compile_subgraphs import Driver
 from .link_network import link_network
 from .manycore_to_memory import lower_module
 from .serial import constant_bytes_read, part_module
+from .sparse_to_dataflow import lower_sparse
 from .stages import Observer, Progress, main_function
 from .subgraph import Subgraphs
 from .subgraph_options import SubgraphOptions
@@ -97,7 +100,7 @@ def compile_module(
     tell: Callable[[str], None] = lambda line: None,
 ) -> Compilation:
     """
-    Compile @main of a `dataflow` (or tiled `manycore`) module for a chip. The module is changed.
+    Compile @main of a `dataflow` (or `sparse`, or tiled `manycore`) module for a chip. The module is changed.
 
     The network is tried whole; what fails is split into subgraphs that run one after another (see `options`). A module
     that comes in subgraphs is compiled in these. `tell` gets the lines of the log as they are written. `observe` is
@@ -111,8 +114,11 @@ def compile_module(
     progress("simplify")
     context = Context()
     context.load_dialect(Dataflow)
+    context.load_dialect(Sparse)
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
+    pack_module(module, chip)
+    lower_sparse(module)
     given = _inlined(function)
     ideal = ideal_work(function)
     _name_chip(module, chip)

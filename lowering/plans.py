@@ -25,6 +25,7 @@ _SCAN = Layout(((0, 1), (0, 1)), ordered=frozenset({1}))
 _DOT = Layout(((0,), (0, 1), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
 _GATHER = Layout(((0, 1), (2, 1), (0,)), ordered=frozenset({2}), required=frozenset({0}))
 _SCATTER = Layout(((2, 1), (0, 1), (0,)), ordered=frozenset({0, 2}), required=frozenset({0}))
+_ENCODED = Layout(((0, 2), (0, 1)), ordered=frozenset({1, 2}), required=frozenset({1}))
 _BATCH, _M, _K, _N = range(4)
 _MATMUL = Layout(((_BATCH, _M, _N), (_BATCH, _M, _K), (_BATCH, _K, _N)), reduced=frozenset({_K}))
 
@@ -183,6 +184,19 @@ def plan_contraction(
     if a.dtype == 0 and out.dtype == 0 and dot.cost < best.cost:
         return prepare(dot, table, vector=True)
     return prepare(best, table, swapped=is_swapped)
+
+
+def plan_encoded(table: DescriptorTable, out: View, a: View, m: int) -> Prepared:
+    """
+    D[m..., n] = sum over k of A[m..., k...] * W, whose strings run over k in row-major order, one for each n.
+
+    Of A's dimensions, m are kept and the others summed.
+    """
+    dims = _dims(a.shape[:m], 0, out.strides[:m], a.strides[:m])
+    kept = [dim for dim in zip(a.shape[m:], a.strides[m:], strict=True) if dim[0] != 1]
+    dims += [Dim(size, 1, (0, stride)) for size, stride in kept]
+    dims.append(Dim(out.shape[m], 2, (out.strides[m], 0)))
+    return prepare(plan_access(dims, _ENCODED), table)
 
 
 def matrix_types(source: int, result: int) -> bool:

@@ -82,6 +82,15 @@ class DescriptorTable:
         self._ids[key] = len(self._ids)
         return len(self._ids) - 1
 
+    def intern_block(self, sizes: Sequence[int], strides: Sequence[int]) -> int:
+        """Number of the descriptor of an encoded block, whose sizes and strides have meanings of their own."""
+        key = (*sizes, *strides)
+        if len(sizes) != MAX_DIMS or len(strides) != MAX_DIMS or min(sizes) < 1:
+            raise ValueError(
+                f"an encoded block takes {MAX_DIMS} sizes of at least 1 and strides, got {sizes}, {strides}"
+            )
+        return self._ids.setdefault(key, len(self._ids))
+
     def arrays(self) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
         """Sizes and strides of all descriptors, each [descriptors, 5]."""
         table = np.array(list(self._ids), dtype=np.int64).reshape(-1, 2 * MAX_DIMS)

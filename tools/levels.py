@@ -1,4 +1,4 @@
-"""Which modules can be compiled further: those at the levels `dataflow` and `manycore`, or anything between."""
+"""Which modules can be compiled further: those of `dataflow`, `sparse` and `manycore`, or anything between."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 from ..support.errors import InputError
 
-COMPILED = ("builtin", "func", "dataflow", "manycore")
+COMPILED = ("builtin", "func", "dataflow", "sparse", "manycore")
 """Dialects from whose operations compilation goes on."""
 BEYOND = ("memory", "coreasm")
 """Levels that compilation makes itself, from the plan of the one before."""

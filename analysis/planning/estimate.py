@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ...chips import RATES, Chip
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
+from ..sparse.product_cycles import product_cycles
 from ..task_info import TaskInfo, value_bytes
 from .reads import ReadSize
 
@@ -17,6 +18,9 @@ MESSAGE_CYCLES = 30
 
 def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> int:
     """Cycles of one tile on its unit."""
+    if cost.encoded is not None:
+        rate = {2: RATES["f16"], 1: RATES["i8"]}.get(item_bytes, 1)
+        return round(cost.encoded.products * product_cycles(chip, cost.encoded, rate))
     if cost.matmul is not None:
         batch, m, k, n = cost.matmul
         rate = {2: RATES["f16"], 1: RATES["i8"]}.get(item_bytes, 1)

@@ -229,8 +229,8 @@ def measure(
     step = Box(tile.offsets, sizes_of_step)
     sizes = tuple(measure_read(read, info, tiling, step) for read in reads)
     item = value_bytes(info.result)
-    tile_bytes = info.root.result_box(tile).volume * item
-    step_elements = info.root.result_box(step).volume
+    tile_bytes = math.prod(info.root.largest_result(tile)) * item
+    step_elements = math.prod(info.root.largest_result(step))
     outputs = output_steps(info, tiling)
     working = aligned(tile_bytes) if resident else aligned(step_elements * item) * min(slots, outputs)
     working += sum(aligned(step_elements * info.buffers.item_bytes[number]) for number in info.buffers.temporaries)

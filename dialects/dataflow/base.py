@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from numpy.typing import NDArray
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -76,6 +77,14 @@ class DataflowOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsI
         from .canonicalization import patterns_of
 
         return patterns_of(cls)
+
+
+class ComputedOp(DataflowOp, abc.ABC):
+    """An operation of another dialect on the tensors of this one, which brings its own reference semantics."""
+
+    @abc.abstractmethod
+    def compute(self, operands: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The result for operand values in storage form."""
 
 
 class TiledOp(DataflowOp, TilingInterface, abc.ABC):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.dialects.builtin import bf16
 
-from .base import DataflowOp
+from .base import ComputedOp, DataflowOp
 from .constants import Array, array_of, narrow_bf16, numpy_type, widen_bf16
 from .contraction import ConvOp, MatmulOp
 from .elementwise import CastOp, ElementwiseOp
@@ -38,6 +38,8 @@ def evaluate(op: DataflowOp, operands: Sequence[Array]) -> Array:
             return array_of(op.value)  # pyright: ignore[reportArgumentType]
         case WeightOp():
             return weight_array(op)
+        case ComputedOp():
+            return op.compute(operands)
         case (
             ElementwiseOp()
             | MatmulOp()

@@ -147,6 +147,28 @@ class OperandSlice:
 
 
 @dataclass(frozen=True)
+class EncodedWork:
+    """Matrix products of dense neurons with encoded weights. Numbers are of one product, averages where they differ."""
+
+    products: int
+    """How many there are."""
+    rows: int
+    """Vectors of neurons."""
+    strings: int
+    """Output neurons."""
+    fullest: float
+    """Stored weights of the fullest lane of the matrix unit."""
+    loads: float
+    """Times that it loads weights."""
+    looked_at: float
+    """Positions of a direct index, or entries of a stride index."""
+    direct: bool
+    weight_bytes: int
+    neuron_bytes: int
+    """Of the neurons that come in or go out, whichever are more."""
+
+
+@dataclass(frozen=True)
 class OpCost:
     """Work of one tile, before any property of a chip comes in."""
 
@@ -160,6 +182,8 @@ class OpCost:
     """Bytes of all operand slices and of the result."""
     matmul: tuple[int, int, int, int] | None = None
     """(batch, M, K, N) of the matrix products that a matrix unit does, where it does the work."""
+    encoded: EncodedWork | None = None
+    """The same work where the weights are encoded."""
 
 
 def split_evenly(size: int, parts: int) -> list[tuple[int, int]]:
@@ -210,6 +234,10 @@ class TilingInterface(Operation, abc.ABC):
     def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
         """Shape of the largest slice of an operand, padding included, that tiles of this size read anywhere."""
         return self.operand_slice(index, tile).shape
+
+    def largest_result(self, tile: Box) -> tuple[int, ...]:
+        """Sizes of the largest part of the result that tiles of this size give anywhere."""
+        return self.result_box(tile).sizes
 
     def may_split(self, dim: int, parts: int) -> bool:
         """Whether cutting dimension `dim` evenly into `parts` gives tiles that read nothing needlessly twice."""

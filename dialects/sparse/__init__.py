@@ -5,10 +5,25 @@ from xdsl.ir import Dialect
 from .attributes import IndexAttr
 from .compute import ConvOp, MatmulOp
 from .ops import CombineOp, CompactOp, ConnectionsOp, DecodeOp, EncodeOp
+from .panel_attribute import PanelsAttr
+from .panel_ops import PanelConvOp, PanelMatmulOp, PanelOp
 from .prune import PruneGroupsOp
 
 Sparse = Dialect(
-    "sparse", [EncodeOp, DecodeOp, ConnectionsOp, CombineOp, CompactOp, MatmulOp, ConvOp, PruneGroupsOp], [IndexAttr]
+    "sparse",
+    [
+        EncodeOp,
+        DecodeOp,
+        ConnectionsOp,
+        CombineOp,
+        CompactOp,
+        MatmulOp,
+        ConvOp,
+        PruneGroupsOp,
+        PanelMatmulOp,
+        PanelConvOp,
+    ],
+    [IndexAttr, PanelsAttr],
 )
 
 __all__ = [
@@ -20,6 +35,10 @@ __all__ = [
     "EncodeOp",
     "IndexAttr",
     "MatmulOp",
+    "PanelConvOp",
+    "PanelMatmulOp",
+    "PanelOp",
+    "PanelsAttr",
     "PruneGroupsOp",
     "Sparse",
 ]

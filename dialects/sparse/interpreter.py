@@ -20,6 +20,7 @@ from ..dataflow.evaluate import evaluate
 from ..dataflow.types import element_of, tensor_of
 from .compute import ConvOp, MatmulOp, SparseOp
 from .ops import CombineOp, CompactOp, ConnectionsOp, DecodeOp, EncodeOp
+from .panel_ops import PanelConvOp, PanelMatmulOp
 from .prune import PruneGroupsOp
 from .types import decoded, index_of
 from .values import as_array, as_encoded, encode_array
@@ -73,6 +74,16 @@ class SparseFunctions(InterpreterFunctions):
     def run_matmul(self, interpreter: Interpreter, op: MatmulOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """As the dense product."""
         return _contract(op, args)
+
+    @impl(PanelMatmulOp)
+    def run_panel_matmul(self, interpreter: Interpreter, op: PanelMatmulOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Raises InputError for damaged panels."""
+        return (op.compute(args),)
+
+    @impl(PanelConvOp)
+    def run_panel_conv(self, interpreter: Interpreter, op: PanelConvOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Raises InputError for damaged panels."""
+        return (op.compute(args),)
 
     @impl(ConvOp)
     def run_conv(self, interpreter: Interpreter, op: ConvOp, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.contraction import ConvOp, MatmulOp
 from ...dialects.dataflow.tiling import Box
+from ...dialects.sparse.panel_ops import PanelConvOp
 from ..emitter import Emitter, Operand
 from ..view import View
 from .common import in_memory
@@ -17,15 +18,16 @@ def select_matmul(
 ) -> None:
     """[..., M, K] x [..., K, N], transposed by swapping strides, batch dimensions broadcast by strides of 0."""
     a, b = (in_memory(operand) for operand in operands)
-    a = _transposed(a) if op.transpose_a is not None else a
-    b = _transposed(b) if op.transpose_b is not None else b
+    a = transposed(a) if op.transpose_a is not None else a
+    b = transposed(b) if op.transpose_b is not None else b
     batch = out.shape[:-2]
     a = a.broadcast_to((*batch, *a.shape[-2:]))
     b = b.broadcast_to((*batch, *b.shape[-2:]))
     emitter.matmul(out, a, b, len(batch), 1, 1, 1, accumulate)
 
 
-def _transposed(view: View) -> View:
+def transposed(view: View) -> View:
+    """With its last two dimensions exchanged."""
     rank = len(view.shape)
     return view.permute((*range(rank - 2), rank - 1, rank - 2))
 
@@ -72,12 +74,19 @@ def _products(op: ConvOp, out: View, x: View, w: View, batch: int, accumulate: b
     """out [batch, N, O, S...] from x [batch, N, C, S...] and w [batch, O, C, K...]; `batch` is 0 or 1 dimensions."""
     n, channel, rank = batch, batch + 1, len(x.shape)
     spatial = rank - batch - 2
-    steps = [stride * step for stride, step in zip(x.strides[rank - spatial :], ints(op.strides), strict=True)]
-    taps = [stride * step for stride, step in zip(x.strides[rank - spatial :], ints(op.dilations), strict=True)]
-    windows = x.walk(
-        (*x.shape[: n + 1], *out.shape[rank - spatial :], x.shape[channel], *w.shape[batch + 2 :]),
-        (*x.strides[: n + 1], *steps, x.strides[channel], *taps),
-    )
+    windows = windows_of(op, x, out.shape[rank - spatial :], w.shape[batch + 2 :])
     kernels = w.permute((*range(batch), *range(batch + 1, rank), batch))
     target = out.permute((*range(n + 1), *range(rank - spatial, rank), channel))
     emitter.matmul(target, windows, kernels, batch, 1 + spatial, 1 + spatial, 1, accumulate)
+
+
+def windows_of(op: ConvOp | PanelConvOp, x: View, places: Sequence[int], kernel: Sequence[int]) -> View:
+    """[..., places..., C, kernel...] of [..., C, S...]: what each place of the kernel sees in the padded input."""
+    spatial = len(places)
+    channel = len(x.shape) - spatial - 1
+    steps = [stride * step for stride, step in zip(x.strides[channel + 1 :], ints(op.strides), strict=True)]
+    taps = [stride * step for stride, step in zip(x.strides[channel + 1 :], ints(op.dilations), strict=True)]
+    return x.walk(
+        (*x.shape[:channel], *places, x.shape[channel], *kernel),
+        (*x.strides[:channel], *steps, x.strides[channel], *taps),
+    )

@@ -21,6 +21,7 @@ from ...dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, Redu
 from ...dialects.dataflow.reshape import ReshapeOp
 from ...dialects.dataflow.scatter import ScatterOp
 from ...dialects.dataflow.tiling import Box
+from ...dialects.sparse.panel_ops import PanelOp
 from ...support.errors import MeshloomError
 from ..emitter import Emitter, Operand
 from ..view import View
@@ -36,6 +37,7 @@ from .movement import (
     select_reshape,
     select_transpose,
 )
+from .panels import select_panels
 from .reduction import select_arg_reduce, select_cumsum, select_reduce, select_reduce_window
 from .scatter import select_scatter
 
@@ -43,6 +45,7 @@ KERNELS: dict[type[Operation], Kernel] = {
     ElementwiseOp: select_elementwise,
     MatmulOp: select_matmul,
     ConvOp: select_conv,
+    PanelOp: select_panels,
     ReduceOp: select_reduce,
     ReduceWindowOp: select_reduce_window,
     ArgReduceOp: select_arg_reduce,

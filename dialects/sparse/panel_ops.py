@@ -1,0 +1,331 @@
+"""Contractions whose weights lie in panels: what sparse operations are lowered to, and what a core computes."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from xdsl.dialects.builtin import I64, DenseArrayBase, UnitAttr, bf16
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from ...analysis.sparse.formats import Kind
+from ...analysis.sparse.panels import Panels, unpack_panels
+from ..dataflow import contraction
+from ..dataflow.base import ComputedOp, TiledOp, Value, int_list, ints
+from ..dataflow.constants import Array, numpy_type
+from ..dataflow.contraction import widened
+from ..dataflow.evaluate import evaluate
+from ..dataflow.tiling import Box, Combine, DimKind, EncodedWork, IterDim, OpCost, OperandSlice
+from ..dataflow.types import Tensor, element_bytes, element_of, shape_of, tensor, tensor_of, ui8
+from .compute import ConvOp
+from .panel_attribute import PanelsAttr
+
+
+class PanelOp(TiledOp, ComputedOp, abc.ABC):
+    """
+    A contraction of a dense first operand, the neurons, with weights in panels: bytes [panels, blocks, bytes].
+
+    Its iteration space is that of the dense operation, but for two dimensions: output neurons come in whole panels,
+    and what is reduced comes in whole blocks. `dense` is the dense operation; it says what a tile reads and gives.
+    """
+
+    neurons = operand_def(Tensor)
+    weights = operand_def(Tensor)
+    layout = prop_def(PanelsAttr)
+    result = result_def(Tensor)
+
+    @abc.abstractmethod
+    def make_dense(self, neurons: SSAValue, weights: SSAValue) -> contraction.MatmulOp | contraction.ConvOp:
+        """The dense operation on these operands."""
+
+    @abc.abstractmethod
+    def dense_weights(self) -> Tensor:
+        """The type of the weights, decoded."""
+
+    @abc.abstractmethod
+    def resized(self, operands: Sequence[SSAValue], panels: PanelsAttr) -> PanelOp:
+        """The same operation on a tile's operands: padding is in them already."""
+
+    @property
+    @abc.abstractmethod
+    def taps(self) -> int:
+        """Inputs for each position of the dimension that is cut in blocks: places of a kernel, or 1."""
+
+    @property
+    @abc.abstractmethod
+    def output_dim(self) -> int:
+        """The dimension of the result, and of the iteration space, that numbers output neurons."""
+
+    @property
+    def dense(self) -> contraction.MatmulOp | contraction.ConvOp:
+        """The dense operation, on operands of its own."""
+        if (found := _DENSE.get(self)) is None:
+            found = self.make_dense(*Block(arg_types=[self.operands[0].type, self.dense_weights()]).args)
+            _DENSE[self] = found
+        return found
+
+    @property
+    def panels(self) -> Panels:
+        """How the weights lie in panels, with the bytes of one."""
+        return self.layout.panels(self.operand_shape(1)[-1])
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of a weight."""
+        return element_bytes(element_of(self.operands[0]))
+
+    def dense_box(self, tile: Box) -> Box:
+        """The tile of the dense operation that a tile of whole panels and blocks is."""
+        panels, dim = self.panels, self.output_dim
+        offsets, sizes = list(tile.offsets[:-1]), list(tile.sizes[:-1])
+        offsets[dim], sizes[dim] = _clipped(tile.offsets[dim], tile.sizes[dim], panels.width, panels.outputs)
+        start, size = _clipped(tile.offsets[-1], tile.sizes[-1], panels.block, panels.inputs)
+        whole = [one.size for one in self.dense.iteration_space()[len(offsets) + 1 :]]
+        return Box((*offsets, start // self.taps, *[0] * len(whole)), (*sizes, size // self.taps, *whole))
+
+    def expected_type(self) -> Tensor:
+        panels, weights = self.panels, tensor_of(self.operands[1])
+        if (
+            weights.element_type != ui8
+            or shape_of(self.operands[1])[:2] != panels.counts
+            or weights.get_num_dims() != 3
+        ):
+            rows, columns = panels.counts
+            raise VerifyException(f"operand 1 has type {weights}: expected tensor<{rows}x{columns}x...xui8>")
+        return widened(tensor_of(self.dense.results[0]), self.result_type)
+
+    def iteration_space(self) -> tuple[IterDim, ...]:
+        space = self.dense.iteration_space()
+        kept = list(space[: len(self.result_shape)])
+        rows, columns = self.panels.counts
+        kept[self.output_dim] = IterDim(rows, DimKind.PARALLEL)
+        return (*kept, IterDim(columns, DimKind.REDUCTION))
+
+    def operand_slice(self, index: int, tile: Box) -> OperandSlice:
+        if index == 0:
+            return self.dense.operand_slice(0, self.dense_box(tile))
+        dim = self.output_dim
+        nbytes = self.operand_shape(1)[-1]
+        offsets, sizes = (tile.offsets[dim], tile.offsets[-1], 0), (tile.sizes[dim], tile.sizes[-1], nbytes)
+        return OperandSlice.of(Box(offsets, sizes))
+
+    def result_box(self, tile: Box) -> Box:
+        return self.dense.result_box(self.dense_box(tile))
+
+    def largest_result(self, tile: Box) -> tuple[int, ...]:
+        sizes = list(tile.sizes[:-1])
+        panels = self.panels
+        sizes[self.output_dim] = min(panels.outputs, sizes[self.output_dim] * panels.width)
+        return tuple(sizes)
+
+    def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
+        # The last block may have fewer inputs than others.
+        start = Box((*tile.offsets[:-1], 0), tile.sizes)
+        return self.operand_slice(index, start).shape
+
+    def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
+        box = self.dense_box(tile)
+        inputs = box.sizes[len(tile.sizes) - 1] * self.taps
+        return (self.resized(operands, self.layout.resized(box.sizes[self.output_dim], inputs)),)
+
+    @property
+    def combine(self) -> Combine | None:
+        return "add"
+
+    def preferred_dims(self) -> tuple[int, ...]:
+        return tuple(dim for dim, one in enumerate(self.iteration_space()) if one.size > 1)
+
+    def cost(self, tile: Box) -> OpCost:
+        box, layout, panels = self.dense_box(tile), self.layout, self.panels
+        dense = self.dense.cost(box)
+        products = tile.sizes[self.output_dim] * tile.sizes[-1]
+        if not products or dense.matmul is None:
+            return dense
+        batch, m, _, _ = dense.matmul
+        count, work = math.prod(panels.counts), layout.work
+        strings, inputs = min(panels.width, panels.outputs), min(panels.block, panels.inputs)
+        direct = panels.format.kind is Kind.DIRECT
+        slices = self.operand_slice(0, tile).box.volume // max(1, tile.sizes[-1])
+        encoded = EncodedWork(
+            products,
+            batch * m,
+            strings,
+            work.fullest / count,
+            work.loads / count,
+            strings * panels.format.positions(inputs) if direct else work.entries / count,
+            direct,
+            panels.nbytes,
+            max(
+                slices * self.item_bytes,
+                batch * m * strings * element_bytes(self.result_type.element_type),
+            ),
+        )
+        macs = batch * m * work.entries * panels.format.group * products // count
+        return replace(dense, macs=macs, encoded=encoded)
+
+    def compute(self, operands: Sequence[Array]) -> Array:
+        """The dense operation on the decoded weights. Raises InputError for damaged ones."""
+        element = element_of(self.operands[0])
+        # bf16 is stored as its bits, of which those of +0 are 0.
+        matrix = unpack_panels(
+            operands[1], self.panels, np.dtype(np.uint16) if element == bf16 else numpy_type(element)
+        )
+        weights = np.ascontiguousarray(self.arranged(matrix))
+        return evaluate(self.dense, [operands[0], weights])
+
+    @abc.abstractmethod
+    def arranged(self, matrix: Array) -> Array:
+        """Weights [outputs, inputs] in the order of the dense operation's."""
+
+
+_DENSE: WeakKeyDictionary[PanelOp, contraction.MatmulOp | contraction.ConvOp] = WeakKeyDictionary()
+"""Made when first asked for: tilings ask again and again."""
+
+
+def _clipped(offset: int, size: int, unit: int, limit: int) -> tuple[int, int]:
+    """A range of units as one of elements, of which there are `limit`."""
+    low, high = min(offset * unit, limit), min((offset + size) * unit, limit)
+    return low, high - low
+
+
+@irdl_op_definition
+class PanelMatmulOp(PanelOp):
+    """
+    Matrix product [..., M, K] x weights in panels -> [..., M, N]; with `transpose_a` the first operand is [..., K, M].
+    Iteration space: (batch..., M, panels, blocks).
+
+    ```
+    %2 = sparse.panel_matmul %x, %w
+      by <direct, outputs = 8 by 4, inputs = 64 by 64, values_at = 36, entries = 50, fullest = 17, loads = 6>
+      : (tensor<1x64xf32>, tensor<2x1x140xui8>) -> tensor<1x8xf32>
+    ```
+    """
+
+    name = "sparse.panel_matmul"
+    transpose_a = opt_prop_def(UnitAttr)
+    assembly_format = (
+        "$neurons `,` $weights (`transpose_a` $transpose_a^)? `by` $layout attr-dict `:` "
+        "functional-type(operands, results)"
+    )
+
+    def __init__(self, neurons: Value, weights: Value, layout: PanelsAttr, result: Tensor, transpose_a: bool = False):
+        super().__init__(
+            operands=[neurons, weights],
+            result_types=[result],
+            properties={"layout": layout, "transpose_a": UnitAttr() if transpose_a else None},
+        )
+
+    @property
+    def taps(self) -> int:
+        return 1
+
+    @property
+    def output_dim(self) -> int:
+        return len(self.result_shape) - 1
+
+    def dense_weights(self) -> Tensor:
+        panels = self.layout.panels()
+        return tensor(element_of(self.neurons), (panels.inputs, panels.outputs))
+
+    def make_dense(self, neurons: SSAValue, weights: SSAValue) -> contraction.MatmulOp:
+        element = self.result_type.element_type
+        return contraction.MatmulOp(neurons, weights, transpose_a=self.transpose_a is not None, result_element=element)
+
+    def resized(self, operands: Sequence[SSAValue], panels: PanelsAttr) -> PanelMatmulOp:
+        neurons, weights = operands
+        *batch, rows, columns = shape_of(neurons)
+        m = columns if self.transpose_a is not None else rows
+        type = tensor(self.result_type.element_type, (*batch, m, panels.panels().outputs))
+        return PanelMatmulOp(neurons, weights, panels, type, self.transpose_a is not None)
+
+    def arranged(self, matrix: Array) -> Array:
+        return matrix.T
+
+
+@irdl_op_definition
+class PanelConvOp(PanelOp):
+    """
+    Convolution of [N, C, S...] with weights in panels, each string over channel and kernel; otherwise as
+    `dataflow.conv` with one group. Iteration space: (N, panels, spatial dimensions of the result..., blocks).
+
+    ```
+    %2 = sparse.panel_conv %x, %w kernel [3] strides [1] dilations [1] pad [1] to [1]
+      by <stride, bits = 3, outputs = 4 by 4, inputs = 9 by 9, values_at = 12, entries = 11, fullest = 5, loads = 1>
+      : (tensor<1x3x8xf32>, tensor<1x1x56xui8>) -> tensor<1x4x8xf32>
+    ```
+    """
+
+    name = "sparse.panel_conv"
+    kernel = prop_def(DenseArrayBase.constr(I64))
+    strides = prop_def(DenseArrayBase.constr(I64))
+    dilations = prop_def(DenseArrayBase.constr(I64))
+    pad_low = prop_def(DenseArrayBase.constr(I64))
+    pad_high = prop_def(DenseArrayBase.constr(I64))
+    assembly_format = (
+        "$neurons `,` $weights `kernel` $kernel `strides` $strides `dilations` $dilations "
+        "`pad` $pad_low `to` $pad_high `by` $layout attr-dict `:` functional-type(operands, results)"
+    )
+
+    @staticmethod
+    def of(op: ConvOp, neurons: Value, weights: Value, layout: PanelsAttr) -> PanelConvOp:
+        """The same convolution, of one group, with its weights in panels."""
+        kept = ("strides", "dilations", "pad_low", "pad_high")
+        return PanelConvOp.create(
+            operands=[SSAValue.get(neurons), SSAValue.get(weights)],
+            result_types=[op.result.type],
+            properties={
+                "kernel": int_list(shape_of(op.weights)[2:]),
+                "layout": layout,
+                **{name: op.properties[name] for name in kept},
+            },
+        )
+
+    @property
+    def taps(self) -> int:
+        return int(np.prod(ints(self.kernel)))
+
+    @property
+    def output_dim(self) -> int:
+        return 1
+
+    def dense_weights(self) -> Tensor:
+        panels = self.layout.panels()
+        shape = (panels.outputs, panels.inputs // self.taps, *ints(self.kernel))
+        return tensor(element_of(self.neurons), shape)
+
+    def make_dense(self, neurons: SSAValue, weights: SSAValue) -> contraction.ConvOp:
+        return contraction.ConvOp(
+            neurons,
+            weights,
+            strides=ints(self.strides),
+            dilations=ints(self.dilations),
+            pad_low=ints(self.pad_low),
+            pad_high=ints(self.pad_high),
+            result_element=self.result_type.element_type,
+        )
+
+    def resized(self, operands: Sequence[SSAValue], panels: PanelsAttr) -> PanelConvOp:
+        neurons, weights = operands
+        none: dict[str, Attribute] = {name: int_list((0,) * len(ints(self.kernel))) for name in ("pad_low", "pad_high")}
+        inner = Block(arg_types=[neurons.type, tensor(element_of(neurons), self._decoded_shape(panels))])
+        dense = contraction.ConvOp(
+            *inner.args,
+            strides=ints(self.strides),
+            dilations=ints(self.dilations),
+            result_element=self.result_type.element_type,
+        )
+        properties: dict[str, Attribute] = {**self.properties, **none, "layout": panels}
+        return PanelConvOp.create(operands=[neurons, weights], result_types=[dense.result_type], properties=properties)
+
+    def _decoded_shape(self, layout: PanelsAttr) -> tuple[int, ...]:
+        panels = layout.panels()
+        return (panels.outputs, panels.inputs // self.taps, *ints(self.kernel))
+
+    def arranged(self, matrix: Array) -> Array:
+        return matrix.reshape(self._decoded_shape(self.layout))

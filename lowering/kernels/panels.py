@@ -1,0 +1,70 @@
+"""Contractions with weights in panels: one matrix instruction for each panel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...analysis.sparse.product_cycles import product_cycles
+from ...chips import RATES
+from ...dialects.dataflow.base import ints
+from ...dialects.dataflow.tiling import Box
+from ...dialects.sparse.panel_ops import PanelConvOp, PanelMatmulOp, PanelOp
+from ..emitter import Emitter, Operand
+from ..panel_product import EncodedBlock
+from ..view import View
+from .common import in_memory
+from .contraction import transposed, windows_of
+
+
+def select_panels(
+    op: PanelOp, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
+) -> None:
+    """Blocks of inputs one after the other: the first one begins each sum unless `accumulate` says that it is there."""
+    x, weights = (in_memory(operand) for operand in operands)
+    panels, dim = op.panels, op.output_dim
+    first, begin = tile.offsets[dim] * panels.width, tile.offsets[-1]
+    cycles = _expected_cycles(op, tile, emitter)
+    for block in range(tile.sizes[-1]):
+        start = block * panels.block
+        for panel in range(tile.sizes[dim]):
+            strings, length = panels.size(tile.offsets[dim] + panel, begin + block)
+            bytes_of = weights.box((panel, block, 0), (1, 1, panels.nbytes)).drop((0, 1))
+            encoded = EncodedBlock(bytes_of, panels.format, strings, length, panels.values_at)
+            low = min((tile.offsets[dim] + panel) * panels.width, panels.outputs) - first
+            target = out.part(dim, low, strings)
+            _product(op, target, x, start, length, encoded, accumulate or block > 0, cycles, emitter)
+
+
+def _product(
+    op: PanelOp,
+    out: View,
+    x: View,
+    start: int,
+    length: int,
+    encoded: EncodedBlock,
+    accumulate: bool,
+    cycles: int,
+    emitter: Emitter,
+) -> None:
+    """The product of one panel: out [m..., n] from the inputs from `start` on."""
+    rank = len(out.shape)
+    match op:
+        case PanelConvOp():
+            channels = x.part(1, start // op.taps, length // op.taps)
+            windows = windows_of(op, channels, out.shape[2:], ints(op.kernel))
+            target = out.permute((0, *range(2, rank), 1))
+            emitter.encoded_matmul(target, windows, encoded, rank - 1, accumulate, cycles)
+        case PanelMatmulOp():
+            rows = transposed(x) if op.transpose_a is not None else x
+            emitter.encoded_matmul(out, rows.part(rank - 1, start, length), encoded, rank - 1, accumulate, cycles)
+        case _:
+            raise NotImplementedError(op.name)
+
+
+def _expected_cycles(op: PanelOp, tile: Box, emitter: Emitter) -> int:
+    """What one product should take; the same for all, so that they make loops."""
+    work = op.cost(tile).encoded
+    if work is None:
+        return 0
+    rate = {2: RATES["f16"], 1: RATES["i8"]}.get(op.item_bytes, 1)
+    return round(product_cycles(emitter.chip, work, rate))

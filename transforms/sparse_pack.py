@@ -1,0 +1,156 @@
+"""Pass `sparse-pack`: encoded weights become panels, the bytes that a chip's matrix units take."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..analysis.nature import EXACT, Nature
+from ..analysis.sparse.bits import Bytes
+from ..analysis.sparse.encode import decode
+from ..analysis.sparse.panels import Panels, pack
+from ..chips import RATES, Chip, load_chip
+from ..dialects.dataflow import ConstantOp, WeightOp
+from ..dialects.dataflow.evaluate import evaluate
+from ..dialects.dataflow.types import element_bytes, element_of, is_float, shape_of, tensor_of, ui8
+from ..dialects.manycore import chip_of
+from ..dialects.sparse import ConvOp, EncodeOp, MatmulOp, PanelConvOp, PanelMatmulOp, PanelOp, PanelsAttr
+from ..dialects.sparse.types import index_of
+from ..dialects.sparse.values import encode_array, strings_of
+from ..support.errors import InputError
+from .known_values import Array, source_of
+
+PANEL_SHARE = 16
+"""A panel takes at most this fraction (1 / 16) of SRAM: several are there at once, and the next ones on their way."""
+NEURONS_SHARE = 8
+"""The neurons of one row of a panel take at most this fraction (1 / 8) of SRAM."""
+
+MATRIX_RATES: dict[str, int] = {**RATES, "ui8": RATES["i8"]}
+"""Multiply-accumulates a cycle of the element types that a matrix unit takes, relative to f32."""
+
+Contraction: TypeAlias = MatmulOp | ConvOp
+
+
+@dataclass(frozen=True)
+class SparsePackPass(ModulePass):
+    """
+    Put the encoded weights of contractions in panels for a chip (`chip`, or the module's): as many output neurons as
+    its matrix unit has columns, and as many inputs as a core's memory has room for.
+
+    Contractions whose neurons are encoded too, with groups, or with weights of more than two dimensions or as first
+    operand stay as they are.
+    """
+
+    name = "sparse-pack"
+    nature: ClassVar[Nature] = EXACT
+
+    chip: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        chip = load_chip(self.chip) if self.chip is not None else chip_of(op)
+        if chip is None:
+            raise InputError("no chip is given: use sparse-pack{chip=NAME}")
+        pack_module(op, chip)
+
+
+def pack_module(module: ModuleOp, chip: Chip) -> None:
+    """Replace the contractions that a matrix unit can do on panels. Each encoded weight is packed once."""
+    packed: dict[tuple[SSAValue, int, int], tuple[PanelsAttr, SSAValue]] = {}
+    for op in list(module.walk()):
+        if not isinstance(op, MatmulOp | ConvOp) or (encode := packable(op)) is None:
+            continue
+        panels = choose_panels(op, encode, chip)
+        key = (encode.result, panels.width, panels.block)
+        if key not in packed:
+            layout, data = _packed(encode, panels, chip)
+            source = source_of(data, ui8, f"{encode.operand.name_hint or 'weights'}_packed")
+            source.results[0].name_hint = encode.operand.name_hint
+            Rewriter.insert_op(source, InsertPoint.before(encode))
+            packed[key] = layout, source.results[0]
+        new = _on_panels(op, *packed[key])
+        new.result.name_hint = op.results[0].name_hint
+        Rewriter.replace_op(op, new)
+        if encode.result.first_use is None:
+            dense = encode.operand.owner
+            Rewriter.erase_op(encode)
+            if isinstance(dense, Operation) and dense.results[0].first_use is None:
+                Rewriter.erase_op(dense)
+
+
+def packable(op: Contraction) -> EncodeOp | None:
+    """The encoding of the weights of a contraction that can be done on panels; None for others."""
+    neurons, weights = op.operands
+    encode = weights.owner
+    if index_of(neurons.type) is not None or not isinstance(encode, EncodeOp):
+        return None
+    if not isinstance(encode.operand.owner, ConstantOp | WeightOp) or not _in_matrix_unit(op, encode):
+        return None
+    if isinstance(op, ConvOp):
+        return encode if op.groups.value.data == 1 else None
+    return encode if len(shape_of(weights)) == 2 else None
+
+
+def _in_matrix_unit(op: Contraction, encode: EncodeOp) -> bool:
+    """Whether the matrix unit takes the types: floats into f32 or their own type, 8-bit integers into i32."""
+    element, result = element_of(encode.operand), element_of(op.results[0])
+    return str(element) in MATRIX_RATES and (not is_float(element) or result in (element, f32))
+
+
+def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
+    """Panels of equal width, no wider than the matrix unit, and as few blocks of inputs as memory allows."""
+    index = index_of(encode.result.type)
+    assert index is not None
+    shape = shape_of(encode.result)
+    outputs = shape[0] if isinstance(op, ConvOp) else shape[_output_axis(op)]
+    inputs = math.prod(shape) // max(1, outputs)
+    taps = math.prod(shape[2:]) if isinstance(op, ConvOp) else 1
+    width = -(-outputs // -(-outputs // chip.mpu_cols))
+    item = element_bytes(element_of(encode.operand))
+    encoded = encode_array(evaluate_source(encode), tensor_of(encode.operand), index)
+    panel_bytes = encoded.nbytes * width / max(1, outputs)
+    blocks = max(
+        math.ceil(panel_bytes / (chip.sram_bytes // PANEL_SHARE)),
+        math.ceil(inputs * item / (chip.sram_bytes // NEURONS_SHARE)),
+        1,
+    )
+    block = -(-(inputs // taps) // blocks) * taps
+    return Panels(index.format, outputs, width, inputs, max(taps, block))
+
+
+def evaluate_source(encode: EncodeOp) -> Array:
+    """The weights before they are encoded, in storage form."""
+    source = encode.operand.owner
+    assert isinstance(source, ConstantOp | WeightOp)
+    return evaluate(source, ())
+
+
+def _packed(encode: EncodeOp, panels: Panels, chip: Chip) -> tuple[PanelsAttr, Bytes]:
+    index = index_of(encode.result.type)
+    assert index is not None
+    type = tensor_of(encode.operand)
+    # What does not count is left out once and for all: the panels' own threshold is 0.
+    kept = decode(encode_array(evaluate_source(encode), type, index))
+    strings = strings_of(type, index)
+    matrix = np.ascontiguousarray(strings.matrix(kept))
+    depth = chip.mpu_rows * MATRIX_RATES[str(type.element_type)]
+    sized, work, data = pack(matrix, panels, chip.mpu_cols, depth)
+    return PanelsAttr(sized, work), data
+
+
+def _output_axis(op: MatmulOp) -> int:
+    return 0 if op.transpose_b is not None else 1
+
+
+def _on_panels(op: Contraction, layout: PanelsAttr, weights: SSAValue) -> PanelOp:
+    neurons = op.operands[0]
+    if isinstance(op, MatmulOp):
+        return PanelMatmulOp(neurons, weights, layout, tensor_of(op.result), op.transpose_a is not None)
+    return PanelConvOp.of(op, neurons, weights, layout)
