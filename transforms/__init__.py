@@ -11,6 +11,7 @@ PASSES: dict[str, str] = {
     "manycore-schedule": "manycore_schedule:ManycoreSchedulePass",
     "manycore-tile": "manycore_tile:ManycoreTilePass",
     "memory-insert-offload": "memory_insert_offload:MemoryInsertOffloadPass",
+    "sparse-balance-lanes": "sparse_balance_lanes:SparseBalanceLanesPass",
     "sparse-pack": "sparse_pack:SparsePackPass",
     "sparse-prune-groups": "sparse_prune_groups:SparsePruneGroupsPass",
     "sparse-select-encoding": "sparse_select_encoding:SparseSelectEncodingPass",

@@ -54,3 +54,21 @@ def efficiency(work: Array, lanes: int, method: Method = "sort") -> float:
     table.reshape(-1)[: len(work)] = work
     cycles = int(table.max(axis=1).sum()) if method == "sort" else int(table.sum(axis=0).max(initial=0))
     return float(work.sum() / (cycles * lanes)) if cycles else 1.0
+
+
+def balance_panels(work: Array, width: int) -> Ints:
+    """
+    A permutation of channels for panels of `width` neighbours, whose lanes wait for each other after each panel: in a
+    panel are channels of like work, and any even number of neighbouring panels has about the same work.
+    """
+    order = np.argsort(-work, kind="stable")
+    panels = [order[start : start + width] for start in range(0, len(order), width)]
+    # The last panel may be smaller: it must stay the last one.
+    whole = len(order) // width
+    turns = [number // 2 if number % 2 == 0 else whole - 1 - number // 2 for number in range(whole)]
+    return np.concatenate([*(panels[turn] for turn in turns), *panels[whole:]]).astype(np.int64)
+
+
+def panel_work(work: Array, width: int) -> int:
+    """The fullest channels of all panels of `width` neighbours, added up: what their lanes take."""
+    return int(sum(int(work[start : start + width].max()) for start in range(0, len(work), width)))
