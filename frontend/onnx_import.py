@@ -8,6 +8,7 @@ computed on the way. Problems are collected, so that one error names all nodes t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,6 +137,7 @@ class _ModelImporter:
 
     def run(self, shapes: dict[str, Shape], values: dict[str, Any]) -> ModuleOp:
         graph = self.model.graph
+        self._check_names(graph)
         opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in self.model.opset_import}
         block = Block()
         build = Builder(OpBuilder(InsertPoint.at_end(block)), self.sources)
@@ -175,6 +177,14 @@ class _ModelImporter:
             res_attrs=_name_attrs(name for name, _ in outputs),
         )
         return ModuleOp([function])
+
+    def _check_names(self, graph: onnx.GraphProto) -> None:
+        """Raises InputError where a name stands for two values, or for two outputs."""
+        inputs = [info.name for info in graph.input]
+        values = [*inputs, *(name for node in graph.node for name in node.output if name)]
+        for what, names in (("value", values), ("output", [info.name for info in graph.output])):
+            if twice := [name for name, count in Counter(names).items() if count > 1]:
+                raise InputError(f"{self.name}: {what} {twice[0]!r} is defined twice: names must be unique")
 
     def _inputs(
         self, graph: onnx.GraphProto, shapes: dict[str, Shape], values: dict[str, Any], scope: Scope

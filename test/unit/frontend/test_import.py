@@ -108,6 +108,26 @@ def test_symbolic_batch_is_one_and_others_must_be_given() -> None:
         import_onnx(symbolic("N", "width"))
 
 
+def twice(inputs: int, nodes: int, outputs: int) -> onnx.ModelProto:
+    """A model that has its input, node or output as often as this."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])] * nodes, "g", [x] * inputs, [y] * outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (twice(2, 1, 1), "g: value 'x' is defined twice"),
+        (twice(1, 2, 1), "g: value 'y' is defined twice"),
+        (twice(1, 1, 2), "g: output 'y' is defined twice"),
+    ],
+)
+def test_names_are_unique(model: onnx.ModelProto, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        import_onnx(model)
+
+
 @pytest.mark.parametrize(("shapes", "message"), [({"z": (1, 3)}, "no input 'z'"), ({"x": (1, 4)}, "does not fit")])
 def test_wrong_shapes(shapes: dict[str, tuple[int, ...]], message: str) -> None:
     with pytest.raises(InputError, match=message):
