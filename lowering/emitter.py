@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from ..dialects.coreasm.isa import OPCODE
 from .immediates import fits_immediate, immediate_bits, wide_halves
-from .panel_product import EncodedBlock
 from .plans import (
     Prepared,
     plan_contraction,
@@ -21,7 +20,7 @@ from .plans import (
 )
 from .stream import IMMEDIATE, SRAM, UNUSED, split_address
 from .transfers import Transfers
-from .view import View
+from .view import EncodedView, View
 
 Operand: TypeAlias = View | float
 """A view, or a number: an immediate."""
@@ -176,7 +175,7 @@ class Emitter(Transfers):
         self._issue(prepared, first, again, a.dtype | out.dtype << 4, imm, operands)
 
     def encoded_matmul(
-        self, out: View, a: View, weights: EncodedBlock, m: int, accumulate: bool, expected_cycles: int
+        self, out: View, a: View, weights: EncodedView, m: int, accumulate: bool, expected_cycles: int
     ) -> None:
         """
         D[m..., n] = (or, accumulating, +=) sum over k of A[m..., k...] * W, where `m` dimensions are kept and W has a
@@ -189,7 +188,7 @@ class Emitter(Transfers):
         if prepared is None:
             prepared = self._plans[key] = plan_encoded(self._table, out, a, m)
         nm, nk, nn = prepared.counts
-        block = self._table.intern_block(*weights.descriptor(a.item_bytes))
+        block = self._table.intern_block(*weights.block.descriptor)
         opcode = OPCODE["matmul.w.acc" if accumulate else "matmul.w"]
         low, high = weights.view.extent
         self._check(low, high)

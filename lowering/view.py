@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from ..analysis.sparse.block import Block
 from ..support.errors import MeshloomError
 
 Space: TypeAlias = Literal["sram", "dram"]
@@ -134,3 +135,13 @@ class View:
                 raise MeshloomError(f"a view of shape {self.shape} cannot be broadcast to {target}")
             strides[dim] = 0 if size == 1 and target[dim] != 1 else stride
         return View(self.space, self.address, self.dtype, target, tuple(strides))
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedView:
+    """A block of encoded weights in memory."""
+
+    view: View
+    """Its bytes."""
+    block: Block
+    """What they mean."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
   meshloom-sparsity model.onnx
   meshloom-sparsity model.onnx --prune 0.1 --groups 1,16
-  meshloom-sparsity model.onnx --prune 0.1 --chip edge --direct-rate 1024 --stride-rate 64
+  meshloom-sparsity model.onnx --prune 0.1 --chip edge
 """
 
 
@@ -40,19 +40,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--prune", type=float, metavar="DENSITY", help="as if that share of each tensor were left, by magnitude")
     add("--groups", default="1", metavar="LIST", help="sizes of groups to try, such as 1,16 (%(default)s)")
     add("--threshold", type=float, default=0.0, metavar="T", help="largest magnitude that does not count (0)")
-    add("--chip", metavar="NAME|FILE.toml", help="choose by estimated cycles on this chip; needs both rates")
-    add("--direct-rate", type=int, metavar="N", help="bits of an index that a core's mapping unit looks at in a cycle")
-    add("--stride-rate", type=int, metavar="N", help="distances that it looks at in a cycle")
+    add("--chip", metavar="NAME|FILE.toml", help="choose by estimated cycles on this chip")
     return parser
 
 
 def _report(options: argparse.Namespace) -> None:
     groups = _groups(options.groups)
-    cycles = (options.chip, options.direct_rate, options.stride_rate)
-    if any(one is not None for one in cycles) and any(one is None for one in cycles):
-        raise InputError("cycles need --chip, --direct-rate and --stride-rate")
-    if any(rate is not None and rate < 1 for rate in cycles[1:]):
-        raise InputError("--direct-rate and --stride-rate: expected at least 1")
     if not 0 <= options.threshold < float("inf"):
         raise InputError(f"--threshold {options.threshold}: expected a finite number of at least 0")
 
@@ -60,15 +53,14 @@ def _report(options: argparse.Namespace) -> None:
 
     from ..chips import load_chip
     from ..transforms.dataflow_prune import DataflowPrunePass
-    from ..transforms.sparse_plan import MappingRates, plan_encodings
+    from ..transforms.sparse_plan import plan_encodings
     from .read_module import read_module
 
     chip = None if options.chip is None else load_chip(options.chip)
-    rates = None if chip is None else MappingRates(options.direct_rate, options.stride_rate)
     module = read_module(options.model, parse_shapes(options.shape), Progress("meshloom-sparsity").note)
     if options.prune is not None:
         DataflowPrunePass(density=options.prune).apply(Context(), module)
-    print(table(plan_encodings(module, groups, options.threshold, chip, rates)))
+    print(table(plan_encodings(module, groups, options.threshold, chip)))
 
 
 def _groups(text: str) -> tuple[int, ...]:

@@ -16,16 +16,22 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.nature import Nature, reassociating
 from ..analysis.sparse.balance import balance_panels, panel_work
 from ..analysis.sparse.bits import Ints
-from ..chips import load_chip
+from ..analysis.sparse.choose import Choice, all_choices
+from ..analysis.sparse.encode import Mask, counts
+from ..analysis.sparse.layer_cost import LayerCost, best_panels
+from ..chips import Chip, load_chip
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.manycore import chip_of
 from ..support.errors import InputError
-from .channel_places import Channels, Edit, Place
-from .contraction_weights import WeightUse, numeric_values, weight_uses
-from .known_values import Array, source_of
+from .channel_places import Channels, Place
+from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
+from .known_values import Array, Doubles, source_of
+from .sparse_plan import layer_of, on_panels
 
+ROUNDS = 4
+"""Channels that a lane works on in turn at most: with several, full ones and empty ones even out."""
 WORTHWHILE = 0.99
 """Channels are moved only if lanes then take less than this share of the time."""
 
@@ -44,8 +50,8 @@ class Balanced:
 @dataclass(frozen=True)
 class SparseBalanceLanesPass(ModulePass):
     """
-    Sort the output channels of contractions with known weights by their numbers of weights that are not zero, so that
-    channels that go through the columns of a matrix unit together (`chip`'s, or the module's) have like work.
+    Order the output channels of contractions with known weights by their numbers of weights that are not zero, so that
+    the columns of a matrix unit (`chip`'s, or the module's) get like work.
 
     The same order is given to what is known about the channels further on: biases and scales, and the input channels of
     the contractions that read them. Nothing moves where the order would show, such as in results of the network.
@@ -60,11 +66,11 @@ class SparseBalanceLanesPass(ModulePass):
         chip = load_chip(self.chip) if self.chip is not None else chip_of(op)
         if chip is None:
             raise InputError("no chip is given: use sparse-balance-lanes{chip=NAME}")
-        balance_lanes(op, chip.mpu_cols)
+        balance_lanes(op, chip)
 
 
-def balance_lanes(module: ModuleOp, columns: int) -> list[Balanced]:
-    """Move channels where that helps a matrix unit of so many columns; what it brought."""
+def balance_lanes(module: ModuleOp, chip: Chip) -> list[Balanced]:
+    """Move channels where that helps a chip's matrix units; what it brought."""
     uses = {use.op: use for use in weight_uses(module) if use.position == 1}
     seen: set[SSAValue] = set()
     reports: list[Balanced] = []
@@ -77,7 +83,7 @@ def balance_lanes(module: ModuleOp, columns: int) -> list[Balanced]:
         axis = 1 if isinstance(use.op, ConvOp) else len(shape_of(result)) - 1
         channels.follow(result, Place(axis, shape_of(result)[axis]))
         seen.update(channels.places)
-        if channels.fixed or (found := _order(channels, uses, columns)) is None:
+        if channels.fixed or (found := _order(channels, uses, chip)) is None:
             continue
         permutation, report = found
         reports.append(report)
@@ -88,34 +94,71 @@ def balance_lanes(module: ModuleOp, columns: int) -> list[Balanced]:
     return reports
 
 
-def _order(channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], columns: int) -> tuple[Ints, Balanced] | None:
+def _order(channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], chip: Chip) -> tuple[Ints, Balanced] | None:
     """The best order of the channels; None where the one that they have is as good."""
-    producers = [edit for edit in channels.edits if edit.produces]
-    counts = [_weights_per_channel(edit, uses) for edit in producers]
-    if not counts or any(count is None for count in counts):
+    producers: list[_Producer] = []
+    for edit in (edit for edit in channels.edits if edit.produces):
+        if not isinstance(edit.op, MatmulOp | ConvOp) or (use := uses.get(edit.op)) is None:
+            return None
+        place = edit.place
+        if use.position != edit.operand or (place.outer, place.inner, place.offset) != (1, 1, 0):
+            return None
+        if on_panels(use):
+            producers.append(_Producer.of(use, chip))
+    if not producers:
         return None
-    work = [count for count in counts if count is not None]
-    rows = [uses[edit.op].rows for edit in producers if isinstance(edit.op, MatmulOp | ConvOp)]
-    total = np.sum([own * times for own, times in zip(work, rows, strict=True)], axis=0)
-    width = -(-len(total) // -(-len(total) // columns))
-    permutation = balance_panels(total, width)
-    before = sum(panel_work(own, width) * times for own, times in zip(work, rows, strict=True))
-    after = sum(panel_work(own[permutation], width) * times for own, times in zip(work, rows, strict=True))
-    if not before or after >= before * WORTHWHILE:
+    total: Doubles = np.sum([producer.work for producer in producers], axis=0)
+    rounds = range(1, min(ROUNDS, -(-len(total) // chip.mpu_cols)) + 1)
+    widths = sorted({-(-len(total) // -(-len(total) // (count * chip.mpu_cols))) for count in rounds})
+    stays = np.arange(len(total))
+    orders = [balance_panels(total, width, chip.mpu_cols) for width in widths]
+    cycles = [sum(producer.cost(order).cycles for producer in producers) for order in (stays, *orders)]
+    best = int(np.argmin(cycles))
+    if best == 0 or cycles[best] >= cycles[0] * WORTHWHILE:
         return None
-    useful = float(total.sum())
-    names = tuple(uses[edit.op].name for edit in producers if isinstance(edit.op, MatmulOp | ConvOp))
-    return permutation, Balanced(names, useful / (before * width), useful / (after * width))
+    order = orders[best - 1]
+    names = tuple(producer.use.name for producer in producers)
+    return order, Balanced(names, _efficiency(producers, stays), _efficiency(producers, order))
 
 
-def _weights_per_channel(edit: Edit, uses: dict[MatmulOp | ConvOp, WeightUse]) -> Ints | None:
-    """Weights that are not zero, by channel; None where the contraction is no matrix product of known weights."""
-    if not isinstance(edit.op, MatmulOp | ConvOp) or (use := uses.get(edit.op)) is None:
-        return None
-    place = edit.place
-    if use.position != edit.operand or (place.outer, place.inner, place.offset) != (1, 1, 0):
-        return None
-    return np.count_nonzero(use.strings.matrix(numeric_values(use.source)), axis=1).astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class _Producer:
+    """A contraction that makes the channels."""
+
+    use: WeightUse
+    chip: Chip
+    mask: Mask
+    """[channels, inputs] which weights are not zero"""
+    choice: Choice
+    work: Doubles
+    """What a lane takes for each channel, with the rows cut over the cores."""
+
+    @staticmethod
+    def of(use: WeightUse, chip: Chip) -> _Producer:
+        values, layer = stored_values(use.source), layer_of(use)
+        mask = use.strings.matrix(counts(numeric_values(use.source)))
+        choices = all_choices(values, use.strings)[1:]
+        stored = mask.sum(axis=1)
+        loaded = chip.mpu_rows * layer.rate
+        rows = max(1, use.rows // len(chip.usable_cores))
+        work = (2 * chip.mpu_rows + chip.mpu_cols - 2) * np.ceil(stored / loaded) + rows * stored / loaded
+        return _Producer(use, chip, mask, min(choices, key=lambda choice: choice.nbytes), work)
+
+    def cost(self, order: Ints) -> LayerCost:
+        """What the layer takes with its channels in this order."""
+        return best_panels(self.chip, layer_of(self.use), self.mask[order], self.choice)
+
+
+def _efficiency(producers: list[_Producer], order: Ints) -> float:
+    """Useful over all cycles of the lanes, channels in this order, in the panels that suit it best."""
+    useful = spent = 0.0
+    for producer in producers:
+        panels = producer.cost(order).panels
+        assert panels is not None
+        lanes = min(producer.chip.mpu_cols, panels.width)
+        useful += float(producer.work.sum())
+        spent += lanes * panel_work(producer.work[order], panels.width, lanes)
+    return useful / spent if spent else 1.0
 
 
 def _reorder(op: Operation, operand: int, orders: list[tuple[Place, Ints]]) -> None:

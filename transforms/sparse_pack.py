@@ -15,9 +15,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.nature import EXACT, Nature
 from ..analysis.sparse.bits import Bytes
-from ..analysis.sparse.encode import decode
+from ..analysis.sparse.choose import Choice
+from ..analysis.sparse.encode import counts, decode
+from ..analysis.sparse.layer_cost import Layer, best_panels
 from ..analysis.sparse.panels import Panels, pack
-from ..chips import RATES, Chip, load_chip
+from ..chips import Chip, load_chip
 from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_bytes, element_of, is_float, shape_of, tensor_of, ui8
@@ -27,14 +29,7 @@ from ..dialects.sparse.types import index_of
 from ..dialects.sparse.values import encode_array, strings_of
 from ..support.errors import InputError
 from .known_values import Array, source_of
-
-PANEL_SHARE = 16
-"""A panel takes at most this fraction (1 / 16) of SRAM: several are there at once, and the next ones on their way."""
-NEURONS_SHARE = 8
-"""The neurons of one row of a panel take at most this fraction (1 / 8) of SRAM."""
-
-MATRIX_RATES: dict[str, int] = {**RATES, "ui8": RATES["i8"]}
-"""Multiply-accumulates a cycle of the element types that a matrix unit takes, relative to f32."""
+from .sparse_plan import MATRIX_RATES
 
 Contraction: TypeAlias = MatmulOp | ConvOp
 
@@ -68,7 +63,7 @@ def pack_module(module: ModuleOp, chip: Chip) -> None:
         if not isinstance(op, MatmulOp | ConvOp) or (encode := packable(op)) is None:
             continue
         panels = choose_panels(op, encode, chip)
-        key = (encode.result, panels.width, panels.block)
+        key = (encode.result, panels.width, panels.depth)
         if key not in packed:
             layout, data = _packed(encode, panels, chip)
             source = source_of(data, ui8, f"{encode.operand.name_hint or 'weights'}_packed")
@@ -105,24 +100,23 @@ def _in_matrix_unit(op: Contraction, encode: EncodeOp) -> bool:
 
 
 def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
-    """Panels of equal width, no wider than the matrix unit, and as few blocks of inputs as memory allows."""
+    """The panels with which the chip should take fewest cycles."""
     index = index_of(encode.result.type)
     assert index is not None
-    shape = shape_of(encode.result)
-    outputs = shape[0] if isinstance(op, ConvOp) else shape[_output_axis(op)]
+    type, shape = tensor_of(encode.operand), shape_of(encode.operand)
+    outputs = shape[index.axis]
     inputs = math.prod(shape) // max(1, outputs)
+    rows = math.prod(shape_of(op.results[0])) // max(1, outputs)
     taps = math.prod(shape[2:]) if isinstance(op, ConvOp) else 1
-    width = -(-outputs // -(-outputs // chip.mpu_cols))
-    item = element_bytes(element_of(encode.operand))
-    encoded = encode_array(evaluate_source(encode), tensor_of(encode.operand), index)
-    panel_bytes = encoded.nbytes * width / max(1, outputs)
-    blocks = max(
-        math.ceil(panel_bytes / (chip.sram_bytes // PANEL_SHARE)),
-        math.ceil(inputs * item / (chip.sram_bytes // NEURONS_SHARE)),
-        1,
-    )
-    block = -(-(inputs // taps) // blocks) * taps
-    return Panels(index.format, outputs, width, inputs, max(taps, block))
+    layer = Layer(rows, inputs, outputs, element_bytes(type.element_type), taps)
+    encoded = encode_array(evaluate_source(encode), type, index)
+    strings = strings_of(type, index)
+    mask = strings.matrix(counts(decode(encoded)))
+    entries = len(encoded.values) // index.format.group
+    choice = Choice(index.format, encoded.nbytes, encoded.values.itemsize * mask.size, float(mask.mean()), entries)
+    panels = best_panels(chip, layer, mask, choice).panels
+    assert panels is not None
+    return panels
 
 
 def evaluate_source(encode: EncodeOp) -> Array:
@@ -143,10 +137,6 @@ def _packed(encode: EncodeOp, panels: Panels, chip: Chip) -> tuple[PanelsAttr, B
     depth = chip.mpu_rows * MATRIX_RATES[str(type.element_type)]
     sized, work, data = pack(matrix, panels, chip.mpu_cols, depth)
     return PanelsAttr(sized, work), data
-
-
-def _output_axis(op: MatmulOp) -> int:
-    return 0 if op.transpose_b is not None else 1
 
 
 def _on_panels(op: Contraction, layout: PanelsAttr, weights: SSAValue) -> PanelOp:

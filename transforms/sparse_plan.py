@@ -7,24 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, bf16
+from xdsl.dialects.builtin import ModuleOp, bf16, f32
 
 from ..analysis.sparse.choose import Choice, smallest
-from ..analysis.sparse.cost import Layer, LayerCost, Machine, fastest, layer_costs
 from ..analysis.sparse.encode import counts
 from ..analysis.sparse.formats import Format, candidates
+from ..analysis.sparse.layer_cost import Layer, LayerCost, fastest, layer_costs
 from ..chips import RATES, Chip
-from ..dialects.dataflow.types import element_bytes, element_of, is_float, shape_of
+from ..dialects.dataflow import ConvOp
+from ..dialects.dataflow.types import element_bytes, element_of, is_float
 from ..support.errors import InputError
 from .contraction_weights import Array, WeightUse, numeric_values, stored_values, weight_uses
 
-
-@dataclass(frozen=True)
-class MappingRates:
-    """What the mapping unit of one core looks at in a cycle."""
-
-    direct_bits: int
-    stride_codes: int
+WORTHWHILE = 0.95
+"""Weights are encoded for speed only if that takes less than this share of the cycles."""
+MATRIX_RATES: dict[str, int] = {**RATES, "ui8": RATES["i8"]}
+"""Multiply-accumulates a cycle of the element types that a matrix unit takes, relative to f32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,39 +37,24 @@ class PlannedWeight:
     """Cycles with the choice."""
 
 
-def machine_of(chip: Chip, rates: MappingRates, item: int) -> Machine:
-    """All cores of a chip together, for elements of so many bytes."""
-    cores = chip.rows * chip.cols
-    return Machine(
-        macs=cores * chip.mpu_rows * chip.mpu_cols * {1: RATES["i8"], 2: RATES["f16"]}.get(item, 1),
-        memory_bytes=chip.dram_bytes_per_cycle,
-        direct_bits=cores * rates.direct_bits,
-        stride_codes=cores * rates.stride_codes,
-        lanes=chip.mpu_cols,
-    )
-
-
 def plan_encodings(
     module: ModuleOp,
     groups: Sequence[int] = (1,),
     threshold: float = 0.0,
     chip: Chip | None = None,
-    rates: MappingRates | None = None,
 ) -> list[PlannedWeight]:
     """
-    A plan for each known weight of a contraction: of fewest bytes, or with `chip` and `rates` of fewest cycles.
+    A plan for each known weight of a contraction: of fewest bytes, or with `chip` of fewest cycles on it.
 
     With threshold 0, weights whose decoded form would differ in any bit (they hold -0) stay dense.
     """
     if any(group < 1 for group in groups):
         raise InputError(f"groups={','.join(map(str, groups))}: expected at least 1")
     formats = candidates(tuple(groups))
-    return [_plan(use, formats, threshold, chip, rates) for use in weight_uses(module)]
+    return [_plan(use, formats, threshold, chip) for use in weight_uses(module)]
 
 
-def _plan(
-    use: WeightUse, formats: Sequence[Format], threshold: float, chip: Chip | None, rates: MappingRates | None
-) -> PlannedWeight:
+def _plan(use: WeightUse, formats: Sequence[Format], threshold: float, chip: Chip | None) -> PlannedWeight:
     values, stored = numeric_values(use.source), stored_values(use.source)
     if threshold == 0 and is_float(element_of(use.source.result)) and _has_negative_zero(values):
         formats = ()
@@ -79,20 +62,32 @@ def _plan(
     if element_of(use.source.result) == bf16:
         stored = np.where(counts(values, threshold), stored, np.uint16(0))
         threshold = 0.0
-    if chip is None or rates is None:
+    if chip is None:
         return PlannedWeight(use, smallest(stored, use.strings, formats, threshold))
-    layer = Layer(use.rows, use.strings.inputs, use.strings.outputs, _neuron_bytes(use))
-    machine = machine_of(chip, rates, stored.dtype.itemsize)
-    costs = layer_costs(layer, stored, use.strings, machine, formats, threshold)
+    layer = layer_of(use)
+    if not on_panels(use):
+        formats = ()  # no unit of the chip takes such weights encoded
+    costs = layer_costs(chip, layer, stored, use.strings, formats, threshold)
     best = fastest(costs)
+    # A little faster by an estimate may be slower in truth.
+    best = best if best.cycles < WORTHWHILE * costs[0].cycles else costs[0]
     return PlannedWeight(use, best.choice, costs[0], best)
+
+
+def layer_of(use: WeightUse) -> Layer:
+    """The sizes of a contraction with known weights."""
+    strings, shape = use.strings, use.strings.shape
+    taps = math.prod(shape[2:]) if isinstance(use.op, ConvOp) else 1
+    return Layer(use.rows, strings.inputs, strings.outputs, element_bytes(element_of(use.source.result)), taps)
+
+
+def on_panels(use: WeightUse) -> bool:
+    """Whether a matrix unit takes the weights of a contraction encoded, by panels."""
+    element, result = element_of(use.source.result), element_of(use.op.results[0])
+    if use.position != 1 or str(element) not in MATRIX_RATES or (is_float(element) and result not in (element, f32)):
+        return False
+    return use.op.group_count == 1 if isinstance(use.op, ConvOp) else len(use.strings.shape) == 2
 
 
 def _has_negative_zero(values: Array) -> bool:
     return bool((np.signbit(values) & (values == 0)).any())
-
-
-def _neuron_bytes(use: WeightUse) -> int:
-    """Bytes of the neurons in and out."""
-    neurons = (use.op.operands[1 - use.position], use.op.results[0])
-    return sum(math.prod(shape_of(value)) * element_bytes(element_of(value)) for value in neurons)

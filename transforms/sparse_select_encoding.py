@@ -20,7 +20,7 @@ from ..dialects.sparse import EncodeOp, IndexAttr
 from ..dialects.sparse import MatmulOp as SparseMatmulOp
 from ..support.errors import InputError
 from .options import Number, number
-from .sparse_plan import MappingRates, PlannedWeight, plan_encodings
+from .sparse_plan import PlannedWeight, plan_encodings
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class SparseSelectEncodingPass(ModulePass):
     Encode the known weights of matrix products and convolutions, where that is smaller or faster than leaving them
     dense: the smallest of a direct index and strides of 2 to 8 bits, over single elements or `groups` of neighbours.
 
-    With `objective=cycles` the choice is the fastest on `chip` (or the module's), whose mapping units look at
-    `direct_rate` positions of a direct index or `stride_rate` entries of a stride in a cycle and core. Weights of
+    With `objective=cycles` the choice is the fastest on `chip` (or the module's); weights that its matrix units do not
+    take encoded stay dense, and so do all that would be about as fast. Weights of
     magnitude up to `threshold` are left out; with the default, 0, no result changes in any bit, else
     results may move by `bound`, relative to the largest (for `--check-semantics`).
     """
@@ -41,8 +41,6 @@ class SparseSelectEncodingPass(ModulePass):
     groups: tuple[int, ...] = (1,)
     threshold: Number = 0.0
     chip: str | None = None
-    direct_rate: int | None = None
-    stride_rate: int | None = None
     bound: Number = 1.0
 
     @property
@@ -52,21 +50,19 @@ class SparseSelectEncodingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         threshold = self._threshold()
-        convert(plan_encodings(op, self.groups, threshold, *self._machine(op)), threshold)
+        convert(plan_encodings(op, self.groups, threshold, self._chip(op)), threshold)
 
     def _threshold(self) -> float:
         return number("threshold", self.threshold, 0)
 
-    def _machine(self, module: ModuleOp) -> tuple[Chip, MappingRates] | tuple[None, None]:
-        """Chip and rates, where cycles count."""
+    def _chip(self, module: ModuleOp) -> Chip | None:
+        """The chip, where cycles count."""
         if self.objective == "bytes":
-            return None, None
+            return None
         chip = load_chip(self.chip) if self.chip is not None else chip_of(module)
         if chip is None:
             raise InputError("no chip is given: use sparse-select-encoding{objective=cycles chip=NAME}")
-        if self.direct_rate is None or self.stride_rate is None or min(self.direct_rate, self.stride_rate) < 1:
-            raise InputError("objective=cycles needs direct_rate and stride_rate of the mapping unit, at least 1")
-        return chip, MappingRates(self.direct_rate, self.stride_rate)
+        return chip
 
 
 def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:

@@ -8,6 +8,7 @@ lanes that go on to their next channel without waiting.
 
 from __future__ import annotations
 
+import heapq
 from typing import Literal
 
 import numpy as np
@@ -56,19 +57,40 @@ def efficiency(work: Array, lanes: int, method: Method = "sort") -> float:
     return float(work.sum() / (cycles * lanes)) if cycles else 1.0
 
 
-def balance_panels(work: Array, width: int) -> Ints:
+def balance_panels(work: Array, width: int, lanes: int) -> Ints:
     """
-    A permutation of channels for panels of `width` neighbours, whose lanes wait for each other after each panel: in a
-    panel are channels of like work, and any even number of neighbouring panels has about the same work.
+    A permutation of channels for panels of `width` neighbours: in a panel, the channel at place p is worked on by lane
+    p % lanes, and lanes meet at the end of the panel.
+
+    All lanes of all panels get about the same work, and so do panels. Channels go, those of most work first, to the
+    lane with the least that has a place left; among lanes of equal work, to one of few places.
     """
-    order = np.argsort(-work, kind="stable")
-    panels = [order[start : start + width] for start in range(0, len(order), width)]
-    # The last panel may be smaller: it must stay the last one.
-    whole = len(order) // width
-    turns = [number // 2 if number % 2 == 0 else whole - 1 - number // 2 for number in range(whole)]
-    return np.concatenate([*(panels[turn] for turn in turns), *panels[whole:]]).astype(np.int64)
+    channels = len(work)
+    starts = range(0, channels, width)
+    open_lanes: list[tuple[float, int, int]] = []
+    places: list[list[int]] = []
+    for start in starts:
+        size = min(width, channels - start)
+        for lane in range(min(lanes, size)):
+            own = list(range(start + lane, start + size, lanes))
+            open_lanes.append((0, len(own), len(places)))
+            places.append(own)
+    heapq.heapify(open_lanes)
+    order = np.zeros(channels, np.int64)
+    taken = [0] * len(places)
+    for channel in np.argsort(-work, kind="stable").tolist():
+        load, size, number = heapq.heappop(open_lanes)
+        order[places[number][taken[number]]] = channel
+        taken[number] += 1
+        if taken[number] < len(places[number]):
+            heapq.heappush(open_lanes, (load + float(work[channel]), size, number))
+    return order
 
 
-def panel_work(work: Array, width: int) -> int:
-    """The fullest channels of all panels of `width` neighbours, added up: what their lanes take."""
-    return int(sum(int(work[start : start + width].max()) for start in range(0, len(work), width)))
+def panel_work(work: Array, width: int, lanes: int) -> float:
+    """The work of the fullest lane of all panels of `width` neighbours, added up: what the panels take."""
+    total = 0.0
+    for start in range(0, len(work), width):
+        part = work[start : start + width]
+        total += max(float(part[lane::lanes].sum()) for lane in range(min(lanes, len(part))))
+    return total

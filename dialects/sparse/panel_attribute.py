@@ -40,7 +40,7 @@ class PanelsAttr(ParametrizedAttribute):
     outputs_attr: IntAttr
     width_attr: IntAttr
     inputs_attr: IntAttr
-    block_attr: IntAttr
+    depth_attr: IntAttr
     values_at_attr: IntAttr
     entries_attr: IntAttr
     fullest_attr: IntAttr
@@ -49,7 +49,7 @@ class PanelsAttr(ParametrizedAttribute):
     def __init__(self, panels: Panels, work: Work) -> None:
         format = panels.format
         numbers = (
-            format.bits, format.group, panels.outputs, panels.width, panels.inputs, panels.block, panels.values_at,
+            format.bits, format.group, panels.outputs, panels.width, panels.inputs, panels.depth, panels.values_at,
             work.entries, work.fullest, work.loads,
         )  # fmt: skip
         super().__init__(StringAttr(format.kind), *map(IntAttr, numbers))
@@ -66,7 +66,7 @@ class PanelsAttr(ParametrizedAttribute):
             self.outputs_attr.data,
             self.width_attr.data,
             self.inputs_attr.data,
-            self.block_attr.data,
+            self.depth_attr.data,
             self.values_at_attr.data,
             nbytes,
         )
@@ -79,7 +79,7 @@ class PanelsAttr(ParametrizedAttribute):
     def resized(self, outputs: int, inputs: int) -> PanelsAttr:
         """The attribute of a slice of so many output neurons and inputs; the work in proportion."""
         before = self.panels()
-        after = Panels(before.format, outputs, before.width, inputs, before.block, before.values_at)
+        after = Panels(before.format, outputs, before.width, inputs, before.depth, before.values_at)
         parts, all_parts = math.prod(after.counts), math.prod(before.counts)
         entries, fullest, loads = (
             count * parts // all_parts for count in (self.work.entries, self.work.fullest, self.work.loads)
@@ -91,9 +91,9 @@ class PanelsAttr(ParametrizedAttribute):
         """What is wrong with these parameters (in the order of the attribute's), or None."""
         if kind not in (Kind.DIRECT, Kind.STRIDE):
             return f"panels of index '{kind}': expected direct or stride"
-        bits, group, outputs, width, inputs, block, values_at, *work = numbers
+        bits, group, outputs, width, inputs, depth, values_at, *work = numbers
         try:
-            Panels(Format(Kind(kind), bits, group), outputs, width, inputs, block, values_at)
+            Panels(Format(Kind(kind), bits, group), outputs, width, inputs, depth, values_at)
         except ValueError as error:
             return str(error)
         if min(work) < 0:
@@ -102,7 +102,7 @@ class PanelsAttr(ParametrizedAttribute):
 
     def verify(self) -> None:
         panels, work = (
-            (self.outputs_attr, self.width_attr, self.inputs_attr, self.block_attr, self.values_at_attr),
+            (self.outputs_attr, self.width_attr, self.inputs_attr, self.depth_attr, self.values_at_attr),
             (self.entries_attr, self.fullest_attr, self.loads_attr),
         )
         numbers = [one.data for one in (self.bits_attr, self.group_attr, *panels, *work)]
@@ -136,9 +136,9 @@ class PanelsAttr(ParametrizedAttribute):
             outputs = parser.parse_integer(allow_boolean=False)
             width = by()
             inputs = number("inputs")
-            block = by()
+            depth = by()
             rest = [number(name) for name in ("values_at", "entries", "fullest", "loads")]
-            numbers = [bits, group, outputs, width, inputs, block, *rest]
+            numbers = [bits, group, outputs, width, inputs, depth, *rest]
             if problem := cls.check(kind, numbers):
                 parser.raise_error(problem, start, parser.pos)
         return [StringAttr(kind), *map(IntAttr, numbers)]
@@ -152,7 +152,7 @@ class PanelsAttr(ParametrizedAttribute):
             parts.append(f"group = {format.group}")
         parts += [
             f"outputs = {panels.outputs} by {panels.width}",
-            f"inputs = {panels.inputs} by {panels.block}",
+            f"inputs = {panels.inputs} by {panels.depth}",
             f"values_at = {panels.values_at}",
             f"entries = {self.work.entries}",
             f"fullest = {self.work.fullest}",

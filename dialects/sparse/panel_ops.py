@@ -29,10 +29,10 @@ from .panel_attribute import PanelsAttr
 
 class PanelOp(TiledOp, ComputedOp, abc.ABC):
     """
-    A contraction of a dense first operand, the neurons, with weights in panels: bytes [panels, blocks, bytes].
+    A contraction of a dense first operand, the neurons, with weights in panels: bytes [panels, parts, bytes].
 
     Its iteration space is that of the dense operation, but for two dimensions: output neurons come in whole panels,
-    and what is reduced comes in whole blocks. `dense` is the dense operation; it says what a tile reads and gives.
+    and what is reduced comes in whole parts. `dense` is the dense operation; it says what a tile reads and gives.
     """
 
     neurons = operand_def(Tensor)
@@ -55,7 +55,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
     @property
     @abc.abstractmethod
     def taps(self) -> int:
-        """Inputs for each position of the dimension that is cut in blocks: places of a kernel, or 1."""
+        """Inputs for each position of the dimension that is cut in parts: places of a kernel, or 1."""
 
     @property
     @abc.abstractmethod
@@ -81,11 +81,11 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         return element_bytes(element_of(self.operands[0]))
 
     def dense_box(self, tile: Box) -> Box:
-        """The tile of the dense operation that a tile of whole panels and blocks is."""
+        """The tile of the dense operation that a tile of whole panels and parts is."""
         panels, dim = self.panels, self.output_dim
         offsets, sizes = list(tile.offsets[:-1]), list(tile.sizes[:-1])
         offsets[dim], sizes[dim] = _clipped(tile.offsets[dim], tile.sizes[dim], panels.width, panels.outputs)
-        start, size = _clipped(tile.offsets[-1], tile.sizes[-1], panels.block, panels.inputs)
+        start, size = _clipped(tile.offsets[-1], tile.sizes[-1], panels.depth, panels.inputs)
         whole = [one.size for one in self.dense.iteration_space()[len(offsets) + 1 :]]
         return Box((*offsets, start // self.taps, *[0] * len(whole)), (*sizes, size // self.taps, *whole))
 
@@ -125,7 +125,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         return tuple(sizes)
 
     def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
-        # The last block may have fewer inputs than others.
+        # The last part may have fewer inputs than others.
         start = Box((*tile.offsets[:-1], 0), tile.sizes)
         return self.operand_slice(index, start).shape
 
@@ -149,7 +149,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
             return dense
         batch, m, _, _ = dense.matmul
         count, work = math.prod(panels.counts), layout.work
-        strings, inputs = min(panels.width, panels.outputs), min(panels.block, panels.inputs)
+        strings, inputs = min(panels.width, panels.outputs), min(panels.depth, panels.inputs)
         direct = panels.format.kind is Kind.DIRECT
         slices = self.operand_slice(0, tile).box.volume // max(1, tile.sizes[-1])
         encoded = EncodedWork(
@@ -198,7 +198,7 @@ def _clipped(offset: int, size: int, unit: int, limit: int) -> tuple[int, int]:
 class PanelMatmulOp(PanelOp):
     """
     Matrix product [..., M, K] x weights in panels -> [..., M, N]; with `transpose_a` the first operand is [..., K, M].
-    Iteration space: (batch..., M, panels, blocks).
+    Iteration space: (batch..., M, panels, parts).
 
     ```
     %2 = sparse.panel_matmul %x, %w
@@ -252,7 +252,7 @@ class PanelMatmulOp(PanelOp):
 class PanelConvOp(PanelOp):
     """
     Convolution of [N, C, S...] with weights in panels, each string over channel and kernel; otherwise as
-    `dataflow.conv` with one group. Iteration space: (N, panels, spatial dimensions of the result..., blocks).
+    `dataflow.conv` with one group. Iteration space: (N, panels, spatial dimensions of the result..., parts).
 
     ```
     %2 = sparse.panel_conv %x, %w kernel [3] strides [1] dilations [1] pad [1] to [1]

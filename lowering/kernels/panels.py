@@ -10,8 +10,7 @@ from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.tiling import Box
 from ...dialects.sparse.panel_ops import PanelConvOp, PanelMatmulOp, PanelOp
 from ..emitter import Emitter, Operand
-from ..panel_product import EncodedBlock
-from ..view import View
+from ..view import EncodedView, View
 from .common import in_memory
 from .contraction import transposed, windows_of
 
@@ -19,20 +18,18 @@ from .contraction import transposed, windows_of
 def select_panels(
     op: PanelOp, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
 ) -> None:
-    """Blocks of inputs one after the other: the first one begins each sum unless `accumulate` says that it is there."""
+    """Parts of the inputs one after the other: the first begins each sum unless `accumulate` says that it is there."""
     x, weights = (in_memory(operand) for operand in operands)
     panels, dim = op.panels, op.output_dim
     first, begin = tile.offsets[dim] * panels.width, tile.offsets[-1]
     cycles = _expected_cycles(op, tile, emitter)
-    for block in range(tile.sizes[-1]):
-        start = block * panels.block
+    for part in range(tile.sizes[-1]):
         for panel in range(tile.sizes[dim]):
-            strings, length = panels.size(tile.offsets[dim] + panel, begin + block)
-            bytes_of = weights.box((panel, block, 0), (1, 1, panels.nbytes)).drop((0, 1))
-            encoded = EncodedBlock(bytes_of, panels.format, strings, length, panels.values_at)
-            low = min((tile.offsets[dim] + panel) * panels.width, panels.outputs) - first
-            target = out.part(dim, low, strings)
-            _product(op, target, x, start, length, encoded, accumulate or block > 0, cycles, emitter)
+            there = weights.box((panel, part, 0), (1, 1, panels.nbytes)).drop((0, 1))
+            block = panels.block_at(tile.offsets[dim] + panel, begin + part, op.item_bytes)
+            low = (tile.offsets[dim] + panel) * panels.width - first
+            target, encoded = out.part(dim, low, block.strings), EncodedView(there, block)
+            _product(op, target, x, part * panels.depth, encoded, accumulate or part > 0, cycles, emitter)
 
 
 def _product(
@@ -40,14 +37,13 @@ def _product(
     out: View,
     x: View,
     start: int,
-    length: int,
-    encoded: EncodedBlock,
+    encoded: EncodedView,
     accumulate: bool,
     cycles: int,
     emitter: Emitter,
 ) -> None:
     """The product of one panel: out [m..., n] from the inputs from `start` on."""
-    rank = len(out.shape)
+    rank, length = len(out.shape), encoded.block.length
     match op:
         case PanelConvOp():
             channels = x.part(1, start // op.taps, length // op.taps)

@@ -20,7 +20,7 @@ from meshloom.support.errors import InputError
 from meshloom.transforms.contraction_weights import numeric_values, weight_uses
 from meshloom.transforms.dataflow_prune import DataflowPrunePass
 from meshloom.transforms.known_values import rounded, source_of
-from meshloom.transforms.sparse_plan import MappingRates, plan_encodings
+from meshloom.transforms.sparse_plan import plan_encodings
 from meshloom.transforms.sparse_prune_groups import SparsePruneGroupsPass
 from meshloom.transforms.sparse_select_encoding import SparseSelectEncodingPass
 from xdsl.builder import Builder
@@ -150,8 +150,8 @@ def test_selection_by_cycles_is_never_slower() -> None:
         generator = np.random.default_rng(0)
         weights = generator.standard_normal((256, 256)) * (generator.random((256, 256)) < density)
         module = network(weights.astype(np.float32))
-        for rates in (MappingRates(1, 1), MappingRates(1 << 10, 1 << 10)):
-            for plan in plan_encodings(module, chip=load_chip("edge"), rates=rates):
+        for chip in ("tiny", "edge"):
+            for plan in plan_encodings(module, chip=load_chip(chip)):
                 assert plan.dense is not None
                 assert plan.chosen is not None
                 assert plan.chosen.cycles <= plan.dense.cycles
@@ -206,11 +206,13 @@ def test_encoded_neurons_and_weights_multiply_as_dense_ones(element: Attribute) 
         (SparsePruneGroupsPass(weight_groups=2), "groups of weights and weight_limit: give both or none"),
         (SparsePruneGroupsPass(weight_groups=2, weight_group_size=2, weight_limit=1), "not both"),
         (SparsePruneGroupsPass(neuron_groups=0, neuron_limit=1), "neurons: expected 1 group at least"),
-        (SparsePruneGroupsPass(weight_groups=2, weight_limit=1, weight_threshold=-1.0), "weight_threshold=-1.0: expected a number of at least 0"),
+        (
+            SparsePruneGroupsPass(weight_groups=2, weight_limit=1, weight_threshold=-1.0),
+            "weight_threshold=-1.0: expected a number of at least 0",
+        ),
         (SparseSelectEncodingPass(threshold=-1.0), "threshold=-1.0: expected a number of at least 0"),
         (SparseSelectEncodingPass(groups=(1, 0)), "groups=1,0: expected at least 1"),
         (SparseSelectEncodingPass(objective="cycles"), "no chip is given: use sparse-select-encoding{objective=cycles"),
-        (SparseSelectEncodingPass(objective="cycles", chip="tiny"), "needs direct_rate and stride_rate"),
     ],
 )
 def test_bad_options(module_pass: ModulePass, message: str) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.balance import balance, efficiency
+from meshloom.analysis.sparse.balance import balance, balance_panels, efficiency, panel_work
 from meshloom.analysis.sparse.choose import all_choices, smallest
-from meshloom.analysis.sparse.cost import Layer, Machine, break_even, fastest, layer_costs
 from meshloom.analysis.sparse.encode import encode
 from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, candidates, csr, run_length, stride
+from meshloom.analysis.sparse.layer_cost import Layer, break_even, fastest, layer_costs
 from meshloom.analysis.sparse.sizes import expected_bits
 from meshloom.analysis.sparse.strings import Strings
+from meshloom.chips import load_chip
 
 SHAPE = (128, 2048)
 
@@ -88,34 +90,46 @@ def test_groups_longer_than_a_string_are_left_out() -> None:
     assert smallest(np.eye(4, dtype=np.int8), Strings((4, 4)), candidates((1 << 40, 1))).format == DIRECT
 
 
-MACHINE = Machine(macs=64, memory_bytes=16, direct_bits=256, stride_codes=64)
+EDGE = load_chip("edge")
 
 
 def test_cost_of_a_layer_by_hand() -> None:
-    weights = np.zeros((8, 64), np.int8)
+    # One core, so that nothing is cut: an 8 x 8 array whose weights take 8 + 14 cycles to load, fill and drain.
+    tiny = load_chip("tiny")
+    chip = replace(tiny, rows=1, cols=1)
+    weights = np.zeros((8, 64), np.float32)
     weights[:, ::8] = 1
-    layer = Layer(rows=4, inputs=64, outputs=8, neuron_bytes=288)
-    dense, direct, strided = layer_costs(layer, weights, Strings((8, 64)), MACHINE, (DIRECT, stride(4)))
-    # 4 * 512 pairs dense, an eighth of them with an index; neurons are 4 rows of 64 + 8 bytes.
-    assert (dense.multiply, dense.map, dense.memory) == (32, 0, (512 + 288) / 16)
-    assert (direct.multiply, direct.map, direct.memory) == (4, 4 * 512 / 256, (64 + 64 + 288) / 16)
-    # 64 entries of 4 bits, 8 counts of 7 bits.
-    assert (strided.multiply, strided.map, strided.memory) == (4, 4, (7 + 32 + 64 + 288) / 16)
-    assert fastest([dense, direct, strided]) is strided
-    half = layer_costs(Layer(4, 64, 8, 288, neuron_density=0.5), weights, Strings((8, 64)), MACHINE, (DIRECT,))[1]
-    assert half.multiply == 2
+    layer = Layer(rows=2, inputs=64, outputs=8, item_bytes=4)
+    dense, direct = layer_costs(chip, layer, weights, Strings((8, 64)), (DIRECT,))
+    # On the vector unit, 1024 pairs on 8 lanes: less than 8 blocks of 8 inputs, through each of which the rows pass.
+    assert (dense.compute, dense.memory) == (1024 / 8, 8 * 64 * 4 / chip.dram_bytes_per_cycle)
+    assert dense.compute < 8 * (2 + 22)
+    # Every lane holds its 8 weights at once; 64 bits of index and 8 values a lane.
+    assert direct.panels is not None
+    assert (direct.panels.width, direct.panels.depth) == (8, 64)
+    assert direct.memory == (64 + 8 * 8 * 4) / chip.dram_bytes_per_cycle
+    assert direct.compute == 22 + 2 + 0.5 - 1
+    assert fastest([dense, direct]) is direct
+    # With more rows, the core's memory must deliver all neurons: 64 of 4 bytes a row.
+    (_, more) = layer_costs(chip, replace(layer, rows=40), weights, Strings((8, 64)), (DIRECT,))
+    assert more.compute == 40 * 64 * 4 / chip.sram_bytes_per_cycle
 
 
 def test_the_model_falls_back_to_dense() -> None:
-    layer = Layer(rows=256, inputs=2048, outputs=128, neuron_bytes=256 * 2176)
+    layer = Layer(rows=256, inputs=2048, outputs=128, item_bytes=4)
     formats = (DIRECT, stride(4), stride(8))
-    for density in (0.01, 0.1, 0.3, 0.6, 0.9, 1.0):
-        costs = layer_costs(layer, random_weights(density), Strings(SHAPE), MACHINE, formats)
+    for density in (0.01, 0.1, 0.3, 0.6, 1.0):
+        weights = random_weights(density).astype(np.float32)
+        costs = layer_costs(EDGE, layer, weights, Strings(weights.shape), formats)
         best = fastest(costs)
         assert best.cycles <= costs[0].cycles
-        assert (best.choice.format is None) == (density == 1.0)
-    curve = break_even(layer, MACHINE, stride(4), (0.1, 1.0))
-    assert curve[0][1] > 5 > 1.01 > curve[1][1]
+        if density in (0.01, 0.1):
+            assert best.choice.format is not None
+        if density == 1.0:
+            assert best.choice.format is None
+    curve = break_even(EDGE, layer, stride(4), (0.1, 1.0))
+    # Memory of the cores must deliver neurons for weights ten times as sparse.
+    assert curve[0][1] > 3.5 > 1.01 > curve[1][1]
 
 
 def test_balanced_lanes() -> None:
@@ -146,3 +160,30 @@ def test_lanes_of_random_weights_lose_half_and_get_it_back() -> None:
     work = (generator.random((1024, 64)) < 0.1).sum(axis=1)
     assert efficiency(work, 64) == pytest.approx(0.51, abs=0.05)
     assert efficiency(work[balance(work, 64)], 64) > 0.85
+
+
+@settings(max_examples=60, deadline=None)
+@given(work=st.lists(st.integers(0, 50), min_size=1, max_size=70), lanes=st.integers(1, 9), rounds=st.integers(1, 4))
+def test_balancing_panels(work: list[int], lanes: int, rounds: int) -> None:
+    array = np.array(work)
+    order = balance_panels(array, rounds * lanes, lanes)
+    assert sorted(order.tolist()) == list(range(len(work)))
+    # No lane can have less than the average, nor than the fullest channel.
+    panels = -(-len(work) // (rounds * lanes))
+    after = panel_work(array[order], rounds * lanes, lanes)
+    assert after >= max(array.sum() / lanes, array.max())
+    if rounds == 1:
+        assert after <= panel_work(array, lanes, lanes)
+    # Greedy placement: a lane is at most a channel above the one with the least.
+    assert panels > 1 or after <= array.sum() / min(lanes, len(work)) + array.max()
+
+
+def test_lanes_of_panels_even_out() -> None:
+    # Two lanes, two channels each: 9 + 1 and 8 + 2.
+    work = np.array([9, 1, 8, 2])
+    order = balance_panels(work, 4, 2)
+    assert panel_work(work, 4, 2) == 17
+    assert panel_work(work[order], 4, 2) == 10
+    # Three channels: the fullest gets the lane with a single place.
+    order = balance_panels(np.array([1, 2, 9]), 3, 2)
+    assert panel_work(np.array([1, 2, 9])[order], 3, 2) == 9

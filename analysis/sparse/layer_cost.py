@@ -1,0 +1,205 @@
+"""
+Cycles and bytes of a layer with dense or encoded weights on a chip: the model that chooses between them.
+
+A layer is `rows` vectors of neurons against `outputs` strings of `inputs` weights each. Its work is cut over the cores
+along rows and output neurons, in the way that takes least; matrix units and memory work at the same time:
+
+    compute  cycles of the busiest core's matrix (or, dense, vector) unit; see `product_cycles`
+    memory   cycles in which the weights come from DRAM
+    cycles   the greater one, and a fifth of the other for what does not overlap
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...chips import RATES, Chip
+from ...dialects.dataflow.tiling import EncodedWork, split_evenly
+from .balance import balance
+from .bits import Array, Ints
+from .choose import Choice, all_choices
+from .encode import Mask, counts, group_mask
+from .formats import Format, Kind
+from .panels import Panels, fullest_lane
+from .product_cycles import product_cycles
+from .strings import Strings
+
+UNHIDDEN = 0.2
+"""Share of the shorter one of computing and loading that does not overlap, as planning assumes (`estimate`)."""
+WIDTHS = (1, 2, 3, 4, 8)
+"""Output neurons of a panel that are tried, in columns of the matrix unit."""
+PANEL_SHARE = 16
+"""A panel takes at most this fraction (1 / 16) of SRAM: several are there at once, and the next ones on their way."""
+NEURONS_SHARE = 8
+"""The neurons of one row of a panel take at most this fraction (1 / 8) of SRAM."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Sizes of a product."""
+
+    rows: int
+    inputs: int
+    outputs: int
+    item_bytes: int
+    taps: int = 1
+    """Inputs that stay together when the inputs are cut in parts: places of a kernel."""
+
+    @property
+    def rate(self) -> int:
+        """Multiply-accumulates of the element type where f32 does one."""
+        return {1: RATES["i8"], 2: RATES["f16"]}.get(self.item_bytes, 1)
+
+
+@dataclass(frozen=True)
+class LayerCost:
+    """What a layer takes with its weights in one way."""
+
+    choice: Choice
+    panels: Panels | None
+    """How the weights are cut; None where they are dense."""
+    nbytes: int
+    """Of the weights as they lie in DRAM."""
+    compute: float
+    memory: float
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of the layer."""
+        return max(self.compute, self.memory) + UNHIDDEN * min(self.compute, self.memory)
+
+
+def layer_costs(
+    chip: Chip,
+    layer: Layer,
+    weights: Array,
+    strings: Strings,
+    formats: Sequence[Format] | None = None,
+    threshold: float = 0.0,
+) -> list[LayerCost]:
+    """The costs of a layer with dense weights (first) and with each format, in its best panels."""
+    mask = strings.matrix(counts(weights, threshold))
+    found: list[LayerCost] = []
+    for choice in all_choices(weights, strings, formats, threshold):
+        if choice.format is None:
+            compute = dense_cycles(chip, layer)
+            found.append(LayerCost(choice, None, choice.nbytes, compute, choice.nbytes / chip.dram_bytes_per_cycle))
+        else:
+            found.append(best_panels(chip, layer, mask, choice))
+    return found
+
+
+def fastest(costs: Sequence[LayerCost]) -> LayerCost:
+    """The way of fewest cycles, then of fewest bytes; the first of equal ones, so dense where nothing is gained."""
+    return min(costs, key=lambda cost: (cost.cycles, cost.nbytes))
+
+
+def grids(cores: int, rows: int, units: int) -> Iterator[tuple[int, int]]:
+    """(rows, units) of the largest tile for each way to cut so many rows and units over the cores."""
+    for cuts in range(1, min(cores, units) + 1):
+        yield -(-rows // min(rows, cores // cuts)), -(-units // cuts)
+
+
+def dense_cycles(chip: Chip, layer: Layer) -> float:
+    """Cycles of the busiest core for dense weights: either operand held in the matrix unit, or the vector unit."""
+    fill, depth = 2 * chip.mpu_rows + chip.mpu_cols - 2, chip.mpu_rows * layer.rate
+    folds = -(-layer.inputs // depth)
+    best = math.inf
+    for m, n in grids(len(chip.usable_cores), layer.rows, layer.outputs):
+        straight = folds * -(-n // chip.mpu_cols) * (m + fill)
+        swapped = folds * -(-m // chip.mpu_cols) * (n + fill)
+        best = min(best, straight - 1, swapped - 1)
+        if layer.item_bytes == 4:
+            points = m * n * layer.inputs
+            moved = points * layer.item_bytes / chip.sram_bytes_per_cycle
+            best = min(best, max(points / chip.vpu_lanes, moved))
+    return best
+
+
+def encoded_cycles(chip: Chip, layer: Layer, panels: Panels, work: Sequence[EncodedWork]) -> float:
+    """Cycles of the busiest core for weights in panels; `work` is that of each panel, part by part, for all rows."""
+    count, parts = panels.counts
+    best = math.inf
+    for m, own in grids(len(chip.usable_cores), layer.rows, count):
+        share = m / layer.rows
+        cycles = [
+            product_cycles(chip, replace(one, rows=m, neuron_bytes=int(one.neuron_bytes * share)), layer.rate)
+            for one in work
+        ]
+        of_panel = np.array(cycles).reshape(parts, count).sum(axis=0)
+        tiles = split_evenly(count, -(-count // own))
+        best = min(best, max(float(of_panel[low : low + size].sum()) for low, size in tiles))
+    return best
+
+
+def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCost:
+    """The panels with which a layer takes fewest cycles; `mask` [outputs, inputs] says which weights count."""
+    assert choice.format is not None
+    found: list[LayerCost] = []
+    for columns in WIDTHS:
+        if columns > 1 and columns * chip.mpu_cols >= layer.outputs + chip.mpu_cols:
+            break
+        panels = _cut(chip, layer, choice, columns)
+        cost = _cost_in(chip, layer, mask, choice, panels)
+        found.append(cost)
+    return fastest(found)
+
+
+def _cut(chip: Chip, layer: Layer, choice: Choice, columns: int) -> Panels:
+    """Panels of equal width, of so many columns of the matrix unit at most, with as few parts as memory allows."""
+    assert choice.format is not None
+    width = -(-layer.outputs // -(-layer.outputs // (columns * chip.mpu_cols)))
+    panel_bytes = choice.nbytes * width / layer.outputs
+    parts = max(
+        math.ceil(panel_bytes / (chip.sram_bytes // PANEL_SHARE)),
+        math.ceil(layer.inputs * layer.item_bytes / (chip.sram_bytes // NEURONS_SHARE)),
+    )
+    depth = max(1, -(-(layer.inputs // layer.taps) // parts)) * layer.taps
+    return Panels(choice.format, layer.outputs, width, layer.inputs, depth)
+
+
+def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panels) -> LayerCost:
+    format, (count, parts) = panels.format, panels.counts
+    stored = np.stack([_stored(mask[:, part * panels.depth :][:, : panels.depth], format) for part in range(parts)])
+    # Fillers are stored too, wherever they are.
+    stored = stored * (choice.entries * format.group / max(1, int(stored.sum())))
+    direct = format.kind is Kind.DIRECT
+    index_bits = 1 / format.group if direct else format.bits * choice.entries / (layer.outputs * layer.inputs)
+    index_bytes = panels.width * panels.depth * index_bits / 8
+    neurons = max(layer.rows * panels.depth * layer.item_bytes // layer.taps, layer.rows * panels.width * 4)
+    work: list[EncodedWork] = []
+    for own in stored:
+        for start in range(0, layer.outputs, panels.width):
+            part = own[start : start + panels.width]
+            fullest, loads = fullest_lane(np.ceil(part).astype(np.int64), chip.mpu_cols, chip.mpu_rows * layer.rate)
+            entries = float(part.sum()) / format.group
+            looked_at = len(part) * format.positions(panels.depth) if direct else entries
+            nbytes = round(index_bytes + float(part.sum()) * layer.item_bytes)
+            work.append(EncodedWork(1, layer.rows, len(part), fullest, loads, looked_at, direct, nbytes, neurons))
+    nbytes = max(one.weight_bytes for one in work) * count * parts
+    compute = encoded_cycles(chip, layer, panels, work)
+    return LayerCost(choice, panels, nbytes, compute, nbytes / chip.dram_bytes_per_cycle)
+
+
+def _stored(mask: Mask, format: Format) -> Ints:
+    """Stored weights of each string, in whole groups."""
+    return group_mask(mask, format).sum(axis=1).astype(np.int64) * format.group
+
+
+def break_even(
+    chip: Chip, layer: Layer, format: Format, densities: Sequence[float], seed: int = 0
+) -> list[tuple[float, float]]:
+    """(density, cycles dense / cycles in the format) on random weights of these densities, lanes balanced."""
+    generator = np.random.default_rng(seed)
+    strings = Strings((layer.outputs, layer.inputs))
+    curve: list[tuple[float, float]] = []
+    for density in densities:
+        weights = (generator.random(strings.shape) < density).astype(f"i{layer.item_bytes}")
+        weights = weights[balance(weights.sum(axis=1), chip.mpu_cols, "pair")]
+        dense, indexed = layer_costs(chip, layer, weights, strings, (format,))
+        curve.append((density, dense.cycles / indexed.cycles))
+    return curve

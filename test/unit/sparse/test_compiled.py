@@ -1,0 +1,156 @@
+"""Sparse programs through the whole chain: values against the interpreter, on chips with little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from meshloom.analysis.interpret import make_inputs, run_main
+from meshloom.analysis.sparse.formats import Kind
+from meshloom.chips import Chip, load_chip
+from meshloom.dialects import dataflow, sparse
+from meshloom.dialects.dataflow.constants import widen_bf16
+from meshloom.dialects.dataflow.types import tensor
+from meshloom.dialects.sparse import IndexAttr, PanelOp
+from meshloom.emulator.functional import run_functional
+from meshloom.emulator.timing import run_timing
+from meshloom.lowering.pipeline import compile_module
+from meshloom.transforms.known_values import rounded, source_of
+from meshloom.transforms.sparse_pack import pack_module
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import FunctionType, ModuleOp, bf16, f16, f32, i8
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.rewriter import InsertPoint
+
+FORMATS = [(Kind.DIRECT, 1), *((Kind.STRIDE, bits) for bits in range(2, 9))]
+ELEMENTS: list[Attribute] = [f32, f16, bf16, i8]
+
+
+def module_of(build: Callable[[Builder, SSAValue], SSAValue], x: tuple[int, ...], element: Attribute) -> ModuleOp:
+    """@main of one argument."""
+    function = FuncOp("main", FunctionType.from_lists([tensor(element, x)], []))
+    builder = Builder(InsertPoint.at_end(function.body.block))
+    (argument,) = function.body.block.args
+    result = build(builder, argument)
+    builder.insert(ReturnOp(result))
+    function.function_type = FunctionType.from_lists([argument.type], [result.type])
+    module = ModuleOp([function])
+    module.verify()
+    return module
+
+
+def weights_of(
+    builder: Builder, generator: np.random.Generator, shape: tuple[int, ...], element: Attribute, axis: int
+) -> SSAValue:
+    """Encoded random weights, some of whose output neurons have none at all."""
+    density = generator.choice([0.02, 0.1, 0.4, 1.0])
+    mask = generator.random(shape) < density
+    mask &= (generator.random(shape[axis]) < 0.9).reshape([-1 if dim == axis else 1 for dim in range(len(shape))])
+    numbers = generator.integers(-9, 10, shape) * mask
+    stored = numbers.astype(np.int8) if element == i8 else rounded(numbers / 8.0, element)
+    source = builder.insert(source_of(stored, element, "w")).results[0]
+    kind, bits = FORMATS[int(generator.integers(len(FORMATS)))]
+    group = int(generator.choice([1, 1, 4])) if np.prod(shape) // shape[axis] >= 4 else 1
+    return builder.insert(sparse.EncodeOp(source, IndexAttr(kind, bits, axis=axis, group=group))).result
+
+
+def small_chip(generator: np.random.Generator) -> Chip:
+    """A chip whose cores hold little, so that tasks take many steps."""
+    name = str(generator.choice(["tiny", "edge"]))
+    return replace(load_chip(name), sram_bytes=int(generator.choice([12, 24, 64]) << 10))
+
+
+def check(module: ModuleOp, chip: Chip, packed: int = 1) -> None:
+    """The compiled program gives what the interpreter gives; integers to the last bit."""
+    inputs = make_inputs(module, 3)
+    expected = run_main(module, inputs)
+    panels = module.clone()
+    pack_module(panels, chip)
+    assert sum(isinstance(op, PanelOp) for op in panels.walk()) == packed
+    for name, value in run_main(panels, inputs).items():
+        assert value.tobytes() == expected[name].tobytes()
+    executable = compile_module(module, chip).executable
+    result = run_functional(executable, inputs, check=True)
+    for name, value in expected.items():
+        got, wanted = result.outputs[name], value
+        if wanted.dtype == np.uint16:
+            wanted = widen_bf16(wanted)
+        if wanted.dtype.kind == "i":
+            assert got.tolist() == wanted.tolist()
+        else:
+            digits = 1e-4 if value.dtype == np.float32 else 2e-2
+            allowed = digits * float(np.abs(wanted).max()) + 1e-6
+            np.testing.assert_allclose(got.astype(np.float64), wanted.astype(np.float64), rtol=0, atol=allowed)
+    assert run_timing(executable, mapped=result.mapped).cycles > 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_products(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    element = ELEMENTS[seed % len(ELEMENTS)]
+    rows, inputs, outputs = (int(generator.integers(1, limit)) for limit in (40, 400, 150))
+    flags = generator.random(2) < 0.5
+    x = (inputs, rows) if flags[0] else (rows, inputs)
+    batch = (2,) if generator.random() < 0.3 else ()
+
+    def build(builder: Builder, argument: SSAValue) -> SSAValue:
+        shape, axis = ((outputs, inputs), 0) if flags[1] else ((inputs, outputs), 1)
+        weights = weights_of(builder, generator, shape, element, axis)
+        # Of the dense operation only attributes and types count.
+        dense = dataflow.MatmulOp(
+            argument, weights, transpose_a=bool(flags[0]), transpose_b=bool(flags[1]),
+            result_element=f32 if element in (f16, bf16) and generator.random() < 0.5 else None,
+        )  # fmt: skip
+        product = builder.insert(sparse.MatmulOp.of(dense, argument, weights)).result
+        dense.erase()
+        if element == i8:
+            return product
+        return builder.insert(dataflow.ReluOp(product)).result
+
+    check(module_of(build, (*batch, *x), element), small_chip(generator))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_convolutions(seed: int) -> None:
+    generator = np.random.default_rng(seed + 100)
+    element = ELEMENTS[seed % len(ELEMENTS)]
+    spatial = int(generator.integers(1, 3))
+    channels, outputs = int(generator.integers(1, 24)), int(generator.integers(1, 80))
+    kernel = tuple(int(size) for size in generator.integers(1, 4, spatial))
+    image = tuple(int(size) for size in generator.integers(8, 14, spatial))
+
+    def build(builder: Builder, argument: SSAValue) -> SSAValue:
+        weights = weights_of(builder, generator, (outputs, channels, *kernel), element, 0)
+        low, high = (tuple(int(size) for size in generator.integers(0, 2, spatial)) for _ in range(2))
+        strides, dilations = (tuple(int(size) for size in generator.integers(1, 3, spatial)) for _ in range(2))
+        dense = dataflow.ConvOp(argument, weights, strides=strides, dilations=dilations, pad_low=low, pad_high=high)
+        result = builder.insert(sparse.ConvOp.of(dense, argument, weights)).result
+        dense.erase()
+        return result
+
+    check(module_of(build, (int(generator.integers(1, 3)), channels, *image), element), small_chip(generator))
+
+
+def test_what_no_unit_takes_encoded_becomes_dense() -> None:
+    generator = np.random.default_rng(0)
+
+    def build(builder: Builder, argument: SSAValue) -> SSAValue:
+        weights = weights_of(builder, generator, (8, 2, 3), i8, 0)
+        dense = dataflow.ConvOp(argument, weights, groups=2)
+        grouped = builder.insert(sparse.ConvOp.of(dense, argument, weights)).result
+        dense.erase()
+        encoded = builder.insert(sparse.EncodeOp(grouped, IndexAttr(Kind.DIRECT, threshold=40.0))).result
+        return builder.insert(sparse.DecodeOp(encoded)).result
+
+    module = module_of(build, (1, 4, 12), i8)
+    assert str(module).count("sparse.") >= 4
+    inputs = make_inputs(module, 3)
+    (expected,) = run_main(module, inputs).values()
+    assert expected.dtype == np.dtype("i4")
+    assert (np.abs(expected[expected != 0]) > 40).all()
+    (got,) = run_functional(compile_module(module, load_chip("tiny")).executable, inputs, check=True).outputs.values()
+    assert 0 < np.count_nonzero(got) < got.size
+    assert got.tolist() == expected.tolist()
