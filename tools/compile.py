@@ -26,6 +26,7 @@ EXAMPLES = """
   meshloom-compile net.onnx --chip edge -o net.mlx --report net.html
   meshloom-compile large.onnx --chip tiny -o large.mlx --cache --log large.log
   meshloom-compile net.onnx --chip edge -o net.mlx --subgraphs fewest-bytes,parts=4 --fuse forward
+  meshloom-compile pruned.onnx --chip edge -o net.mlx --sparse
   meshloom-compile net.onnx --chip edge -o net.mlx -p 'canonicalize,dataflow-to-manycore,manycore-tile{chip=edge}'
 """
 
@@ -53,6 +54,9 @@ def _parser() -> argparse.ArgumentParser:
         default="",
         metavar="PIPELINE",
         help="passes to apply first, as for meshloom-opt; the compiler goes on from the level that they reach",
+    )
+    parser.add_argument(
+        "--sparse", action="store_true", help="encode weights that have zeros, layer by layer where that is faster"
     )
     parser.add_argument(
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
@@ -87,6 +91,11 @@ def _compile(options: argparse.Namespace) -> None:
             from .pass_pipeline import apply_passes
 
             apply_passes(pipeline, module, stages.begin)
+        if options.sparse:
+            from ..lowering.sparse_weights import encode_weights
+
+            stages.begin("encode weights")
+            encode_weights(module, chip)
         stages.begin("check level")
         check_level(module)
         log = LogLines(options.log, progress, options.quiet)

@@ -53,8 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--check",
         type=Path,
-        metavar="MODEL.onnx",
-        help="compare the outputs with ONNX Runtime's; exit 1 if they differ",
+        metavar="MODEL.onnx|MODULE.mlir",
+        help="compare the outputs with ONNX Runtime's, or the interpreter's; exit 1 if they differ",
     )
     parser.add_argument(
         "--validate", action="store_true", help="races and reads of unwritten memory are errors, too (slower)"
@@ -111,15 +111,15 @@ def _run(options: argparse.Namespace) -> None:
     comparisons = check.compare(inputs, outputs)
     wrong = [c.name for c in comparisons if not c.equal]
     if not options.quiet:
-        print(f"compared with ONNX Runtime on {check.model.name}:\n{report(comparisons)}", flush=True)
+        print(f"compared with {check.judge} on {check.model.name}:\n{report(comparisons)}", flush=True)
     if not wrong:
         if not options.quiet:
-            print("OK: all outputs equal ONNX Runtime's")
+            print(f"OK: all outputs equal {check.judge}'s")
         return
     with Progress("meshloom-run", options.quiet) as progress:
         progress("find the first tensor that differs")
         where = check.first_difference(inputs, exe.chip)
-    raise MeshloomError(f"outputs differ from ONNX Runtime's: {', '.join(wrong)}; {where}")
+    raise MeshloomError(f"outputs differ from {check.judge}'s: {', '.join(wrong)}; {where}")
 
 
 def _timed(exe: Executable, options: argparse.Namespace, mapped: MappedWork) -> TimingResult:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..support.errors import InputError
-from .cli import make_parser, parse_shapes, run_tool
+from ..support.files import write_atomically
+from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ EXAMPLES = """
   meshloom-sparsity model.onnx
   meshloom-sparsity model.onnx --prune 0.1 --groups 1,16
   meshloom-sparsity model.onnx --prune 0.1 --chip edge
+  meshloom-sparsity model.onnx --prune 0.1 -o pruned.onnx
 """
 
 
@@ -31,13 +33,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = make_parser(
         "meshloom-sparsity",
         "Densities of the weights of matrix products and convolutions, the encoding that is smallest (or fastest), and"
-        " its bytes. Nothing is written.",
+        " its bytes.",
         EXAMPLES,
     )
     add = parser.add_argument
     add("model", type=Path, help="the network: .onnx or .mlir")
     add("--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input with free sizes")
     add("--prune", type=float, metavar="DENSITY", help="as if that share of each tensor were left, by magnitude")
+    add("-o", dest="output", type=Path, metavar="FILE.onnx", help="write the model that --prune leaves (of .onnx only)")
     add("--groups", default="1", metavar="LIST", help="sizes of groups to try, such as 1,16 (%(default)s)")
     add("--threshold", type=float, default=0.0, metavar="T", help="largest magnitude that does not count (0)")
     add("--chip", metavar="NAME|FILE.toml", help="choose by estimated cycles on this chip")
@@ -57,10 +60,24 @@ def _report(options: argparse.Namespace) -> None:
     from .read_module import read_module
 
     chip = None if options.chip is None else load_chip(options.chip)
-    module = read_module(options.model, parse_shapes(options.shape), Progress("meshloom-sparsity").note)
-    if options.prune is not None:
+    model = options.model
+    if options.output is not None:
+        _write_pruned(model, options.prune, options.output)
+        model = options.output
+    module = read_module(model, parse_shapes(options.shape), Progress("meshloom-sparsity").note)
+    if options.prune is not None and options.output is None:
         DataflowPrunePass(density=options.prune).apply(Context(), module)
     print(table(plan_encodings(module, groups, options.threshold, chip)))
+
+
+def _write_pruned(model: Path, density: float | None, output: Path) -> None:
+    """Write the pruned model, with the zeros that the table is about."""
+    if density is None or model.suffix.lower() != ".onnx" or output.suffix.lower() != ".onnx":
+        raise InputError(f"-o {output}: writes the .onnx model that --prune DENSITY leaves of an .onnx model")
+    check_folders(output, inputs=[model])
+    from ..frontend.prune_onnx import prune_onnx
+
+    write_atomically(output, prune_onnx(model, density).SerializeToString())
 
 
 def _groups(text: str) -> tuple[int, ...]:

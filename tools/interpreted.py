@@ -1,0 +1,37 @@
+"""A module in the interpreter: what an executable's outputs are compared with where there is no ONNX model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..support.errors import InputError
+from .oracle import Array
+
+
+class Interpreted:
+    """`@main` of a module in textual IR, in the place of an `Oracle`."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises InputError (or xDSL's exceptions, which name the place) if the file is not valid."""
+        from .read_module import read_module
+
+        if not path.is_file():
+            raise InputError(f"{path}: no such file")
+        self.module = read_module(path, {})
+
+    @property
+    def inputs(self) -> list[str]:
+        from ..dialects.dataflow.interpreter import argument_names, find_main
+
+        return argument_names(find_main(self.module))
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """The outputs by name, bf16 as f32. Raises InputError if the inputs are not the module's."""
+        from ..analysis.interpret import numbers, result_types, run_main
+
+        if missing := [name for name in self.inputs if name not in inputs]:
+            raise InputError(f"the executable has no input '{missing[0]}', the module to check against has")
+        results = run_main(self.module, {name: inputs[name] for name in self.inputs})
+        types = result_types(self.module)
+        return {name: numbers(array, types[name]) for name, array in results.items()}
