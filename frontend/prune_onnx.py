@@ -48,7 +48,7 @@ def _prune(graph: GraphProto, density: float, outer: dict[str, TensorProto]) -> 
                 continue
             done.add(name)
             values = numpy_helper.to_array(tensor)
-            if values.dtype in (np.float16, np.float32, np.float64) and values.ndim >= 2:
+            if values.dtype.kind == "f" and values.ndim >= 2:
                 kept = np.ascontiguousarray(apply(values, magnitude_pruning(values, density)))
                 tensor.CopyFrom(numpy_helper.from_array(kept, tensor.name))
         for inner in _graphs(node):

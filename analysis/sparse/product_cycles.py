@@ -26,5 +26,5 @@ def product_cycles(chip: Chip, work: EncodedWork, rate: int) -> float:
     lanes = load * work.loads + passing - 1
     times = work.rows if chip.map_caches == "before" else 1
     looked_at = times * work.looked_at / (chip.map_direct_bits if work.direct else chip.map_stride_codes)
-    memory = max(work.weight_bytes, work.neuron_bytes) / chip.sram_bytes_per_cycle
+    memory = max(work.weight_bytes, work.neuron_bytes) / chip.map_bytes_per_cycle
     return max(1.0, lanes, math.ceil(looked_at), math.ceil(memory))
