@@ -1,1 +1,1 @@
-"""What every part needs: errors, files, progress."""
+"""What every part needs: errors, files, progress, compiled kernels."""
