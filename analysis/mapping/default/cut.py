@@ -9,9 +9,11 @@ from ..kernels.graph import Graph
 from ..kernels.jit import Array
 from ..mapping import Effort, Watch
 from ..mesh import Mesh
+from .coarsen import coarsen, undo
 from .dual import dual_bisection
-from .hops import PARTS_OF_CAPACITY, SCHEDULES, coarsen, sweeps_within
+from .hops import PARTS_OF_CAPACITY
 from .scan_anneal import anneal_scanning
+from .schedule import SCHEDULES
 
 
 def map_cut(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array, effort: Effort, watch: Watch) -> Array:
@@ -28,13 +30,12 @@ def map_cut(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array,
             room = fit_merged(coarse, core_of, mesh.x, mesh.y, cores, capacity)
         else:
             fit(coarse, core_of, mesh.x, mesh.y, cores, capacity)
-        sweeps = sweeps_within(coarse, schedule.coarse_sweeps, schedule.coarse_work / 2)
+        sweeps = schedule.coarse.sweeps_of(coarse) / 2
         anneal_scanning(coarse, core_of, apart, room, state, hot=0.2, cold=0.003, sweeps=sweeps)
     with watch.step("anneal"):
-        for coarse_of in reversed(levels):
-            core_of = core_of[coarse_of]
+        core_of = undo(levels, core_of)
         fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
         if levels:
-            sweeps = sweeps_within(graph, schedule.fine_sweeps, schedule.fine_work / 2)
+            sweeps = schedule.fine.sweeps_of(graph) / 2
             anneal_scanning(graph, core_of, apart, capacity, state, hot=0.06, cold=0.003, sweeps=sweeps)
     return core_of
