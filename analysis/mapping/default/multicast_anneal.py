@@ -1,7 +1,7 @@
 """
 Simulated annealing of a mapping on delivered multicast traffic.
 
-`held` [nets, cores] counts the pins of a net on a core: a move matters for a net where a count becomes 0 or was 0. What
+`held` [cores, nets] counts the pins of a net on a core: a move matters for a net where a count becomes 0 or was 0. What
 a root costs on every core adds up over both axes, as hops do: it is kept in a table (see `hop_table`) that changes when
 a core joins or leaves the cores that a net reaches.
 """
@@ -17,7 +17,7 @@ from ..kernels.jit import Array, jit
 from ..kernels.random import random_below, random_bits, random_unit
 from ..mesh import Mesh
 from .anneal import next_core
-from .nets import Nets
+from .nets import Nets, permuted_nets
 
 
 def delivered_traffic(nets: Nets, core_of: Array, mesh: Mesh) -> int:
@@ -76,6 +76,8 @@ def anneal_multicast(
     unit = float((nets.weight * np.diff(nets.start)).sum()) / max(1, n)
     if unit == 0:
         return 0
+    # Numbered by the core of the root, nets that a vertex is a pin of lie close in memory.
+    nets = permuted_nets(nets, np.argsort(core_of[nets.root], kind="stable").astype(np.int32), n)
     start, members = group_members(core_of, count)
     root_start, rooted = group_members(nets.root, n)
     return _anneal(
@@ -165,8 +167,8 @@ def _cost(
     cost = table[v, to_x] + table[v, width + to_y] - table[v, at_x] - table[v, width + at_y]
     for k in range(of_start[v], of_start[v + 1]):
         e = of[k]
-        leaves = held[e, at] == 1
-        joins = held[e, to] == 0
+        leaves = held[at, e] == 1
+        joins = held[to, e] == 0
         if leaves or joins:
             r = int(core_of[root[e]])
             x = r % width
@@ -206,12 +208,12 @@ def _move(
     core_of[v] = to
     for k in range(of_start[v], of_start[v + 1]):
         e = of[k]
-        held[e, at] -= 1
-        if held[e, at] == 0:
+        held[at, e] -= 1
+        if held[at, e] == 0:
             _reach(table, int(root[e]), -int(weight[e]), at, across, along)
-        if held[e, to] == 0:
+        if held[to, e] == 0:
             _reach(table, int(root[e]), int(weight[e]), to, across, along)
-        held[e, to] += 1
+        held[to, e] += 1
 
 
 @jit
@@ -241,14 +243,14 @@ def _anneal(
     width = across.shape[0]
     height = along.shape[0]
     cores = width * height
-    held = np.zeros((root.size, cores), np.uint16)
+    held = np.zeros((cores, root.size), np.uint16)
     table = np.zeros((n, width + height), np.int64)
     for e in range(root.size):
         for k in range(net_start[e], net_start[e + 1]):
             c = int(core_of[pins[k]])
-            if held[e, c] == 0:
+            if held[c, e] == 0:
                 _reach(table, root[e], weight[e], c, across, along)
-            held[e, c] += 1
+            held[c, e] += 1
     load = np.zeros(cores, np.int64)
     counts = np.zeros(cores, np.int64)
     most = 0

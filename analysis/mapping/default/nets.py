@@ -61,6 +61,12 @@ def merge_nets(nets: Nets, coarse_of: Array, count: int) -> Nets:
     return _with_inverse(root, weight, start, pins, count)
 
 
+def permuted_nets(nets: Nets, order: Array, vertices: int) -> Nets:
+    """The same nets in another order, [nets] of their numbers; roots no longer ascend."""
+    start, pins = _permuted(nets.start, nets.pins, order)
+    return _with_inverse(nets.root[order], nets.weight[order], start, pins, vertices)
+
+
 def shared_nets(
     nets: Nets, size: Array, size_limit: int, state: Array, *, within: Array | None = None
 ) -> tuple[Array, int]:
@@ -91,6 +97,19 @@ def shared_nets(
 def _with_inverse(root: Array, weight: Array, start: Array, pins: Array, vertices: int) -> Nets:
     of_start, of = _inverse(start, pins, vertices)
     return Nets(root, weight, start, pins, of_start, of)
+
+
+@jit
+def _permuted(start: Array, pins: Array, order: Array) -> tuple[Array, Array]:
+    new_start = np.zeros(order.size + 1, np.int64)
+    new_pins = np.empty(pins.size, np.int32)
+    out = 0
+    for i in range(order.size):
+        for k in range(start[order[i]], start[order[i] + 1]):
+            new_pins[out] = pins[k]
+            out += 1
+        new_start[i + 1] = out
+    return new_start, new_pins
 
 
 @jit
