@@ -1,4 +1,8 @@
-"""Refine a mapping such that the busiest link carries less: XY routing, every edge sent by itself."""
+"""
+Anneal a mapping such that the busiest link carries less: XY routing, every edge sent by itself.
+
+The cost is the sum over links of (load / load of the busiest one)^6, which also tells how near other links are to it.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,18 @@ import numpy as np
 
 from ..kernels.graph import Graph, group_members
 from ..kernels.jit import Array, jit
-from ..kernels.random import random_below
+from ..kernels.random import random_below, random_unit
 from ..mapping import Effort
 from ..mesh import Mesh
 
-LINK_PROPOSALS = {Effort.FAST: 100_000, Effort.NORMAL: 500_000, Effort.HIGH: 3_000_000}
+LINK_PROPOSALS = {Effort.FAST: 200_000, Effort.NORMAL: 2_000_000, Effort.HIGH: 10_000_000}
 """Moves and swaps that are tried."""
 
 _POWER = 6
 """Loads count with this power: the sum is then led by the busiest links, and still tells how near others are."""
+
+_HOT, _COLD = 0.06, 0.001
+"""Temperatures, in units of what the mean weight at a vertex adds on the busiest link."""
 
 
 def level_links(
@@ -31,8 +38,8 @@ def level_links(
     """
     `outgoing` and `incoming` are rows of what each vertex sends and gets (the graph twice, where that is not known).
 
-    Try moves and swaps of random vertices, keep those that make the sum of the links' loads to the sixth power less;
-    `core_of` [n] changes in place, no load of a core beyond `capacity` grows.
+    `core_of` [n] changes in place, by moves and swaps of single vertices; what had the lowest load on its busiest link
+    counts. No load of a core beyond `capacity` grows.
     """
     usable = np.zeros(mesh.cores, np.bool_)
     usable[cores] = True
@@ -147,23 +154,45 @@ def _level(
     busiest = links.max()
     if busiest == 0:
         return
+    unit = _POWER * float(data.sum()) * 2.0 / n
+    best = core_of.copy()
+    best_busiest = busiest
     scale = 1.0 / busiest
+    height = links.shape[1] // width
+    every = max(1024, n // 4)
+    temperature = 0.0
     # `members` is as it was at first: a partner is taken where it still is on that core.
-    for _ in range(proposals):
+    for proposal in range(proposals):
+        if proposal % every == 0:
+            busiest = links.max()
+            if busiest == 0:
+                break
+            if busiest < best_busiest:
+                best_busiest = busiest
+                best[:] = core_of
+            scale = 1.0 / busiest
+            temperature = unit * scale * _HOT * (_COLD / _HOT) ** (proposal / proposals)
         v = random_below(state, n)
         degree = int(indptr[v + 1] - indptr[v])
         gets = int(in_indptr[v + 1] - in_indptr[v])
         if degree + gets == 0:
             continue
-        at = int(core_of[v])
         chosen = random_below(state, degree + gets)
         near = int(
             core_of[indices[indptr[v] + chosen] if chosen < degree else in_indices[in_indptr[v] + chosen - degree]]
         )
-        # One step towards a neighbour's core.
+        at = int(core_of[v])
         x = at % width
         y = at // width
-        if x != near % width and (y == near // width or random_below(state, 2) == 0):
+        if random_below(state, 4) == 0:
+            # One step anywhere: aside, where ways cross elsewhere.
+            step = random_below(state, 4)
+            x += (step == 0) - (step == 1)
+            y += (step == 2) - (step == 3)
+            if x < 0 or x >= width or y < 0 or y >= height:
+                continue
+        # One step towards the other end of the edge.
+        elif x != near % width and (y == near // width or random_below(state, 2) == 0):
             x += 1 if near % width > x else -1
         elif y != near // width:
             y += 1 if near // width > y else -1
@@ -181,7 +210,7 @@ def _level(
         change = _shift(indptr, indices, data, in_indptr, in_indices, in_data, core_of, links, width, v, to, scale)
         if u >= 0:
             change += _shift(indptr, indices, data, in_indptr, in_indices, in_data, core_of, links, width, u, at, scale)
-        if change >= 0.0:
+        if change > -temperature * np.log(1.0 - random_unit(state)):
             _shift(indptr, indices, data, in_indptr, in_indices, in_data, core_of, links, width, v, at, scale)
             if u >= 0:
                 _shift(indptr, indices, data, in_indptr, in_indices, in_data, core_of, links, width, u, to, scale)
@@ -191,3 +220,5 @@ def _level(
         if u >= 0:
             load[at] += size[u]
             load[to] -= size[u]
+    if links.max() >= best_busiest:
+        core_of[:] = best
