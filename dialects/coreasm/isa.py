@@ -38,7 +38,7 @@ from .table_compute import COMPUTE
 from .table_map import MAP
 from .table_move import MOVE
 
-ISA_VERSION = 1
+ISA_VERSION = 2
 
 INSTRUCTIONS: tuple[Instruction, ...] = tuple(sorted(MOVE + COMPUTE + MAP, key=lambda i: i.code))
 """Every instruction, by ascending opcode."""
