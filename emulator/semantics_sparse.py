@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.sparse.block import Block, block_of_descriptor, pack_block, unpack_block
-from ..analysis.sparse.encode import Encoded, Mask, counts, decode, encode_mask, stored_positions
+from ..analysis.sparse.block import Block, Contents, block_of_descriptor, pack_block, read_block
+from ..analysis.sparse.encode import counts, encode_mask
 from ..analysis.sparse.strings import Strings
 from ..chips.chip import Chip
 from ..support.errors import InputError
@@ -50,44 +50,24 @@ def _bytes(sram: Bytes, address: int, block: Block, itemsize: int, slot: int) ->
     return sram[address:end]
 
 
-def _read(sram: Bytes, address: int, block: Block, code: int, slot: int) -> Encoded:
-    """The matrix in a block. Raises Fault where it is damaged."""
+def _read(sram: Bytes, address: int, block: Block, code: int, slot: int) -> tuple[Contents, Array]:
+    """A block's contents and their matrix [strings, length] as stored. Raises Fault where it is damaged."""
     kind = storage(code)
     try:
-        return unpack_block(_bytes(sram, address, block, kind.itemsize, slot), block, kind)
+        contents = read_block(_bytes(sram, address, block, kind.itemsize, slot), block, kind)
+        return contents, contents.matrix()
     except InputError as error:
         raise Fault(f"operand {slot}: {error}") from error
 
 
-def _used(encoded: Encoded, block: Block) -> tuple[int, int]:
-    """Entries and bytes that a block holds."""
-    entries = len(encoded.values) // block.format.group
-    return entries, block.used_bytes(entries, encoded.values.dtype.itemsize)
+def _used_bytes(contents: Contents) -> int:
+    """Bytes that a block needs for what it holds."""
+    return contents.block.used_bytes(len(contents.places), contents.values.dtype.itemsize)
 
 
-def _stored(encoded: Encoded) -> Mask:
-    """[strings, length] whether an element is stored, fillers and whole groups too."""
-    strings, length = encoded.strings.shape
-    group = encoded.format.group
-    row, column = stored_positions(encoded)
-    groups = np.zeros((strings, encoded.format.positions(length)), np.bool_)
-    groups[row, column] = True
-    return groups if group == 1 else np.repeat(groups, group, axis=1)[:, :length]
-
-
-def _dense(encoded: Encoded, code: int) -> Array:
-    """[strings, length] elements of type `code` in the type that products are summed in."""
-    values = _decoded(encoded)
-    if code == BF16:
-        return widen_bf16(values)
-    return values.astype(arithmetic(code), copy=False)
-
-
-def _decoded(encoded: Encoded) -> Array:
-    try:
-        return decode(encoded)
-    except InputError as error:  # numbers behind the end of a string's last group
-        raise Fault(str(error)) from error
+def _widened(matrix: Array, code: int) -> Array:
+    """A matrix of elements of type `code` in the type that products are summed in."""
+    return widen_bf16(matrix) if code == BF16 else matrix.astype(arithmetic(code), copy=False)
 
 
 def _touched(geometry: Geometry, itemsize: int) -> int:
@@ -122,11 +102,11 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
         of_inputs, of_weights = IndexWork(), IndexWork()
         if left is None:
             assert inputs is not None
-            encoded = _read(sram, a1, inputs, code, 1)
-            entries, nbytes[1] = _used(encoded, inputs)
-            of_inputs = IndexWork.of(inputs, entries)
-            hits = _stored(encoded).reshape(batch, m, k).sum(axis=1)
-            x = _dense(encoded, code).reshape(*found.batch, m, k)
+            contents, matrix = _read(sram, a1, inputs, code, 1)
+            nbytes[1] = _used_bytes(contents)
+            of_inputs = IndexWork.of(inputs, len(contents.places))
+            hits = contents.stored().reshape(batch, m, k).sum(axis=1)
+            x = _widened(matrix, code).reshape(*found.batch, m, k)
         else:
             x = left(sram, a1)
             if how.startswith("z"):
@@ -134,11 +114,11 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
                 of_inputs = IndexWork(direct=batch * m * k)
         if right is None:
             assert weights is not None
-            encoded = _read(sram, a2, weights, code, 2)
-            entries, nbytes[2] = _used(encoded, weights)
-            of_weights = IndexWork.of(weights, entries)
-            stored = _stored(encoded).reshape(batch, n, k)
-            y = _dense(encoded, code).reshape(*found.batch, n, k).swapaxes(-1, -2)
+            contents, matrix = _read(sram, a2, weights, code, 2)
+            nbytes[2] = _used_bytes(contents)
+            of_weights = IndexWork.of(weights, len(contents.places))
+            stored = contents.stored().reshape(batch, n, k)
+            y = _widened(matrix, code).reshape(*found.batch, n, k).swapaxes(-1, -2)
         else:
             y = right(sram, a2)
         multiply(sram, a0, x, y)
@@ -192,7 +172,8 @@ def encode(ins: Instruction, chip: Chip, record: Record) -> Decoded:
             room[...] = pack_block(encoded, block)
         except ValueError as error:
             raise Fault(f"operand 0: {error}") from error
-        record(encode_cost(chip, raw.size, (_touched(source, kind.itemsize), _used(encoded, block)[1])))
+        written = block.used_bytes(len(encoded.values) // block.format.group, kind.itemsize)
+        record(encode_cost(chip, raw.size, (_touched(source, kind.itemsize), written)))
 
     return Decoded(step, (_access(0, block, kind.itemsize, write=True), Access(1, source, kind.itemsize, write=False)))
 
@@ -205,9 +186,9 @@ def decode_block(ins: Instruction, chip: Chip, record: Record) -> Decoded:
         raise Fault(f"{target.points} elements, the block has {block.strings} strings of {block.length}")
 
     def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
-        encoded = _read(sram, a1, block, code, 1)
-        np.ndarray(target.shape, kind, sram, a0, target.strides)[...] = _decoded(encoded).reshape(target.shape)
-        entries, nbytes = _used(encoded, block)
-        record(decode_cost(chip, IndexWork.of(block, entries), (nbytes, _touched(target, kind.itemsize))))
+        contents, matrix = _read(sram, a1, block, code, 1)
+        np.ndarray(target.shape, kind, sram, a0, target.strides)[...] = matrix.reshape(target.shape)
+        index = IndexWork.of(block, len(contents.places))
+        record(decode_cost(chip, index, (_used_bytes(contents), _touched(target, kind.itemsize))))
 
     return Decoded(step, (Access(0, target, kind.itemsize, write=True), _access(1, block, kind.itemsize)))

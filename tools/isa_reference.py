@@ -66,14 +66,19 @@ The address of operand k is `addr[k]` + R[nibble k of `regs`]; operands in DRAM 
 address field. A source whose descriptor is {none:#x} is an **immediate**: its value is `addr[k]`, as f32 bits where the
 operand's type is a float (converted to it), otherwise as a sign-extended i32.
 
-The `imm` field of `matmul` says how many dimensions of the descriptors are batch, m, k and n: nb | nm << 4 | nk << 8 |
-nn << 12. Elsewhere it is a number of dims, a semaphore, a register, a launch, or the tag that names copies.
+The `imm` field of matrix products says how many dimensions of the descriptors are batch, m, k and n: nb | nm << 4 |
+nk << 8 | nn << 12. Elsewhere it is a number of dims, a semaphore, a register, a launch, or the tag that names copies.
 
 ## Access descriptor
 
 {desc_bytes} bytes: five sizes (u32, at least 1), then five strides in bytes (i32), outermost dimension first; unused
 outer dimensions have size 1 and stride 0. The element at index i is at address + sum of i[k] * stride[k]. Operands of
 an elementwise instruction have equal sizes; stride 0 repeats an operand.
+
+An operand that is an **encoded block** holds a sparse matrix: the number of entries (u32), at byte 4 the index, at an
+offset the values; `analysis/sparse/block.py` has the details. Its descriptor is read differently: the sizes are
+strings, length of a string, group, bits (1: direct index, 2 to 8: strides) and the entries that there is room for, the
+first stride is the offset of the values (a multiple of 4), the others are 0.
 
 ## Element types
 
@@ -92,7 +97,8 @@ The operation, its types and its units cannot be parameters.
 
 ## Instructions
 
-The last column names the cost formula and the factor by which a function is slower than an addition.
+The last column names the cost formula and the factor by which a function is slower than an addition. Costs "sparse
+matmul", "encode" and "decode" depend on values.
 
 """
 

@@ -40,6 +40,8 @@ def unpack(stream: Bytes, count: int, bits: int, what: str) -> Ints:
     flat = np.unpackbits(stream, bitorder="little")
     if flat[count * bits :].any():
         raise InputError(f"damaged {what}: bits are set behind the last of {count} codes")
+    if bits == 1:
+        return flat[:count].astype(np.int64)
     planes = flat[: count * bits].reshape(count, bits)
     if 1 <= bits <= 8:
         return np.packbits(planes, axis=1, bitorder="little").reshape(-1).astype(np.int64)

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...support.errors import InputError
-from .bits import Bytes, stream_bytes, unpack
-from .encode import Encoded, positions_of
+from .bits import Array, Bytes, Ints, stream_bytes, unpack
+from .encode import Encoded, Mask, positions_of
 from .formats import Format, Kind
 from .strings import Strings
 
@@ -140,9 +141,38 @@ def pack_block(encoded: Encoded, block: Block | None = None) -> Bytes:
     return data
 
 
-def unpack_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Encoded:
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The entries of a block and where they belong."""
+
+    block: Block
+    places: Ints
+    """[entries] row-major among [strings, positions]."""
+    values: NDArray[Any]
+    """[entries, group]"""
+
+    def matrix(self) -> Array:
+        """[strings, length], 0 where nothing is stored. InputError where there are numbers behind a string's end."""
+        block = self.block
+        groups = np.zeros((block.strings * block.positions, block.format.group), self.values.dtype)
+        groups[self.places] = self.values
+        rows = groups.reshape(block.strings, block.positions * block.format.group)
+        if (rows[:, block.length :] != 0).any():
+            raise InputError(f"damaged values of a {block.format} index: numbers behind the end of a string")
+        return rows[:, : block.length]
+
+    def stored(self) -> Mask:
+        """[strings, length] which elements are stored, fillers and whole groups too."""
+        block = self.block
+        groups = np.zeros(block.strings * block.positions, np.bool_)
+        groups[self.places] = True
+        rows = groups.reshape(block.strings, block.positions)
+        return rows if block.format.group == 1 else np.repeat(rows, block.format.group, axis=1)[:, : block.length]
+
+
+def read_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Contents:
     """
-    The matrix in the bytes of a block, with elements of type `kind`.
+    What the bytes of a block hold, with elements of type `kind`.
 
     Raises InputError for a damaged one: a count that is not that of the index, or beyond the room, and all that
     `encode.positions_of` finds.
@@ -151,12 +181,19 @@ def unpack_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Encoded:
     if count > block.entries:
         raise InputError(f"damaged block: {count} entries, there is room for {block.entries}")
     index = _index(data[COUNT_BYTES : block.offset], block)
-    strings = Strings((block.strings, block.length))
-    row, _ = positions_of(index, block.format, strings)
+    row, column = positions_of(index, block.format, Strings((block.strings, block.length)))
     if len(row) != count:
         raise InputError(f"damaged block: {count} entries, the index has {len(row)}")
     end = block.offset + count * block.format.group * kind.itemsize
-    return Encoded(block.format, strings, index, data[block.offset : end].view(kind))
+    values = data[block.offset : end].view(kind).reshape(count, block.format.group)
+    return Contents(block, row * block.positions + column, values)
+
+
+def unpack_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Encoded:
+    """The encoded matrix in the bytes of a block. Raises InputError as `read_block` does."""
+    contents = read_block(data, block, kind)
+    index = _index(data[COUNT_BYTES : block.offset], block)
+    return Encoded(block.format, Strings((block.strings, block.length)), index, contents.values.reshape(-1))
 
 
 def _index(room: Bytes, block: Block) -> Bytes:

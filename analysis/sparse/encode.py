@@ -147,8 +147,9 @@ def positions_of(index: Bytes, format: Format, strings: Strings) -> tuple[Ints, 
     rows, positions = strings.count, format.positions(strings.length)
     what = f"{format} index"
     if format.kind == Kind.DIRECT:
-        row, column = np.nonzero(unpack(index, rows * positions, 1, what).reshape(rows, positions))
-        return row, column
+        ones = np.flatnonzero(unpack(index, rows * positions, 1, what).astype(np.bool_))
+        row = ones // positions
+        return row, ones - row * positions
     header = stream_bytes(rows, format.header_bits(positions))
     numbers = unpack(index[:header], rows, format.header_bits(positions), f"header of a {what}")
     lengths = np.diff(numbers, prepend=0) if format.kind == Kind.CSR else numbers

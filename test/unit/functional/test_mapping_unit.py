@@ -408,3 +408,29 @@ def test_statistics_count_pairs() -> None:
     assert declared["units"]["MPU"]["busy_cycles"] == 2 * 50
     assert declared["macs"] == 300
     assert "300 pairs multiplied, 900 skipped (75.0%)" in summary("net", exe, stats)
+
+
+@given(st.sampled_from([DIRECT, stride(3)]), st.tuples(*[st.integers(1, 40)] * 3), st.integers(0, 1 << 30))
+@settings(max_examples=60, deadline=None)
+def test_floats_sum_as_in_the_dense_product(format: Format, shape: tuple[int, int, int], seed: int) -> None:
+    """Bit for bit where weights lie with k innermost, else within 2 k u sum |a b| of the dense product."""
+    rng = np.random.default_rng(seed)
+    m, k, n = shape
+    a = rng.standard_normal((m, k)).astype(np.float32)
+    b = (rng.standard_normal((n, k)) * (rng.random((n, k)) < 0.3)).astype(np.float32)
+    imm = 1 << 4 | 1 << 8 | 1 << 12
+    results: list[Array] = []
+    block, data = matrix_block(b, format)
+    for how in ("w", "inner", "outer"):
+        core = Core(TINY)
+        place_a, out = at(core.array(a), (m, k)), core.array(np.zeros((m, n), np.float32))
+        if how == "w":
+            place_b = Place(core.array(data), *block.descriptor)
+        else:
+            address = core.array(b if how == "inner" else b.T)
+            place_b = at(address, (k, n), strides=(4, 4 * k) if how == "inner" else (4 * n, 4))
+        got = core.run("matmul.w" if how == "w" else "matmul", at(out, (m, n)), place_a, place_b, imm=imm)
+        results.append(got.machine.srams[0][out : out + 4 * m * n].view(np.float32).reshape(m, n))
+    assert np.array_equal(results[0], results[1])
+    bound = 2 * k * 2.0**-24 * (np.abs(a).astype(np.float64) @ np.abs(b).T)
+    assert (np.abs(results[0].astype(np.float64) - results[2]) <= bound).all()
