@@ -1,4 +1,9 @@
-"""Steps of a mapping kept in a folder, so that an interrupted run goes on where it was."""
+"""
+Steps of a mapping kept in a folder, so that an interrupted run goes on where it was.
+
+The graph of a step is kept as an archive, as S1 has it for intermediate topologies;
+what else the step found as NumPy arrays.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +19,18 @@ from numpy.typing import NDArray
 
 from ...support.errors import InputError
 from ...support.files import open_atomically, write_atomically
+from .topology.archive import read_rows, write_rows
 from .topology.topology import Topology
 
 RUN_FILE = "run.json"
 """Which run the steps of the folder belong to."""
 
+_GRAPH = ("indptr", "indices", "data", "size")
+"""A step with arrays of these names has a graph."""
+
 
 class FolderCheckpoints:
-    """Keeps the arrays of every step in `FOLDER/STEP.npz`; see `mapping.Checkpoints`."""
+    """Keeps every step in `FOLDER/STEP.npz`, a graph of it in `FOLDER/STEP.zip`; see `mapping.Checkpoints`."""
 
     def __init__(self, folder: Path, run: Dict[str, Any], *, resume: bool) -> None:
         """
@@ -49,6 +58,10 @@ class FolderCheckpoints:
 
     def save(self, step: str, arrays: Dict[str, NDArray[Any]]) -> None:
         """Write a step's arrays. Raises MeshloomError where that fails."""
+        if set(_GRAPH) <= arrays.keys():
+            write_rows(self._graph_path(step), *(arrays[name] for name in _GRAPH))
+            arrays = {name: array for name, array in arrays.items() if name not in _GRAPH}
+        # Last: where it is, the step is whole.
         with open_atomically(self._path(step)) as file:
             cast("Any", np.savez)(file, **arrays)
 
@@ -59,9 +72,15 @@ class FolderCheckpoints:
             return None
         try:
             with np.load(path, allow_pickle=False) as arrays:
-                return {name: arrays[name] for name in arrays.files}
+                kept: dict[str, NDArray[Any]] = {name: arrays[name] for name in arrays.files}
         except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise InputError(f"{path} is damaged: remove it, and the step is done again ({error})") from error
+        if self._graph_path(step).exists():
+            kept |= zip(_GRAPH, read_rows(self._graph_path(step)), strict=True)
+        return kept
+
+    def _graph_path(self, step: str) -> Path:
+        return self.folder / f"{step}.zip"
 
     def _path(self, step: str) -> Path:
         return self.folder / f"{step}.npz"

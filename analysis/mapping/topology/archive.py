@@ -74,6 +74,31 @@ def read_archive(path: str | Path) -> Topology:
         raise InputError(f"{path}: {error}") from error
 
 
+def write_rows(
+    path: str | Path, indptr: NDArray[np.int64], indices: NDArray[Any], data: NDArray[Any], size: NDArray[np.int64]
+) -> None:
+    """Write the rows of an undirected graph, in the order given. Raises MeshloomError where that fails."""
+    _write(path, "undirected", size, [(indptr, indices, data, UNDIRECTED)])
+
+
+def read_rows(path: str | Path) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """
+    (indptr, indices, data, size) as `write_rows` was given them; `data` int32 where that holds it.
+
+    Raises InputError as `ArchiveReader`.
+    """
+    with ArchiveReader(path) as archive:
+        indptr = np.zeros(archive.vertices + 1, np.int64)
+        others: list[NDArray[Any]] = []
+        weights: list[NDArray[Any]] = []
+        for block in archive.blocks():
+            indptr[block.first + 1 : block.first + block.indptr.size] = np.diff(block.indptr)
+            others.append(block.others.astype(np.int32))
+            heaviest = int(block.weights.max(initial=0))
+            weights.append(block.weights.astype(np.int32 if heaviest < 1 << 31 else np.int64, copy=False))
+        return np.cumsum(indptr), _joined(others), _joined(weights), archive.size
+
+
 def _joined(pieces: list[NDArray[Any]]) -> NDArray[Any]:
     """One array of `pieces`, which are let go."""
     whole = np.concatenate(pieces) if pieces else np.zeros(0, np.int32)

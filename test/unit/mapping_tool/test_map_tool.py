@@ -13,6 +13,7 @@ from mapping_graphs import random_network
 from meshloom.analysis.mapping.checkpoints import FolderCheckpoints
 from meshloom.analysis.mapping.mesh import Mesh
 from meshloom.analysis.mapping.metrics.costs import costs_of
+from meshloom.analysis.mapping.topology.read import read_topology
 from meshloom.support.errors import InputError
 from meshloom.tools.map import main
 
@@ -152,6 +153,25 @@ def test_a_folder_of_another_run_is_refused(graph: Path, capsys: pytest.CaptureF
     assert "--resume" in capsys.readouterr().err
     assert run(graph, "--mesh", "4x4", "--seed", "1", *work, "--resume") == 2
     assert "another input or other options" in capsys.readouterr().err
+
+
+def test_the_graph_of_a_step_is_a_topology_file(tmp_path: Path) -> None:
+    """Rows come back in the order that they had, which the steps after depend on; other tools read the file."""
+    kept = FolderCheckpoints(tmp_path, {}, resume=False)
+    graph = {"indptr": np.array([0, 2, 3, 4]), "indices": np.array([2, 1, 0, 0], np.int32)}
+    graph |= {"data": np.array([5, 7, 7, 5], np.int32), "size": np.array([3, 0, 2])}
+    kept.save("one", {**graph, "of": np.arange(3)})
+    restored = kept.restore("one") or {}
+    assert {name: array.tolist() for name, array in restored.items()} == {
+        name: array.tolist() for name, array in (graph | {"of": np.arange(3)}).items()
+    }
+    assert {name: array.dtype for name, array in restored.items()}["data"] == np.int32
+    topology = read_topology(tmp_path / "one.zip")
+    assert topology.indices.tolist() == [1, 2, 0, 0]
+    assert topology.data.tolist() == [7, 5, 7, 5]
+    (tmp_path / "one.zip").write_bytes(b"PK no archive")
+    with pytest.raises(InputError, match="one.zip"):
+        kept.restore("one")
 
 
 def test_a_damaged_step_is_an_error(tmp_path: Path) -> None:
