@@ -170,7 +170,7 @@ def test_the_graph_of_a_step_is_a_topology_file(tmp_path: Path) -> None:
     assert topology.indices.tolist() == [1, 2, 0, 0]
     assert topology.data.tolist() == [7, 5, 7, 5]
     (tmp_path / "one.zip").write_bytes(b"PK no archive")
-    with pytest.raises(InputError, match="one.zip"):
+    with pytest.raises(InputError, match=r"one\.zip"):
         kept.restore("one")
 
 
