@@ -19,10 +19,10 @@ def ring(n: int, size: int = 1) -> Topology:
 
 
 def test_every_conversion_keeps_the_graph(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_npz(ring(5), tmp_path / "a.npz")
+    write_npz(ring(5), tmp_path / "ring.npz")
     kinds = ["npz", "zip", "graph", "mtx"]
     for kind in kinds:
-        assert main(["convert", str(tmp_path / "a.npz"), str(tmp_path / f"a.{kind}"), "-q"]) == 0
+        assert main(["convert", str(tmp_path / "ring.npz"), str(tmp_path / f"a.{kind}"), "-q"]) == 0
     for source, target in itertools.product(kinds, kinds):
         assert main(["convert", str(tmp_path / f"a.{source}"), str(tmp_path / f"b.{target}")]) == 0
         assert capsys.readouterr().out == f"{tmp_path}/b.{target}: 5 vertices, 5 edges\n"
