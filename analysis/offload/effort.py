@@ -22,24 +22,29 @@ class Effort:
     evaluations: int
     """Simulated executions in one annealing."""
     restarts: int
-    """Times that the quickest kind of plan to simulate, swaps alone, is annealed."""
+    """Times that plans that are quick to evaluate are annealed: swaps alone, and computing again alone."""
     thins: bool
     """Whether plans that compute much again are thinned gap by gap."""
     tries: int
     """Gaps that each step of covering by effect looks at."""
-    chains_first: bool
-    """Whether plans that compute again are looked for by themselves; with swaps, large graphs do without."""
+    thorough: bool
+    """
+    Whether everything is tried. Large graphs with a plan do without computing again by itself, without compression with
+    swap by itself, and without a plan for the next lower round budget.
+    """
     shares: tuple[float, ...]
     """Of the budget, for first plans: saving memory needs some room on the way."""
 
 
-_ITEMS = {Preset.FAST: 500_000, Preset.NORMAL: 4_000_000}
+_ITEMS = {Preset.FAST: 150_000, Preset.NORMAL: 2_500_000}
 """Operations and gaps to look at in one annealing; about 15 ns each."""
-_PER_GAP = {Preset.FAST: 20, Preset.NORMAL: 100}
+_SMALL = 300
+"""Operations and gaps of graphs that get twice as many."""
+_PER_GAP = {Preset.FAST: 20, Preset.NORMAL: 200}
 """Simulated executions for each gap, at most."""
 _THIN = {Preset.FAST: 30_000, Preset.NORMAL: 6_000_000}
 """Gaps times operations and gaps up to which plans are thinned."""
-_COVER = {Preset.FAST: 1_000, Preset.NORMAL: 10_000}
+_COVER = {Preset.FAST: 2_000, Preset.NORMAL: 10_000}
 """Operations and gaps times candidates that a step of covering by effect may look at."""
 _LARGE = 50_000
 """Operations, gaps and their length of large graphs."""
@@ -52,10 +57,12 @@ def effort_of(problem: OffloadProblem, preset: Preset) -> Effort:
     # Changes to profiles along the gaps are cheap, but long ones add up.
     along = int((problem.after - problem.before).sum()) // 200
     items = problem.ops + problem.gaps + along + 1
+    # Small graphs have time for more.
+    wanted = _ITEMS[preset] // items * (items + _SMALL) // items
     # Large graphs may take longer, within limits.
-    large = 0 if preset is Preset.FAST else min(2_500, 200_000_000 // items)
+    large = 0 if preset is Preset.FAST else min(1_500, 40_000_000 // items)
     return Effort(
-        min(10_000, _PER_GAP[preset] * problem.gaps, max(_ITEMS[preset] // items, large)),
+        min(20_000, _PER_GAP[preset] * problem.gaps, max(wanted, large)),
         1 if preset is Preset.FAST else 2,
         problem.gaps * items <= _THIN[preset],
         max(1, min(64, _COVER[preset] // items)),

@@ -14,7 +14,7 @@ from .simulate import NEVER
 AGAIN = (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH, Kind.RECOMPUTE_AHEAD)
 GROUPS = ((Kind.SWAP,), (Kind.COMPRESS,), AGAIN, (Kind.COMPRESS_SWAP,))
 """What is searched for itself first."""
-SLOWER = 3
+SLOWER = 2
 """By how much an execution with chains takes longer to simulate."""
 
 
@@ -41,21 +41,28 @@ def searched(
     """
     best: Found | None = None
     for group in GROUPS:
-        if not set(group) <= set(kinds) or (group == AGAIN and best is not None and not effort.chains_first):
+        if not set(group) <= set(kinds):
             continue
-        start, steps = _first(evaluator, group, budget, effort), effort.evaluations
+        if group in (AGAIN, (Kind.COMPRESS_SWAP,)) and best is not None and not effort.thorough:
+            continue
+        starts = [_first(evaluator, group, budget, effort)]
         if group == AGAIN:
-            found = evaluator.thinned(AGAIN, budget) if effort.thins else None
-            start, steps = _quicker(start, found and Found(*found, budget)), steps // SLOWER
+            # Plans that compute much again and those that compute little are far apart: both are starts.
+            thin = evaluator.thinned(AGAIN, budget) if effort.thins else None
+            found = [start for start in (thin and Found(*thin, budget), *starts) if start is not None]
+            starts = found * effort.restarts if effort.restarts > 1 else found[:1]
         else:
-            start = _quicker(start, _by_slack(evaluator, group[0], budget))
-        for turn in range(effort.restarts if group == (Kind.SWAP,) else 1):
+            starts = [_quicker(starts[0], _by_slack(evaluator, group[0], budget))]
+            starts *= effort.restarts if group == (Kind.SWAP,) else 1
+        for turn, start in enumerate(starts):
+            best = _quicker(best, start)
+            steps = effort.evaluations * effort.restarts // max(len(starts), effort.restarts)
             best = _quicker(best, _annealed(evaluator, start, group, budget, steps, seed + turn))
             if best is not None and best.time <= bound:
                 return best
     if kinds not in GROUPS:
         start = best
-        if best is None or effort.chains_first:
+        if best is None or effort.thorough:
             start = _quicker(_first(evaluator, kinds, budget, effort), best)
         steps = effort.evaluations // (SLOWER if AGAIN[0] in kinds else 1)
         best = _quicker(best, _annealed(evaluator, start, kinds, budget, steps, seed))

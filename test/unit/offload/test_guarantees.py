@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.cost_graphs.graph import CostGraph
+from meshloom.analysis.cost_graphs.read import parse_cost_graph
 from meshloom.analysis.offload.bounds import lower_bound_ns
 from meshloom.analysis.offload.effort import Preset
 from meshloom.analysis.offload.evaluate import Evaluator
@@ -104,6 +105,43 @@ def test_no_plan_of_a_small_graph_is_quicker_than_the_bound(seed: int, link: flo
             if names == ("swap",):
                 found = plan_offload(evaluator, budget, kinds)
                 assert found.time_ns == least < NEVER, "the search finds the best of few plans"
+
+
+def test_more_effort_never_finds_a_slower_plan() -> None:
+    for seed in range(12):
+        evaluator = evaluator_of(training_graph(seed))
+        budget = (evaluator.problem.smallest_budget + evaluator.problem.peak) // 2
+        fast, normal = (plan_offload(evaluator, budget, ALL, preset) for preset in Preset)
+        assert normal.time_ns <= fast.time_ns
+
+
+def test_computing_again_one_operation_ahead_makes_room() -> None:
+    """
+    y takes 3 bytes and is made from x by way of w of 6. Operation 5 makes 4 bytes that operation 6 reads with y: beside
+    them w does not fit into 13, before them it does.
+    """
+    sizes = {"x": 1, "w": 6, "y": 3, "a": 9, "b": 1, "c": 4, "d": 1}
+    number = {name: index for index, name in enumerate(sizes)}
+    rows = [("", "x"), ("x", "w"), ("w", "y"), ("y", "a"), ("a", "b"), ("bx", "c"), ("cxy", "d")]
+    graph = parse_cost_graph(
+        {
+            "tensors": [{"id": number[name], "kind": "act", "size": size} for name, size in sizes.items()],
+            "ops": [
+                {"id": op, "unit": "MPU", "dur_ns": 10, "ins": [number[name] for name in ins], "outs": [number[out]]}
+                for op, (ins, out) in enumerate(rows)
+            ],
+        }
+    )
+    evaluator = evaluator_of(graph)
+    problem = evaluator.problem
+    gap = next(g for g in range(problem.gaps) if problem.tensor[g] == number["y"])
+    assert (problem.before[gap], problem.after[gap]) == (3, 6)
+    times: dict[Kind, int] = {}
+    for kind in (Kind.RECOMPUTE, Kind.RECOMPUTE_AHEAD):
+        plan = np.zeros(problem.gaps, np.int64)
+        plan[gap] = kind
+        times[kind], _ = evaluator.makespan(plan, 13)
+    assert times == {Kind.RECOMPUTE: NEVER, Kind.RECOMPUTE_AHEAD: 7 * 10 + 2 * 10}
 
 
 def test_the_same_seed_gives_the_same_plan() -> None:
