@@ -27,10 +27,11 @@ from ..chips import Chip
 from ..emulator.costs import host_cycles
 from ..support.errors import MeshloomError, ResourceError
 from .compilation_log import Action, CompilationLog, LogEntry, over
+from .compile_piece import PieceCode
 from .host_layout import HostLayout
 from .link_network import network_of
 from .operator_split import OperatorSplitter
-from .piece_cache import Failure, PieceCache
+from .piece_cache import Failure, Outcome, PieceCache
 from .piece_file import piece_executable
 from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
@@ -55,10 +56,18 @@ class Driver:
     """Compiles one function. Operators that do not fit are split in the function itself."""
 
     def __init__(
-        self, function: FuncOp, chip: Chip, options: SubgraphOptions, log: CompilationLog, progress: Progress
+        self,
+        function: FuncOp,
+        chip: Chip,
+        options: SubgraphOptions,
+        log: CompilationLog,
+        progress: Progress,
+        cache: PieceCache | None = None,
     ) -> None:
         self.function, self.chip, self.options, self.log, self.progress = function, chip, options, log, progress
-        self.cache = PieceCache(chip, options.cache)
+        self.cache = PieceCache(chip, options.cache) if cache is None else cache
+        self.most_dram = self.most_alone = chip.dram_bytes
+        """Bytes of DRAM that a launch of several operators may need, and one of a single operator."""
         self.splitter = OperatorSplitter(function, chip)
         self._graph: BlockGraph | None = None
         self._most = 0
@@ -71,11 +80,8 @@ class Driver:
 
         Raises ResourceError naming an operator that does not fit, with what it needs and what the chip has.
         """
-        nodes = tuple(op for op in self.function.body.block.ops if is_node(op))
-        self._most = max(FEWEST_ATTEMPTS, ATTEMPTS_AN_OPERATOR * len(nodes))
-        graph = self._block_graph()
-        order = serial_order(graph.graph) if len(graph.ops) else np.zeros(0, np.int64)
-        whole = Subgraph("all", tuple(graph.ops[int(node)] for node in order))
+        self._begin()
+        whole = self._whole()
         parts = [whole]
         if given:
             groups = [tuple(op for op in ops if is_node(op)) for ops in given]
@@ -93,6 +99,26 @@ class Driver:
         graph = self._block_graph()
         return Subgraphs(tuple(parts), serial, residency, self._segments(graph, parts), graph)
 
+    def compiled(self, most_dram: int, most_alone: int) -> list[Subgraph]:
+        """
+        Subgraphs that all compile; those of several operators need no more than `most_dram` bytes of DRAM for
+        themselves, those of one no more than `most_alone`, else they are split. None of them has a place. Raises
+        ResourceError as `run` does.
+        """
+        self._begin()
+        self.most_dram, self.most_alone = most_dram, most_alone
+        with PiecePool(self.chip, self.options.jobs) as pool:
+            return self._compiled([self._whole()], pool)
+
+    def _whole(self) -> Subgraph:
+        graph = self._block_graph()
+        order = serial_order(graph.graph) if len(graph.ops) else np.zeros(0, np.int64)
+        return Subgraph("all", tuple(graph.ops[int(node)] for node in order))
+
+    def _begin(self) -> None:
+        nodes = sum(is_node(op) for op in self.function.body.block.ops)
+        self._most = max(FEWEST_ATTEMPTS, ATTEMPTS_AN_OPERATOR * nodes)
+
     def _block_graph(self) -> BlockGraph:
         if self._graph is None:
             self._graph = block_graph(self.function.body.block)
@@ -103,23 +129,33 @@ class Driver:
     def _settle(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
         """Split until every part compiles and all fit in DRAM in turn."""
         while True:
+            parts = self._compiled(parts, pool)
+            try:
+                self._fit(parts)
+                return parts
+            except DramShortage as error:
+                failed = parts[error.launch]
+                failure = Failure(str(error), error.resource, error.needed, error.available)
+                failed.outcome = failure
+                self._note("fit", failed, False, self._reason(failed, failure, "does not fit beside what stays"))
+            parts = self._divided(parts)
+
+    def _compiled(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
+        """Split until every part compiles within the DRAM that a launch may need."""
+        while True:
             self._compile(parts, pool)
             if not any(isinstance(part.outcome, Failure) for part in parts):
-                try:
-                    self._fit(parts)
-                    return parts
-                except DramShortage as error:
-                    failed = parts[error.launch]
-                    failure = Failure(str(error), error.resource, error.needed, error.available)
-                    failed.outcome = failure
-                    self._note("fit", failed, False, self._reason(failed, failure, "does not fit beside what stays"))
-            if not self.options.split_failures:
-                self._give_up(next(part for part in parts if isinstance(part.outcome, Failure)))
-            settled = self._split_failed(parts)
-            if self._graph is None:  # an operator was split, which may have left values that nobody reads
-                region_dce(self.function.body)
-            parts = [part for part in (self._alive(part) for part in settled) if part.nodes]
-            parts = with_work(parts)
+                return parts
+            parts = self._divided(parts)
+
+    def _divided(self, parts: list[Subgraph]) -> list[Subgraph]:
+        """The parts with those split that have failed."""
+        if not self.options.split_failures:
+            self._give_up(next(part for part in parts if isinstance(part.outcome, Failure)))
+        settled = self._split_failed(parts)
+        if self._graph is None:  # an operator was split, which may have left values that nobody reads
+            region_dce(self.function.body)
+        return with_work([part for part in (self._alive(part) for part in settled) if part.nodes])
 
     def _compile(self, parts: Sequence[Subgraph], pool: PiecePool) -> None:
         """Compile the parts that have no outcome yet."""
@@ -143,7 +179,7 @@ class Driver:
         for key, data in zip(wanted, pool.compile(list(wanted.values())), strict=True):
             self.cache.put(key, data)
         for part in waiting:
-            part.outcome = self.cache.get(part.key)
+            part.outcome = self._within_dram(part, self.cache.get(part.key))
             if known[id(part)] == part.key:
                 continue  # looked at again because another part has changed
             if isinstance(part.outcome, Failure):
@@ -155,6 +191,13 @@ class Driver:
                     f"bytes of SRAM a core, {code.dram_bytes:,} bytes of DRAM"
                 )
                 self._note("compile", part, True, text)
+
+    def _within_dram(self, part: Subgraph, outcome: Outcome | None) -> Outcome | None:
+        most = self.most_dram if len(part.operators) > 1 else self.most_alone
+        if not isinstance(outcome, PieceCode) or outcome.dram_bytes <= most:
+            return outcome
+        what = f"with inputs, results, and {outcome.segments[-1]:,} bytes in between"
+        return Failure(what, "DRAM", outcome.dram_bytes, most)
 
     def _reason(self, part: Subgraph, failure: Failure, what: str) -> str:
         message = part.text.named(failure.message) if part.text is not None else failure.message

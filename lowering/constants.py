@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, cast
 
 import numpy as np
@@ -20,3 +21,19 @@ def constant_bytes(op: ConstantOp | WeightOp) -> NDArray[np.uint8]:
         return STORE.get(ref)
     array: NDArray[Any] = array_of(cast(Dense, op.value))
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+class ConstantTable:
+    """Constants and weights by number, each content once."""
+
+    def __init__(self) -> None:
+        self.ops: list[ConstantOp | WeightOp] = []
+        self._numbers: dict[Hashable, int] = {}
+
+    def number(self, op: ConstantOp | WeightOp) -> int:
+        """The number of an operation's content."""
+        key = (op.sha256.data, op.bytes.value.data) if isinstance(op, WeightOp) else op.value
+        if key not in self._numbers:
+            self._numbers[key] = len(self.ops)
+            self.ops.append(op)
+        return self._numbers[key]

@@ -7,6 +7,7 @@ what leaves. It waits for a copy in before the launch that needs it, for a copy 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,6 +72,47 @@ class _Program:
                 word["addr"] = (*split_address(copy.dram), *split_address(copy.host))
                 word["desc"] = [copy.nbytes >> (16 * k) & 0xFFFF for k in range(4)]
         return words
+
+
+def stepwise_program(steps: Sequence[Copy | None], waits: Sequence[Sequence[int]]) -> NDArray[Any]:
+    """
+    The program (WORD) of launches (None; numbered as they come, each once) and copies in one order; `waits`: for each
+    step the numbers of those that have to be complete before it begins.
+
+    Copies that go the same way end in the order in which they begin: with one, those before it are waited for.
+    """
+    program = _Program()
+    tags: dict[bool, list[tuple[int, int | None]]] = {True: [], False: []}
+    launches: dict[int, int] = {}
+    joined = -1
+
+    def join(launch: int) -> None:
+        nonlocal joined
+        if launch > joined:
+            program.steps.append(("ctl.join", launch, None))
+            joined = launch
+
+    def copies(way: bool, upto: int) -> None:
+        while tags[way] and tags[way][0][0] <= upto:
+            program.wait(tags[way].pop(0)[1])
+
+    for number, (step, before) in enumerate(zip(steps, waits, strict=True)):
+        for one in before:
+            copy = steps[one]
+            if copy is None:
+                join(launches[one])
+            else:
+                copies(copy.to_device, one)
+        if step is None:
+            launches[number] = len(launches)
+            program.steps.append(("ctl.launch", launches[number], None))
+        else:
+            tags[step.to_device].append((number, program.start([step])))
+    if launches:
+        join(len(launches) - 1)
+    for way in (True, False):
+        copies(way, len(steps))
+    return program.words()
 
 
 def controller_program(launches: list[Boundary]) -> NDArray[Any]:

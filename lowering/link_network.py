@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..chips import Chip
-from ..emulator.executable import Executable, Launch
+from ..emulator.executable import Executable, Launch, Program
 from ..support.errors import ResourceError
 from .compile_piece import PieceCode
 from .constants import constant_bytes
@@ -52,6 +53,45 @@ def link_network(
     """
     if residency is None:
         residency = plan_residency(network_of(serial, [code.segments[-1] for code in codes]), chip.dram_bytes)
+    segments = [_segments(number, serial, residency) for number in range(len(codes))]
+    linked = link_codes(chip, codes, segments, names)
+    host = HostLayout(serial, residency)
+    return Executable(
+        chip=chip,
+        tensors=host.tensors(),
+        programs=linked.programs,
+        launches=linked.launches,
+        core_sets=linked.core_sets,
+        controller=controller_program(host.boundaries()),
+        weights=_resident_weights(serial, residency),
+        weights_address=0,
+        dram_bytes_used=residency.used,
+        source_names=linked.source_names,
+        notes={**notes, "tasks": joined_notes([code.notes for code in codes], names)},
+        host_weights=host.weights(),
+        host_weights_address=host.weights_address if residency.blocks else 0,
+        host_bytes_used=host.end if residency.spilled else 0,
+    )
+
+
+@dataclass(frozen=True)
+class LinkedCode:
+    """The machine code of all launches at their places."""
+
+    programs: list[Program]
+    launches: list[Launch]
+    core_sets: NDArray[np.bool_]
+    source_names: list[str]
+
+
+def link_codes(
+    chip: Chip, codes: Sequence[PieceCode], segments: Sequence[NDArray[np.int64]], names: Sequence[Sequence[str]]
+) -> LinkedCode:
+    """
+    Launches whose segments lie at the given DRAM addresses; `names`: of each one's tasks.
+
+    Raises ResourceError for more sets of receivers than can be named.
+    """
     facts = isa_facts()
     sets, numbers = common_sets([code.code.core_sets for code in codes], chip.cores)
     if len(sets) > _MOST_SETS:
@@ -64,29 +104,12 @@ def link_network(
     launches: list[Launch] = []
     source_names: list[str] = []
     for number, code in enumerate(codes):
-        to = Relocation(_segments(number, serial, residency), numbers[number], len(source_names))
-        own, launch = relocated(code.code, to, facts)
+        own, launch = relocated(code.code, Relocation(segments[number], numbers[number], len(source_names)), facts)
         for index, program in enumerate(own):
             program.name = f"launch{number}.{index - 1}" if index else program.name
         launches.append(programs.add(own, launch))
         source_names += names[number]
-    host = HostLayout(serial, residency)
-    return Executable(
-        chip=chip,
-        tensors=host.tensors(),
-        programs=programs.all,
-        launches=launches,
-        core_sets=sets,
-        controller=controller_program(host.boundaries()),
-        weights=_resident_weights(serial, residency),
-        weights_address=0,
-        dram_bytes_used=residency.used,
-        source_names=source_names,
-        notes={**notes, "tasks": joined_notes([code.notes for code in codes], names)},
-        host_weights=host.weights(),
-        host_weights_address=host.weights_address if residency.blocks else 0,
-        host_bytes_used=host.end if residency.spilled else 0,
-    )
+    return LinkedCode(programs.all, launches, sets, source_names)
 
 
 def _segments(launch: int, serial: Serial, residency: Residency) -> NDArray[np.int64]:

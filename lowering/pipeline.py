@@ -30,6 +30,10 @@ from .compile_piece import PieceCode, plan_piece
 from .compile_subgraphs import Driver
 from .link_network import link_network
 from .manycore_to_memory import lower_module
+from .offload.compile_launches import Budget, LaunchCompilation, compile_launches, has_memory_ops
+from .offload.device_steps import Run
+from .offload.link_steps import link_steps
+from .offload.memory_note import NOTE, memory_note
 from .serial import constant_bytes_read, part_module
 from .sparse_to_dataflow import lower_sparse
 from .stages import Observer, Progress, main_function
@@ -37,6 +41,7 @@ from .subgraph import Subgraphs
 from .subgraph_options import SubgraphOptions
 
 __all__ = [
+    "Budget",
     "Compilation",
     "CompilationLog",
     "CompiledPart",
@@ -74,6 +79,8 @@ class Compilation:
     log: CompilationLog
     cache_hits: int = 0
     """Parts that were found in the cache folder."""
+    saving: LaunchCompilation | None = None
+    """What was done to need no more device memory than there is, where a budget was given."""
 
     @property
     def tasks(self) -> int:
@@ -98,14 +105,17 @@ def compile_module(
     observe: Observer | None = None,
     options: SubgraphOptions | None = None,
     tell: Callable[[str], None] = lambda line: None,
+    budget: Budget | None = None,
 ) -> Compilation:
     """
     Compile @main of a `dataflow` (or `sparse`, or tiled `manycore`) module for a chip. The module is changed.
 
     The network is tried whole; what fails is split into subgraphs that run one after another (see `options`). A module
-    that comes in subgraphs is compiled in these. `tell` gets the lines of the log as they are written. `observe` is
-    shown the module as tasks, tiled ("plan"), and in buffers ("memory"), which are made for it alone, at the addresses
-    that code uses before launches are linked.
+    that comes in subgraphs is compiled in these. With a `budget`, or where the module has operations of `memory` that
+    save some, it becomes launches with copies beside them (`lowering.offload`). `tell` gets the lines of the log as
+    they are written. `observe` is shown the module as tasks, tiled ("plan"), and in buffers ("memory"), which are made
+    for it alone, at the addresses that code uses before launches are linked; with a budget, the module with memory
+    saving.
 
     Raises InputError if there is no @main, ResourceError if the network does not fit the chip.
     """
@@ -123,6 +133,10 @@ def compile_module(
     ideal = ideal_work(function)
     _name_chip(module, chip)
     log = CompilationLog(tell)
+    if budget is not None or has_memory_ops(function):
+        if given:
+            raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")
+        return _with_saving(module, chip, options, budget or Budget(), log, progress, observe, ideal)
     driver = Driver(function, chip, options, log, progress)
     found = driver.run(given)
     codes = [part.code for part in found.parts]
@@ -141,6 +155,45 @@ def compile_module(
         progress("write levels")
         _show(module, found, chip, observe)
     return Compilation(executable, parts, log, driver.cache.hits)
+
+
+def _with_saving(
+    module: ModuleOp,
+    chip: Chip,
+    options: SubgraphOptions,
+    budget: Budget,
+    log: CompilationLog,
+    progress: Progress,
+    observe: Observer | None,
+    ideal: dict[str, int],
+) -> Compilation:
+    """The executable of launches with memory saving between them."""
+    function = main_function(module)
+    saving = compile_launches(function, chip, options, budget, progress)
+    if observe is not None:
+        shown = ModuleOp([saving.function.clone()])
+        observe("memory saving", shown)
+    progress("link")
+    runs = [action for action in saving.layout.steps.actions if isinstance(action, Run)]
+    codes = [run.piece.code for run in runs]
+    names = [
+        step.name
+        for step, action in zip(saving.layout.steps.program.steps, saving.layout.steps.actions, strict=True)
+        if isinstance(action, Run)
+    ]
+    parts = tuple(
+        CompiledPart(name, len(run.piece.task_names), name, name, run.piece.code, 0, False)
+        for name, run in zip(names, runs, strict=True)
+    )
+    notes = {
+        "entry": "main",
+        "ideal": json.dumps(ideal),
+        "sram_peak": str(max(code.sram_peak for code in codes)),
+        "sram_lower_bound": str(max(code.sram_lower_bound for code in codes)),
+        "subgraphs": json.dumps([[part.label, part.operators, part.code.estimated_cycles] for part in parts]),
+        NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak),
+    }
+    return Compilation(link_steps(chip, saving.function, saving.layout, notes), parts, log, saving=saving)
 
 
 def _inlined(function: FuncOp) -> list[list[Operation]]:

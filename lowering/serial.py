@@ -19,6 +19,7 @@ from ..analysis.planning.plan_network import storage_root
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.interpreter import argument_names, result_names
 from ..dialects.dataflow.types import dtype_code, shape_of
+from .constants import ConstantTable
 from .dram_layout import bytes_of
 from .residency import Value
 
@@ -146,16 +147,7 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
     """How the parts of a function (all its operators, each in one part, in an order that can run) hang together."""
     last = function.body.block.last_op
     returned = list(last.operands) if last is not None else []
-    constants: dict[object, int] = {}
-    kinds: list[ConstantOp | WeightOp] = []
-
-    def constant(op: ConstantOp | WeightOp) -> int:
-        key = (op.sha256.data, op.bytes.value.data) if isinstance(op, WeightOp) else op.value
-        if key not in constants:
-            constants[key] = len(kinds)
-            kinds.append(op)
-        return constants[key]
-
+    constants = ConstantTable()
     numbers: dict[SSAValue, int] = {value: n for n, value in enumerate(function.body.block.args)}
     producer = dict.fromkeys(numbers, -1)
     readers: dict[SSAValue, list[int]] = {value: [] for value in numbers}
@@ -171,7 +163,7 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
             readers[value] = []
         crossings.append(
             Crossing(
-                tuple(constant(op) for op in ops if isinstance(op, ConstantOp | WeightOp)),
+                tuple(constants.number(op) for op in ops if isinstance(op, ConstantOp | WeightOp)),
                 tuple(numbers[value] for value in entering),
                 tuple(numbers[value] for value in leaving),
             )
@@ -181,7 +173,7 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
         root = storage_root(value)
         owner = root.owner
         fixed = isinstance(owner, ConstantOp | WeightOp)
-        number = constant(owner) if fixed else numbers[root]
+        number = constants.number(owner) if fixed else numbers[root]
         return NamedTensor(
             name, dtype_code(value), shape_of(value), bytes_of(value), "constant" if fixed else "value", number
         )
@@ -193,7 +185,7 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
         Value(bytes_of(value), producer[value], tuple(readers[value]), number in given)
         for value, number in numbers.items()
     )
-    return Serial(tuple(crossings), values, tuple(kinds), tuple(inputs), tuple(outputs))
+    return Serial(tuple(crossings), values, tuple(constants.ops), tuple(inputs), tuple(outputs))
 
 
 def constant_bytes_read(part: Part) -> int:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..emulator.executable import Executable
     from ..emulator.timing import TimingResult
+    from ..lowering.offload.compile_launches import Budget
     from ..lowering.subgraph_options import SubgraphOptions
 
 
@@ -89,16 +90,21 @@ def compile(
     shapes: Mapping[str, Sequence[int]] | None = None,
     progress: Callable[[str], None] = lambda stage: None,
     subgraphs: SubgraphOptions | None = None,
+    budget: float | Budget | None = None,
 ) -> CompiledNetwork:
     """
     Compile an ONNX model (path, bytes or protobuf) or a `dataflow` module for a chip (name, TOML path or object).
 
     `shapes` gives the shapes of inputs with symbolic dimensions, `subgraphs` says how the network is compiled in parts:
-    by default, it is split where it does not fit. Raises InputError for models and chips that cannot be used,
+    by default, it is split where it does not fit. `budget` limits the device memory: bytes, or up to 1 a share of what
+    the network needs, or a `Budget` that also says how memory may be saved; then tensors leave the device's memory
+    while nobody uses them (docs/memory-saving.md). Raises InputError for models and chips that cannot be used,
     MeshloomError if the network does not fit the chip.
     """
     from xdsl.dialects.builtin import ModuleOp
 
+    from ..lowering.offload.compile_launches import Budget
+    from ..lowering.offload.figures import saving_figures
     from ..lowering.pipeline import compile_module
 
     target = chip if isinstance(chip, Chip) else load_chip(chip)
@@ -109,8 +115,15 @@ def compile(
 
         progress("import")
         module = import_onnx(model, {name: tuple(shape) for name, shape in (shapes or {}).items()})
-    compilation = compile_module(module, target, progress, options=subgraphs)
-    report = {"tasks": compilation.tasks, "subgraphs": len(compilation.parts), "log": compilation.log.lines()}
+    limit = Budget(budget) if isinstance(budget, int | float) else budget
+    compilation = compile_module(module, target, progress, options=subgraphs, budget=limit)
+    report: dict[str, Any] = {
+        "tasks": compilation.tasks,
+        "subgraphs": len(compilation.parts),
+        "log": compilation.log.lines(),
+    }
+    if compilation.saving is not None:
+        report["memory"] = saving_figures(compilation.saving)
     return CompiledNetwork(compilation.executable, report)
 
 

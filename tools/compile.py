@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..support.files import all_or_none, write_atomically
+from .budget import add_memory_options, read_memory_options, saving_table
 from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, serial_list_table
@@ -27,6 +28,7 @@ EXAMPLES = """
   meshloom-compile large.onnx --chip tiny -o large.mlx --cache --log large.log
   meshloom-compile net.onnx --chip edge -o net.mlx --subgraphs fewest-bytes,parts=4 --fuse forward
   meshloom-compile pruned.onnx --chip edge -o net.mlx --sparse
+  meshloom-compile step.mlir --chip tiny -o step.mlx --budget 0.5 --save swap,recompute
   meshloom-compile net.onnx --chip edge -o net.mlx -p 'canonicalize,dataflow-to-manycore,manycore-tile{chip=edge}'
 """
 
@@ -62,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
     )
     parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the compiler did as a page")
+    add_memory_options(parser)
     add_subgraph_options(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     return parser
@@ -74,6 +77,7 @@ def _compile(options: argparse.Namespace) -> None:
     shapes = parse_shapes(options.shape)
     check_folders(options.output, options.report, options.log, inputs=[options.model, Path(options.chip)])
     subgraphs = read_subgraph_options(options)
+    budget = read_memory_options(options)
     pipeline = _pipeline(options.passes)
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
@@ -100,7 +104,7 @@ def _compile(options: argparse.Namespace) -> None:
         check_level(module)
         log = LogLines(options.log, progress, options.quiet)
         try:
-            compilation = compile_module(module, chip, stages.begin, stages.observer, subgraphs, log)
+            compilation = compile_module(module, chip, stages.begin, stages.observer, subgraphs, log, budget)
         finally:
             log.write()
         stages.begin("write")
@@ -148,6 +152,8 @@ def summary(name: str, compilation: Compilation) -> str:
         f"{' ' * len(name)}  SRAM peak {peak:,} of {exe.chip.sram_bytes:,} bytes a core{ratio}; "
         f"DRAM {exe.dram_bytes_used:,} of {exe.chip.dram_bytes:,} bytes"
     )
+    if compilation.saving is not None:
+        return f"{text}\n{saving_table(compilation.saving)}"
     return text if len(compilation.parts) == 1 else f"{text}\n{serial_list_table(compilation.parts)}"
 
 

@@ -12,6 +12,7 @@ from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.tiling import TilingInterface
 from ...dialects.dataflow.types import tensor_bytes, tensor_of
+from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.attributes import Space
 from ...dialects.memory.stash import CompressOp, DoneOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, stash_of
 from ...dialects.memory.stash_check import memory_of
@@ -72,7 +73,7 @@ class FunctionSteps:
 
 def is_step(op: Operation) -> bool:
     """Whether an operation takes time: constants, other shapes and tokens do not."""
-    if isinstance(op, MoveOp | RecomputeOp):
+    if isinstance(op, MoveOp | RecomputeOp | SubgraphOp):
         return True
     return isinstance(op, TilingInterface) and not isinstance(op, ConstantOp | WeightOp | ReshapeOp)
 

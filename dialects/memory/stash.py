@@ -229,8 +229,10 @@ class RecomputeOp(IRDLOperation):
         if len(ops) < 2 or not isinstance(ops[-1], YieldOp):
             raise VerifyException("the body should hold an operation or more and end with memory.yield")
         for op in ops[:-1]:
-            if not isinstance(op, DataflowOp):
-                raise VerifyException(f"the body holds {op.name}: expected operations of the dataflow dialect")
+            if not isinstance(op, DataflowOp) and op.name != "manycore.subgraph":
+                raise VerifyException(
+                    f"the body holds {op.name}: expected operations of the dataflow dialect, or subgraphs"
+                )
         if [value.type for value in ops[-1].operands] != [value.type for value in self.values]:
             raise VerifyException("the results should have the types of what the body yields")
 

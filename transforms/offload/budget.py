@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, SSAValue
 
 from ...analysis.cost_graphs.from_dataflow import cost_graph_of
 from ...analysis.cost_graphs.graph import Ints
@@ -50,7 +51,7 @@ def insert_for_budget(
     if limit >= problem.peak:
         return None
     model = FormatModel(costs.link, costs.compress_rate, format=format)
-    problem, plan = _least(problem, parts, model, limit, kinds, seed)
+    problem, plan = least_plan(problem, parts, model, limit, kinds, seed)
     planned = planned_script(problem, plan)
     ops = Emitter(function, parts, format).emit(planned.script)
     numbered = function_steps(function.body.block, costs)
@@ -67,11 +68,16 @@ def insert_for_budget(
     return plan
 
 
-def _least(
+def _may_round(value: SSAValue) -> bool:
+    """Whether a tensor may be compressed: f32, and no input, which the host has as it is."""
+    return element_of(value) == f32 and not isinstance(value, BlockArgument)
+
+
+def least_plan(
     problem: OffloadProblem, parts: FunctionParts, model: Model, budget: int, kinds: frozenset[str], seed: int
 ) -> tuple[OffloadProblem, OffloadPlan]:
     """
-    The quicker of two plans: with compression, where only tensors of f32 leave; and without it.
+    The quicker of two plans: with compression, where only computed tensors of f32 leave; and without it.
 
     Raises InputError where there is neither.
     """
@@ -79,7 +85,7 @@ def _least(
     error: InputError | None = None
     only_f32 = problem
     if "compress" in kinds:
-        good = [element_of(parts.tensors[int(tensor)]) == f32 for tensor in problem.tensor]
+        good = [_may_round(parts.tensors[int(tensor)]) for tensor in problem.tensor]
         only_f32 = replace(
             problem,
             tensor=problem.tensor[good],

@@ -166,7 +166,7 @@ class Emitter:
             copy = op.clone()
             copy.operands = [inside[value] for value in self.reads[number]]
             body.add_op(copy)
-            inside[op.results[0]] = copy.results[0]
+            inside.update(zip(op.results, copy.results, strict=True))
         body.add_op(YieldOp([inside[tensor]]))
         again = self._add(RecomputeOp(inputs, body))
         again.values[0].name_hint = tensor.name_hint
@@ -236,11 +236,12 @@ def _wrapped(op: Operation, waits: list[SSAValue]) -> RecomputeOp:
     body = Block()
     copy = op.clone()
     body.add_op(copy)
-    body.add_op(YieldOp([copy.results[0]]))
+    body.add_op(YieldOp(copy.results))
     wrapped = RecomputeOp([], body, waits)
     Builder(InsertPoint.before(op)).insert(wrapped)
-    wrapped.values[0].name_hint = op.results[0].name_hint
-    op.results[0].replace_all_uses_with(wrapped.values[0])
+    for value, result in zip(wrapped.values, op.results, strict=True):
+        value.name_hint = result.name_hint
+        result.replace_all_uses_with(value)
     op.detach()
     op.erase()
     return wrapped

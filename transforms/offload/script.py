@@ -12,6 +12,7 @@ from ...analysis.offload.kinds import Kind
 from ...analysis.offload_steps.from_function import is_step
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.base import DataflowOp
+from ...dialects.manycore import SubgraphOp
 from ...support.errors import InputError
 
 
@@ -60,21 +61,21 @@ class Script:
 class FunctionParts:
     """Operations and tensors of a function, by their numbers in its cost graph."""
 
-    ops: tuple[DataflowOp, ...]
+    ops: tuple[DataflowOp | SubgraphOp, ...]
     tensors: tuple[SSAValue, ...]
 
 
 def function_parts(function: FuncOp) -> FunctionParts:
-    """The parts of a function of `dataflow` operations. Raises InputError where it holds others."""
+    """The parts of a function of `dataflow` operations or subgraphs. Raises InputError where it holds others."""
     block = function.body.block
-    ops: list[DataflowOp] = []
+    ops: list[DataflowOp | SubgraphOp] = []
     tensors: list[SSAValue] = list(block.args)
     for op in block.ops:
         if op is block.last_op or isinstance(op, ReshapeOp):
             continue
-        if not isinstance(op, DataflowOp):
+        if not isinstance(op, DataflowOp | SubgraphOp):
             raise InputError(f"@{function.sym_name.data} holds {op.name}: expected operations of the dataflow dialect")
-        tensors.append(op.results[0])
+        tensors += op.results
         if is_step(op):
             ops.append(op)
     return FunctionParts(tuple(ops), tuple(tensors))

@@ -1,0 +1,235 @@
+"""
+The compile driver where device memory is limited: every group of operators is a launch, and tensors leave DRAM while
+nobody uses them (spec 1; DESIGN, from network to binary).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from xdsl.dialects.builtin import IntAttr
+from xdsl.dialects.func import FuncOp
+
+from ...chips import Chip
+from ...dialects.manycore import SubgraphOp
+from ...support.errors import InputError, ResourceError
+from ..compilation_log import CompilationLog
+from ..compile_subgraphs import Driver
+from ..piece_cache import PieceCache
+from ..stages import Progress
+from ..subgraph import name_of
+from ..subgraph_options import SubgraphOptions
+from .device_layout import DeviceLayout, lay_out
+from .outline_launches import outline_launches
+from .pieces import Pieces
+from .read_block import is_memory_op, read_block
+from .save_memory import LaunchPlanning, Saving, planning_of, save_memory
+from .wrap_operations import wrap_operations
+
+ATTEMPTS = 8
+"""Limits that a plan is made for at most, where places for one have gaps between them."""
+SHARES = (1, 2, 4, 8, 16, 64)
+"""A launch may need this part of what the whole network does; finer ones are tried until that makes it slower."""
+SEARCHES = 6
+"""Budgets that are tried to name the smallest one that works."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much device memory there is, and what may be done to need no more."""
+
+    amount: float | None = None
+    """Bytes; up to 1 a share of what the network needs without saving; None: all of the chip's DRAM."""
+    saving: Saving = field(default_factory=Saving)
+    launch_bytes: int | None = None
+    """DRAM that one launch may need for itself; None: what makes the network fast (`SHARES`)."""
+
+
+@dataclass(frozen=True)
+class LaunchCompilation:
+    """A function as launches with memory saving between them, placed in DRAM."""
+
+    function: FuncOp
+    """Subgraphs and operations of `memory`."""
+    layout: DeviceLayout
+    capacity: int
+    """Bytes of DRAM that were there."""
+    unsaved_peak: int
+    """Bytes of DRAM that the network needs if nothing is saved."""
+
+
+def has_memory_ops(function: FuncOp) -> bool:
+    """Whether memory saving is there already, so that the function is compiled as it stands."""
+    return any(is_memory_op(op) for op in function.body.block.ops)
+
+
+def compile_launches(
+    function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, progress: Progress
+) -> LaunchCompilation:
+    """
+    Compile a function of `dataflow` operations for a chip and a budget.
+
+    The function is cut into launches by what they need for themselves. The same launches give the same bits with every
+    budget: other ones may add in another order. Where the function has operations of `memory` already, each
+    operation is a launch, and nothing is inserted. Raises ResourceError where the function does not fit in DRAM,
+    InputError for a budget under the smallest that works, which it names.
+    """
+    cache = PieceCache(chip, options.cache)
+    pieces = Pieces(chip, cache)
+    if has_memory_ops(function):
+        return _as_written(function, pieces, budget, progress)
+    cutter = _Cutter(function, chip, options, progress, cache)
+    whole = cutter.cut(chip.dram_bytes, chip.dram_bytes)
+    unsaved = _peak(whole, pieces, chip.dram_bytes)
+    capacity = _capacity(budget.amount, unsaved, chip)
+    sizes = [budget.launch_bytes] if budget.launch_bytes is not None else [unsaved // share for share in SHARES]
+    search: _Search | None = None
+    best: tuple[FuncOp, DeviceLayout] | None = None
+    for size in sizes:
+        cut = whole if size >= unsaved else cutter.cut(size, capacity)
+        search = _Search(cut, pieces, budget.saving)
+        progress("save memory")
+        found = search.fit(capacity)
+        if best is not None and (found is None or found[1].planned.time_ns >= best[1].planned.time_ns):
+            break
+        best = found
+    if best is None:
+        assert search is not None
+        raise search.refusal(capacity)
+    return LaunchCompilation(*best, capacity, unsaved)
+
+
+@dataclass(frozen=True)
+class _Cutter:
+    """Cuts a function into launches."""
+
+    function: FuncOp
+    chip: Chip
+    options: SubgraphOptions
+    progress: Progress
+    cache: PieceCache
+
+    def cut(self, most: int, capacity: int) -> FuncOp:
+        """
+        A copy of the function in subgraphs that need no more than `most` bytes of DRAM each; operators that need more
+        stand alone, those that need more than the capacity are split where that can be done.
+        """
+        try:
+            return self._cut(max(most, 1), capacity)
+        except ResourceError:
+            if capacity >= self.chip.dram_bytes:
+                raise
+            return self._cut(max(most, 1), self.chip.dram_bytes)
+
+    def _cut(self, most: int, alone: int) -> FuncOp:
+        copy = self.function.clone()
+        log = CompilationLog(lambda line: None)
+        parts = Driver(copy, self.chip, self.options, log, self.progress, self.cache).compiled(most, alone)
+        names = [name_of(part.operators[-1]) if part.operators else "" for part in parts]
+        outline_launches(copy, [part.operators for part in parts], names)
+        return copy
+
+
+def _as_written(function: FuncOp, pieces: Pieces, budget: Budget, progress: Progress) -> LaunchCompilation:
+    """A function with memory saving in it."""
+    wrap_operations(function)
+    progress("compile launches")
+    unsaved = _peak(function, pieces, pieces.chip.dram_bytes)
+    capacity = _capacity(budget.amount, unsaved, pieces.chip)
+    layout = lay_out(read_block(function, pieces, capacity), capacity)
+    if layout is None:
+        raise ResourceError(
+            f"the network does not fit in {capacity} bytes of DRAM with the memory saving that is written in it",
+            "DRAM", unsaved, capacity,
+        )  # fmt: skip
+    return LaunchCompilation(function, layout, capacity, unsaved)
+
+
+def _number(function: FuncOp, pieces: Pieces) -> None:
+    """Compile all subgraphs, each of which gets a number that its copies keep."""
+    for op in function.body.block.walk():
+        if isinstance(op, SubgraphOp):
+            op.attributes[Pieces.NUMBER] = IntAttr(pieces.add(op))
+
+
+def _capacity(amount: float | None, unsaved: int, chip: Chip) -> int:
+    if amount is None:
+        return chip.dram_bytes
+    return min(chip.dram_bytes, int(amount * unsaved) if amount <= 1 else int(amount))
+
+
+def _peak(function: FuncOp, pieces: Pieces, capacity: int) -> int:
+    """Bytes that the function needs as it stands; its subgraphs are compiled for good."""
+    _number(function, pieces)
+    layout = lay_out(read_block(function, pieces, capacity), 1 << 62)
+    assert layout is not None, "everything fits without a limit"
+    return layout.used
+
+
+class _Search:
+    """Looks for limits on the planner for which places within a capacity are found."""
+
+    def __init__(self, function: FuncOp, pieces: Pieces, saving: Saving) -> None:
+        self.function, self.pieces, self.saving = function, pieces, saving
+        _number(function, pieces)
+
+    def fit(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
+        """The function with memory saved until it fits, and its places."""
+        layout = lay_out(read_block(self.function, self.pieces, capacity), capacity)
+        if layout is not None:
+            return self.function, layout
+        planning = planning_of(self.function, self.pieces, self.saving, capacity)
+        room = capacity - planning.launches.resident_bytes
+        least = planning.launches.problem.smallest_budget
+        best: tuple[FuncOp, DeviceLayout] | None = None
+        # The planner knows the time of conversions beside launches only roughly: each kind alone is looked at, too.
+        kinds = self.saving.kinds
+        for names in (kinds, *(frozenset({name}) for name in sorted(kinds) if len(kinds) > 1)):
+            saving = replace(self.saving, kinds=names)
+            tried = (self._try(planning, saving, limit, capacity) for limit in _limits(room, least, capacity))
+            found = next((one for one in tried if one is not None), None)
+            if found is not None and (best is None or found[1].planned.time_ns < best[1].planned.time_ns):
+                best = found
+        return best
+
+    def _try(
+        self, planning: LaunchPlanning, saving: Saving, limit: int, capacity: int
+    ) -> tuple[FuncOp, DeviceLayout] | None:
+        function = self.function.clone()
+        try:
+            save_memory(function, planning, limit, saving)
+        except InputError:
+            return None
+        layout = lay_out(read_block(function, self.pieces, capacity), capacity)
+        return None if layout is None else (function, layout)
+
+    def refusal(self, capacity: int) -> InputError:
+        """The error for a capacity that is too small: which launch needs how much, and what would do."""
+        planning = planning_of(self.function, self.pieces, self.saving, capacity)
+        problem = planning.launches.problem
+        worst = int(np.argmax(problem.working_set))
+        least = problem.smallest_budget + planning.launches.resident_bytes
+        low, high = max(least, capacity + 1), _peak(self.function, self.pieces, capacity)
+        for _ in range(SEARCHES):
+            if low >= high:
+                break
+            middle = (low + high) // 2
+            if self.fit(middle) is None:
+                low = middle + 1
+            else:
+                high = middle
+        name = problem.graph.op_names[worst]
+        reason = f"launch '{name}' alone works on {least} bytes, with constants that stay"
+        if least <= capacity:
+            kinds = ", ".join(sorted(self.saving.kinds))
+            reason = f"no plan of the allowed kinds ({kinds}) was found that fits"
+        return InputError(f"a budget of {capacity} bytes of DRAM is too small: {reason}; {high} bytes are enough")
+
+
+def _limits(room: int, least: int, capacity: int) -> list[int]:
+    """Limits from all that is there down to the least that can be planned for."""
+    step = max(capacity // 64, 64)
+    found = [room - step * number for number in range(ATTEMPTS)]
+    found = [limit for limit in found if limit > least]
+    return [*found, least] if room >= least else []

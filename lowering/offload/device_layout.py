@@ -1,0 +1,157 @@
+"""Places in DRAM for all buffers of the steps, and the waits that keep each until everybody is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...analysis.allocation import allocate
+from ...analysis.cost_graphs.graph import Ints
+from ...analysis.offload_steps.in_order import NoRoom, execute_in_order
+from ...analysis.offload_steps.steps import Execution, Program
+from ..constants import constant_bytes
+from ..dram_layout import ALIGNMENT, padded
+from .device_steps import CORES, DeviceSteps
+
+ATTEMPTS = 16
+"""Limits that are tried between all of the DRAM and the least that the order needs, because of gaps between buffers."""
+
+
+@dataclass(frozen=True)
+class DeviceLayout:
+    """Where everything lies in DRAM, and the steps with all that they wait for."""
+
+    steps: DeviceSteps
+    constants: dict[int, int]
+    """Addresses of the constants that stay, by number."""
+    addresses: tuple[int, ...]
+    """[buffers]"""
+    used: int
+    """Bytes up to the end of what lies highest."""
+    planned: Execution
+    """When each step runs, in cycles."""
+
+    @property
+    def profile(self) -> tuple[Ints, Ints]:
+        """(cycles, bytes in DRAM from each of them on), the constants that stay among them."""
+        times, held = self.planned.profile()
+        return times, held + self.constant_bytes
+
+    @property
+    def constant_sizes(self) -> dict[int, int]:
+        """Bytes of the constants that stay, by number."""
+        return {number: int(constant_bytes(self.steps.constants[number]).size) for number in self.constants}
+
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes of the constants that stay."""
+        return sum(self.constant_sizes.values())
+
+    @property
+    def peak(self) -> int:
+        """Most bytes in DRAM at any time."""
+        return int(self.profile[1].max(initial=self.constant_bytes))
+
+
+def lay_out(steps: DeviceSteps, capacity: int) -> DeviceLayout | None:
+    """Places within the capacity, so that the steps take as little time as they can; None where none are found."""
+    constants: dict[int, int] = {}
+    base = 0
+    for number in steps.resident:
+        constants[number] = base
+        base += padded(constant_bytes(steps.constants[number]).size)
+    program = steps.program
+    sizes = np.array([padded(buffer.nbytes) for buffer in program.buffers], np.int64)
+    room = capacity - base
+    least = _least(program, sizes)
+    if least > room:
+        return None
+    for attempt in range(ATTEMPTS):
+        limit = room - (room - least) * attempt // max(ATTEMPTS - 1, 1)
+        try:
+            run = execute_in_order(program, sizes, limit, {CORES})
+        except NoRoom:
+            return None
+        first, last = run.lifetimes()
+        # What is free at a moment makes room for what begins then.
+        moments = np.unique(np.concatenate([first, last]))
+        begin, end = np.searchsorted(moments, first), np.searchsorted(moments, last) - 1
+        placed = allocate(sizes.tolist(), begin.tolist(), np.maximum(end, begin).tolist(), ALIGNMENT, room)
+        if placed.peak <= room:
+            addresses = tuple(base + int(offset) for offset in placed.offsets)
+            order = first.argsort(kind="stable")
+            held = with_reuse_waits(program, addresses, sizes, order, first, last)
+            return DeviceLayout(replace(steps, program=held), constants, addresses, base + placed.peak, followed(held))
+    return None
+
+
+def _least(program: Program, sizes: Ints) -> int:
+    """Bytes that the order needs at least: each step complete before the next begins."""
+    change = np.zeros(len(program.steps) + 1, np.int64)
+    for number, buffer in enumerate(program.buffers):
+        change[buffer.maker] += sizes[number]
+        change[max(buffer.users) + 1] -= sizes[number]
+    return int(np.cumsum(change).max(initial=0))
+
+
+def with_reuse_waits(
+    program: Program, addresses: Sequence[int], sizes: Ints, order: Ints, first: Ints, last: Ints
+) -> Program:
+    """
+    The program in which whoever fills a buffer waits for all users of what lay there before, whatever the time that
+    anything takes. `order`: buffers by the time they are taken.
+    """
+    at = np.array(addresses, np.int64)
+    waits: list[set[int]] = [set[int]() for _ in program.steps]
+    taken: list[int] = order.tolist()
+    for place, buffer in enumerate(taken):
+        before = order[:place]
+        over: list[int] = before[
+            (at[before] < at[buffer] + sizes[buffer]) & (at[buffer] < at[before] + sizes[before])
+        ].tolist()
+        waits[program.buffers[buffer].maker].update(user for one in over for user in program.buffers[one].users)
+    steps = [
+        replace(step, waits=tuple(sorted({*step.waits, *found} - set(step.needs))))
+        for step, found in zip(program.steps, waits, strict=True)
+    ]
+    for number, step in enumerate(steps):
+        if any(one >= number for one in step.waits):
+            raise AssertionError("a buffer's place is taken before its users have begun")
+    return replace(program, steps=tuple(steps))
+
+
+def ordered_waits(program: Program) -> list[tuple[int, ...]]:
+    """
+    For each step the steps that the controller waits for before it begins it: no more than it must. Queues are in
+    order, so the last one of each queue is enough, unless it is known to be complete already.
+    """
+    done: dict[str, int] = {}
+    in_queue: dict[str, int] = {}
+    found: list[tuple[int, ...]] = []
+    for number, step in enumerate(program.steps):
+        latest: dict[str, int] = {}
+        for one in (*step.needs, *step.waits):
+            queue = program.steps[one].queues[0]
+            latest[queue] = max(latest.get(queue, -1), one)
+        if step.queues[0] == CORES and CORES in in_queue:
+            latest[CORES] = in_queue[CORES]
+        waits = tuple(sorted(one for queue, one in latest.items() if one > done.get(queue, -1)))
+        done |= {program.steps[one].queues[0]: one for one in waits}
+        in_queue[step.queues[0]] = number
+        found.append(waits)
+    return found
+
+
+def followed(program: Program) -> Execution:
+    """When the steps run if the controller follows `ordered_waits`."""
+    start, end = np.zeros((2, len(program.steps)), np.int64)
+    free: dict[str, int] = {}
+    now = 0
+    for number, (step, waits) in enumerate(zip(program.steps, ordered_waits(program), strict=True)):
+        now = max([now, *(int(end[one]) for one in waits)])
+        queue = step.queues[0]
+        start[number] = max(now, free.get(queue, 0))
+        end[number] = free[queue] = start[number] + step.ns
+    return Execution(program, start, end)

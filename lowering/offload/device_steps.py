@@ -1,0 +1,166 @@
+"""
+What the controller does for a function of subgraphs and memory operations: launches, and copies to and from the host.
+
+Everything is a step in the order of the block. Inputs and large constants are copied in before the first launch that
+reads them, outputs leave behind what computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ...analysis.offload_steps.steps import Buffer, Program, Step
+from ...chips import Chip
+from ...dialects.dataflow import ConstantOp, WeightOp
+from ...emulator.costs import host_cycles
+from .pieces import Piece
+
+CORES, OUT, IN = "cores", "to host", "from host"
+"""The queues: launches, and copies each way."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a segment of a launch lies: in a buffer, or a constant that stays in DRAM."""
+
+    kind: Literal["buffer", "constant"]
+    number: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """A launch."""
+
+    piece: Piece
+    places: tuple[Place, ...]
+    """Of the code's segments; the last one (what stays inside the launch) only where it needs one."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A copy between a place in DRAM and a slot of host memory."""
+
+    to_device: bool
+    place: Place
+    slot: int
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Something in host memory: an input, an output, a constant (by number), or what is kept there for a while."""
+
+    kind: Literal["input", "output", "constant", "kept"]
+    number: int
+    nbytes: int
+
+
+Purpose = Literal["compute", "recompute", "compress", "decompress", "swap out", "swap in", "input", "output"]
+
+
+@dataclass(frozen=True)
+class DeviceSteps:
+    """The steps, and all that they name."""
+
+    program: Program
+    """Times are cycles; buffers hold bytes without padding."""
+    actions: tuple[Run | Move, ...]
+    purposes: tuple[Purpose, ...]
+    """[steps]"""
+    buffer_names: tuple[str, ...]
+    slots: tuple[Slot, ...]
+    constants: tuple[ConstantOp | WeightOp, ...]
+    """All constants by number."""
+    resident: tuple[int, ...]
+    """Those that stay in DRAM."""
+
+
+@dataclass
+class Draft:
+    """A step while steps are put in order."""
+
+    name: str
+    queue: str
+    cycles: int
+    action: Run | Move
+    purpose: Purpose
+    reads: tuple[int, ...]
+    """Buffers."""
+    writes: tuple[int, ...]
+    after: frozenset[int] = frozenset()
+    """`id`s of drafts that a control edge or host memory makes it wait for."""
+
+
+def copy_draft(
+    chip: Chip, name: str, purpose: Purpose, move: Move, nbytes: int, after: frozenset[int] = frozenset()
+) -> Draft:
+    """The draft of a copy of so many bytes."""
+    touched = (move.place.number,) if move.place.kind == "buffer" else ()
+    reads, writes = ((), touched) if move.to_device else (touched, ())
+    queue = IN if move.to_device else OUT
+    return Draft(name, queue, host_cycles(chip, nbytes), move, purpose, reads, writes, after)
+
+
+def program_of(drafts: Sequence[Draft], sizes: Sequence[int]) -> Program:
+    """Drafts in their final order, and buffers of `sizes` bytes, as a program."""
+    number = {id(draft): at for at, draft in enumerate(drafts)}
+    maker: dict[int, int] = {}
+    users: dict[int, list[int]] = {}
+    steps: list[Step] = []
+    for at, draft in enumerate(drafts):
+        for buffer in draft.writes:
+            maker[buffer] = at
+        for buffer in (*draft.reads, *draft.writes):
+            users.setdefault(buffer, []).append(at)
+        needs = {maker[buffer] for buffer in draft.reads} - {at}
+        waits = {number[one] for one in draft.after} - needs
+        steps.append(Step(draft.name, (draft.queue,), draft.cycles, tuple(sorted(needs)), tuple(sorted(waits))))
+    buffers = tuple(
+        Buffer(size, maker[buffer], tuple(dict.fromkeys(users[buffer]))) for buffer, size in enumerate(sizes)
+    )
+    return Program(tuple(steps), buffers)
+
+
+def occupancy(drafts: Sequence[Draft], sizes: Sequence[int]) -> list[int]:
+    """Bytes in DRAM at each draft if each were complete before the next begins."""
+    change = [0] * (len(drafts) + 1)
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for at, draft in enumerate(drafts):
+        for buffer in (*draft.reads, *draft.writes):
+            first.setdefault(buffer, at)
+            last[buffer] = at
+    for buffer, at in first.items():
+        change[at] += sizes[buffer]
+        change[last[buffer] + 1] -= sizes[buffer]
+    total, found = 0, list[int]()
+    for one in change[:-1]:
+        total += one
+        found.append(total)
+    return found
+
+
+def hoist_arrivals(drafts: list[Draft], sizes: Sequence[int], capacity: int) -> list[Draft]:
+    """
+    The drafts with inputs and constants copied in earlier, beside launches, as far as there is room for them whatever
+    the time that anything takes.
+    """
+    drafts = list(drafts)
+    held = occupancy(drafts, sizes)
+    for start in range(len(drafts)):
+        draft, at, hidden = drafts[start], start, 0
+        if draft.purpose != "input":
+            continue
+        size = sizes[draft.writes[0]]
+        while at and hidden < 2 * draft.cycles and held[at - 1] + size <= capacity:
+            before = drafts[at - 1]
+            if before.purpose == "input":
+                break
+            hidden += before.cycles if before.queue == CORES else 0
+            drafts[at], drafts[at - 1] = before, draft
+            held[at] = held[at - 1] + size
+            at -= 1
+        if at < start:
+            held = occupancy(drafts, sizes)
+    return drafts

@@ -1,0 +1,56 @@
+"""What memory saving did, in figures: for people, and as a table of what was moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .compile_launches import LaunchCompilation
+from .device_steps import Purpose
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One step that saves memory or undoes that; times in cycles, as planned."""
+
+    purpose: Purpose
+    name: str
+    nbytes: int
+    start: int
+    end: int
+
+
+SAVING: tuple[Purpose, ...] = ("swap out", "swap in", "compress", "decompress", "recompute")
+
+
+def moved(saving: LaunchCompilation) -> list[Moved]:
+    """The steps that are there to save memory, in the controller's order."""
+    layout = saving.layout
+    program = layout.steps.program
+    sizes: list[int] = [0] * len(program.steps)
+    for buffer in program.buffers:
+        sizes[buffer.maker] += buffer.nbytes
+    found: list[Moved] = []
+    for number, (step, purpose) in enumerate(zip(program.steps, layout.steps.purposes, strict=True)):
+        if purpose not in SAVING:
+            continue
+        # What leaves: the buffer that it reads.
+        size = sizes[number] or sum(buffer.nbytes for buffer in program.buffers if number in buffer.users)
+        start, end = int(layout.planned.start[number]), int(layout.planned.end[number])
+        found.append(Moved(purpose, step.name, size, start, end))
+    return found
+
+
+def saving_figures(saving: LaunchCompilation) -> dict[str, Any]:
+    """Bytes that are needed, there and planned for, cycles, and counts of what was done."""
+    actions = moved(saving)
+    purposes = saving.layout.steps.purposes
+    return {
+        "unsaved_bytes": saving.unsaved_peak,
+        "budget_bytes": saving.capacity,
+        "peak_bytes": saving.layout.peak,
+        "used_bytes": saving.layout.used,
+        "planned_cycles": saving.layout.planned.time_ns,
+        "launches": sum(purpose in ("compute", "recompute", "compress", "decompress") for purpose in purposes),
+        "actions": {purpose: sum(one.purpose == purpose for one in actions) for purpose in SAVING},
+    }

@@ -1,0 +1,110 @@
+"""Machine code of subgraphs and of conversions between formats, and how long each takes by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, cast
+
+from xdsl.dialects.builtin import IntAttr, ModuleOp, bf16, f16, f32
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region
+
+from ...chips import Chip
+from ...dialects.dataflow import CastOp, ConstantOp, WeightOp
+from ...dialects.dataflow.types import Tensor, tensor
+from ...dialects.manycore import SubgraphOp, YieldOp
+from ...dialects.memory.formats import Format
+from ...support.errors import InputError, MeshloomError, ResourceError
+from ..compile_piece import PieceCode
+from ..piece_cache import Failure, PieceCache
+from ..piece_file import piece_executable
+from ..piece_pool import compile_anonymous
+from ..piece_text import piece_text
+from ..serial import PartModule
+
+ELEMENTS = {Format.F16: f16, Format.BF16: bf16}
+"""The formats that the vector unit converts to and from."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One launch's machine code, with the network's names of its tasks."""
+
+    code: PieceCode
+    task_names: tuple[str, ...]
+    constants: tuple[ConstantOp | WeightOp, ...]
+    """In the order of the code's segments."""
+    cycles: int
+    """Of the launch by itself, by the timing engine."""
+
+
+@dataclass
+class Pieces:
+    """Compiles what runs as one launch; what is equal is compiled once."""
+
+    chip: Chip
+    cache: PieceCache
+    _cycles: dict[str, int] = field(default_factory=dict[str, int])
+    _numbered: list[Piece] = field(default_factory=list[Piece])
+    NUMBER: ClassVar[str] = "launch"
+    """Attribute of subgraphs that have been added."""
+
+    def add(self, subgraph: SubgraphOp) -> int:
+        """Compile a subgraph; the number by which its code is known."""
+        self._numbered.append(self._of_subgraph(subgraph))
+        return len(self._numbered) - 1
+
+    def of_subgraph(self, subgraph: SubgraphOp) -> Piece:
+        """The code of a subgraph that has been added, or of a copy of it."""
+        return self._numbered[cast("IntAttr[int]", subgraph.attributes[self.NUMBER]).data]
+
+    def _of_subgraph(self, subgraph: SubgraphOp) -> Piece:
+        """A subgraph's code. Raises MeshloomError naming it where it does not compile."""
+        constants = tuple(op for op in subgraph.body.block.ops if isinstance(op, ConstantOp | WeightOp))
+        return self._piece(subgraph.clone().body.detach_block(0), constants, subgraph.sym_name.data)
+
+    def of_cast(self, source: Tensor, target: Tensor, name: str) -> Piece:
+        """The conversion of a tensor to another element type."""
+        body = Block(arg_types=[source])
+        cast = CastOp(body.args[0], target.element_type)
+        cast.result.name_hint = name
+        body.add_ops([cast, YieldOp(cast.result)])
+        return self._piece(body, (), name)
+
+    def _piece(self, body: Block, constants: tuple[ConstantOp | WeightOp, ...], name: str) -> Piece:
+        last = body.last_op
+        assert isinstance(last, YieldOp)
+        values = list(last.operands)
+        last.detach()
+        last.erase()
+        body.add_op(ReturnOp(*values))
+        types = [argument.type for argument in body.args], [value.type for value in values]
+        module = ModuleOp([FuncOp("main", types, Region(body))])
+        text = piece_text(PartModule(module, constants, (), ()))
+        key = self.cache.key(text.text)
+        if self.cache.get(key) is None:
+            self.cache.put(key, compile_anonymous(text.module, self.chip))
+        code = self.cache.get(key)
+        if isinstance(code, Failure):
+            message = f"launch '{name}' does not compile: {text.named(code.message)}"
+            if code.resource:
+                raise ResourceError(message, code.resource, code.needed, code.available)
+            raise MeshloomError(message)
+        assert code is not None
+        return Piece(code, text.task_names(code), constants, self._time(key, code))
+
+    def _time(self, key: str, code: PieceCode) -> int:
+        from ...emulator.timing import run_timing
+
+        if key not in self._cycles:
+            self._cycles[key] = run_timing(piece_executable(code, self.chip)).cycles
+        return self._cycles[key]
+
+
+def packed_type(type: Tensor, format: Format) -> Tensor:
+    """An f32 tensor's type in a narrower format. Raises InputError for a format that cores do not convert to."""
+    if format not in ELEMENTS:
+        known = " and ".join(one.value for one in ELEMENTS)
+        raise InputError(f"the chip's cores do not convert to {format.value}: compress to {known}")
+    assert type.element_type == f32
+    return tensor(ELEMENTS[format], tuple(type.get_shape()))

@@ -1,0 +1,308 @@
+"""From the block of a function of subgraphs and memory operations to the controller's steps."""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...chips import Chip
+from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ...dialects.dataflow.types import tensor_of
+from ...dialects.manycore import SubgraphOp
+from ...dialects.memory.stash import (
+    AfterOp,
+    CompressOp,
+    DecompressOp,
+    DoneOp,
+    MoveOp,
+    RecomputeOp,
+    SwapInOp,
+    SwapOutOp,
+    YieldOp,
+    stash_of,
+)
+from ...dialects.memory.stash_check import memory_of
+from ...dialects.memory.stash_types import StashType
+from ...support.errors import InputError
+from ..constants import ConstantTable, constant_bytes
+from ..dram_layout import bytes_of, padded
+from .device_steps import (
+    CORES,
+    DeviceSteps,
+    Draft,
+    Move,
+    Place,
+    Purpose,
+    Run,
+    Slot,
+    copy_draft,
+    hoist_arrivals,
+    program_of,
+)
+from .pieces import Piece, Pieces, packed_type
+
+RESIDENT_SHARE = 256
+"""Constants of less than this part of DRAM stay there, for a copy of each would take longer than it saves."""
+
+
+def read_block(function: FuncOp, pieces: Pieces, capacity: int) -> DeviceSteps:
+    """
+    The steps of a function in the order of its block.
+
+    `capacity`: bytes of DRAM, for choosing which constants stay there and how early inputs come. Raises InputError for
+    operations that have no place here, MeshloomError for what does not compile.
+    """
+    return _Reader(function, pieces, capacity).read()
+
+
+def stays_resident(nbytes: int, capacity: int) -> bool:
+    """Whether a constant of so many bytes stays in DRAM."""
+    return padded(nbytes) <= max(capacity // RESIDENT_SHARE, 256)
+
+
+class _Reader:
+    def __init__(self, function: FuncOp, pieces: Pieces, capacity: int) -> None:
+        self.function, self.pieces, self.capacity = function, pieces, capacity
+        self.chip: Chip = pieces.chip
+        self.drafts: list[Draft] = []
+        self.sizes: list[int] = []
+        self.names: list[str] = []
+        self.slots: list[Slot] = []
+        self.constants = ConstantTable()
+        self.resident: set[int] = set()
+        self.buffers: dict[SSAValue, int] = {}
+        """By the value whose memory it is."""
+        self.brought: dict[int, int] = {}
+        """Buffers of constants that are copied in, by number."""
+        self.homes: dict[SSAValue, int] = {}
+        """Host slot of a stash."""
+        self.control: dict[SSAValue, frozenset[int]] = {}
+        """Drafts that a token, or a value that has passed `memory.after`, waits for."""
+        self.maker: dict[int, Draft] = {}
+        """By buffer."""
+        self.inputs: dict[SSAValue, int] = {
+            argument: number for number, argument in enumerate(function.body.block.args)
+        }
+        for number, argument in enumerate(function.body.block.args):
+            self.slots.append(Slot("input", number, bytes_of(argument)))
+
+    def read(self) -> DeviceSteps:
+        block = self.function.body.block
+        last = block.last_op
+        assert isinstance(last, ReturnOp)
+        leaving: dict[SSAValue, list[int]] = {}
+        for number, value in enumerate(last.operands):
+            leaving.setdefault(memory_of(value), []).append(number)
+            self.slots.append(Slot("output", number, bytes_of(value)))
+        for op in block.ops:
+            if op is last:
+                break
+            self._operation(op)
+            for value in op.results:
+                if value in self.buffers:
+                    self._leave(value, leaving.pop(value, []))
+        for value, numbers in leaving.items():
+            self._leave(value, numbers)
+        kept = range(len(self.sizes))
+        drafts = hoist_arrivals(self.drafts, [padded(self.sizes[one]) for one in kept], self._room())
+        return DeviceSteps(
+            program_of(drafts, self.sizes),
+            tuple(draft.action for draft in drafts),
+            tuple(draft.purpose for draft in drafts),
+            tuple(self.names),
+            tuple(self.slots),
+            tuple(self.constants.ops),
+            tuple(sorted(self.resident)),
+        )
+
+    def _room(self) -> int:
+        taken = sum(padded(constant_bytes(self.constants.ops[number]).size) for number in self.resident)
+        return self.capacity - taken
+
+    def _leave(self, value: SSAValue, numbers: list[int]) -> None:
+        """Copies of a value to outputs."""
+        for number in numbers:
+            slot = len(self.inputs) + number
+            owner = value.owner
+            if isinstance(owner, ConstantOp | WeightOp):
+                place = Place("constant", self.constants.number(owner))
+                self.resident.add(place.number)
+            else:
+                place = Place("buffer", self._buffer(value))
+            name = self.slots[slot]
+            self._add(copy_draft(self.chip, _name(value), "output", Move(False, place, slot), name.nbytes))
+
+    def _add(self, draft: Draft) -> Draft:
+        self.drafts.append(draft)
+        for buffer in draft.writes:
+            self.maker[buffer] = draft
+        return draft
+
+    def _new(self, nbytes: int, name: str) -> int:
+        self.sizes.append(nbytes)
+        self.names.append(name)
+        return len(self.sizes) - 1
+
+    def _define(self, value: SSAValue) -> int:
+        """A new buffer for a value."""
+        type = value.type
+        nbytes = type.nbytes if isinstance(type, StashType) else bytes_of(value)
+        self.buffers[value] = self._new(nbytes, _name(value))
+        return self.buffers[value]
+
+    def _buffer(self, value: SSAValue) -> int:
+        """Where a value is; inputs are copied in when they are first needed."""
+        root = memory_of(value)
+        if root not in self.buffers:
+            if root not in self.inputs:
+                raise InputError(f"value '{_name(root)}' is read where it is not in the device's memory")
+            slot = self.inputs[root]
+            buffer = self._define(root)
+            move = Move(True, Place("buffer", buffer), slot)
+            self._add(copy_draft(self.chip, _name(root), "input", move, self.slots[slot].nbytes))
+        return self.buffers[root]
+
+    def _constant(self, op: ConstantOp | WeightOp) -> Place:
+        number = self.constants.number(op)
+        nbytes = constant_bytes(op).size
+        if number in self.resident or (number not in self.brought and stays_resident(nbytes, self.capacity)):
+            self.resident.add(number)
+            return Place("constant", number)
+        if number not in self.brought:
+            slot = len(self.slots)
+            self.slots.append(Slot("constant", number, nbytes))
+            buffer = self.brought[number] = self._new(nbytes, _name(op.results[0]))
+            self._add(
+                copy_draft(self.chip, self.names[buffer], "input", Move(True, Place("buffer", buffer), slot), nbytes)
+            )
+        return Place("buffer", self.brought[number])
+
+    def _waits(self, op: Operation) -> frozenset[int]:
+        return frozenset[int]().union(*(self.control.get(value, frozenset()) for value in op.operands))
+
+    def _operation(self, op: Operation) -> None:
+        waits = self._waits(op)
+        match op:
+            case ConstantOp() | WeightOp():
+                return
+            case ReshapeOp() | AfterOp():
+                self.control[op.results[0]] = waits
+            case DoneOp():
+                made = self.maker.get(self.buffers.get(memory_of(op.value), -1))
+                self.control[op.token] = waits | ({id(made)} if made is not None else frozenset())
+            case SubgraphOp():
+                self._launch(op, {}, "compute", waits)
+            case RecomputeOp():
+                self._recompute(op, waits)
+            case SwapOutOp() | SwapInOp():
+                self._swap(op, waits)
+            case CompressOp() | DecompressOp():
+                self._convert(op, waits)
+            case _:
+                raise InputError(f"{op.name} cannot stand between launches: put it in a manycore.subgraph")
+
+    def _launch(
+        self, op: SubgraphOp, inside: dict[SSAValue, SSAValue], purpose: Purpose, waits: frozenset[int]
+    ) -> Draft:
+        """`inside`: values of a recomputation's body and what they stand for."""
+        operands = [inside.get(memory_of(value), value) for value in op.inputs]
+        return self._run(self.pieces.of_subgraph(op), operands, list(op.outputs), purpose, waits)
+
+    def _run(
+        self, piece: Piece, operands: list[SSAValue], results: list[SSAValue], purpose: Purpose, waits: frozenset[int]
+    ) -> Draft:
+        constants = [self._constant(op) for op in piece.constants]
+        arguments = [self._buffer(value) for value in operands]
+        made = [self._define(value) for value in results]
+        places = [*constants, *(Place("buffer", buffer) for buffer in (*arguments, *made))]
+        writes = list(made)
+        name = _name(results[0]) if results else "launch"
+        if scratch := piece.code.segments[-1]:
+            buffer = self._new(scratch, f"inside {name}")
+            places.append(Place("buffer", buffer))
+            writes.append(buffer)
+        reads = [*arguments, *(place.number for place in constants if place.kind == "buffer")]
+        run = Run(piece, tuple(places))
+        return self._add(
+            Draft(name, CORES, piece.cycles, run, purpose, tuple(dict.fromkeys(reads)), tuple(writes), waits)
+        )
+
+    def _recompute(self, op: RecomputeOp, waits: frozenset[int]) -> None:
+        body: Block = op.body.block
+        inside: dict[SSAValue, SSAValue] = dict(zip(body.args, op.inputs, strict=True))
+        last = body.last_op
+        assert isinstance(last, YieldOp)
+        draft: Draft | None = None
+        for one in body.ops:
+            if isinstance(one, SubgraphOp):
+                # The body may run several times: each time its values are others.
+                copy = one.clone()
+                draft = self._launch_again(one, copy, inside, waits)
+            elif not isinstance(one, ReshapeOp | YieldOp):
+                raise InputError(f"{one.name} cannot stand between launches: put it in a manycore.subgraph")
+        for value, result in zip(last.operands, op.values, strict=True):
+            root = memory_of(value)
+            source = inside[root]
+            self.buffers[result] = self._buffer(source)
+            self.names[self.buffers[result]] = _name(result)
+        self.control[op.token] = frozenset({id(draft)}) if draft is not None else waits
+
+    def _launch_again(
+        self, op: SubgraphOp, copy: SubgraphOp, inside: dict[SSAValue, SSAValue], waits: frozenset[int]
+    ) -> Draft:
+        operands = [inside[memory_of(value)] for value in op.inputs]
+        draft = self._run(self.pieces.of_subgraph(op), operands, list(copy.outputs), "recompute", waits)
+        for before, now in zip(op.outputs, copy.outputs, strict=True):
+            now.name_hint = before.name_hint
+            inside[before] = now
+        return draft
+
+    def _swap(self, op: SwapOutOp | SwapInOp, waits: frozenset[int]) -> None:
+        root = memory_of(op.source)
+        if isinstance(op, SwapInOp):
+            slot = self.homes[op.source]
+            stash = self.control.get(op.source, frozenset())
+            buffer = self._define(op.result)
+            move = Move(True, Place("buffer", buffer), slot)
+            draft = self._add(
+                copy_draft(self.chip, _name(op.result), "swap in", move, self.slots[slot].nbytes, waits | stash)
+            )
+        elif isinstance(root, BlockArgument):
+            # The host still has it.
+            self.homes[op.result] = self.inputs[root]
+            self.control[op.token] = waits
+            return
+        else:
+            slot = len(self.slots)
+            self.slots.append(Slot("kept", slot, stash_of(op.result).nbytes))
+            self.homes[op.result] = slot
+            move = Move(False, Place("buffer", self._buffer(op.source)), slot)
+            draft = self._add(copy_draft(self.chip, _name(op.result), "swap out", move, self.slots[slot].nbytes, waits))
+            self.control[op.result] = frozenset({id(draft)})
+        self.control[op.token] = frozenset({id(draft)})
+
+    def _convert(self, op: CompressOp | DecompressOp, waits: frozenset[int]) -> None:
+        stash = stash_of(op.result if isinstance(op, CompressOp) else op.source)
+        assert stash.format is not None
+        narrow = packed_type(stash.tensor, stash.format)
+        wide = tensor_of(op.source) if isinstance(op, CompressOp) else stash.tensor
+        name = _name(op.result)
+        if isinstance(op, CompressOp):
+            piece = self.pieces.of_cast(wide, narrow, name)
+        else:
+            piece = self.pieces.of_cast(narrow, wide, name)
+        purpose: Purpose = "compress" if isinstance(op, CompressOp) else "decompress"
+        draft = self._run(piece, [op.source], [op.result], purpose, waits)
+        self.control[op.token] = frozenset({id(draft)})
+
+
+def _name(value: SSAValue) -> str:
+    if value.name_hint:
+        return value.name_hint
+    owner = value.owner
+    return owner.name.partition(".")[2] if isinstance(owner, Operation) else "argument"
+
+
+def is_memory_op(op: Operation) -> bool:
+    """Whether an operation saves memory, so that a function with it is compiled in steps."""
+    return isinstance(op, MoveOp | RecomputeOp | DoneOp | AfterOp)

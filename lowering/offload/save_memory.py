@@ -1,0 +1,132 @@
+"""Insertion of memory saving between launches, for a limit on what is in DRAM at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument
+
+from ...analysis.offload.kinds import Kind
+from ...analysis.offload.problem import OffloadProblem
+from ...dialects.dataflow.types import element_of, tensor_of
+from ...dialects.manycore import SubgraphOp
+from ...dialects.memory.formats import Format
+from ...transforms.offload.budget import least_plan
+from ...transforms.offload.emit import Emitter, add_control
+from ...transforms.offload.planned import Planned, planned_script
+from ...transforms.offload.script import Absence, Act, FunctionParts, Item, Script, function_parts
+from ..dram_layout import bytes_of, padded
+from .launch_graph import LaunchModel, LaunchProblem, launch_problem
+from .pieces import Pieces, packed_type
+
+
+@dataclass(frozen=True)
+class Saving:
+    """What may be done to save memory."""
+
+    kinds: frozenset[str] = frozenset({"swap", "recompute"})
+    """Of swap, compress, recompute."""
+    format: Format = Format.F16
+    """What compression makes of f32."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class LaunchPlanning:
+    """A function of subgraphs as a planning problem."""
+
+    launches: LaunchProblem
+    model: LaunchModel
+
+
+def planning_of(function: FuncOp, pieces: Pieces, saving: Saving, capacity: int) -> LaunchPlanning:
+    """The problem of a function whose subgraphs are the launches. Raises MeshloomError for what does not compile."""
+    parts = function_parts(function)
+    code = [pieces.of_subgraph(op) for op in parts.ops if isinstance(op, SubgraphOp)]
+    launches = launch_problem(parts, code, pieces.chip, capacity)
+    model = LaunchModel(
+        link=pieces.chip.host_bytes_per_cycle * 1e9,
+        format=saving.format,
+        chip=pieces.chip,
+        pack_cycles=_pack_cycles(parts, launches.problem, pieces, saving),
+    )
+    return LaunchPlanning(launches, model)
+
+
+def save_memory(function: FuncOp, planning: LaunchPlanning, limit: int, saving: Saving) -> None:
+    """
+    Put operations of `memory` between the function's subgraphs, so that inputs, constants that are copied in, and all
+    values between launches keep below `limit` bytes.
+
+    Raises InputError where no plan of the allowed kinds does, with the smallest limit that works.
+    """
+    parts = function_parts(function)
+    launches = planning.launches
+    problem, plan = least_plan(launches.problem, parts, planning.model, limit, saving.kinds, saving.seed)
+    script, prefetch = _script(planned_script(problem, plan), launches)
+    ops = Emitter(function, parts, saving.format).emit(script)
+    add_control(function.body.block, ops, prefetch)
+
+
+def _script(planned: Planned, launches: LaunchProblem) -> tuple[Script, list[tuple[int, int]]]:
+    """
+    (the script for the function's own operations, prefetch edges between its items).
+
+    Arrivals of inputs are no operations; that they run again means that the input is copied in again.
+    """
+    absences: list[Absence] = [
+        Absence(one.tensor, one.kind, tuple(launches.launch[op] for op in one.chain if launches.launch[op] >= 0))
+        for one in planned.script.absences
+    ]
+    items: list[Item] = []
+    place: list[int] = []
+    """Of each planned item: the item here that is complete when it is; -1: none."""
+    gone: set[int] = set()
+
+    def again(tensor: int) -> None:
+        """An input comes once more."""
+        absences.append(Absence(tensor, Kind.SWAP))
+        if tensor not in gone:
+            items.append(Item(Act.OUT, len(absences) - 1))
+        gone.add(tensor)
+        items.append(Item(Act.IN, len(absences) - 1))
+
+    for item in planned.script.items:
+        if item.act is Act.RUN:
+            if launches.launch[item.number] >= 0:
+                items.append(Item(Act.RUN, launches.launch[item.number]))
+        elif item.act is Act.AGAIN:
+            chain = planned.script.absences[item.number].chain
+            for op in chain:
+                if launches.arrives[op] >= 0:
+                    again(launches.arrives[op])
+            if absences[item.number].chain:
+                items.append(item)
+        else:
+            if item.act is Act.OUT:
+                gone.add(absences[item.number].tensor)
+            items.append(item)
+        place.append(len(items) - 1)
+    prefetch = [(place[source], place[target]) for source, target in planned.prefetch if place[source] >= 0]
+    return Script(tuple(items), tuple(absences)), prefetch
+
+
+def _pack_cycles(parts: FunctionParts, problem: OffloadProblem, pieces: Pieces, saving: Saving) -> Mapping[int, int]:
+    """Cycles of conversions by padded bytes: the slower way, of the slowest shape."""
+    found: dict[int, int] = {}
+    if "compress" not in saving.kinds:
+        return found
+    numbers: list[int] = sorted(set(problem.tensor.tolist()))
+    values = [parts.tensors[number] for number in numbers if number < len(parts.tensors)]
+    wide = {tensor_of(value): value for value in values if not isinstance(value, BlockArgument)}
+    for type, value in wide.items():
+        if element_of(value) != f32:
+            continue
+        narrow = packed_type(type, saving.format)
+        cycles = max(pieces.of_cast(type, narrow, "pack").cycles, pieces.of_cast(narrow, type, "unpack").cycles)
+        nbytes = padded(bytes_of(value))
+        found[nbytes] = max(found.get(nbytes, 0), cycles)
+    return found

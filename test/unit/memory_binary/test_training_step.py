@@ -1,0 +1,158 @@
+"""A perceptron's training step in less device memory than it needs: the same bits, planned to the byte and cycle."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from meshloom.emulator.device_memory import DeviceMemory, device_memory
+from meshloom.lowering.offload.compile_launches import Budget
+from meshloom.lowering.offload.save_memory import Saving
+from meshloom.lowering.subgraph_options import SubgraphOptions
+from meshloom.support.errors import InputError, MeshloomError
+from meshloom.tools.api import CompiledNetwork, compile
+from meshloom.tools.read_module import read_module
+from meshloom.transforms.dataflow_differentiate import DataflowDifferentiatePass
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+LAYERS, BATCH, WIDTH = 4, 128, 32
+LAUNCH_BYTES = 20_000
+"""Each operator is a launch of its own, whatever the budget."""
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory: pytest.TempPathFactory) -> ModuleOp:
+    """Forward, loss, backward and update of LAYERS layers."""
+    square = f"tensor<{WIDTH}x{WIDTH}xf32>"
+    values = f"tensor<{BATCH}x{WIDTH}xf32>"
+    weights = ", ".join(
+        f'%w{n}: {square} {{dataflow.name = "w{n}", dataflow.parameter}}' for n in range(LAYERS)
+    )  # fmt: skip
+    lines = [f"func.func @main(%h0: {values}, {weights}) -> {values} {{"]
+    for n in range(LAYERS):
+        lines.append(f"  %m{n} = dataflow.matmul %h{n}, %w{n} : ({values}, {square}) -> {values}")
+        lines.append(f"  %h{n + 1} = dataflow.tanh %m{n} : ({values}) -> {values}")
+    lines += [f"  func.return %h{LAYERS} : {values}", "}"]
+    path = tmp_path_factory.mktemp("step") / "step.mlir"
+    path.write_text("\n".join(lines))
+    module = read_module(path, {})
+    DataflowDifferentiatePass(loss="mean-squared-error", optimizer="sgd", rate=0.1).apply(Context(), module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compiled launches: all budgets have the same ones."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def compiled(step: ModuleOp, folder: Path, amount: float, kinds: str) -> CompiledNetwork:
+    """The step under a budget."""
+    saving = Saving(frozenset(kinds.split(",")))
+    budget = Budget(amount, saving, LAUNCH_BYTES)
+    return compile(step, "tiny", subgraphs=SubgraphOptions(cache=folder), budget=budget)
+
+
+@cache
+def inputs() -> dict[str, NDArray[Any]]:
+    """A batch and weights."""
+    rng = np.random.default_rng(0)
+    shapes = {"arg0": (BATCH, WIDTH), "target": (BATCH, WIDTH)} | {f"w{n}": (WIDTH, WIDTH) for n in range(LAYERS)}
+    return {name: (rng.standard_normal(shape) / np.sqrt(WIDTH)).astype(np.float32) for name, shape in shapes.items()}
+
+
+def memory(network: CompiledNetwork) -> DeviceMemory:
+    """Memory over time, from what the run accesses."""
+    found = device_memory(network.executable, network.timing)
+    assert found is not None
+    return found
+
+
+UNLIMITED = 1e9
+
+
+@pytest.mark.parametrize(
+    ("kinds", "share"), [("swap", 0.75), ("swap", 0.5), ("recompute", 0.8), ("swap,recompute", 0.6)]
+)
+def test_same_bits_as_without_a_limit(step: ModuleOp, folder: Path, kinds: str, share: float) -> None:
+    unlimited = compiled(step, folder, UNLIMITED, kinds)
+    needed = unlimited.report["memory"]["peak_bytes"]
+    network = compiled(step, folder, int(share * needed), kinds)
+    figures = network.report["memory"]
+    assert sum(figures["actions"].values())
+    expected, result = unlimited.run(inputs()).outputs, network.run(inputs(), check=True).outputs
+    for name, value in expected.items():
+        np.testing.assert_array_equal(result[name], value, err_msg=name)
+    # The emulator has no more DRAM than this; cycles and peak are those that were planned.
+    assert network.executable.dram_bytes_used <= share * needed
+    run = memory(network)
+    assert run.stray == 0
+    assert run.peak == figures["peak_bytes"] <= share * needed
+    assert network.timing.total_cycles == figures["planned_cycles"]
+    np.testing.assert_array_equal(run.planned.profile()[1], run.held)
+
+
+def test_results_are_those_of_numpy(step: ModuleOp, folder: Path) -> None:
+    network = compiled(step, folder, UNLIMITED, "swap")
+    values = inputs()
+    held = [values["arg0"].astype(np.float64)]
+    for n in range(LAYERS):
+        held.append(np.tanh(held[-1] @ values[f"w{n}"].astype(np.float64)))
+    error = held[-1] - values["target"]
+    gradient = 2 * error / error.size
+    outputs = network.run(values).outputs
+    np.testing.assert_allclose(outputs["loss"], (error**2).mean(), rtol=1e-5)
+    for n in reversed(range(LAYERS)):
+        gradient = gradient * (1 - held[n + 1] ** 2)
+        np.testing.assert_allclose(
+            outputs[f"new.w{n}"], values[f"w{n}"] - 0.1 * held[n].T @ gradient, rtol=1e-4, atol=1e-6
+        )
+        gradient = gradient @ values[f"w{n}"].T
+
+
+def test_copies_run_beside_launches(step: ModuleOp, folder: Path) -> None:
+    needed = compiled(step, folder, UNLIMITED, "swap").report["memory"]["peak_bytes"]
+    timing = compiled(step, folder, int(0.6 * needed), "swap").timing
+    beside = [
+        copy
+        for copy in timing.copies
+        if any(start < copy.end and copy.start < end for _, start, end in timing.launches)
+    ]
+    assert {copy.to_device for copy in beside} == {True, False}
+
+
+def test_compression_keeps_its_bound(step: ModuleOp, folder: Path) -> None:
+    unlimited = compiled(step, folder, UNLIMITED, "compress")
+    network = compiled(step, folder, int(0.85 * unlimited.report["memory"]["peak_bytes"]), "compress")
+    assert network.report["memory"]["actions"]["compress"]
+    expected, result = unlimited.run(inputs()).outputs, network.run(inputs(), check=True).outputs
+    for n in range(LAYERS):
+        moved = np.abs(expected[f"new.w{n}"] - inputs()[f"w{n}"]).max()
+        # Every factor of a gradient is off by a part of 2^-11 at most, and there are no more than four to each.
+        assert np.abs(result[f"new.w{n}"] - expected[f"new.w{n}"]).max() <= 4 * 2**-11 * LAYERS * moved
+    assert memory(network).peak == network.report["memory"]["peak_bytes"]
+
+
+def test_too_small_a_budget_is_refused(step: ModuleOp, folder: Path) -> None:
+    with pytest.raises(InputError, match=r"a budget of 9000 bytes of DRAM is too small: launch '\S+' alone works on"):
+        compiled(step, folder, 9000, "swap")
+
+
+def test_without_a_budget_the_network_in_one_launch_does_not_fit(step: ModuleOp, folder: Path) -> None:
+    from dataclasses import replace
+
+    from meshloom.chips import load_chip
+
+    chip = replace(load_chip("tiny"), name="small", dram_bytes=60_000)
+    options = SubgraphOptions(split_failures=False, cache=folder)
+    with pytest.raises(
+        MeshloomError, match=r"does not fit chip 'small': it needs [\d,]+ bytes of DRAM, 60,000 are there"
+    ):
+        compile(step, chip, subgraphs=options)
+    network = compile(step, chip, subgraphs=SubgraphOptions(cache=folder), budget=Budget())
+    assert network.executable.dram_bytes_used <= 60_000

@@ -1,0 +1,93 @@
+"""Device memory on the command line: the options of `meshloom-compile`, and the table of what was done."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..support.errors import InputError
+
+if TYPE_CHECKING:
+    from ..lowering.offload.compile_launches import Budget, LaunchCompilation
+
+KINDS = ("swap", "compress", "recompute")
+ROWS = 24
+"""Rows of the table on the terminal; the report has all."""
+
+
+def add_memory_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--budget`, `--save`, `--compress-to` and `--launch-bytes`."""
+    group = parser.add_argument_group("networks that need more device memory than there is")
+    group.add_argument(
+        "--budget",
+        metavar="M",
+        help="save memory until DRAM holds all: bytes, or up to 1 a share of what the network needs, or 'chip'",
+    )
+    group.add_argument(
+        "--save",
+        metavar="LIST",
+        help="how: of swap, compress, recompute; compress changes values (default: swap,recompute)",
+    )
+    group.add_argument("--compress-to", metavar="FORMAT", help="format of compressed tensors: f16 (default) or bf16")
+    group.add_argument(
+        "--launch-bytes", metavar="N", help="DRAM that one launch may need for itself (default: by the network)"
+    )
+
+
+def read_memory_options(options: argparse.Namespace) -> Budget | None:
+    """The budget, None where none is given. Raises InputError for what makes no sense."""
+    given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(options, name) is not None]
+    if options.budget is None:
+        if given:
+            raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")
+        return None
+    from ..dialects.memory.formats import Format
+    from ..lowering.offload.compile_launches import Budget
+    from ..lowering.offload.save_memory import Saving
+
+    kinds = ("swap", "recompute") if options.save is None else tuple(options.save.split(","))
+    if unknown := sorted(set(kinds) - set(KINDS)):
+        raise InputError(f"--save: '{unknown[0]}' is none of {', '.join(KINDS)}")
+    formats = [format.value for format in (Format.F16, Format.BF16)]
+    name = options.compress_to or formats[0]
+    if name not in formats:
+        raise InputError(f"--compress-to {name}: expected {' or '.join(formats)}")
+    amount = None if options.budget == "chip" else _number("--budget", options.budget)
+    launch = None if options.launch_bytes is None else int(_number("--launch-bytes", options.launch_bytes))
+    return Budget(amount, Saving(frozenset(kinds), Format(name)), launch)
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1 << 62:
+        raise InputError(f"{option} {text}: expected a positive number")
+    return value
+
+
+def saving_table(saving: LaunchCompilation) -> str:
+    """Bytes that are needed and there, and what was moved, when (cycles, as planned)."""
+    from ..lowering.offload.figures import moved, saving_figures
+
+    figures = saving_figures(saving)
+    actions = moved(saving)
+    text = (
+        f"  device memory: {figures['unsaved_bytes']:,} bytes needed, {figures['budget_bytes']:,} there, "
+        f"{figures['peak_bytes']:,} at most in use; {figures['launches']} launches, "
+        f"{figures['planned_cycles']:,} cycles planned"
+    )
+    if not actions:
+        return text
+    rows = [("action", "tensor", "bytes", "from cycle", "to")]
+    rows += [(one.purpose, one.name, f"{one.nbytes:,}", f"{one.start:,}", f"{one.end:,}") for one in actions[:ROWS]]
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    lines = [
+        "  " + "  ".join([*(c.ljust(w) for c, w in zip(row[:2], widths[:2], strict=True)),
+                           *(c.rjust(w) for c, w in zip(row[2:], widths[2:], strict=True))])
+        for row in rows
+    ]  # fmt: skip
+    if len(actions) > ROWS:
+        lines.append(f"  and {len(actions) - ROWS} more")
+    return "\n".join([text, *lines])
