@@ -214,12 +214,12 @@ def _touch(
     imm: NDArray[Any],
     regs: NDArray[Any],
     addr: NDArray[Any],
-    low: NDArray[Any],
-    high: NDArray[Any],
+    low: Ints,
+    high: Ints,
     where: NDArray[Any],
-    start: NDArray[Any],
-    end: NDArray[Any],
-    hit: NDArray[Any],
+    start: Ints,
+    end: Ints,
+    hit: Ints,
     loop: int,
     addi: int,
     li: int,
@@ -247,8 +247,9 @@ def _touch(
         else:
             for slot in range(4):
                 if where[pc, slot]:
-                    moved = register[regs[pc] >> (4 * slot) & 15]
-                    at = int(np.searchsorted(start, low[pc, slot] + moved, side="right")) - 1
+                    moved = int(register[int(regs[pc]) >> (4 * slot) & 15])
+                    bottom: int = low[pc, slot] + moved
+                    at = np.searchsorted(start, bottom, side="right") - 1
                     if at >= 0 and high[pc, slot] + moved <= end[at]:
                         hit[at] += 1
                     else:

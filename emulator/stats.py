@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..dialects.coreasm.isa import DEPENDS_ON_DATA, DESC, QUEUES, UNIT_OF_OPCODE, WORD, Unit
 from .costs import RATE
+from .device_memory import device_memory
 from .energy import energy_picojoules
 from .executable import Executable
 from .mapped_work import MappedWork
@@ -136,9 +137,27 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
         "peak_sram": _peaks(peak_sram(exe, launches)),
         "peak_dram": exe.dram_bytes_used,
         "peak_host": exe.host_bytes,
+        **_device_memory(exe, timing),
         "energy_pj": energy,
         **({} if sparse is None else {"sparse": sparse}),
     }
+
+
+def _device_memory(exe: Executable, timing: TimingResult) -> dict[str, Any]:
+    """Memory over time, for executables that say which buffers they have in DRAM."""
+    memory = device_memory(exe, timing)
+    if memory is None:
+        return {}
+    figures = {
+        "capacity": memory.planned.capacity,
+        "unsaved": memory.planned.unsaved,
+        "planned_peak": memory.planned.peak,
+        "planned_cycles": memory.planned.cycles,
+        "peak": memory.peak,
+        "stray_accesses": memory.stray,
+        "profile": [memory.times.tolist(), memory.held.tolist()],
+    }
+    return {"device_memory": figures}
 
 
 def _launches(exe: Executable, timing: TimingResult) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from meshloom.lowering.offload.compile_launches import Budget as Budget
     from meshloom.tools.api import CompiledNetwork as CompiledNetwork
     from meshloom.tools.api import RunResult as RunResult
     from meshloom.tools.api import compile as compile
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["CompiledNetwork", "RunResult", "__version__", "compile", "load"]
+__all__ = ["Budget", "CompiledNetwork", "RunResult", "__version__", "compile", "load"]
 
 
 def __getattr__(name: str) -> Any:
@@ -30,6 +31,10 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("meshloom")
+    if name == "Budget":
+        from meshloom.lowering.offload.compile_launches import Budget
+
+        return Budget
     if name in __all__:
         from meshloom.tools import api
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -59,6 +60,12 @@ class CompiledNetwork:
 
         return run_timing(self.executable)
 
+    @cached_property
+    def _stats(self) -> dict[str, Any]:
+        from ..emulator.stats import collect
+
+        return collect(self.executable, self.timing)
+
     def run(self, inputs: Mapping[str, NDArray[Any]], check: bool = False) -> RunResult:
         """
         Run on `inputs` (by name). With `check`, races and reads of unwritten memory are errors, too.
@@ -72,10 +79,10 @@ class CompiledNetwork:
 
         arrays = checked_inputs(self.executable, inputs)
         functional = run_functional(self.executable, arrays, check=check)
-        counted = functional.mapped if depends_on_values(self.executable) else None
-        timing = self.timing if counted is None else run_timing(self.executable, mapped=counted)
-        stats = collect(self.executable, timing, counted)
-        return RunResult(functional.outputs, timing, stats)
+        if not depends_on_values(self.executable):
+            return RunResult(functional.outputs, self.timing, deepcopy(self._stats))
+        timing = run_timing(self.executable, mapped=functional.mapped)
+        return RunResult(functional.outputs, timing, collect(self.executable, timing, functional.mapped))
 
     def save(self, path: str | Path) -> None:
         """Write the executable (`.mlx`); the file is complete or not there."""
