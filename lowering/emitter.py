@@ -174,12 +174,10 @@ class Emitter(Transfers):
         imm = nb | nm << 4 | nk << 8 | nn << 12
         self._issue(prepared, first, again, a.dtype | out.dtype << 4, imm, operands)
 
-    def encoded_matmul(
-        self, out: View, a: View, weights: EncodedView, m: int, accumulate: bool, expected_cycles: int
-    ) -> None:
+    def encoded_matmul(self, out: View, a: View, weights: EncodedView, m: int, accumulate: bool = False) -> None:
         """
         D[m..., n] = (or, accumulating, +=) sum over k of A[m..., k...] * W, where `m` dimensions are kept and W has a
-        string over k for each n. `expected_cycles` is for timing without values.
+        string over k for each n.
         """
         if 0 in out.shape:
             return
@@ -189,7 +187,7 @@ class Emitter(Transfers):
             prepared = self._plans[key] = plan_encoded(self._table, out, a, m)
         nm, nk, nn = prepared.counts
         block = self._table.intern_block(*weights.block.descriptor)
-        opcode = OPCODE["matmul.w.acc" if accumulate else "matmul.w"]
+        opcode = OPCODE[f"matmul.{'zw' if weights.skip_zeros else 'w'}{'.acc' if accumulate else ''}"]
         low, high = weights.view.extent
         self._check(low, high)
         for step in prepared.steps:
@@ -198,7 +196,7 @@ class Emitter(Transfers):
                 opcode,
                 dtype=a.dtype | out.dtype << 4,
                 imm=nm << 4 | nk << 8 | nn << 12,
-                addr=(d, s, low, expected_cycles),
+                addr=(d, s, low, weights.expected_cycles),
                 desc=(*prepared.descs, block),
                 effects=(*effects, (SRAM, low, high, False)),
                 source=self.source,

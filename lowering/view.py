@@ -139,9 +139,13 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class EncodedView:
-    """A block of encoded weights in memory."""
+    """A block of encoded weights in memory, and how products with it are made."""
 
     view: View
     """Its bytes."""
     block: Block
     """What they mean."""
+    skip_zeros: bool
+    """Pairs whose neuron is zero are left out, too."""
+    expected_cycles: int
+    """Of a product, for timing without values."""

@@ -20,11 +20,30 @@ from ..analysis.sparse.encode import counts, decode
 from ..analysis.sparse.layer_cost import Layer, best_panels
 from ..analysis.sparse.panels import Panels, pack
 from ..chips import Chip, load_chip
-from ..dialects.dataflow import ConstantOp, WeightOp
+from ..dialects.dataflow import (
+    ConstantOp,
+    MinimumOp,
+    ReduceWindowOp,
+    ReluOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+    WeightOp,
+)
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_bytes, element_of, is_float, shape_of, tensor_of, ui8
 from ..dialects.manycore import chip_of
-from ..dialects.sparse import ConvOp, EncodeOp, MatmulOp, PanelConvOp, PanelMatmulOp, PanelOp, PanelsAttr
+from ..dialects.sparse import (
+    ConvOp,
+    DecodeOp,
+    EncodeOp,
+    MatmulOp,
+    PanelConvOp,
+    PanelMatmulOp,
+    PanelOp,
+    PanelsAttr,
+    PruneGroupsOp,
+)
 from ..dialects.sparse.types import index_of
 from ..dialects.sparse.values import encode_array, strings_of
 from ..support.errors import InputError
@@ -141,6 +160,15 @@ def _packed(encode: EncodeOp, panels: Panels, chip: Chip) -> tuple[PanelsAttr, B
 
 def _on_panels(op: Contraction, layout: PanelsAttr, weights: SSAValue) -> PanelOp:
     neurons = op.operands[0]
+    zeros = often_zero(neurons)
     if isinstance(op, MatmulOp):
-        return PanelMatmulOp(neurons, weights, layout, tensor_of(op.result), op.transpose_a is not None)
-    return PanelConvOp.of(op, neurons, weights, layout)
+        flag = op.transpose_a is not None
+        return PanelMatmulOp(neurons, weights, layout, tensor_of(op.result), transpose_a=flag, skip_zeros=zeros)
+    return PanelConvOp.of(op, neurons, weights, layout, zeros)
+
+
+def often_zero(value: SSAValue) -> bool:
+    """Whether a value is cut off at zero, or pruned while the network runs, and perhaps moved since."""
+    while isinstance(value.owner, ReduceWindowOp | ReshapeOp | TransposeOp | SliceOp | MinimumOp | EncodeOp | DecodeOp):
+        value = value.owner.operands[0]
+    return isinstance(value.owner, ReluOp | PruneGroupsOp)

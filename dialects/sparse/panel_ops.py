@@ -38,6 +38,8 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
     neurons = operand_def(Tensor)
     weights = operand_def(Tensor)
     layout = prop_def(PanelsAttr)
+    skip_zeros = opt_prop_def(UnitAttr)
+    """Neurons are often zero: the mapping unit is to look for that, and leave those pairs out."""
     result = result_def(Tensor)
 
     @abc.abstractmethod
@@ -210,15 +212,28 @@ class PanelMatmulOp(PanelOp):
     name = "sparse.panel_matmul"
     transpose_a = opt_prop_def(UnitAttr)
     assembly_format = (
-        "$neurons `,` $weights (`transpose_a` $transpose_a^)? `by` $layout attr-dict `:` "
+        "$neurons `,` $weights (`skip_zeros` $skip_zeros^)? (`transpose_a` $transpose_a^)? `by` $layout attr-dict `:` "
         "functional-type(operands, results)"
     )
 
-    def __init__(self, neurons: Value, weights: Value, layout: PanelsAttr, result: Tensor, transpose_a: bool = False):
+    def __init__(
+        self,
+        neurons: Value,
+        weights: Value,
+        layout: PanelsAttr,
+        result: Tensor,
+        *,
+        transpose_a: bool = False,
+        skip_zeros: bool = False,
+    ):
         super().__init__(
             operands=[neurons, weights],
             result_types=[result],
-            properties={"layout": layout, "transpose_a": UnitAttr() if transpose_a else None},
+            properties={
+                "layout": layout,
+                "transpose_a": UnitAttr() if transpose_a else None,
+                "skip_zeros": UnitAttr() if skip_zeros else None,
+            },
         )
 
     @property
@@ -242,7 +257,8 @@ class PanelMatmulOp(PanelOp):
         *batch, rows, columns = shape_of(neurons)
         m = columns if self.transpose_a is not None else rows
         type = tensor(self.result_type.element_type, (*batch, m, panels.panels().outputs))
-        return PanelMatmulOp(neurons, weights, panels, type, self.transpose_a is not None)
+        flags = {"transpose_a": self.transpose_a is not None, "skip_zeros": self.skip_zeros is not None}
+        return PanelMatmulOp(neurons, weights, panels, type, **flags)
 
     def arranged(self, matrix: Array) -> Array:
         return matrix.T
@@ -268,12 +284,12 @@ class PanelConvOp(PanelOp):
     pad_low = prop_def(DenseArrayBase.constr(I64))
     pad_high = prop_def(DenseArrayBase.constr(I64))
     assembly_format = (
-        "$neurons `,` $weights `kernel` $kernel `strides` $strides `dilations` $dilations "
+        "$neurons `,` $weights (`skip_zeros` $skip_zeros^)? `kernel` $kernel `strides` $strides `dilations` $dilations "
         "`pad` $pad_low `to` $pad_high `by` $layout attr-dict `:` functional-type(operands, results)"
     )
 
     @staticmethod
-    def of(op: ConvOp, neurons: Value, weights: Value, layout: PanelsAttr) -> PanelConvOp:
+    def of(op: ConvOp, neurons: Value, weights: Value, layout: PanelsAttr, skip_zeros: bool = False) -> PanelConvOp:
         """The same convolution, of one group, with its weights in panels."""
         kept = ("strides", "dilations", "pad_low", "pad_high")
         return PanelConvOp.create(
@@ -282,6 +298,7 @@ class PanelConvOp(PanelOp):
             properties={
                 "kernel": int_list(shape_of(op.weights)[2:]),
                 "layout": layout,
+                **({"skip_zeros": UnitAttr()} if skip_zeros else {}),
                 **{name: op.properties[name] for name in kept},
             },
         )

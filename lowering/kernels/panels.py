@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...analysis.sparse.product_cycles import product_cycles
-from ...chips import RATES
+from ...chips import RATES, Chip
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.tiling import Box
 from ...dialects.sparse.panel_ops import PanelConvOp, PanelMatmulOp, PanelOp
@@ -22,14 +22,14 @@ def select_panels(
     x, weights = (in_memory(operand) for operand in operands)
     panels, dim = op.panels, op.output_dim
     first, begin = tile.offsets[dim] * panels.width, tile.offsets[-1]
-    cycles = _expected_cycles(op, tile, emitter)
+    skip_zeros, cycles = _manner(op, tile, emitter.chip)
     for part in range(tile.sizes[-1]):
         for panel in range(tile.sizes[dim]):
             there = weights.box((panel, part, 0), (1, 1, panels.nbytes)).drop((0, 1))
             block = panels.block_at(tile.offsets[dim] + panel, begin + part, op.item_bytes)
             low = (tile.offsets[dim] + panel) * panels.width - first
-            target, encoded = out.part(dim, low, block.strings), EncodedView(there, block)
-            _product(op, target, x, part * panels.depth, encoded, accumulate or part > 0, cycles, emitter)
+            target, encoded = out.part(dim, low, block.strings), EncodedView(there, block, skip_zeros, cycles)
+            _product(op, target, x, part * panels.depth, encoded, accumulate or part > 0, emitter)
 
 
 def _product(
@@ -39,7 +39,6 @@ def _product(
     start: int,
     encoded: EncodedView,
     accumulate: bool,
-    cycles: int,
     emitter: Emitter,
 ) -> None:
     """The product of one panel: out [m..., n] from the inputs from `start` on."""
@@ -49,18 +48,25 @@ def _product(
             channels = x.part(1, start // op.taps, length // op.taps)
             windows = windows_of(op, channels, out.shape[2:], ints(op.kernel))
             target = out.permute((0, *range(2, rank), 1))
-            emitter.encoded_matmul(target, windows, encoded, rank - 1, accumulate, cycles)
+            emitter.encoded_matmul(target, windows, encoded, rank - 1, accumulate)
         case PanelMatmulOp():
             rows = transposed(x) if op.transpose_a is not None else x
-            emitter.encoded_matmul(out, rows.part(rank - 1, start, length), encoded, rank - 1, accumulate, cycles)
+            emitter.encoded_matmul(out, rows.part(rank - 1, start, length), encoded, rank - 1, accumulate)
         case _:
             raise NotImplementedError(op.name)
 
 
-def _expected_cycles(op: PanelOp, tile: Box, emitter: Emitter) -> int:
-    """What one product should take; the same for all, so that they make loops."""
+def _manner(op: PanelOp, tile: Box, chip: Chip) -> tuple[bool, int]:
+    """
+    Whether zeros of the neurons are looked for, and what one product should take; the same for all products of a tile,
+    so that they make loops.
+    """
     work = op.cost(tile).encoded
     if work is None:
-        return 0
+        return False, 0
     rate = {2: RATES["f16"], 1: RATES["i8"]}.get(op.item_bytes, 1)
-    return round(product_cycles(emitter.chip, work, rate))
+    cycles = product_cycles(chip, work, rate)
+    # The mapping unit looks at all neurons; only where it has time for that is nothing lost.
+    uses = -(-work.strings // chip.mpu_cols) if chip.map_caches == "before" else 1
+    looking = uses * work.rows * min(op.panels.depth, op.panels.inputs) / chip.map_direct_bits
+    return op.skip_zeros is not None and looking < cycles / 2, round(cycles)

@@ -134,6 +134,34 @@ def test_convolutions(seed: int) -> None:
     check(module_of(build, (int(generator.integers(1, 3)), channels, *image), element), small_chip(generator))
 
 
+def test_zeros_of_neurons_are_skipped() -> None:
+    generator = np.random.default_rng(1)
+    weights = (generator.standard_normal((288, 64)) * (generator.random((288, 64)) < 0.1)).astype(np.float32)
+
+    def build(builder: Builder, argument: SSAValue, cut: bool) -> SSAValue:
+        value = builder.insert(dataflow.ReluOp(argument)).result if cut else argument
+        source = builder.insert(source_of(weights, f32, "w")).results[0]
+        encoded = builder.insert(sparse.EncodeOp(source, IndexAttr(Kind.DIRECT, axis=1))).result
+        dense = dataflow.MatmulOp(value, source)
+        product = builder.insert(sparse.MatmulOp.of(dense, value, encoded)).result
+        dense.erase()
+        return product
+
+    x = generator.standard_normal((64, 288)).astype(np.float32)
+    pairs: list[int] = []
+    for cut in (False, True):
+        module = module_of(lambda builder, argument, cut=cut: build(builder, argument, cut), (64, 288), f32)
+        check(module.clone(), load_chip("edge"))
+        executable = compile_module(module, load_chip("edge")).executable
+        run = run_functional(executable, {"arg0": x})
+        pairs.append(run.mapped.total("pairs"))
+        expected = (np.maximum(x, 0) if cut else x).astype(np.float64) @ weights
+        np.testing.assert_allclose(run.outputs["result0"], expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+    assert pairs[0] == 64 * np.count_nonzero(weights)
+    # The product of both densities, counted exactly.
+    assert pairs[1] == int(((x > 0).astype(np.int64) @ (weights != 0).astype(np.int64)).sum())
+
+
 def test_what_no_unit_takes_encoded_becomes_dense() -> None:
     generator = np.random.default_rng(0)
 

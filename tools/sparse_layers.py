@@ -1,0 +1,37 @@
+"""Sparse products layer by layer: the cycles that the compiler expected, and those that a run counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..emulator.executable import Executable
+    from ..emulator.mapped_work import MappedWork
+
+
+def sparse_cycles(exe: Executable, mapped: MappedWork) -> dict[str, tuple[int, int]]:
+    """
+    (declared, counted) cycles of the sparse products of each task, over all cores, in the order of the run.
+
+    `mapped` is what a functional run of `exe`, whose launches each start once and in order, recorded.
+    """
+    from ..dialects.coreasm.isa import QUEUES, UNIT_OF_OPCODE, Unit
+    from ..emulator.functional_load import launch_code
+
+    found: dict[str, tuple[int, int]] = {}
+    for number, launch in enumerate(exe.launches):
+        words, _ = launch_code(exe, launch)
+        sources = [exe.programs[int(program)].sources for program in launch.program_of_core]
+        mine = mapped.run == number
+        entries = zip(
+            mapped.lane[mine].tolist(), mapped.word[mine].tolist(), mapped.costs[mine, 0].tolist(), strict=True
+        )
+        for lane, at, cycles in entries:
+            core = lane // QUEUES
+            word = words[core][at]
+            if UNIT_OF_OPCODE[int(word["op"])] != Unit.MPU:
+                continue
+            name = exe.source_names[int(sources[core][at])]
+            declared, counted = found.get(name, (0, 0))
+            found[name] = declared + int(word["addr"][3]), counted + cycles
+    return found
