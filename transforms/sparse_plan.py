@@ -19,7 +19,7 @@ from ..dialects.dataflow.types import element_bytes, element_of, is_float
 from ..support.errors import InputError
 from .contraction_weights import Array, WeightUse, numeric_values, stored_values, weight_uses
 
-WORTHWHILE = 0.95
+WORTHWHILE = 0.9
 """Weights are encoded for speed only if that takes less than this share of the cycles."""
 MATRIX_RATES: dict[str, int] = {**RATES, "ui8": RATES["i8"]}
 """Multiply-accumulates a cycle of the element types that a matrix unit takes, relative to f32."""

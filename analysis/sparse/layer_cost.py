@@ -2,11 +2,11 @@
 Cycles and bytes of a layer with dense or encoded weights on a chip: the model that chooses between them.
 
 A layer is `rows` vectors of neurons against `outputs` strings of `inputs` weights each. Its work is cut over the cores
-along rows and output neurons, in the way that takes least; matrix units and memory work at the same time:
+along rows and output neurons, in the way that takes least:
 
     compute  cycles of the busiest core's matrix (or, dense, vector) unit; see `product_cycles`
     memory   cycles in which the weights come from DRAM
-    cycles   the greater one, and a fifth of the other for what does not overlap
+    cycles   the sum: how much of it overlaps is a matter of the layers around, and none may
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ from .panels import Panels, fullest_lane
 from .product_cycles import product_cycles
 from .strings import Strings
 
-UNHIDDEN = 0.2
-"""Share of the shorter one of computing and loading that does not overlap, as planning assumes (`estimate`)."""
 WIDTHS = (1, 2, 3, 4, 8)
 """Output neurons of a panel that are tried, in columns of the matrix unit."""
 PANEL_SHARE = 16
@@ -70,7 +68,7 @@ class LayerCost:
     @property
     def cycles(self) -> float:
         """Cycles of the layer."""
-        return max(self.compute, self.memory) + UNHIDDEN * min(self.compute, self.memory)
+        return self.compute + self.memory
 
 
 def layer_costs(

@@ -100,6 +100,10 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         ):
             rows, columns = panels.counts
             raise VerifyException(f"operand 1 has type {weights}: expected tensor<{rows}x{columns}x...xui8>")
+        if panels.inputs % self.taps or panels.depth % self.taps:
+            raise VerifyException(
+                f"inputs = {panels.inputs} by {panels.depth} should be whole kernels, of {self.taps} places"
+            )
         return widened(tensor_of(self.dense.results[0]), self.result_type)
 
     def iteration_space(self) -> tuple[IterDim, ...]:

@@ -115,3 +115,25 @@
 // CHECK: expected a tensor without encoding, see sparse.decode
 %0 = "test.op"() : () -> tensor<4xf32, #sparse.index<direct>>
 %1 = dataflow.relu %0 : (tensor<4xf32, #sparse.index<direct>>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: operand 1 has type tensor<2x1x40xui8>: expected tensor<2x2x...xui8>
+%0, %1 = "test.op"() : () -> (tensor<2x12xf32>, tensor<2x1x40xui8>)
+%2 = sparse.panel_matmul %0, %1 by <direct, outputs = 7 by 4, inputs = 12 by 8, values_at = 8, entries = 9, fullest = 5, loads = 4>
+  : (tensor<2x12xf32>, tensor<2x1x40xui8>) -> tensor<2x7xf32>
+
+// -----
+
+// CHECK: panels of 0 of 7 outputs and 8 of 12 inputs: expected at least 1 of each
+%0, %1 = "test.op"() : () -> (tensor<2x12xf32>, tensor<2x2x40xui8>)
+%2 = sparse.panel_matmul %0, %1 by <direct, outputs = 7 by 0, inputs = 12 by 8, values_at = 8, entries = 9, fullest = 5, loads = 4>
+  : (tensor<2x12xf32>, tensor<2x2x40xui8>) -> tensor<2x7xf32>
+
+// -----
+
+// CHECK: inputs = 9 by 4 should be whole kernels, of 3 places
+%0, %1 = "test.op"() : () -> (tensor<1x3x8xi8>, tensor<1x3x56xui8>)
+%2 = sparse.panel_conv %0, %1 kernel [3] strides [1] dilations [1] pad [1] to [1]
+  by <direct, outputs = 4 by 4, inputs = 9 by 4, values_at = 12, entries = 4, fullest = 6, loads = 1>
+  : (tensor<1x3x8xi8>, tensor<1x3x56xui8>) -> tensor<1x4x8xi32>
