@@ -15,6 +15,7 @@ from .progress import Progress
 from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, serial_list_table
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import PassPipeline
 
     from ..lowering.pipeline import Compilation
@@ -95,16 +96,22 @@ def _compile(options: argparse.Namespace) -> None:
             from .pass_pipeline import apply_passes
 
             apply_passes(pipeline, module, stages.begin)
-        if options.sparse:
-            from ..lowering.sparse_weights import encode_weights
-
-            stages.begin("encode weights")
-            encode_weights(module, chip)
         stages.begin("check level")
         check_level(module)
         log = LogLines(options.log, progress, options.quiet)
+
+        def run(one: ModuleOp) -> Compilation:
+            return compile_module(one, chip, stages.begin, stages.observer, subgraphs, log, budget)
+
+        encoded = True
         try:
-            compilation = compile_module(module, chip, stages.begin, stages.observer, subgraphs, log, budget)
+            if options.sparse:
+                from ..lowering.sparse_weights import compile_encoded
+
+                stages.begin("encode weights")
+                compilation, encoded = compile_encoded(module, chip, run)
+            else:
+                compilation = run(module)
         finally:
             log.write()
         stages.begin("write")
@@ -115,6 +122,8 @@ def _compile(options: argparse.Namespace) -> None:
                 write_atomically(options.report, page)
     if not options.quiet:
         print(summary(options.output.name, compilation))
+        if not encoded:
+            print("the weights stay dense: the network is not faster with any of them encoded")
 
 
 def _pipeline(text: str) -> PassPipeline | None:

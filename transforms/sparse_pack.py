@@ -18,7 +18,7 @@ from ..analysis.sparse.bits import Bytes
 from ..analysis.sparse.choose import Choice
 from ..analysis.sparse.encode import counts, decode
 from ..analysis.sparse.layer_cost import Layer, best_panels
-from ..analysis.sparse.panels import Panels, pack
+from ..analysis.sparse.panels import Lanes, Panels, pack
 from ..chips import Chip, load_chip
 from ..dialects.dataflow import (
     ConstantOp,
@@ -84,7 +84,7 @@ def pack_module(module: ModuleOp, chip: Chip) -> None:
         panels = choose_panels(op, encode, chip)
         key = (encode.result, panels.width, panels.depth)
         if key not in packed:
-            layout, data = _packed(encode, panels, chip)
+            layout, data = _packed(encode, panels, chip, math.prod(shape_of(op.results[0])) // max(1, panels.outputs))
             source = source_of(data, ui8, f"{encode.operand.name_hint or 'weights'}_packed")
             source.results[0].name_hint = encode.operand.name_hint
             Rewriter.insert_op(source, InsertPoint.before(encode))
@@ -145,7 +145,7 @@ def evaluate_source(encode: EncodeOp) -> Array:
     return evaluate(source, ())
 
 
-def _packed(encode: EncodeOp, panels: Panels, chip: Chip) -> tuple[PanelsAttr, Bytes]:
+def _packed(encode: EncodeOp, panels: Panels, chip: Chip, rows: int) -> tuple[PanelsAttr, Bytes]:
     index = index_of(encode.result.type)
     assert index is not None
     type = tensor_of(encode.operand)
@@ -153,8 +153,7 @@ def _packed(encode: EncodeOp, panels: Panels, chip: Chip) -> tuple[PanelsAttr, B
     kept = decode(encode_array(evaluate_source(encode), type, index))
     strings = strings_of(type, index)
     matrix = np.ascontiguousarray(strings.matrix(kept))
-    depth = chip.mpu_rows * MATRIX_RATES[str(type.element_type)]
-    sized, work, data = pack(matrix, panels, chip.mpu_cols, depth)
+    sized, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES[str(type.element_type)], rows))
     return PanelsAttr(sized, work), data
 
 

@@ -24,7 +24,7 @@ from .bits import Array, Ints
 from .choose import Choice, all_choices
 from .encode import Mask, counts, group_mask
 from .formats import Format, Kind
-from .panels import Panels, fullest_lane
+from .panels import Lanes, Panels, fullest_lane
 from .product_cycles import product_cycles
 from .strings import Strings
 
@@ -169,11 +169,12 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
     index_bits = 1 / format.group if direct else format.bits * choice.entries / (layer.outputs * layer.inputs)
     index_bytes = panels.width * panels.depth * index_bits / 8
     neurons = max(layer.rows * panels.depth * layer.item_bytes // layer.taps, layer.rows * panels.width * 4)
+    lanes = Lanes.of(chip, layer.rate, layer.rows)
     work: list[EncodedWork] = []
     for own in stored:
         for start in range(0, layer.outputs, panels.width):
             part = own[start : start + panels.width]
-            fullest, loads = fullest_lane(np.ceil(part).astype(np.int64), chip.mpu_cols, chip.mpu_rows * layer.rate)
+            fullest, loads = fullest_lane(np.ceil(part).astype(np.int64), lanes)
             entries = float(part.sum()) / format.group
             looked_at = len(part) * format.positions(panels.depth) if direct else entries
             nbytes = round(index_bytes + float(part.sum()) * layer.item_bytes)

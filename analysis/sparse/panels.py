@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...chips import Chip
 from ...support.errors import InputError
 from .bits import Array, Bytes, Ints
 from .block import Block, block_of, pack_block, unpack_block
@@ -69,22 +70,39 @@ class Panels:
 
 
 @dataclass(frozen=True)
+class Lanes:
+    """A matrix unit as seen by output neurons: neuron n of a panel is worked on by lane n % count."""
+
+    count: int
+    depth: int
+    """Weights of one neuron that a lane holds at a time."""
+    fill: int
+    """Cycles to load them, and for inputs and results to pass."""
+    rows: int
+    """Vectors of inputs that a core works on, about."""
+
+    @staticmethod
+    def of(chip: Chip, rate: int, rows: int) -> Lanes:
+        """Those of a chip, for elements of which `rate` go where one of f32 does, and so many rows on all cores."""
+        fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
+        return Lanes(chip.mpu_cols, chip.mpu_rows * rate, fill, max(1, rows // len(chip.usable_cores)))
+
+
+@dataclass(frozen=True)
 class Work:
     """What the index of panels makes a matrix unit do; all sums over panels."""
 
     entries: int
     """Entries of the indices, fillers included."""
     fullest: int
-    """Stored elements of the fullest lane."""
+    """Stored elements of the lane that takes longest."""
     loads: int
-    """Times that the fullest lane loads weights, a given number of one output neuron at a time."""
+    """Times that it loads weights."""
 
 
-def pack(matrix: Array, panels: Panels, lanes: int, load: int) -> tuple[Panels, Work, Bytes]:
+def pack(matrix: Array, panels: Panels, lanes: Lanes) -> tuple[Panels, Work, Bytes]:
     """
     Weights [outputs, inputs] as [panels, parts, bytes], with the sizes and the work that this makes.
-
-    Output neuron n of a panel is worked on by lane n % lanes, which holds `load` weights of it at a time.
     """
     rows, columns = panels.counts
     parts = [
@@ -98,7 +116,7 @@ def pack(matrix: Array, panels: Panels, lanes: int, load: int) -> tuple[Panels, 
     entries = fullest = loads = 0
     for block, part in zip(blocks, parts, strict=True):
         data.append(pack_block(part, replace(block, entries=room, offset=values_at)))
-        lane = fullest_lane(stored_per_string(part), lanes, load)
+        lane = fullest_lane(stored_per_string(part), lanes)
         entries += len(part.values) // panels.format.group
         fullest, loads = fullest + lane[0], loads + lane[1]
     packed = np.stack(data).reshape(rows, columns, -1)
@@ -111,12 +129,13 @@ def stored_per_string(encoded: Encoded) -> Ints:
     return np.bincount(row, minlength=encoded.strings.count) * encoded.format.group
 
 
-def fullest_lane(elements: Ints, lanes: int, load: int) -> tuple[int, int]:
-    """Stored elements and loads of the lane that has most to load, then to multiply."""
-    padded = np.zeros((-(-len(elements) // lanes), lanes), np.int64)
+def fullest_lane(elements: Ints, lanes: Lanes) -> tuple[int, int]:
+    """Stored elements and loads of the lane that takes longest."""
+    padded = np.zeros((-(-len(elements) // lanes.count), lanes.count), np.int64)
     padded.reshape(-1)[: len(elements)] = elements
-    sums, loads = padded.sum(axis=0), (-(-padded // load)).sum(axis=0)
-    return int(sums.max(initial=0)), int(loads.max(initial=0))
+    sums, loads = padded.sum(axis=0), (-(-padded // lanes.depth)).sum(axis=0)
+    longest = int(np.argmax(lanes.fill * loads + lanes.rows * sums / lanes.depth))
+    return int(sums[longest]), int(loads[longest])
 
 
 def unpack_panels(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -21,7 +21,7 @@ def product_cycles(chip: Chip, work: EncodedWork, rate: int) -> float:
     if work.rows == 1:
         passing = work.loads
     else:  # each output neuron of the lane rounds up by itself: by half a cycle on average
-        each = -(-work.strings // chip.mpu_cols)
+        each = min(-(-work.strings // chip.mpu_cols), work.loads)
         passing = work.rows * work.fullest / depth + 0.5 * each
     lanes = load * work.loads + passing - 1
     times = work.rows if chip.map_caches == "before" else 1

@@ -1,14 +1,10 @@
-// One program with encoded weights at every level: index and values, panels, tasks, tasks cut over four cores, buffers
-// in memory, a binary in the emulator.
+// One program with encoded weights at every level: index and values, panels in tasks cut over four cores, buffers in
+// memory, a binary in the emulator.
 
 // RUN: meshloom-opt %s -t 'interpret{inputs=iota}' | filecheck %s
-// RUN: meshloom-opt %s -p 'sparse-to-dataflow' -t 'interpret{inputs=iota}' | filecheck %s
-// RUN: meshloom-opt %s -p 'sparse-pack{chip=tiny}' -t 'interpret{inputs=iota}' | filecheck %s
-// RUN: meshloom-opt %s -p 'sparse-pack{chip=tiny},dataflow-to-manycore' -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p 'sparse-pack{chip=tiny},dataflow-to-manycore,manycore-tile{chip=tiny}' -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p 'sparse-pack{chip=tiny},dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory' -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -t 'emulate{chip=tiny inputs=iota}' | filecheck %s
-// RUN: meshloom-opt %s -p 'sparse-pack{chip=tiny},dataflow-to-manycore,manycore-tile{chip=tiny}' -t 'emulate{inputs=iota}' | filecheck %s
 
 // All values are small whole numbers, so no order of additions changes a bit. Worked out with numpy.
 // CHECK: y: {{.*}} = {{\[\[}}-13.,  24.,  37.,   0.,   0.,   0.,  12.,  27.,  14.,  23.]]
