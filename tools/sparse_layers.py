@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..emulator.executable import Executable
     from ..emulator.mapped_work import MappedWork
 
@@ -22,16 +25,17 @@ def sparse_cycles(exe: Executable, mapped: MappedWork) -> dict[str, tuple[int, i
     for number, launch in enumerate(exe.launches):
         words, _ = launch_code(exe, launch)
         sources = [exe.programs[int(program)].sources for program in launch.program_of_core]
+        codes: list[NDArray[np.uint8]] = [own["op"] for own in words]
+        expected: list[NDArray[np.uint32]] = [own["addr"][:, 3] for own in words]
         mine = mapped.run == number
         entries = zip(
             mapped.lane[mine].tolist(), mapped.word[mine].tolist(), mapped.costs[mine, 0].tolist(), strict=True
         )
         for lane, at, cycles in entries:
             core = lane // QUEUES
-            word = words[core][at]
-            if UNIT_OF_OPCODE[int(word["op"])] != Unit.MPU:
+            if UNIT_OF_OPCODE[int(codes[core][at])] != Unit.MPU:
                 continue
             name = exe.source_names[int(sources[core][at])]
             declared, counted = found.get(name, (0, 0))
-            found[name] = declared + int(word["addr"][3]), counted + cycles
+            found[name] = declared + int(expected[core][at]), counted + cycles
     return found

@@ -21,7 +21,7 @@ from meshloom.tools.sparsity import main as sparsity_main
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from meshloom.transforms.dataflow_prune import DataflowPrunePass
 from meshloom.transforms.sparse_balance_lanes import balance_lanes
-from onnx import TensorProto, helper, load, numpy_helper, save
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 from xdsl.context import Context
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -83,9 +83,13 @@ def test_pruned_model_on_the_command_line(tmp_path: Path, capsys: pytest.Capture
     outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 40])]
     graph = helper.make_graph(nodes, "net", inputs, outputs, initializers)
     model, pruned, program = (str(tmp_path / name) for name in ("net.onnx", "pruned.onnx", "net.mlx"))
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), model)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    Path(model).write_bytes(made.SerializeToString())
     assert sparsity_main([model, "--prune", "0.1", "-o", pruned]) == 0
-    counts = {tensor.name: np.count_nonzero(numpy_helper.to_array(tensor)) for tensor in load(pruned).graph.initializer}
+    counts = {
+        tensor.name: np.count_nonzero(numpy_helper.to_array(tensor))
+        for tensor in ModelProto.FromString(Path(pruned).read_bytes()).graph.initializer
+    }
     assert counts == {"w": round(64 * 32 * 9 * 0.1), "d": 64 * 9, "v": round(64 * 40 * 0.1), "bias": 40}
     assert compile_main([pruned, "--chip", "edge", "--sparse", "-o", program]) == 0
     assert run_main_tool([program, "--random", "0", "--validate", "--check", pruned]) == 0
@@ -107,6 +111,7 @@ def test_pruning_looks_into_graphs_of_nodes(tmp_path: Path) -> None:
     ]
     graph = helper.make_graph([choice], "net", inputs, [value], [weights])
     path = tmp_path / "net.onnx"
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), str(path))
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path.write_bytes(made.SerializeToString())
     (kept,) = prune_onnx(path, 0.25).graph.initializer
     assert numpy_helper.to_array(kept).reshape(-1).tolist() == [0.0] * 12 + [13.0, 14.0, 15.0, 16.0]
