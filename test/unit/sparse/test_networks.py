@@ -86,10 +86,8 @@ def test_pruned_model_on_the_command_line(tmp_path: Path, capsys: pytest.Capture
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     Path(model).write_bytes(made.SerializeToString())
     assert sparsity_main([model, "--prune", "0.1", "-o", pruned]) == 0
-    counts = {
-        tensor.name: np.count_nonzero(numpy_helper.to_array(tensor))
-        for tensor in ModelProto.FromString(Path(pruned).read_bytes()).graph.initializer
-    }
+    written = ModelProto.FromString(Path(pruned).read_bytes()).graph.initializer
+    counts = {tensor.name: np.count_nonzero(numpy_helper.to_array(tensor)) for tensor in written}
     assert counts == {"w": round(64 * 32 * 9 * 0.1), "d": 64 * 9, "v": round(64 * 40 * 0.1), "bias": 40}
     assert compile_main([pruned, "--chip", "edge", "--sparse", "-o", program]) == 0
     assert run_main_tool([program, "--random", "0", "--validate", "--check", pruned]) == 0
