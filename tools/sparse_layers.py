@@ -28,10 +28,10 @@ def sparse_cycles(exe: Executable, mapped: MappedWork) -> dict[str, tuple[int, i
         codes: list[NDArray[np.uint8]] = [own["op"] for own in words]
         expected: list[NDArray[np.uint32]] = [own["addr"][:, 3] for own in words]
         mine = mapped.run == number
-        entries = zip(
-            mapped.lane[mine].tolist(), mapped.word[mine].tolist(), mapped.costs[mine, 0].tolist(), strict=True
-        )
-        for lane, at, cycles in entries:
+        lanes: list[int] = mapped.lane[mine].tolist()
+        places: list[int] = mapped.word[mine].tolist()
+        costs: list[int] = mapped.costs[mine, 0].tolist()
+        for lane, at, cycles in zip(lanes, places, costs, strict=True):
             core = lane // QUEUES
             if UNIT_OF_OPCODE[int(codes[core][at])] != Unit.MPU:
                 continue
