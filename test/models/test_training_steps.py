@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from meshloom.lowering.offload.compile_launches import Budget
 from meshloom.tools.api import compile
 from meshloom.tools.oracle import Oracle
 from numpy.typing import NDArray
@@ -37,6 +38,22 @@ def test_step_gives_the_expected_weights(name: str) -> None:
     inputs = arrays(folder / "test_data_set_0", "input")
     network = compile(folder / "model.onnx", "edge")
     result = network.run({info.name: value for info, value in zip(model.input, inputs, strict=True)})
+    tolerances = json.loads((folder / "data.json").read_text())
+    for info, expected in zip(model.output, arrays(folder / "test_data_set_0", "output"), strict=True):
+        np.testing.assert_allclose(result.outputs[info.name], expected, **tolerances, err_msg=info.name)
+
+
+@pytest.mark.slow
+def test_exported_step_in_less_memory_gives_the_expected_weights() -> None:
+    folder = STEPS / "vit_sgd"
+    model = graph(folder / "model.onnx")
+    inputs = arrays(folder / "test_data_set_0", "input")
+    network = compile(folder / "model.onnx", "edge", budget=Budget(0.4, launch_bytes=200_000))
+    result = network.run({info.name: value for info, value in zip(model.input, inputs, strict=True)})
+    memory = result.stats["device_memory"]
+    assert sum(network.report["memory"]["actions"].values())
+    assert memory["peak"] == memory["planned_peak"] <= 0.4 * memory["unsaved"]
+    assert memory["stray_accesses"] == 0
     tolerances = json.loads((folder / "data.json").read_text())
     for info, expected in zip(model.output, arrays(folder / "test_data_set_0", "output"), strict=True):
         np.testing.assert_allclose(result.outputs[info.name], expected, **tolerances, err_msg=info.name)
