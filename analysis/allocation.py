@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ..support.jit import jit
 from .allocation_search import fitting_offsets
 
 WORK = 300_000_000
@@ -88,7 +88,7 @@ def _orders(size: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.i
     )
 
 
-@numba.njit("int64[:](int64[:], int64[:], int64[:], int64[:])", cache=True)
+@jit
 def _place(  # pragma: no cover - compiled
     order: NDArray[np.int64], size: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
 ) -> NDArray[np.int64]:

@@ -12,12 +12,12 @@ of them is lucky nobody knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportUnknownVariableType]
 from numpy.typing import NDArray
+
+from ..support.jit import jit
 
 Ints = NDArray[np.int64]
 
@@ -97,11 +97,7 @@ def _rank(criteria: str, size: Ints, begin: Ints, end: Ints) -> Ints:
     return rank
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return cast("Callable[..., Any]", njit(cache=True, nogil=True)(function))
-
-
-@_compiled
+@jit
 def _touching(begin: Any, end: Any):
     """[b, words] as bits: the buffers alive together with each."""
     n = len(begin)
@@ -113,7 +109,7 @@ def _touching(begin: Any, end: Any):
     return bits
 
 
-@_compiled
+@jit
 def _search(
     size: Any, begin: Any, end: Any, rank: Any, touching: Any, capacity: int, work: int, offsets: Any
 ) -> tuple[int, int]:

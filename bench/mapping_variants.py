@@ -15,11 +15,11 @@ from meshloom.analysis.mapping.default.schedule import SCHEDULES, Schedule
 from meshloom.analysis.mapping.default.starts import best_start
 from meshloom.analysis.mapping.kernels.capacity import fit, fit_merged
 from meshloom.analysis.mapping.kernels.graph import Graph
-from meshloom.analysis.mapping.kernels.jit import Array
 from meshloom.analysis.mapping.kernels.random import random_state
 from meshloom.analysis.mapping.mapping import Effort
 from meshloom.analysis.mapping.mesh import Mesh
 from meshloom.analysis.mapping.topology.topology import Topology
+from meshloom.support.jit import Array
 from numpy.typing import NDArray
 
 Cores = NDArray[np.int32]

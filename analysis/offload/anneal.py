@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .rebuild import KEEP, compiled, rebuilds
+from ...support.jit import jit
+from .rebuild import KEEP, rebuilds
 from .simulate import NEVER, run
 
 
-@compiled
+@jit
 def anneal(
     net: Any, on_vpu: Any, allocated: Any, freed: Any, live: Any, size: Any, packed: Any, producer: Any,
     by_before: Any, before_start: Any, budget: int, copy_ns: Any, packed_ns: Any, pack_ns: Any,

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ...support.jit import jit
 from .cover import saved_bytes
-from .rebuild import KEEP, compiled, rebuilds
+from .rebuild import KEEP, rebuilds
 from .simulate import NEVER, profile, run
 
 
-@compiled
+@jit
 def anneal_rebuilds(
     net: Any, on_vpu: Any, allocated: Any, freed: Any, live: Any, size: Any, packed: Any, producer: Any,
     by_before: Any, before_start: Any, budget: int, copy_ns: Any, packed_ns: Any, pack_ns: Any,
@@ -78,7 +79,7 @@ def anneal_rebuilds(
     return least
 
 
-@compiled
+@jit
 def _spread(plan: Any, kind: Any, members: Any, low: Any, high: Any) -> None:
     """One kind for some of the members from `low` to `high`, next to each other."""
     lots = np.random.random(2)

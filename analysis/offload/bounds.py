@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from ...support.jit import jit
 from ..cost_graphs.graph import Flat, Ints
 from .evaluate import Evaluator
 from .kinds import Kind
-from .rebuild import compiled
 
 WORST = 512
 """The bound is taken over so many operations, the worst ones: it stays one, and large graphs stay cheap."""
@@ -51,7 +51,7 @@ def lower_bound_ns(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int) -
     return int(time)
 
 
-@compiled
+@jit
 def _bound(
     duration: Flat, size: Flat, before: Flat, after: Flat, producer: Flat, ops: Ints, excess: Flat, saved: Flat,
     cheap: Flat, rate: Any, link: float,

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .rebuild import COMPRESS, KEEP, RECOMPUTE, compiled, rebuilds
+from ...support.jit import jit
+from .rebuild import COMPRESS, KEEP, RECOMPUTE, rebuilds
 from .simulate import profile
 
 
-@compiled
+@jit
 def cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, budget: int, plan: Any) -> bool:
     """
     Add gaps to `plan` [c] until the profile stays within the budget; whether that succeeds.
@@ -40,7 +41,7 @@ def cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, b
             stale = chosen == RECOMPUTE
 
 
-@compiled
+@jit
 def take_in_order(
     net: Any, live: Any, size: Any, packed: Any, order: Any, kind: int, budget: int, plan: Any
 ) -> None:  # fmt: skip
@@ -54,7 +55,7 @@ def take_in_order(
             room[first:last] -= size[c] - packed[c] if kind == COMPRESS else size[c]
 
 
-@compiled
+@jit
 def cover_by_effect(
     net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, tries: int, budget: int, plan: Any
 ) -> bool:
@@ -98,7 +99,7 @@ def cover_by_effect(
     return True
 
 
-@compiled
+@jit
 def saved_bytes(size: Any, packed: Any, plan: Any):
     """[c] bytes that leave in each gap."""
     saved = np.zeros(len(size), np.int64)
@@ -110,7 +111,7 @@ def saved_bytes(size: Any, packed: Any, plan: Any):
     return saved
 
 
-@compiled
+@jit
 def _excess(net: Any, live: Any, size: Any, packed: Any, budget: int, plan: Any):
     """(bytes over the budget, summed over operations; ns of computing again); large for chains that are too long."""
     due, ns, _ = rebuilds(net, plan)

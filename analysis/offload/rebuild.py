@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportUnknownVariableType]
 
+from ...support.jit import jit
 from ..cost_graphs.graph import Flat
 from .kinds import Kind
 
 KEEP, SWAP, COMPRESS, COMPRESS_SWAP, RECOMPUTE, RECOMPUTE_EACH, RECOMPUTE_AHEAD = (int(kind) for kind in Kind)
 LONGEST = 12
 """Most operations that run again for one tensor; longer chains rarely pay."""
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled, and kept on disk between processes."""
-    return cast("Callable[..., Any]", njit(cache=True, nogil=True)(function))
 
 
 class Net(NamedTuple):
@@ -52,7 +46,7 @@ class Net(NamedTuple):
     """[c] gaps by tensor."""
 
 
-@compiled
+@jit
 def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> int:
     """
     The operations that compute a gap's tensor again when it is due, ascending, in `ops` [LONGEST]; how many, -1 if too
@@ -93,7 +87,7 @@ def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> i
     return count
 
 
-@compiled
+@jit
 def rebuilds(net: Any, plan: Any):
     """
     (due, ns, room): [c] when each gap's tensor must be back, how long computing it again takes (-1: too many
@@ -143,7 +137,7 @@ def rebuilds(net: Any, plan: Any):
     return due, ns, room
 
 
-@compiled
+@jit
 def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]:
     """(ns, most bytes of other results while the chain runs, beside the tensor's own room)."""
     ns = net.duration[ops[0]]
@@ -171,7 +165,7 @@ def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]
     return ns, most
 
 
-@compiled
+@jit
 def _last_reader(net: Any, ops: Any, count: int, value: int, maker: int) -> int:
     """Number in the chain of the last operation that reads a value (its maker's if none does)."""
     last = maker

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .rebuild import COMPRESS, COMPRESS_SWAP, KEEP, RECOMPUTE, SWAP, compiled
+from ...support.jit import jit
+from .rebuild import COMPRESS, COMPRESS_SWAP, KEEP, RECOMPUTE, SWAP
 
 NEVER = 1 << 62
 """A time that is not reached; also the makespan of plans that do not fit."""
@@ -26,7 +27,7 @@ _HERE, _LEAVING, _AWAY, _COMING, _BACK, _PACKED, _SENDING = range(7)
 back; back in compressed form; compressed, its copy to the host not done."""
 
 
-@compiled
+@jit
 def profile(live: Any, before: Any, due: Any, saved: Any):
     """[n] bytes in memory while each operation runs if everything has left, and comes back just in time."""
     n = len(live)
@@ -43,7 +44,7 @@ def profile(live: Any, before: Any, due: Any, saved: Any):
     return result
 
 
-@compiled
+@jit
 def run(
     duration: Any, on_vpu: Any, allocated: Any, freed: Any, live: Any,
     tensor: Any, size: Any, packed: Any, before: Any, producer: Any, kind: Any, due: Any,

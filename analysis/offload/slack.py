@@ -7,13 +7,11 @@ inputs has arrived; an input waits there for its slack (TTS). Every node runs as
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportUnknownVariableType]
 
+from ...support.jit import jit
 from ..cost_graphs.graph import CostGraph, Flat, Ints, Lists
 
 UNKNOWN = -1
@@ -54,11 +52,7 @@ def graph_slack(graph: CostGraph) -> Slack:
     return slack_of(graph.duration, Lists(graph.inputs.starts, graph.producer[graph.inputs.values]))
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return cast("Callable[..., Any]", njit(cache=True, nogil=True)(function))
-
-
-@_compiled
+@jit
 def _propagate(
     delay: Flat, starts: Flat, producer: Flat, sink_starts: Flat, sinks: Flat, arrival: Flat, required: Flat,
     waiting: Flat,

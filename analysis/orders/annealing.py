@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from ...support.jit import jit
 from ..cost_graphs.graph import Flat
 from .problem import Arrays
 from .simulate import INFEASIBLE, run_order
@@ -20,7 +20,7 @@ COLDEST = 0.02
 """Temperature at the end, over that at the start."""
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def anneal_order(
     p: Arrays, units: Any, cap: Any, order: Flat, evaluations: Any, heat: Any, good: Any, seed: Any
 ) -> Any:
@@ -69,7 +69,7 @@ def anneal_order(
     return best
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _critical_way(p: Arrays, start: Flat, cause: Flat, way: Flat) -> Any:
     """Fill `way` with the operations that the last one waited for, back to one that waited for none."""
     op = 0
@@ -84,7 +84,7 @@ def _critical_way(p: Arrays, start: Flat, cause: Flat, way: Flat) -> Any:
     return length
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _choose(p: Arrays, now: Flat, place: Flat, cause: Flat, way: Flat, length: Any) -> tuple[Any, Any]:
     """An operation and another place for it (its own where it cannot move)."""
     kind = np.random.randint(4)
@@ -114,7 +114,7 @@ def _choose(p: Arrays, now: Flat, place: Flat, cause: Flat, way: Flat, length: A
     return op, here - step if earlier else here + step
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _move(now: Flat, place: Flat, here: Any, there: Any) -> None:
     """Take the operation at place `here` to place `there`; those between give way."""
     op = now[here]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from ...support.jit import jit
 from .problem import Arrays, OrderProblem
 from .simulate import sift_down, sift_up
 
@@ -22,7 +22,7 @@ def unit_bound(problem: OrderProblem) -> int:
     return max(problem.bound, int(preemptive_bound(problem.arrays, len(problem.unit_names))))
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def preemptive_bound(p: Arrays, units: Any) -> Any:
     """The largest of the units' preemptive schedules."""
     count = len(p.duration)

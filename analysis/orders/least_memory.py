@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from ...support.jit import jit
 from ..cost_graphs.graph import Flat, Ints
 from .problem import Arrays, OrderProblem
 from .simulate import serial_peak
@@ -38,7 +38,7 @@ def least_peak_found(problem: OrderProblem) -> int:
     return min(peaks + [int(greedy_order(problem.arrays, rule, order.copy())) for rule in range(RULES)])
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def greedy_order(p: Arrays, rule: Any, order: Flat) -> Any:
     """Fill `order`; give its peak, one operation at a time."""
     count = len(order)
@@ -85,7 +85,7 @@ def greedy_order(p: Arrays, rule: Any, order: Flat) -> Any:
     return peak
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _before(p: Arrays, rule: Any, growth: Flat, a: Any, b: Any) -> Any:
     """Whether ready operation `a` goes before `b`."""
     if growth[a] <= 0 or growth[b] <= 0:

@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from ...support.jit import jit
 from ..cost_graphs.graph import Flat
 from .problem import Arrays
 from .simulate import sift_down, sift_up
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def list_order(p: Arrays, units: Any, priority: Flat, order: Flat, start: Flat) -> Any:
     """Fill `order` (by start) and `start`; give the makespan. Memory is no object."""
     count = len(order)
@@ -68,7 +68,7 @@ def list_order(p: Arrays, units: Any, priority: Flat, order: Flat, start: Flat) 
                         size[other] += 1
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def forward_backward(
     p: Arrays, back: Arrays, units: Any, rounds: Any, good: Any, order: Flat, start: Flat, work: Flat
 ) -> Any:

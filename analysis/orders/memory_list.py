@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from ...support.jit import jit
 from ..cost_graphs.graph import Flat
 from .problem import Arrays
 from .simulate import INFEASIBLE
@@ -26,7 +26,7 @@ TRIES = 6
 """Ready operations of a unit that are considered at one time."""
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def memory_list_order(
     p: Arrays, units: Any, cap: Any, reference: Flat, priority: Flat, window: Any, order: Flat, start: Flat
 ) -> Any:
@@ -115,7 +115,7 @@ def memory_list_order(
     return now
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def serial_need(p: Arrays, order: Flat, need: Flat) -> Any:
     """Bytes alive while each operation of a serial run is at work (by place in `order`), and the largest."""
     left = p.reader_starts[1:] - p.reader_starts[:-1]
@@ -134,7 +134,7 @@ def serial_need(p: Arrays, order: Flat, need: Flat) -> Any:
     return peak
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _insert(row: Flat, size: Flat, unit: Any, op: Any, priority: Flat) -> None:
     """Put `op` into the ready operations of its unit, the higher priority first, then the lower number."""
     at = size[unit]
@@ -145,7 +145,7 @@ def _insert(row: Flat, size: Flat, unit: Any, op: Any, priority: Flat) -> None:
     size[unit] += 1
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _lend(p: Arrays, cap: Any, op: Any, front: Any, place: Flat, begun: Flat, need: Flat, top: Flat, add: Flat) -> Any:
     """Whether the rest still fits if `op` starts before all that is left; if so, `need` says that it does."""
     here = place[op]
@@ -168,7 +168,7 @@ def _lend(p: Arrays, cap: Any, op: Any, front: Any, place: Flat, begun: Flat, ne
     return False
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _raise(need: Flat, top: Flat, add: Flat, first: Any, last: Any, change: Any) -> None:
     """need[first : last] += change, whole blocks at once: `top` is a block's largest entry, `add` what all gain."""
     index = first
@@ -185,7 +185,7 @@ def _raise(need: Flat, top: Flat, add: Flat, first: Any, last: Any, change: Any)
         index = stop
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _refresh(need: Flat, top: Flat, block: Any) -> None:
     """Find a block's largest entry again."""
     highest = need[block * BLOCK]
@@ -194,7 +194,7 @@ def _refresh(need: Flat, top: Flat, block: Any) -> None:
     top[block] = highest
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _highest(need: Flat, top: Flat, add: Flat, first: Any, last: Any) -> Any:
     """The largest of need[first : last]."""
     highest = -GONE

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from ...support.jit import jit
 from ..cost_graphs.graph import Flat, Ints, Lists
 from .problem import Arrays, OrderProblem
 
@@ -85,7 +85,7 @@ class PieceCost:
         )
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def pile_up(p: Arrays, offset: Flat, busy: Flat, load: Flat, latency: Flat, room: Any, spill: Any, order: Flat) -> Any:
     """Cycles until the last piece is complete, and those of what has to leave the cores."""
     count, units = busy.shape

@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from ...support.jit import jit
 from ..cost_graphs.graph import CostGraph, Flat, Ints, Lists
 
 NO_CAP = 1 << 62
@@ -153,7 +153,7 @@ def problem_of(graph: CostGraph, cap: int = NO_CAP) -> OrderProblem:
     )  # fmt: skip
 
 
-@njit("int64[:](int64[:], int64[:], int64[:])", cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def longest_tails(duration: Flat, succ_starts: Flat, succs: Flat) -> Flat:
     """The longest way from the start of each operation to the end, its own duration included."""
     tails = duration.copy()

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from ...support.jit import jit
 from ..cost_graphs.graph import Flat, Ints
 from .problem import NO_CAP, Arrays, OrderProblem
 
@@ -74,7 +74,7 @@ def serial_peak(problem: OrderProblem, order: Ints) -> int:
     return int(np.cumsum(change).max(initial=0))
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def run_order(p: Arrays, units: Any, cap: Any, order: Flat, start: Flat, cause: Flat, limit: Any) -> Any:
     """
     Fill `start` and give the makespan; INFEASIBLE if memory does not suffice.
@@ -149,7 +149,7 @@ def run_order(p: Arrays, units: Any, cap: Any, order: Flat, start: Flat, cause: 
     return makespan
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def sift_up(keys: Flat, values: Flat, size: Any, key: Any, value: Any) -> None:
     """Put (key, value) into a binary heap of `size` entries."""
     at = size
@@ -164,7 +164,7 @@ def sift_up(keys: Flat, values: Flat, size: Any, key: Any, value: Any) -> None:
     values[at] = value
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def sift_down(keys: Flat, values: Flat, size: Any) -> None:
     """Remove the least entry of a binary heap; `size` entries remain."""
     key = keys[size]

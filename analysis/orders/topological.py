@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from ...support.jit import jit
 from ..cost_graphs.graph import Flat, Ints
 from .problem import Arrays, OrderProblem
 from .simulate import sift_down, sift_up
@@ -57,7 +57,7 @@ def topological_orders(problem: OrderProblem) -> Iterator[Ints]:
         choices.append(sorted(ready[-1], reverse=True))
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def random_order(p: Arrays, seed: Any, order: Flat) -> None:
     """Fill `order` by drawing evenly among the operations that are ready, again and again."""
     np.random.seed(seed)
@@ -83,7 +83,7 @@ def random_order(p: Arrays, seed: Any, order: Flat) -> None:
                 size += 1
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def complete_order(p: Arrays, order: Flat, placed: Any, priority: Flat) -> None:
     """Keep the first `placed` operations of `order`, append the rest: of those ready, highest priority first."""
     count = len(order)

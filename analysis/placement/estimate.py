@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
-from ..mapping.kernels.jit import Array, jit
+from ...support.jit import Array, jit
 from .tile_graph import TileGraph, port_homes
 
 MESSAGE_CYCLES = 8

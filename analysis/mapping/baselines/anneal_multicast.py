@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.jit import Array, jit
+from ....support.jit import Array, jit
 from ..kernels.random import random_below
 from ..mesh import Mesh
 from .members import member_table, move_member

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....support.errors import MeshloomError
+from ....support.jit import Array, jit
 from ..kernels.heap import heap_fix, heap_remove, heap_up
-from ..kernels.jit import Array, jit
 from ..kernels.random import random_below, random_state
 from ..mapping import Effort, Mapping, Objective, Watch
 from ..mesh import Mesh

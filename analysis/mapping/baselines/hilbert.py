@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ....support.jit import Array, jit
 from ..kernels.graph import Graph, merge_vertices
-from ..kernels.jit import Array, jit
 from ..mapping import Effort, Mapping, Objective, Watch
 from ..mesh import Mesh
 from ..topology.topology import Topology

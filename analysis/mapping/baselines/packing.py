@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....support.errors import MeshloomError
-from ..kernels.jit import Array, jit
+from ....support.jit import Array, jit
 
 
 def pack(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.jit import Array, jit
 from ..kernels.graph import Graph, group_members, induced
-from ..kernels.jit import Array, jit
 from ..kernels.random import random_below, random_bits, random_unit
 from ..mesh import Mesh
 from .hop_table import hop_table

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.jit import Array, jit
 from ..kernels.graph import Graph, cut_weight, merge_vertices
 from ..kernels.heap import heap_fix, heap_make, heap_remove
-from ..kernels.jit import Array, jit
 from ..kernels.random import random_below
 from .cluster import heavy_pairs
 

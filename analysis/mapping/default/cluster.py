@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.jit import Array, jit
 from ..kernels.graph import Graph
-from ..kernels.jit import Array, jit
 from ..kernels.random import random_order
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ....support.jit import Array
 from ..kernels.graph import Graph, merge_vertices
-from ..kernels.jit import Array
 from .cluster import clusters
 
 

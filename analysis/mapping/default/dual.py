@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.jit import Array, jit
 from ..kernels.graph import Graph, induced
-from ..kernels.jit import Array, jit
 from ..mesh import Mesh
 from .bisect import bisect
 

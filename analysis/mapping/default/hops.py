@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.jit import Array
 from ..kernels.capacity import fit, fit_merged
 from ..kernels.graph import Graph
-from ..kernels.jit import Array
 from ..mapping import Effort, Watch
 from ..mesh import Mesh
 from .anneal import anneal

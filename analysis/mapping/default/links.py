@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.jit import Array, jit
 from ..kernels.graph import Graph, group_members
-from ..kernels.jit import Array, jit
 from ..kernels.random import random_below, random_unit
 from ..mapping import Effort
 from ..mesh import Mesh

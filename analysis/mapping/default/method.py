@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ....support.errors import InputError
+from ....support.jit import Array
 from ..kernels.capacity import check_capacity, cores_to_pack
 from ..kernels.graph import Graph
-from ..kernels.jit import Array
 from ..kernels.random import random_state
 from ..kernels.rectangle import choose_rectangle
 from ..mapping import Effort, Mapping, Objective, Watch

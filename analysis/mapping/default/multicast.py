@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....support.jit import Array
 from ..kernels.graph import Graph
-from ..kernels.jit import Array
 from ..mapping import Effort
 from ..mesh import Mesh
 from .multicast_anneal import Distances, anneal_multicast, apart, delivered_traffic, hop_distances, traffic_between

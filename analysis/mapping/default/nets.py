@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....support.jit import Array, jit
 from ..kernels.graph import group_members
-from ..kernels.jit import Array, jit
 from ..kernels.random import random_order
 
 LEVELS = 8

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.jit import Array
 from ..kernels.graph import Graph, merge_vertices
-from ..kernels.jit import Array
 from ..mesh import Mesh
 from .anneal import anneal
 from .scan_anneal import anneal_scanning

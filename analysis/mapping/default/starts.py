@@ -7,9 +7,9 @@ this small a start costs a fraction of a second.
 
 from __future__ import annotations
 
+from ....support.jit import Array
 from ..kernels.capacity import fit_merged
 from ..kernels.graph import Graph
-from ..kernels.jit import Array
 from ..mesh import Mesh
 from .anneal import anneal
 from .coarsen import coarsen, undo

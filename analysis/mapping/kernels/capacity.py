@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....support.errors import MeshloomError
+from ....support.jit import Array, jit
 from .graph import Graph
-from .jit import Array, jit
 
 
 def check_capacity(size: Array, capacity: int, cores: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .jit import Array, jit
+from ....support.jit import Array, jit
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ counts the vertices in the heap.
 
 from __future__ import annotations
 
-from .jit import Array, jit
+from ....support.jit import Array, jit
 
 
 @jit

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .jit import Array, jit
+from ....support.jit import Array, jit
 
 
 def random_state(seed: int) -> Array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....support.errors import MeshloomError
+from ....support.jit import Array, jit
 from ..mesh import Mesh
-from .jit import Array, jit
 
 
 def choose_rectangle(mesh: Mesh, count: int) -> Array:

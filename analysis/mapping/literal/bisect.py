@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.jit import Array, jit
 from ..kernels.graph import Graph, cut_weight
 from ..kernels.heap import heap_fix, heap_make, heap_remove
-from ..kernels.jit import Array, jit
 from ..kernels.random import random_below
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.jit import Array
 from ..kernels.capacity import check_capacity, fit
 from ..kernels.graph import Graph, merge_vertices
-from ..kernels.jit import Array
 from ..kernels.random import random_state
 from ..mapping import Effort, Mapping, Objective, Watch
 from ..mesh import Mesh

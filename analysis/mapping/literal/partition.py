@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....support.jit import Array
 from ..kernels.graph import Graph, induced
-from ..kernels.jit import Array
 from .bisect import bisect
 
 

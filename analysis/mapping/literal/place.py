@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ....support.jit import Array
 from ..kernels.graph import Graph, induced
-from ..kernels.jit import Array
 from ..kernels.rectangle import choose_rectangle
 from ..mesh import Mesh
 from .bisect import bisect

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
+from ....support.jit import jit
 from ..mesh import Mesh
 from ..topology.topology import Topology
 
@@ -22,7 +22,7 @@ def hop_cost(topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np.int32]) 
     return int(_hop_cost(topology.indptr, topology.indices, topology.data, core_of_vertex, mesh.x, mesh.y))
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _cut(indptr: NDArray[np.int64], indices: NDArray[Any], data: NDArray[Any], core: NDArray[np.int32]) -> int:
     total = 0
     for u in range(len(indptr) - 1):
@@ -34,7 +34,7 @@ def _cut(indptr: NDArray[np.int64], indices: NDArray[Any], data: NDArray[Any], c
     return total
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _hop_cost(
     indptr: NDArray[np.int64],
     indices: NDArray[Any],

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
+from ....support.jit import jit
 from ..mesh import Mesh
 from ..topology.topology import Topology
 
@@ -35,7 +35,7 @@ def link_exists(mesh: Mesh) -> NDArray[np.bool_]:
     return np.stack([column < mesh.width - 1, column > 0, row > 0, row < mesh.height - 1])
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _xy_loads(
     indptr: NDArray[np.int64],
     targets: NDArray[Any],

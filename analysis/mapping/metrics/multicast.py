@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
 from ....support.errors import InputError
+from ....support.jit import jit
 from ..mesh import Mesh
 from ..topology.topology import Topology
 from .links import EAST, NORTH, SOUTH, WEST
@@ -50,7 +50,7 @@ def directed_edges(topology: Topology) -> tuple[NDArray[np.int64], NDArray[Any],
     return topology.src_indptr, topology.src_indices, topology.spikes
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _reached(
     low: int,
     high: int,
@@ -71,7 +71,7 @@ def _reached(
     return count
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _delivered(
     indptr: NDArray[np.int64],
     targets: NDArray[Any],
@@ -93,7 +93,7 @@ def _delivered(
     return total
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _tree_loads(
     indptr: NDArray[np.int64],
     targets: NDArray[Any],

@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
+from ....support.jit import jit, jit_with
 from .archive_format import INCOMING, OUTGOING
 from .varint import get, length, put
 
 FINE, BAD_NUMBER, BAD_FLAG, BAD_VERTEX, BAD_SIZE, BAD_WEIGHT, BAD_COUNT, LEFT_OVER = range(8)
 """What `decode_rows` and `decode_sizes` find."""
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True}
-_INLINE: dict[str, Any] = {"cache": True, "nogil": True, "inline": "always"}
 _LIMIT = 1 << 61
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def encode_rows(
     out: NDArray[np.uint8],
     at: int,
@@ -54,7 +52,7 @@ def encode_rows(
     return row, at, 0
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def decode_sizes(data: NDArray[np.uint8], at: int, size: NDArray[np.int64]) -> tuple[int, int]:
     """Read `size.size` vertex sizes from `data[at:]`; returns what was found and where the rows start."""
     for k in range(size.size):
@@ -66,7 +64,7 @@ def decode_sizes(data: NDArray[np.uint8], at: int, size: NDArray[np.int64]) -> t
     return FINE, at
 
 
-@njit(**_INLINE)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit_with(inline="always")
 def _mix(u: Any, v: Any, w: Any) -> Any:
     """A number that looks random for each edge (u, v) of weight w (the finaliser of SplitMix64)."""
     z = np.uint64(u) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(v) * np.uint64(0xD1B54A32D192ED03) + np.uint64(w)
@@ -75,7 +73,7 @@ def _mix(u: Any, v: Any, w: Any) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def decode_rows(
     data: NDArray[np.uint8],
     at: int,
@@ -148,7 +146,7 @@ def decode_rows(
     return (FINE, first) if at == data.size else (LEFT_OVER, first + indptr.size - 2)
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def undirected_rows(
     indptr: NDArray[np.int64], keep: NDArray[np.bool_], others: NDArray[Any], weights: NDArray[np.int64], first: int
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.int64]]:

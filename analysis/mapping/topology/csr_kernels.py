@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
+
+from ....support.jit import jit
 
 IN_ORDER, OUT_OF_ORDER, REPEATED, LOOPS = range(4)
 """What `row_state` finds: strictly ascending rows; a descent; equal neighbours side by side; an edge to itself."""
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True}
 
-
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def row_state(indptr: NDArray[Any], indices: NDArray[Any]) -> int:
     """The worst of the states above over all rows; OUT_OF_ORDER at once, for then nothing else is known."""
     state = IN_ORDER
@@ -30,7 +29,7 @@ def row_state(indptr: NDArray[Any], indices: NDArray[Any]) -> int:
     return state
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def transposed(
     indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -53,7 +52,7 @@ def transposed(
     return start, rows, weights
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def merge_rows(
     indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -78,7 +77,7 @@ def merge_rows(
     return start, rows[:out].copy(), weights[:out].copy()
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def first_asymmetry(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]) -> tuple[int, int]:
     """
     The first edge (u, v) whose counterpart (v, u) is missing or weighs otherwise; (-1, -1) if there is none.
@@ -95,7 +94,7 @@ def first_asymmetry(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[A
     return -1, -1
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _union(
     a_indptr: NDArray[Any],
     a_indices: NDArray[Any],

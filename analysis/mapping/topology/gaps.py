@@ -18,10 +18,9 @@ import numpy as np
 from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
+from ....support.jit import jit, jit_with
 from .varint import get, length, put
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True}
-_INLINE: dict[str, Any] = {"cache": True, "nogil": True, "inline": "always"}
 _END = 1 << 62
 """Reads are never cut off here: `offsets` and `code` are our own."""
 
@@ -44,7 +43,7 @@ Cursor = tuple[int, int, int, int, bool]
 """A place in a row: entries left, this neighbour, its weight, where the next one stands, uniform."""
 
 
-@njit(**_INLINE)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit_with(inline="always")
 def first_of(graph: CompressedGraph, u: int) -> Cursor:
     """
     A cursor at the first neighbour of vertex `u`. Takes 3 ns an edge in functions compiled with `_nrt=False` (they
@@ -71,7 +70,7 @@ def first_of(graph: CompressedGraph, u: int) -> Cursor:
     return degree, v, weight, at, uniform
 
 
-@njit(**_INLINE)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit_with(inline="always")
 def next_of(graph: CompressedGraph, left: int, v: int, weight: int, at: int, uniform: bool) -> Cursor:
     """The cursor at the next neighbour; after the last one nothing is left."""
     left -= 1
@@ -97,14 +96,14 @@ def neighbours(graph: CompressedGraph, u: int) -> Generator[tuple[int, int]]:
         left, v, weight, at, uniform = next_of(graph, left, v, weight, at, uniform)
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def degree_of(graph: CompressedGraph, u: int) -> int:
     """Number of entries in the row of vertex `u`."""
     head, _ = get(graph.code, graph.offsets[u], _END)
     return head >> 1
 
 
-@njit(**_INLINE)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit_with(inline="always")
 def row_into(graph: CompressedGraph, u: int, indices: NDArray[Any], weights: NDArray[Any], out: int) -> int:
     """Write the row of vertex `u` to `indices[out:]` and `weights[out:]`; returns the end."""
     code = graph.code
@@ -139,7 +138,7 @@ def row_into(graph: CompressedGraph, u: int, indices: NDArray[Any], weights: NDA
         v += gap
 
 
-@njit(**_INLINE)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit_with(inline="always")
 def _row_length(u: int, row: NDArray[Any], weights: NDArray[Any]) -> int:
     """Bytes of a row."""
     degree = row.size
@@ -157,7 +156,7 @@ def _row_length(u: int, row: NDArray[Any], weights: NDArray[Any]) -> int:
     return total + (length(np.int64(weights[0])) if uniform else each)
 
 
-@njit(**_INLINE)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit_with(inline="always")
 def _put_row(code: NDArray[np.uint8], at: int, u: int, row: NDArray[Any], weights: NDArray[Any]) -> int:
     degree = row.size
     uniform = True
@@ -174,7 +173,7 @@ def _put_row(code: NDArray[np.uint8], at: int, u: int, row: NDArray[Any], weight
     return at
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _measure(first: int, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]) -> NDArray[np.int64]:
     """Where the row of each vertex from `first` on starts, from 0."""
     offsets = np.zeros(indptr.size, np.int64)
@@ -184,7 +183,7 @@ def _measure(first: int, indptr: NDArray[Any], indices: NDArray[Any], data: NDAr
     return offsets
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _fill(
     code: NDArray[np.uint8], at: int, first: int, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any]
 ) -> None:
@@ -193,7 +192,7 @@ def _fill(
         at = _put_row(code, at, first + row, indices[low:high], data[low:high])
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _degrees(graph: CompressedGraph) -> NDArray[np.int64]:
     n = graph.offsets.size - 1
     indptr = np.zeros(n + 1, np.int64)
@@ -203,7 +202,7 @@ def _degrees(graph: CompressedGraph) -> NDArray[np.int64]:
     return indptr
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _expand(graph: CompressedGraph, indices: NDArray[Any], weights: NDArray[Any]) -> None:
     out = 0
     for u in range(graph.offsets.size - 1):

@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
 from ....support.errors import InputError
 from ....support.files import write_pieces
+from ....support.jit import jit
 from .number_text import parse_lines, print_lines, read_text
 from .topology import Topology, make_topology
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True}
 _FORMATS = {0, 1, 10, 11, 100, 101, 110, 111}
 
 
@@ -84,7 +83,7 @@ def _pieces(topology: Topology) -> Generator[bytes]:
     yield from print_lines(values, ends)
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _split(
     values: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -103,7 +102,7 @@ def _split(
             at += step
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _join(
     values: NDArray[np.int64],
     indptr: NDArray[np.int64],

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
 from ....support.errors import InputError
+from ....support.jit import jit
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True}
 _MOST = 1 << 62
 _PIECE = 1 << 24
 _LINE, _SPACE, _RETURN, _TAB, _PERCENT, _PLUS, _MINUS, _ZERO, _NINE, _DOT, _E_SMALL, _E_LARGE = b"\n \r\t%+-09.eE"
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _digits(text: NDArray[np.uint8], at: int, value: Any, most: int) -> tuple[Any, int, int]:
     """`value` followed by the digits at `at`; where they end; how many there are, or -1 if it exceeds `most`."""
     start = at
@@ -31,7 +30,7 @@ def _digits(text: NDArray[np.uint8], at: int, value: Any, most: int) -> tuple[An
     return value, at, at - start
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _number(text: NDArray[np.uint8], at: int) -> tuple[Any, int]:
     """The whole number >= 0 at `at`, also as `3.00` or `1.2e+01`, and where it ends; -1 if it is none."""
     if text[at] == _PLUS:
@@ -78,7 +77,7 @@ def _number(text: NDArray[np.uint8], at: int) -> tuple[Any, int]:
     return value, at
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _parse(text: NDArray[np.uint8], values: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[int, int, int]:
     """
     Numbers of all lines that do not start with %, and for each line the number of values up to its end.
@@ -111,7 +110,7 @@ def _parse(text: NDArray[np.uint8], values: NDArray[np.int64], ends: NDArray[np.
     return count, lines, -1
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _print(values: NDArray[np.int64], ends: NDArray[np.int64], first: int, text: NDArray[np.uint8]) -> int:
     """Lines of `values`, which end at `ends` - `first`; returns the length."""
     out = 0

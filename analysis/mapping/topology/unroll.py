@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
 from ....support.errors import InputError
+from ....support.jit import jit
 from .topology import Topology, from_directed
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ MOST_EDGES = 1 << 30
 
 _PIECE = 1 << 22
 _MOST_PROBES = 1 << 18
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True}
 
 
 @dataclass
@@ -121,7 +120,7 @@ def _unroll(
     return grown
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _bounds(low: NDArray[Any], high: NDArray[Any], sources: NDArray[Any], results: NDArray[Any]) -> None:
     """The least and the largest source of each result."""
     for k in range(sources.size):
@@ -282,7 +281,7 @@ def _topology(net: _Net) -> Topology:
     return from_directed(indptr, rows)
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _by_source(n: int, sources: NDArray[Any], targets: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Targets of each source, without repetitions."""
     start = np.zeros(n + 1, np.int64)

@@ -9,21 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import ArrayLike, NDArray
 
 from ....support.errors import InputError
+from ....support.jit import jit, jit_with
 from .topology import integers
 
 MOST_BYTES = 9
 """Length of the longest number."""
 
 _LARGEST = (1 << 63) - 1
-_INLINE: dict[str, Any] = {"cache": True, "nogil": True, "inline": "always"}
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True}
 
 
-@njit(**_INLINE)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit_with(inline="always")
 def put(out: NDArray[np.uint8], at: int, value: Any) -> int:
     """Write `value` at `out[at:]`; returns where the next number goes."""
     shift = 0
@@ -37,7 +35,7 @@ def put(out: NDArray[np.uint8], at: int, value: Any) -> int:
     return at + 1
 
 
-@njit(**_INLINE)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit_with(inline="always")
 def get(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     """The number at `data[at:end]` and where the next one starts; -1 if it is cut off or longer than nine bytes."""
     value: Any = np.int64(0)
@@ -51,7 +49,7 @@ def get(data: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     return value, -1
 
 
-@njit(**_INLINE)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit_with(inline="always")
 def length(value: Any) -> int:
     """Bytes that `value` takes."""
     count = 1
@@ -61,7 +59,7 @@ def length(value: Any) -> int:
     return count
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _encode(values: NDArray[Any]) -> NDArray[np.uint8]:
     total = 0
     for k in range(values.size):
@@ -73,7 +71,7 @@ def _encode(values: NDArray[Any]) -> NDArray[np.uint8]:
     return out
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _decode(data: NDArray[np.uint8]) -> tuple[NDArray[np.int64], int]:
     """All numbers, and -1 or where the bad one starts."""
     count = 0
