@@ -55,11 +55,14 @@ def import_onnx(
     sources = Sources(SMALL)
     if path and data:
         sources.add_model(str(path), data)
-    importer = _ModelImporter(proto, name, sources, str(path.parent) if path else "", tell)
+    importer = _ModelImporter(proto, name, sources, str(path.parent) if path else "")
     try:
-        return importer.run(dict(shapes or {}), dict(values or {}))
+        module = importer.run(dict(shapes or {}), dict(values or {}))
     except MALFORMED as error:
         raise InputError(f"{name} is damaged: {type(error).__name__}: {error}") from error
+    for line in importer.assumed:
+        tell(line)
+    return module
 
 
 MALFORMED = (ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError)
@@ -120,13 +123,12 @@ _POISON = Tensor((), np.dtype(np.float32), name="poison")
 
 
 class _ModelImporter:
-    def __init__(
-        self, model: onnx.ModelProto, name: str, sources: Sources, folder: str, tell: Callable[[str], None]
-    ) -> None:
+    def __init__(self, model: onnx.ModelProto, name: str, sources: Sources, folder: str) -> None:
         self.model = model
         self.name = name
         self.folder = folder
-        self.tell = tell
+        self.assumed: list[str] = []
+        """What the model leaves open and the import took for granted, a line each."""
         self.sources = sources
         self.problems: list[str] = []
         self.functions = {(f.domain, f.name): f for f in model.functions}
@@ -255,7 +257,7 @@ class _ModelImporter:
             missing.append(f"  {info.name}: {describe_shape(info)}; give it as --shape {info.name}={example}")
         elif guessed:
             example = "x".join(map(str, sizes))
-            self.tell(
+            self.assumed.append(
                 f"{self.name}: input {info.name!r} is {describe_shape(info)}, dimension {' and '.join(guessed)} is "
                 f"taken as 1; --shape {info.name}={example} says so, or another size"
             )

@@ -43,16 +43,13 @@ def import_with_parameters(
         if tensor.data_type in _FLOATS and math.prod(tensor.dims) > 1
     }
     while True:
-        notes: list[str] = []
         try:
-            module = import_onnx(_with_inputs(proto, wanted, folder), shapes, values, notes.append)
+            module = import_onnx(_with_inputs(proto, wanted, folder), shapes, values, tell)
             break
         except ValuesNeededError as error:
             needed = [name for name in error.inputs if wanted.pop(name, None) is not None]
             if not needed:
                 raise
-    for note in notes:
-        tell(note)
     main = find_main(module)
     names = argument_names(main)
     used = {name for name, value in zip(names, main.body.block.args, strict=True) if value.first_use is not None}

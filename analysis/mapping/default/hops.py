@@ -11,6 +11,7 @@ from ..mapping import Effort, Watch
 from ..mesh import Mesh
 from .anneal import anneal
 from .coarsen import coarsen, undo
+from .hop_table import hop_total
 from .scan_anneal import anneal_scanning
 from .schedule import SCHEDULES, Schedule
 from .starts import best_start
@@ -86,5 +87,6 @@ def _place_coarse(
         else:
             fit(coarse, core_of, mesh.x, mesh.y, cores, capacity)
         sweeps = schedule.coarse.sweeps_of(coarse)
-        anneal(coarse, core_of, mesh, cores, room, state, hot=_COARSE_HOT, cold=_COLD, sweeps=sweeps)
-    return core_of
+        annealed = core_of.copy()
+        anneal(coarse, annealed, mesh, cores, room, state, hot=_COARSE_HOT, cold=_COLD, sweeps=sweeps)
+    return min(annealed, core_of, key=lambda mapping: hop_total(coarse, mapping, mesh))

@@ -27,7 +27,8 @@ _PARTS_SCANNED = 2e8
 _HOT, _COLD = 3.0, 0.01
 """Hot enough to make the mapping anew, whatever it was before."""
 
-_AFTER_PARTS = 0.8
+_MILD = 0.8
+"""Keeps most of what is there: for starts that are good by themselves."""
 
 
 def best_start(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array, schedule: Schedule) -> Array:
@@ -39,7 +40,7 @@ def best_start(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Arr
     hot_starts = schedule.starts if sweeps == schedule.start.sweeps else 1
     scans = min(sweeps, _PARTS_SCANNED / max(1, small.indices.size))
     from_parts = parts_first(small, bisected, mesh, cores, room, state, sweeps=scans)
-    tries = [(bisected, _HOT)] * hot_starts + [(from_parts, _AFTER_PARTS)]
+    tries = [(bisected, _HOT)] * hot_starts + [(bisected, _MILD), (from_parts, _MILD)]
     found: list[Array] = []
     for start, hot in tries:
         core_of = start.copy()
