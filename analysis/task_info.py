@@ -150,22 +150,33 @@ class TaskInfo:
         """Dimensions of the iteration space on which the slice of a read depends."""
         return self._affecting[read]
 
+    def moving_dims(self, read: Read, axis: int) -> frozenset[int]:
+        """Dimensions of the iteration space on which the slice of a read depends along an axis of the value."""
+        return frozenset(dim for dim, axes in self._axes_moved[read].items() if axis in axes)
+
     @cached_property
     def _affecting(self) -> dict[Read, frozenset[int]]:
-        return {read: self._affecting_of(*read.uses[0]) for read in self.reads}
+        return {read: frozenset(dim for dim, axes in moved.items() if axes) for read, moved in self._axes_moved.items()}
 
-    def _affecting_of(self, number: int, index: int) -> frozenset[int]:
+    @cached_property
+    def _axes_moved(self) -> dict[Read, dict[int, frozenset[int]]]:
+        return {read: self._axes_moved_of(*read.uses[0]) for read in self.reads}
+
+    def _axes_moved_of(self, number: int, index: int) -> dict[int, frozenset[int]]:
+        """Dimension of the iteration space -> axes of the operand along which the slice changes with it."""
         # What a dimension affects can depend on how the others are cut (channels of a convolution with groups do), so
         # each is tried with the others whole and with the others at one position.
         bases = [Box.whole(self.sizes), Box((0,) * len(self.sizes), tuple(min(1, size) for size in self.sizes))]
-        dims: set[int] = set()
+        moved: dict[int, frozenset[int]] = {}
         for dim, size in enumerate(self.sizes):
             halves = [(low, extent) for low, extent in split_evenly(size, 2) if extent]
+            axes: set[int] = set()
             for base in bases:
                 boxes = [Box(_with(base.offsets, dim, low), _with(base.sizes, dim, extent)) for low, extent in halves]
-                if len({self.operand_slice(number, index, box) for box in boxes}) > 1:
-                    dims.add(dim)
-        return frozenset(dims)
+                first, *rest = [_extents(self.operand_slice(number, index, box)) for box in boxes] or [()]
+                axes.update(axis for other in rest for axis, extent in enumerate(other) if extent != first[axis])
+            moved[dim] = frozenset(axes)
+        return moved
 
     @cached_property
     def addends(self) -> tuple[tuple[int, int], ...]:
@@ -208,6 +219,11 @@ class BodyBuffers:
     def temporaries(self) -> tuple[int, ...]:
         """Buffers beside the result's."""
         return tuple(number for number in range(len(self.item_bytes)) if number != self.result)
+
+
+def _extents(piece: OperandSlice) -> tuple[tuple[int, ...], ...]:
+    """All that says what a slice takes along each axis."""
+    return tuple(zip(piece.box.offsets, piece.box.sizes, piece.pad_low, piece.pad_high, piece.steps, strict=True))
 
 
 def _with(values: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:

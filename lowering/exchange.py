@@ -8,7 +8,7 @@ waits for as many messages as it is sent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..dialects.dataflow.tiling import Box
@@ -54,13 +54,42 @@ def emit_exchange(messages: Sequence[Message], machine: Machine, semaphores: tup
     none gives its next credit before it has got all data of the last.
     """
     credit, data = semaphores
-    # Each sender begins with its next neighbour: cores that do the same then have the same program.
-    cores = machine.chip.cores
-    messages = sorted(messages, key=lambda message: (message.receivers[0] - message.sender) % cores)
+    _emit_credits(messages, machine, credit)
+    _emit_data(messages, machine, data)
+
+
+class Exchange:
+    """An exchange in parts, by number: receivers give one credit for all of them, data are counted part by part."""
+
+    def __init__(self, machine: Machine, parts: Mapping[int, Sequence[Message]]) -> None:
+        self._machine = machine
+        self._parts = {number: messages for number, messages in parts.items() if messages}
+        # A fast sender's later part must not be counted for an earlier one: each has a semaphore of its own.
+        self._semaphores = {number: machine.take_semaphores() for number in self._parts}
+        self._begun = False
+
+    def emit(self, number: int) -> None:
+        """Emit a part; all parts are emitted by all cores in one order."""
+        if number not in self._parts:
+            return
+        credit, data = self._semaphores[number]
+        if not self._begun:
+            self._begun = True
+            _emit_credits([one for messages in self._parts.values() for one in messages], self._machine, credit)
+        _emit_data(self._parts[number], self._machine, data)
+
+    def release(self) -> None:
+        """All parts have been emitted."""
+        for pair in self._semaphores.values():
+            self._machine.release_semaphores(pair)
+
+
+def _emit_credits(messages: Sequence[Message], machine: Machine, credit: int) -> None:
+    """Every receiver tells all its senders that they may write, and these wait for it."""
     senders_of: dict[int, set[int]] = {}
     receivers_of: dict[int, set[int]] = {}
     arriving: dict[int, list[Effect]] = {}
-    for message in messages:
+    for message in _by_distance(messages, machine):
         for receiver in message.receivers:
             senders_of.setdefault(receiver, set()).add(message.sender)
             receivers_of.setdefault(message.sender, set()).add(receiver)
@@ -70,11 +99,24 @@ def emit_exchange(messages: Sequence[Message], machine: Machine, semaphores: tup
         machine.emitters[receiver].ready(core_set, credit, _merged(arriving[receiver]))
     for sender, receivers in receivers_of.items():
         machine.emitters[sender].send_wait(credit, len(receivers))
-    for message in messages:
+
+
+def _emit_data(messages: Sequence[Message], machine: Machine, data: int) -> None:
+    """Every sender sends, and every receiver waits for as many messages as come."""
+    arriving: dict[int, list[Effect]] = {}
+    for message in _by_distance(messages, machine):
         core_set = machine.core_sets.intern(frozenset(message.receivers))
         machine.emitters[message.sender].put(message.target, message.source, core_set, data)
+        for receiver in message.receivers:
+            arriving.setdefault(receiver, []).append(effect(message.target, writes=True))
     for receiver, effects in arriving.items():
         machine.emitters[receiver].wait(data, len(effects), _merged(effects))
+
+
+def _by_distance(messages: Sequence[Message], machine: Machine) -> list[Message]:
+    """Each sender begins with its next neighbour: cores that do the same then have the same program."""
+    cores = machine.chip.cores
+    return sorted(messages, key=lambda message: (message.receivers[0] - message.sender) % cores)
 
 
 def _merged(effects: list[Effect]) -> list[Effect]:

@@ -93,8 +93,8 @@ class _CodedTask:
         reads.finish()
 
     def _fetch(self, step: int) -> None:
-        self.reads.fetch(step, constants=True)
         self.reads.fetch(step, constants=False)
+        self.reads.fetch(step, constants=True)
 
     def _compute(self, step: int, following: int | None) -> None:
         """Emit a step; `following` is the next one if what it reads has been fetched."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..analysis.planning.plan_task import TaskPlan
@@ -10,7 +11,8 @@ from ..analysis.planning.traffic import overlaps
 from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.tiling import Box, OperandSlice
 from ..dialects.dataflow.types import dtype_code
-from .exchange import MessagePlan, emit_exchange, split_outermost
+from .exchange import Exchange, MessagePlan, emit_exchange, split_outermost
+from .gather_schedule import gather_schedule
 from .machine import Machine
 from .places import Places
 from .semaphores import Pair
@@ -24,6 +26,8 @@ class _Stream:
     cores: tuple[int, ...]
     version: int = -1
     piece: OperandSlice | None = None
+    kept: View | None = None
+    """Where the slices of all steps lie together."""
     views: dict[int, View] = field(default_factory=dict[int, View])
     """Step -> where its slice lies."""
 
@@ -44,46 +48,65 @@ class TaskReads:
         self._semaphores: dict[int, Pair] = {}
         """By read: those with which cores pass on what they load, the same for all steps, so that steps are alike."""
         self._gathered: dict[tuple[int, int], tuple[View, tuple[int, ...]]] = {}
+        self._copies: dict[int, list[tuple[int, View, View]]] = {}
+        """Step -> (core, target, source) of what comes before it from the core itself."""
+        self._exchange: Exchange | None = None
+        """What comes from others, by step."""
         self._read_of = {use: index for index, read in enumerate(self.info.reads) for use in read.uses}
 
     def gather(self) -> None:
-        """Bring the parts of spread values that cores need together, in one exchange."""
-        messages = MessagePlan()
-        for index, read in enumerate(self.plan.reads):
-            if read.kind is ReadKind.GATHER:
-                self._gather(index, messages)
-        if messages.messages:
-            pair = self.machine.take_semaphores()
-            emit_exchange(messages.messages, self.machine, pair)
-            self.machine.release_semaphores(pair)
+        """Begin to bring the parts of spread values that cores need together: `fetch` brings them."""
+        reads = [
+            (index, read)
+            for index, read in enumerate(self.plan.reads)
+            if read.kind is ReadKind.GATHER and any(piece.box.volume for piece in read.whole.values())
+        ]
+        for index, read in reads:
+            value = self.info.operands[read.read.operand]
+            address = self.places.sram.read(self.number, index, 0)
+            for core, piece in read.whole.items():
+                buffer = View.dense("sram", address, dtype_code(value), gathered_shape(piece))
+                origin = tuple(low - pad for low, pad in zip(piece.bounds.offsets, piece.pad_low, strict=True))
+                self._gathered[index, core] = (buffer, origin)
+                self.machine.pad(core, buffer, piece.pad_low, piece.pad_high, piece.pad_value)
+        parts: dict[int, MessagePlan] = {}
+        copies: dict[int, list[tuple[int, View, View]]] = {}
+        for index, read in reads:
+            for step, boxes in gather_schedule(read, self.info, self.plan, self.steps).items():
+                messages, own = parts.setdefault(step, MessagePlan()), copies.setdefault(step, [])
+                self._transfers(index, boxes, messages, own)
+        self._copies = copies
+        self._exchange = Exchange(self.machine, {step: plan.messages for step, plan in parts.items()})
 
-    def _gather(self, index: int, messages: MessagePlan) -> None:
-        read = self.plan.reads[index]
-        value = self.info.operands[read.read.operand]
+    def _gather_for(self, step: int) -> None:
+        """Bring what the step needs and no earlier one did."""
+        for core, target, source in self._copies.get(step, ()):
+            self.machine.emitters[core].copy(target, source)
+        if self._exchange is not None:
+            self._exchange.emit(step)
+
+    def _transfers(
+        self, index: int, boxes: Mapping[int, Box], messages: MessagePlan, own: list[tuple[int, View, View]]
+    ) -> None:
+        """How the boxes of a value come to their cores: by messages, or (core, target, source) within a core."""
+        value = self.info.operands[self.plan.reads[index].read.operand]
         held = self.places.distribution(value)
         if held is None:
             raise AssertionError("values in DRAM are not gathered")
-        if not any(piece.box.volume for piece in read.whole.values()):
-            return
-        address = self.places.sram.read(self.number, index, 0)
-        for core, piece in read.whole.items():
-            buffer = View.dense("sram", address, dtype_code(value), gathered_shape(piece))
-            origin = tuple(low - pad for low, pad in zip(piece.bounds.offsets, piece.pad_low, strict=True))
-            self._gathered[index, core] = (buffer, origin)
-            self.machine.pad(core, buffer, piece.pad_low, piece.pad_high, piece.pad_value)
         tiles = {core: self.places.tile(value, core) for core in held.boxes}
-        bounds = {core: piece.bounds for core, piece in read.whole.items()}
-        for holder, core, common in overlaps(held.boxes, bounds):
+        for holder, core, common in overlaps(held.boxes, boxes):
             buffer, origin = self._gathered[index, core]
             source = tiles[holder].box(_minus(common.offsets, held.boxes[holder].offsets), common.sizes)
             target = buffer.box(_minus(common.offsets, origin), common.sizes)
             if holder == core:
-                self.machine.emitters[core].copy(target, source)
+                own.append((core, target, source))
             else:
                 messages.add(holder, core, source, target)
 
     def fetch(self, step: int, *, constants: bool) -> None:
-        """Load what the step needs and is not there yet: only constants, or only the rest."""
+        """Load or gather what the step needs and is not there yet: only constants, or only the rest."""
+        if not constants:
+            self._gather_for(step)
         for index, read in enumerate(self.plan.reads):
             if read.kind is ReadKind.STREAM and read.constant == constants:
                 for stream in self._streams[index]:
@@ -99,13 +122,17 @@ class TaskReads:
         box = max(boxes, key=lambda box: box.volume)
         if not box.volume:
             return
-        piece = self.info.read_slice(self.plan.reads[index].read, box)
+        read = self.plan.reads[index]
+        if self.plan.sizes[index].kept:
+            self._keep(index, stream, step, self.info.read_slice(read.read, box))
+            return
+        piece = self.info.read_slice(read.read, box)
         if piece == stream.piece:
             stream.views[step] = stream.views[max(stream.views)]
             return
         stream.version += 1
         stream.piece = piece
-        value = self.info.operands[self.plan.reads[index].read.operand]
+        value = self.info.operands[read.read.operand]
         slots = max(1, self.plan.buffers_of(index))
         empty = 0 in piece.shape
         address = 0 if empty else self.places.sram.read(self.number, index, stream.version % slots)
@@ -113,6 +140,19 @@ class TaskReads:
         stream.views[step] = view
         if view.count:
             self._load(index, stream.cores, view, piece)
+
+    def _keep(self, index: int, stream: _Stream, step: int, piece: OperandSlice) -> None:
+        """Load the slices of all steps the first time, then only look at a part."""
+        read = self.plan.reads[index]
+        if stream.piece is None:
+            stream.piece = max((read.whole[core] for core in stream.cores), key=lambda whole: whole.box.volume)
+            dtype = dtype_code(self.info.operands[read.read.operand])
+            address = self.places.sram.read(self.number, index, 0)
+            stream.kept = View.dense("sram", address, dtype, stream.piece.shape)
+            self._load(index, stream.cores, stream.kept, stream.piece)
+        assert stream.kept is not None
+        start = _minus(piece.box.offsets, stream.piece.box.offsets)
+        stream.views[step] = stream.kept.box(start, piece.box.sizes)
 
     def _load(self, index: int, cores: tuple[int, ...], view: View, piece: OperandSlice) -> None:
         machine = self.machine
@@ -164,6 +204,8 @@ class TaskReads:
         """The task is over."""
         for pair in self._semaphores.values():
             self.machine.release_semaphores(pair)
+        if self._exchange is not None:
+            self._exchange.release()
 
     def forget(self, step: int) -> None:
         """The step is over."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ...chips import RATES, Chip
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
@@ -59,28 +60,39 @@ def dram_bandwidth(chip: Chip, cores: Sequence[int]) -> float:
     return min(len(ports) * port, len(cores) * chip.link_bytes_per_cycle)
 
 
+class TaskCycles(NamedTuple):
+    """Estimated cycles of a task."""
+
+    expected: float
+    least: float
+    """However it is cut into steps."""
+
+
 def task_cycles(
     chip: Chip,
     compute: Mapping[Unit, int],
     begun: int,
     steps: int,
     exchange: float,
+    arriving: float,
     reads: Sequence[ReadSize],
     result_dram_bytes: int,
     cores: Sequence[int],
-) -> float:
+) -> TaskCycles:
     """
     Cycles of a task: values are gathered, then steps follow each other, in which units overlap.
 
     `compute` is of one step: its units follow each other there, but for `begun` cycles that overlap, and those of
-    neighbouring steps overlap. `exchange` is the time of gathering; `result_dram_bytes` is 0 where the result stays in
-    the cores.
+    neighbouring steps overlap. `exchange` is the time of gathering what the first step needs, `arriving` of what comes
+    during the steps; `result_dram_bytes` is 0 where the result stays in the cores.
     """
     longest = max(compute.values(), default=0)
     work = longest * steps + max(0, sum(compute.values()) - longest - begun)
     dram = sum(read.dram_bytes for read in reads) + result_dram_bytes
     dram_cycles = dram / dram_bandwidth(chip, cores)
-    shared_cycles = sum(read.received_bytes for read in reads) / chip.link_bytes_per_cycle
+    shared_cycles = sum(read.received_bytes for read in reads) / chip.link_bytes_per_cycle + arriving
     times = (float(work), dram_cycles, shared_cycles)
     messages = sum(read.versions for read in reads if read.buffer_bytes) + (steps if result_dram_bytes else 0)
-    return exchange + max(times) + 0.2 * (sum(times) - max(times)) + MESSAGE_CYCLES * (2 + 0.25 * messages)
+    waits = sum(read.parts - 1 for read in reads)
+    expected = exchange + max(times) + 0.2 * (sum(times) - max(times)) + MESSAGE_CYCLES * (2 + waits + 0.25 * messages)
+    return TaskCycles(expected, max(float(longest * steps), dram_cycles, shared_cycles + exchange))

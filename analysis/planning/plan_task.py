@@ -25,8 +25,6 @@ PASS_THROUGH = 2
 MAX_REFINEMENTS = 64
 MAX_GRIDS = 12
 """Grids that are looked at closely."""
-OVERLAP_GAIN = 0.8
-"""Steps may make a plan faster, because units overlap: at best, it is assumed, to this fraction of the time."""
 
 
 def aligned(size: int) -> int:
@@ -49,6 +47,8 @@ class TaskPlan:
     tiling: Tiling
     reads: tuple[ReadPlan, ...]
     sizes: tuple[ReadSize, ...]
+    keeps_constants: bool
+    """Constants of all steps are loaded before the first."""
     slots: int
     """Buffers of each read that gets new content during the task (2: the next is loaded while one is in use)."""
     resident: bool
@@ -60,12 +60,15 @@ class TaskPlan:
     working_bytes: int
     """SRAM of the busiest core that the task needs beside what is there already, the result included."""
     cycles: float
+    least_cycles: float
+    """Bound for all plans that differ in steps alone."""
 
     def with_traffic(self, chip: Chip) -> TaskPlan:
         """The same with exchanges estimated from their messages."""
         reads = tuple(read.with_traffic(chip) for read in self.reads)
-        more = sum(read.exchange_cycles for read in reads) - sum(read.exchange_cycles for read in self.reads)
-        return replace(self, reads=reads, cycles=self.cycles + more)
+        exchange = sum(read.exchange_cycles for read in reads)
+        more = exchange - sum(read.exchange_cycles for read in self.reads)
+        return replace(self, reads=reads, cycles=self.cycles + more, least_cycles=max(self.least_cycles, exchange))
 
     def distribution(self, info: TaskInfo) -> Distribution:
         """Where the result's tiles are."""
@@ -120,11 +123,13 @@ def plan_task(
     # A grid is at its fastest without steps and messages: the fastest first, until none can beat what has been found.
     bounds = [_unstepped(info, chip, sources, readable, tiling, sample_boxes(info, tiling)) for tiling in tilings]
     for looked_at, bound in enumerate(sorted(bounds, key=lambda plan: plan.cycles)):
-        if best is not None and (looked_at >= MAX_GRIDS or bound.cycles * OVERLAP_GAIN >= best.cycles):
+        if best is not None and looked_at >= MAX_GRIDS:
             break
+        if best is not None and bound.least_cycles >= best.cycles:
+            continue
         tiles = bound.tiling.tile_boxes(info.sizes)
         first = _unstepped(info, chip, sources, readable, bound.tiling, tiles).with_traffic(chip)
-        if best is not None and first.cycles * OVERLAP_GAIN >= best.cycles:
+        if best is not None and first.least_cycles >= best.cycles:
             continue
         plan = _refine(info, chip, first, available)
         if isinstance(plan, Shortage):
@@ -150,7 +155,7 @@ def _unstepped(
         for read, source in zip(info.reads, served, strict=True)
     )
     held = Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
-    return measure(info, chip, reads, tiling, tiles, readable is not None and readable(held), 2)
+    return measure(info, chip, reads, tiling, tiles, readable is not None and readable(held))
 
 
 def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskPlan | Shortage:
@@ -158,15 +163,16 @@ def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskP
     tiles = plan.tiling.tile_boxes(info.sizes)
     tile = tiles[plan.tiling.cores[-1]]
 
-    def measured(steps: tuple[int, ...], slots: int = 2) -> TaskPlan:
-        return measure(info, chip, plan.reads, replace(plan.tiling, steps=steps), tiles, plan.resident, slots)
+    def measured(steps: tuple[int, ...]) -> TaskPlan:
+        tiling = replace(plan.tiling, steps=steps)
+        return measure_buffered(info, chip, plan.reads, tiling, tiles, plan.resident, available)
 
     current = measured(plan.tiling.steps)
     needed = current.working_bytes
     while not fits(current, chip, available):
         finer = [measured(steps) for steps in finer_steps(info, tile.sizes, current.tiling.steps)]
         if not finer:
-            single = measured(current.tiling.steps, slots=1)
+            single = measure(info, chip, plan.reads, current.tiling, tiles, plan.resident, slots=1)
             return single if single.working_bytes <= available else Shortage(single.working_bytes, available)
         # Go where most bytes are saved, and among equals where it costs least.
         current = min(finer, key=lambda option: (_excess(option, chip, available), option.cycles))
@@ -207,10 +213,27 @@ def _best_order(info: TaskInfo, chip: Chip, plan: TaskPlan, tiles: dict[int, Box
     best = plan
     for order in permutations(moving):
         option = Tiling(tiling.grid, tiling.cores, tiling.steps, (*still, *order, *info.reductions))
-        candidate = measure(info, chip, plan.reads, option, tiles, plan.resident, plan.slots)
+        candidate = measure(info, chip, plan.reads, option, tiles, plan.resident, plan.slots, plan.keeps_constants)
         if candidate.cycles < best.cycles and candidate.working_bytes <= plan.working_bytes:
             best = candidate
     return best
+
+
+def measure_buffered(
+    info: TaskInfo,
+    chip: Chip,
+    reads: tuple[ReadPlan, ...],
+    tiling: Tiling,
+    tiles: dict[int, Box],
+    resident: bool,
+    available: int,
+) -> TaskPlan:
+    """As `measure`, with two buffers; the constants of all steps are kept if that fits in `available` bytes."""
+    if tiling.step_count > 1:
+        kept = measure(info, chip, reads, tiling, tiles, resident, keep_constants=True)
+        if fits(kept, chip, available):
+            return kept
+    return measure(info, chip, reads, tiling, tiles, resident)
 
 
 def measure(
@@ -220,14 +243,15 @@ def measure(
     tiling: Tiling,
     tiles: dict[int, Box],
     resident: bool,
-    slots: int,
+    slots: int = 2,
+    keep_constants: bool = False,
 ) -> TaskPlan:
     """What follows from a tiling (`tiles` are its own), from how values are read, and from a number of buffers."""
     tile = tiles[tiling.cores[-1]]
     sizes_of_step = tuple(math.ceil(size / steps) for size, steps in zip(tile.sizes, tiling.steps, strict=True))
     # The first step is as large as any (`split_blocks`), and the last tile as large as any (`split_evenly`).
     step = Box(tile.offsets, sizes_of_step)
-    sizes = tuple(measure_read(read, info, tiling, step) for read in reads)
+    sizes = tuple(measure_read(read, info, tiling, step, tile, keep_constants) for read in reads)
     item = value_bytes(info.result)
     tile_bytes = math.prod(info.root.largest_result(tile)) * item
     step_elements = math.prod(info.root.largest_result(step))
@@ -236,14 +260,17 @@ def measure(
     working += sum(aligned(step_elements * info.buffers.item_bytes[number]) for number in info.buffers.temporaries)
     working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
     whole_bytes = info.root.result_box(Box.whole(info.sizes)).volume * item
+    exchange = sum(read.exchange_cycles for read in reads)
+    begun = sum(read.exchange_cycles / size.parts for read, size in zip(reads, sizes, strict=True))
     cycles = task_cycles(
         chip,
         compute_cycles(info, step, chip),
         begun_cycles(info, step, chip),
         tiling.step_count,
-        sum(read.exchange_cycles for read in reads),
+        begun,
+        exchange - begun,
         sizes,
         0 if resident else PASS_THROUGH * whole_bytes,
         tiling.cores,
     )
-    return TaskPlan(tiling, reads, sizes, slots, resident, tile_bytes, step_elements, working, cycles)
+    return TaskPlan(tiling, reads, sizes, keep_constants, slots, resident, tile_bytes, step_elements, working, *cycles)

@@ -8,7 +8,7 @@ from ...chips import Chip
 from ...dialects.memory import Space
 from ...support.errors import InputError
 from ..task_info import TaskInfo
-from .plan_task import Shortage, Source, TaskPlan, fits, measure
+from .plan_task import Shortage, Source, TaskPlan, fits, measure, measure_buffered
 from .reads import plan_read
 
 
@@ -47,8 +47,8 @@ def plan_written(
         for read in info.reads
     )
     reads = tuple(read.with_traffic(chip) for read in reads)
-    double = measure(info, chip, reads, tiling, tiles, resident, 2)
+    double = measure_buffered(info, chip, reads, tiling, tiles, resident, available)
     if fits(double, chip, available):
         return double
-    single = measure(info, chip, reads, tiling, tiles, resident, 1)
+    single = measure(info, chip, reads, tiling, tiles, resident, slots=1)
     return single if single.working_bytes <= free else Shortage(single.working_bytes, free)

@@ -21,6 +21,9 @@ from .traffic import exchange_traffic, most_missing
 SHARE_ABOVE_BYTES = 4096
 """Slices that several cores need are read from DRAM once and sent on if reading them everywhere costs more bytes."""
 
+MOST_PARTS = 8
+"""Exchanges in which a gather comes at most: each takes a semaphore."""
+
 SAMPLES = 4
 """Cores by which tilings are compared at first."""
 
@@ -59,6 +62,21 @@ class ReadPlan:
     """GATHER: estimated time of the exchange; a lower bound until `with_traffic` has looked at it closely."""
 
     @cached_property
+    def outer_axis(self) -> int | None:
+        """
+        GATHER: the outermost axis of the value along which a core's buffer extends: what arrives along it, part after
+        part, does not lie between what is there already. None: nothing is gathered.
+        """
+        shapes = {gathered_shape(piece) for piece in set(self.whole.values())}
+        rank = len(next(iter(shapes), ()))
+        return next((axis for axis in range(rank) if any(shape[axis] > 1 for shape in shapes)), None)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether all slices are boxes of the value, without padding or steps."""
+        return not any(piece.is_padded or set(piece.steps) - {1} for piece in set(self.whole.values()))
+
+    @cached_property
     def group_sizes(self) -> Counter[int]:
         """STREAM: number of groups by their number of cores."""
         return Counter(map(len, self.groups))
@@ -84,6 +102,10 @@ class ReadSize:
     """Bytes that other cores which read the same pass on to a core, step by step."""
     dram_bytes: int
     """Bytes read from DRAM by all cores."""
+    parts: int = 1
+    """GATHER: exchanges in which the buffer fills."""
+    kept: bool = False
+    """STREAM: the slices of all steps are loaded together, before the first step."""
 
 
 def sample_boxes(info: TaskInfo, tiling: Tiling) -> dict[int, Box]:
@@ -138,15 +160,22 @@ def plan_read(
     )
 
 
-def measure_read(plan: ReadPlan, info: TaskInfo, tiling: Tiling, step: Box) -> ReadSize:
-    """Sizes of a read, given the largest step of the largest tile."""
+def measure_read(
+    plan: ReadPlan, info: TaskInfo, tiling: Tiling, step: Box, tile: Box, keep_constants: bool
+) -> ReadSize:
+    """Sizes of a read, given the largest step of the largest tile; constants of all steps may be kept."""
     match plan.kind:
         case ReadKind.GATHER:
-            return ReadSize(1, plan.gathered, 0, 0)
+            return ReadSize(1, plan.gathered, 0, 0, gather_parts(plan, info, tiling))
         case ReadKind.STREAM:
             number, index = plan.read.uses[0]
-            size = math.prod(info.largest_slice(number, index, step)) * plan.item_bytes
             versions = version_count(info, tiling, plan.read)
+            size = math.prod(info.largest_slice(number, index, step)) * plan.item_bytes
+            if keep_constants and plan.constant and versions > 1 and plan.is_plain:
+                whole = math.prod(info.largest_slice(number, index, tile)) * plan.item_bytes
+                # What cores pass on to each other keeps the network busy: better while they compute.
+                if not any(is_shared(cores, whole) for cores in plan.group_sizes):
+                    return ReadSize(1, whole, 0, sum(map(len, plan.groups)) * whole, kept=True)
             loads = sum(
                 count * (1 if is_shared(cores, size * versions) else cores) for cores, count in plan.group_sizes.items()
             )
@@ -154,6 +183,14 @@ def measure_read(plan: ReadPlan, info: TaskInfo, tiling: Tiling, step: Box) -> R
             return ReadSize(versions, size, size * versions if shared else 0, loads * size * versions)
         case _:
             return ReadSize(1, 0, 0, 0)
+
+
+def gather_parts(plan: ReadPlan, info: TaskInfo, tiling: Tiling) -> int:
+    """In how many parts a gather comes, each before the step that needs it, so that steps need not wait for all."""
+    if plan.outer_axis is None:
+        return 1
+    steps = math.prod(tiling.steps[dim] for dim in info.moving_dims(plan.read, plan.outer_axis))
+    return min(steps, MOST_PARTS)
 
 
 def is_shared(cores: int, bytes_each: int) -> bool:
