@@ -103,7 +103,16 @@ class TaskInfo:
 
     def largest_slice(self, number: int, index: int, tile: Box) -> tuple[int, ...]:
         """Shape of the largest slice that tiles of these sizes read of an operand of operation `number`."""
-        return self.body[number].largest_slice(index, tile if number == 0 else self.root.result_box(tile))
+        key = (number, index, tile.sizes)
+        found = self._largest.get(key)
+        if found is None:
+            box = tile if number == 0 else self.root.result_box(tile)
+            found = self._largest[key] = self.body[number].largest_slice(index, box)
+        return found
+
+    @cached_property
+    def _largest(self) -> dict[tuple[int, int, tuple[int, ...]], tuple[int, ...]]:
+        return {}
 
     def cost(self, number: int, tile: Box) -> OpCost:
         """The cost of operation `number` for a tile of the root's iteration space; only the tile's sizes count."""

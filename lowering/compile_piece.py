@@ -8,11 +8,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.planning.placement import column_major
+from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip
 from ..dialects.manycore import TaskOp
 from ..support.errors import ResourceError
 from ..transforms.manycore_place import place_function
+from ..transforms.manycore_split_reductions import split_reductions
 from ..transforms.manycore_tile import tile_function
 from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import DramSegments, bytes_of, constants_of, padded, segment_dram
@@ -56,7 +58,10 @@ def plan_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: 
     DataflowToManycorePass().apply(Context(), module)
     progress("plan")
     by_hand = any(isinstance(op, TaskOp) and op.placement is not None for op in function.body.block.ops)
-    tile_function(function, chip)
+    memo = PlanMemo()
+    if not by_hand:
+        split_reductions(function, chip, memo)
+    tile_function(function, chip, memo)
     # Read back what the tasks say: a tiling that was written by hand is compiled in the same way.
     network = plan_network(function, chip, column_major(chip))
     return network if by_hand else place_function(function, chip, network)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..analysis.planning.plan_task import TaskPlan
-from ..analysis.planning.reads import ReadPlan, gather_parts
+from ..analysis.planning.reads import MOST_PARTS, ReadPlan, gather_parts
 from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.tiling import Box
 
@@ -21,22 +21,32 @@ def gather_schedule(
     """
     axis = read.outer_axis
     whole = {core: piece.bounds for core, piece in read.whole.items() if piece.box.volume}
-    count = plan.tiling.step_count
-    parts = gather_parts(read, info, plan.tiling)
-    if axis is None or parts == 1:
+    if axis is None or gather_parts(read, info, plan.tiling) == 1:
         return {0: whole}
+    reaches = {core: _reaches(read, info, steps[core], axis, bounds) for core, bounds in whole.items()}
+    growing = sorted(
+        {step for own in reaches.values() for step in range(len(own)) if not step or own[step] > own[step - 1]}
+    )
+    begins = growing[:: -(-len(growing) // MOST_PARTS)]
     found: dict[int, dict[int, Box]] = {}
-    together = -(-count // parts)
-    for core, bounds in whole.items():
-        begun, end = bounds.offsets[axis], bounds.ends[axis]
-        for first in range(0, count, together):
-            group = [info.read_slice(read.read, box) for box in steps[core][first : first + together] if box.volume]
-            reach = max((piece.bounds.ends[axis] for piece in group if piece.box.volume), default=begun)
-            reach = end if first + together >= count else reach
-            if reach > begun:
-                found.setdefault(first, {})[core] = _cut(bounds, axis, begun, reach)
-                begun = reach
-    return dict(sorted(found.items()))
+    for first, following in zip(begins, [*begins[1:], plan.tiling.step_count], strict=True):
+        for core, bounds in whole.items():
+            low = reaches[core][first - 1] if first else bounds.offsets[axis]
+            if (reach := reaches[core][following - 1]) > low:
+                found.setdefault(first, {})[core] = _cut(bounds, axis, low, reach)
+    return found
+
+
+def _reaches(read: ReadPlan, info: TaskInfo, steps: Sequence[Box], axis: int, whole: Box) -> list[int]:
+    """By step, how far along an axis a core has read by then; after the last, everything has come."""
+    reach, found = whole.offsets[axis], list[int]()
+    for box in steps:
+        piece = info.read_slice(read.read, box) if box.volume else None
+        if piece is not None and piece.box.volume:
+            reach = max(reach, piece.bounds.ends[axis])
+        found.append(reach)
+    found[-1] = whole.ends[axis]
+    return found
 
 
 def _cut(box: Box, axis: int, low: int, high: int) -> Box:

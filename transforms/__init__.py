@@ -8,6 +8,7 @@ PASSES: dict[str, str] = {
     "manycore-inline-subgraphs": "manycore_inline_subgraphs:ManycoreInlineSubgraphsPass",
     "manycore-outline-subgraphs": "manycore_outline_subgraphs:ManycoreOutlineSubgraphsPass",
     "manycore-place": "manycore_place:ManycorePlacePass",
+    "manycore-split-reductions": "manycore_split_reductions:ManycoreSplitReductionsPass",
     "manycore-schedule": "manycore_schedule:ManycoreSchedulePass",
     "manycore-tile": "manycore_tile:ManycoreTilePass",
     "memory-insert-offload": "memory_insert_offload:MemoryInsertOffloadPass",

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from ..analysis.nature import Nature, reassociating
 from ..analysis.planning.placement import column_major
+from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip, load_chip
 from ..dialects.dataflow.interpreter import find_main
@@ -45,13 +46,13 @@ class ManycoreTilePass(ModulePass):
         tile_function(find_main(op), chip)
 
 
-def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
+def tile_function(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> NetworkPlan:
     """
-    Plan a function of tasks and write the tilings and placements to them.
+    Plan a function of tasks and write the tilings and placements to them. `memo`: see `plan_network`.
 
     Raises as `plan_network` does; the function is changed only where all tasks fit.
     """
-    network = plan_network(function, chip, column_major(chip))
+    network = plan_network(function, chip, column_major(chip), memo)
     for info, plan in zip(network.tasks, network.plans, strict=True):
         info.op.tiling = TilingAttr.of(plan.tiling)
         info.op.placement = SpaceAttr(Space.SRAM if plan.resident else Space.DRAM)

@@ -16,6 +16,9 @@ VPU_STARTUP = 4
 MESSAGE_CYCLES = 30
 """Hand-shake and latency of a transfer between cores or from DRAM, beside its bytes."""
 
+EXPOSED_SHARE = 0.5
+"""Of what arrives during the steps of a task, what others' loads and exchanges leave no time to hide."""
+
 
 def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> int:
     """Cycles of one tile on its unit."""
@@ -94,5 +97,6 @@ def task_cycles(
     times = (float(work), dram_cycles, shared_cycles)
     messages = sum(read.versions for read in reads if read.buffer_bytes) + (steps if result_dram_bytes else 0)
     waits = sum(read.parts - 1 for read in reads)
-    expected = exchange + max(times) + 0.2 * (sum(times) - max(times)) + MESSAGE_CYCLES * (2 + waits + 0.25 * messages)
+    exposed = 0.2 * (sum(times) - max(times)) + EXPOSED_SHARE * arriving
+    expected = exchange + max(times) + exposed + MESSAGE_CYCLES * (2 + waits + 0.25 * messages)
     return TaskCycles(expected, max(float(longest * steps), dram_cycles, shared_cycles + exchange))

@@ -18,12 +18,13 @@ from ...dialects.dataflow.types import shape_of
 from ...dialects.manycore import TaskOp
 from ...support.errors import ResourceError
 from ..task_info import TaskInfo, value_bytes
+from .plan_memo import PlanMemo
 from .plan_task import PASS_THROUGH, PlaceTiles, Shortage, Source, TaskPlan, aligned, plan_task
 from .plan_written import is_written, plan_written
 from .storage import Distribution
 
 CROWDED_STEPS = 8
-"""A task with as many steps is planned again with less in the cores, its own result too, and the faster way taken."""
+"""A task that needs as many steps to fit is planned again with less in the cores, and the faster way taken."""
 WORKING_SHARE = 0.92
 """Of SRAM: what planning hands out; the rest is for alignment, fragmentation and loading ahead."""
 
@@ -50,14 +51,17 @@ class NetworkPlan:
         return {info.result: number for number, info in enumerate(self.tasks) if self.plans[number].resident}
 
 
-def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles) -> NetworkPlan:
+def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> NetworkPlan:
     """
     Plan all tasks of a function. A task that says where its result lies keeps that and its tiling.
+
+    `memo` holds what earlier calls for this chip and `place` have worked out.
 
     Raises InputError naming the task where that cannot be carried out, MeshloomError naming task, core, bytes needed
     and bytes there if a task does not fit even alone.
     """
-    tasks = tuple(TaskInfo.of(op) for op in function.body.block.ops if isinstance(op, TaskOp))
+    memo = PlanMemo() if memo is None else memo
+    tasks = tuple(memo.info(op) for op in function.body.block.ops if isinstance(op, TaskOp))
     last_use: dict[SSAValue, int] = {}
     for number, info in enumerate(tasks):
         for value in info.operands:
@@ -76,22 +80,21 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles) -> NetworkPlan
         }
         movable = [value for value in resident if not is_written(tasks[numbers[value]])]
         held = sum(aligned(plan.tile_bytes) for plan in resident.values())
-        sources = [_source(value, resident, tasks, numbers) for value in info.operands]
+        sources = [source_of(value, resident, tasks, numbers) for value in info.operands]
         read_as = shapes.get(info.result, set())
         if is_written(info):
             must_leave = _must_leave(info, in_dram, read_as)
             available, free = int(chip.sram_bytes * WORKING_SHARE) - held, chip.sram_bytes - held
             plan = plan_written(info, chip, sources, available, free, must_leave)
         else:
-            plan = _plan_next(info, chip, place, sources, held, info.result not in in_dram, read_as)
             stays = info.result not in in_dram
-            if isinstance(plan, TaskPlan) and plan.tiling.step_count >= CROWDED_STEPS and movable:
+            plan = _plan_next(info, chip, place, sources, held, stays, read_as, memo)
+            if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and movable:
                 # So many steps may be a sign that too much stays: is it faster with the largest value in DRAM?
                 victim = _largest(movable, resident, numbers)
-                moved = [_source(value, _without(resident, victim), tasks, numbers) for value in info.operands]
-                other = _plan_next(
-                    info, chip, place, moved, held - aligned(resident[victim].tile_bytes), stays, read_as
-                )
+                moved = [source_of(value, _without(resident, victim), tasks, numbers) for value in info.operands]
+                less = held - aligned(resident[victim].tile_bytes)
+                other = _plan_next(info, chip, place, moved, less, stays, read_as, memo)
                 if isinstance(other, TaskPlan) and other.cycles + _detour(victim, chip) < plan.cycles:
                     in_dram.add(victim)
                     del plans[numbers[victim] :]
@@ -166,6 +169,20 @@ def _plan_next(
     held: int,
     stays: bool,
     read_as: set[tuple[int, ...]],
+    memo: PlanMemo,
+) -> TaskPlan | Shortage:
+    room = (held, stays, frozenset(read_as))
+    return memo.plan(info, sources, room, lambda: _plan_beside(info, chip, place, sources, held, stays, read_as))
+
+
+def _plan_beside(
+    info: TaskInfo,
+    chip: Chip,
+    place: PlaceTiles,
+    sources: Sequence[Source],
+    held: int,
+    stays: bool,
+    read_as: set[tuple[int, ...]],
 ) -> TaskPlan | Shortage:
     """Plan a task beside `held` bytes that stay; its result goes to DRAM where it must not or cannot stay."""
     available = int(chip.sram_bytes * WORKING_SHARE) - held
@@ -176,7 +193,7 @@ def _plan_next(
 
         plan = plan_task(info, chip, sources, available, readable, place)
         if isinstance(plan, TaskPlan):
-            if not plan.resident or plan.tiling.step_count < CROWDED_STEPS:
+            if not plan.resident or plan.fitting_steps < CROWDED_STEPS:
                 return plan
             other = plan_task(info, chip, sources, available, None, place)
             return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
@@ -197,9 +214,10 @@ def _must_leave(info: TaskInfo, in_dram: set[SSAValue], read_as: set[tuple[int, 
     return None
 
 
-def _source(
+def source_of(
     value: SSAValue, resident: dict[SSAValue, TaskPlan], tasks: tuple[TaskInfo, ...], numbers: dict[SSAValue, int]
 ) -> Source:
+    """Where a value comes from, given the plans of the tasks whose results are in the cores."""
     root = storage_root(value)
     if root not in resident:
         return Source(None, isinstance(root.owner, ConstantOp | WeightOp))

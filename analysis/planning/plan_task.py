@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import permutations
 
 from ...chips import Chip
@@ -62,6 +63,8 @@ class TaskPlan:
     cycles: float
     least_cycles: float
     """Bound for all plans that differ in steps alone."""
+    fitting_steps: int = 1
+    """Number of steps of the first plan looked at that fitted: more would be for speed."""
 
     def with_traffic(self, chip: Chip) -> TaskPlan:
         """The same with exchanges estimated from their messages."""
@@ -108,9 +111,14 @@ def plan_task(
     available: int,
     readable: Callable[[Distribution], bool] | None,
     place: PlaceTiles,
+    *,
+    limit: float = math.inf,
+    accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
 ) -> TaskPlan | Shortage:
     """
     The cheapest tiling that fits `available` bytes of SRAM on each core, by estimated cycles.
+
+    Only grids that `accept` takes are looked at, and only plans that may take fewer than `limit` cycles.
 
     `readable` tells of a distribution of the result whether those who read it can do so where it is; where they cannot,
     the result goes to DRAM. None: it goes there in any case.
@@ -118,24 +126,26 @@ def plan_task(
     best: TaskPlan | None = None
     least = Shortage(1 << 62, available)
     tilings = [
-        Tiling(grid, place(info, grid), (1,) * len(grid), _default_order(info)) for grid in grid_candidates(info, chip)
+        Tiling(grid, place(info, grid), (1,) * len(grid), _default_order(info))
+        for grid in grid_candidates(info, chip)
+        if accept(grid)
     ]
     # A grid is at its fastest without steps and messages: the fastest first, until none can beat what has been found.
     bounds = [_unstepped(info, chip, sources, readable, tiling, sample_boxes(info, tiling)) for tiling in tilings]
     for looked_at, bound in enumerate(sorted(bounds, key=lambda plan: plan.cycles)):
         if best is not None and looked_at >= MAX_GRIDS:
             break
-        if best is not None and bound.least_cycles >= best.cycles:
+        if bound.least_cycles >= limit:
             continue
         tiles = bound.tiling.tile_boxes(info.sizes)
         first = _unstepped(info, chip, sources, readable, bound.tiling, tiles).with_traffic(chip)
-        if best is not None and first.least_cycles >= best.cycles:
+        if first.least_cycles >= limit:
             continue
         plan = _refine(info, chip, first, available)
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
-        elif best is None or plan.cycles < best.cycles:
-            best = plan
+        elif plan.cycles < limit:
+            best, limit = plan, plan.cycles
     return best or least
 
 
@@ -163,6 +173,7 @@ def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskP
     tiles = plan.tiling.tile_boxes(info.sizes)
     tile = tiles[plan.tiling.cores[-1]]
 
+    @cache
     def measured(steps: tuple[int, ...]) -> TaskPlan:
         tiling = replace(plan.tiling, steps=steps)
         return measure_buffered(info, chip, plan.reads, tiling, tiles, plan.resident, available)
@@ -173,10 +184,13 @@ def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskP
         finer = [measured(steps) for steps in finer_steps(info, tile.sizes, current.tiling.steps)]
         if not finer:
             single = measure(info, chip, plan.reads, current.tiling, tiles, plan.resident, slots=1)
-            return single if single.working_bytes <= available else Shortage(single.working_bytes, available)
+            if single.working_bytes <= available:
+                return replace(single, fitting_steps=single.tiling.step_count)
+            return Shortage(single.working_bytes, available)
         # Go where most bytes are saved, and among equals where it costs least.
         current = min(finer, key=lambda option: (_excess(option, chip, available), option.cycles))
         needed = min(needed, current.working_bytes)
+    fitting_steps = current.tiling.step_count
     for _ in range(MAX_REFINEMENTS):
         steps = current.tiling.steps
         neighbours = [*finer_steps(info, tile.sizes, steps), *coarser_steps(info, tile.sizes, steps)]
@@ -185,7 +199,7 @@ def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskP
         if fastest.cycles >= current.cycles:
             break
         current = fastest
-    return _best_order(info, chip, current, tiles)
+    return replace(_best_order(info, chip, current, tiles), fitting_steps=fitting_steps)
 
 
 def _excess(plan: TaskPlan, chip: Chip, available: int) -> int:

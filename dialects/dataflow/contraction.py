@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, UnitAttr, f32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -26,6 +27,9 @@ from .types import (
     tensor_of,
     window_output,
 )
+
+if TYPE_CHECKING:
+    from .partial_conv import PartialConvOp
 
 
 def contraction_element(lhs: Value, rhs: Value) -> Attribute:
@@ -326,21 +330,10 @@ class ConvOp(TiledOp):
         count = len(pieces) * channels
         if len(pieces) == 1:
             first, count = first + tile.offsets[reduced], tile.sizes[reduced]
-        offsets, sizes = [tile.offsets[0], first], [tile.sizes[0], count]
-        low, high = [0, 0], [0, 0]
-        shape = self.operand_shape(0)
-        strides, dilations, pads = ints(self.strides), ints(self.dilations), ints(self.pad_low)
-        for dim in range(self.spatial):
-            out, k = 2 + dim, reduced + 1 + dim
-            start = tile.offsets[out] * strides[dim] + tile.offsets[k] * dilations[dim] - pads[dim]
-            length = (tile.sizes[out] - 1) * strides[dim] + (tile.sizes[k] - 1) * dilations[dim] + 1
-            offset, size, before, after = padded_range(start, length, shape[2 + dim])
-            offsets.append(offset)
-            sizes.append(size)
-            low.append(before)
-            high.append(after)
+        space = padded_windows(self, tile)
+        box = Box((tile.offsets[0], first, *space.box.offsets), (tile.sizes[0], count, *space.box.sizes))
         zero = 0.0 if is_float(element_of(self.operand)) else 0
-        return OperandSlice(Box(tuple(offsets), tuple(sizes)), tuple(low), tuple(high), zero)
+        return OperandSlice(box, (0, 0, *space.pad_low), (0, 0, *space.pad_high), zero)
 
     def result_box(self, tile: Box) -> Box:
         kept = 2 + self.spatial
@@ -363,8 +356,8 @@ class ConvOp(TiledOp):
         group_channels = self.operand_shape(1)[1]
         for number, (_, first, size) in enumerate(pieces):
             start = number * group_channels + tile.offsets[2 + self.spatial]
-            x_part = _channels(x, 1, start, channels, x_shape)
-            w_part = _channels(w, 0, first, size, w_shape)
+            x_part = channels_of(x, 1, start, channels, x_shape)
+            w_part = channels_of(w, 0, first, size, w_shape)
             conv = self._tile_conv(x_part.results[0], w_part.results[0], 1)
             ops += [x_part, w_part, conv]
             parts.append(conv.result)
@@ -420,7 +413,20 @@ class ConvOp(TiledOp):
         return self.cost_on("MPU", tile, macs=macs, matmul=(groups, rows, math.prod(tile.sizes[kept:]), columns))
 
 
-def _channels(value: SSAValue, axis: int, start: int, size: int, shape: Shape) -> Operation:
+def padded_windows(op: ConvOp | PartialConvOp, tile: Box) -> OperandSlice:
+    """What a tile of a convolution reads of its operand's spatial dimensions."""
+    shape, spatial = op.operand_shape(0), op.spatial
+    offsets, sizes, low, high = [0] * spatial, [0] * spatial, [0] * spatial, [0] * spatial
+    strides, dilations, pads = ints(op.strides), ints(op.dilations), ints(op.pad_low)
+    for dim in range(spatial):
+        out, k = 2 + dim, 3 + spatial + dim
+        start = tile.offsets[out] * strides[dim] + tile.offsets[k] * dilations[dim] - pads[dim]
+        length = (tile.sizes[out] - 1) * strides[dim] + (tile.sizes[k] - 1) * dilations[dim] + 1
+        offsets[dim], sizes[dim], low[dim], high[dim] = padded_range(start, length, shape[2 + dim])
+    return OperandSlice(Box(tuple(offsets), tuple(sizes)), tuple(low), tuple(high))
+
+
+def channels_of(value: SSAValue, axis: int, start: int, size: int, shape: Shape) -> Operation:
     """A slice along one axis."""
     from .movement import SliceOp
 

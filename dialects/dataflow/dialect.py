@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Dialect, Operation
 
 from . import contraction, elementwise, movement, reduction
+from .partial_conv import PartialConvOp
 from .reshape import ReshapeOp
 from .scatter import ScatterModeAttr, ScatterOp
 from .sources import ConstantOp, Dense, WeightOp
@@ -55,6 +56,7 @@ OPERATIONS: list[type[Operation]] = [
     elementwise.SelectOp,
     contraction.MatmulOp,
     contraction.ConvOp,
+    PartialConvOp,
     reduction.ReduceOp,
     reduction.ReduceWindowOp,
     reduction.ArgReduceOp,

@@ -16,11 +16,12 @@ from .base import ComputedOp, DataflowOp
 from .constants import Array, array_of, narrow_bf16, numpy_type, widen_bf16
 from .contraction import ConvOp, MatmulOp
 from .elementwise import CastOp, ElementwiseOp
-from .evaluate_contraction import evaluate_conv, evaluate_matmul
+from .evaluate_contraction import evaluate_conv, evaluate_matmul, evaluate_partial_conv
 from .evaluate_elementwise import cast_array, evaluate_elementwise
 from .evaluate_movement import evaluate_movement
 from .evaluate_reduction import evaluate_arg_reduce, evaluate_cumsum, evaluate_reduce, evaluate_reduce_window
 from .evaluate_scatter import evaluate_scatter
+from .partial_conv import PartialConvOp
 from .reduction import ArgReduceOp, CumsumOp, ReduceOp, ReduceWindowOp
 from .scatter import ScatterOp
 from .sources import ConstantOp, WeightOp
@@ -44,6 +45,7 @@ def evaluate(op: DataflowOp, operands: Sequence[Array]) -> Array:
             ElementwiseOp()
             | MatmulOp()
             | ConvOp()
+            | PartialConvOp()
             | ReduceOp()
             | ReduceWindowOp()
             | ArgReduceOp()
@@ -72,6 +74,8 @@ def _compute(op: DataflowOp, operands: list[Array]) -> Array:
             result = evaluate_matmul(op, operands[0], operands[1])
         case ConvOp():
             result = evaluate_conv(op, operands[0], operands[1])
+        case PartialConvOp():
+            result = evaluate_partial_conv(op, operands[0], operands[1])
         case ReduceOp():
             result = evaluate_reduce(op, operands[0])
         case ReduceWindowOp():

@@ -10,6 +10,7 @@ import numpy as np
 from .base import ints
 from .constants import Array
 from .contraction import ConvOp, MatmulOp
+from .partial_conv import PartialConvOp
 
 
 def multiply(a: Array, b: Array) -> Array:
@@ -59,7 +60,17 @@ def window_views(x: Array, window: tuple[int, ...], strides: tuple[int, ...], di
 
 def evaluate_conv(op: ConvOp, x: Array, w: Array) -> Array:
     """Convolution by im2col and a batched matrix product; channel by channel where groups hold one channel each."""
-    spatial, groups = op.spatial, op.group_count
+    return _convolve(op, op.group_count, x, w)
+
+
+def evaluate_partial_conv(op: PartialConvOp, x: Array, w: Array) -> Array:
+    """One convolution for each part of the input channels."""
+    parts = zip(np.split(x, op.part_count, axis=1), np.split(w, op.part_count, axis=1), strict=True)
+    return np.concatenate([_convolve(op, 1, x_part, w_part) for x_part, w_part in parts])
+
+
+def _convolve(op: ConvOp | PartialConvOp, groups: int, x: Array, w: Array) -> Array:
+    spatial = op.spatial
     pads = zip(ints(op.pad_low), ints(op.pad_high), strict=True)
     padded = np.pad(x, [(0, 0), (0, 0), *pads])
     kernel = w.shape[2:]

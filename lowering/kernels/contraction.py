@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.contraction import ConvOp, MatmulOp
+from ...dialects.dataflow.partial_conv import PartialConvOp
 from ...dialects.dataflow.tiling import Box
 from ...dialects.sparse.panel_ops import PanelConvOp
 from ..emitter import Emitter, Operand
@@ -64,13 +65,27 @@ def select_conv(
         _products(op, target, channels, w.part(0, low - start, high - low), 0, accumulate, emitter)
 
 
+def select_partial_conv(
+    op: PartialConvOp, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
+) -> None:
+    """A convolution for each part of the input channels."""
+    x, w = (in_memory(operand) for operand in operands)
+    channels = tile.sizes[2 + op.spatial]
+    for number in range(tile.sizes[0]):
+        first = number * op.part_channels
+        x_part, w_part = x.part(1, first, channels), w.part(1, first, channels)
+        _products(op, out.part(0, number, 1), x_part, w_part, 0, accumulate, emitter)
+
+
 def w_shape(op: ConvOp) -> tuple[int, int]:
     """Output channels and input channels per group of the whole operation."""
     shape = op.operand_shape(1)
     return shape[0], shape[1]
 
 
-def _products(op: ConvOp, out: View, x: View, w: View, batch: int, accumulate: bool, emitter: Emitter) -> None:
+def _products(
+    op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: int, accumulate: bool, emitter: Emitter
+) -> None:
     """out [batch, N, O, S...] from x [batch, N, C, S...] and w [batch, O, C, K...]; `batch` is 0 or 1 dimensions."""
     n, channel, rank = batch, batch + 1, len(x.shape)
     spatial = rank - batch - 2
@@ -80,7 +95,7 @@ def _products(op: ConvOp, out: View, x: View, w: View, batch: int, accumulate: b
     emitter.matmul(target, windows, kernels, batch, 1 + spatial, 1 + spatial, 1, accumulate)
 
 
-def windows_of(op: ConvOp | PanelConvOp, x: View, places: Sequence[int], kernel: Sequence[int]) -> View:
+def windows_of(op: ConvOp | PartialConvOp | PanelConvOp, x: View, places: Sequence[int], kernel: Sequence[int]) -> View:
     """[..., places..., C, kernel...] of [..., C, S...]: what each place of the kernel sees in the padded input."""
     spatial = len(places)
     channel = len(x.shape) - spatial - 1

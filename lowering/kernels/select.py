@@ -17,6 +17,7 @@ from ...dialects.dataflow.movement import (
     SliceOp,
     TransposeOp,
 )
+from ...dialects.dataflow.partial_conv import PartialConvOp
 from ...dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, ReduceWindowOp
 from ...dialects.dataflow.reshape import ReshapeOp
 from ...dialects.dataflow.scatter import ScatterOp
@@ -26,7 +27,7 @@ from ...support.errors import MeshloomError
 from ..emitter import Emitter, Operand
 from ..view import View
 from .common import Kernel
-from .contraction import select_conv, select_matmul
+from .contraction import select_conv, select_matmul, select_partial_conv
 from .elementwise import select_elementwise
 from .movement import (
     select_concat,
@@ -46,6 +47,7 @@ KERNELS: dict[type[Operation], Kernel] = {
     MatmulOp: select_matmul,
     ConvOp: select_conv,
     PanelOp: select_panels,
+    PartialConvOp: select_partial_conv,
     ReduceOp: select_reduce,
     ReduceWindowOp: select_reduce_window,
     ArgReduceOp: select_arg_reduce,

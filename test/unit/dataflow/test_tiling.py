@@ -40,6 +40,7 @@ from meshloom.dialects.dataflow import (
 from meshloom.dialects.dataflow.constants import Array, numpy_type
 from meshloom.dialects.dataflow.evaluate import evaluate
 from meshloom.dialects.dataflow.evaluate_movement import strided
+from meshloom.dialects.dataflow.partial_conv import PartialConvOp
 from meshloom.dialects.dataflow.scatter import ScatterMode, ScatterOp
 from meshloom.dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
 from xdsl.dialects.builtin import f32, i1, i32, i64
@@ -93,6 +94,9 @@ def conv(draw: Draw) -> TiledOp:
         # A kernel that only fits because of the padding.
         size = [max(1, s - a - b) for s, a, b in zip(size, low, high, strict=True)]
     x, w = value((draw(st.integers(1, 2)), channels * groups, *size)), value((outputs, channels, *kernel))
+    if groups > 1 and shape_of(x)[0] == 1 and draw(st.booleans()):
+        weights = value((shape_of(w)[0], shape_of(x)[1], *shape_of(w)[2:]), element_of(w))
+        return PartialConvOp(x, weights, groups, strides=strides, dilations=dilations, pad_low=low, pad_high=high)
     return ConvOp(x, w, strides=strides, dilations=dilations, pad_low=low, pad_high=high, groups=groups)
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.dialects.dataflow.contraction import ConvOp, MatmulOp
+from meshloom.dialects.dataflow.partial_conv import PartialConvOp
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -141,3 +142,14 @@ def test_conv_by_each_unit(run_tiles: Callable[..., Array], ssa: Callable[..., A
     op = ConvOp(*ssa(x, w), groups=groups)
     expected = convolution(x, w, (1, 1), (1, 1), [(0, 0)] * 2, groups)
     np.testing.assert_allclose(run_tiles(op, [x, w], parts=[1, 2]), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_partial_sums_add_up_to_the_convolution(run_tiles: Callable[..., Array], ssa: Callable[..., Any], parts: int):
+    x, w = floats(1, 12, 7, 5), floats(6, 12, 3, 3)
+    operand, weights = ssa(x, w)
+    op = PartialConvOp(operand, weights, 4, strides=(2, 1), dilations=(1, 1), pad_low=(1, 0), pad_high=(0, 1))
+    expected = convolution(x, w, (2, 1), (1, 1), [(1, 0), (0, 1)], 1)
+    got = run_tiles(op, [x, w], parts=[parts, 2, 1, 1, 3])
+    assert got.shape[0] == 4
+    np.testing.assert_allclose(got.sum(0, keepdims=True), expected, rtol=1e-4, atol=1e-4)

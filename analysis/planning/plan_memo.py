@@ -1,0 +1,40 @@
+"""What planning a network has worked out, for planning it again after a few of its tasks have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+
+from ...dialects.manycore import TaskOp
+from ..task_info import TaskInfo
+from .plan_task import Shortage, Source, TaskPlan
+
+
+@dataclass
+class PlanMemo:
+    """Tasks and their plans; a plan holds for the same task, sources and room."""
+
+    _infos: dict[TaskOp, TaskInfo] = field(default_factory=dict[TaskOp, TaskInfo])
+    _plans: dict[Hashable, TaskPlan | Shortage] = field(default_factory=dict[Hashable, "TaskPlan | Shortage"])
+
+    def info(self, op: TaskOp) -> TaskInfo:
+        """What there is to know about a task, which must not have changed since it was first asked for."""
+        found = self._infos.get(op)
+        if found is None:
+            found = self._infos[op] = TaskInfo.of(op)
+        return found
+
+    def plan(
+        self, info: TaskInfo, sources: Sequence[Source], room: Hashable, make: Callable[[], TaskPlan | Shortage]
+    ) -> TaskPlan | Shortage:
+        """The plan of a task; `room` is all else that it depends on."""
+        key = (info.op, tuple(_key(source) for source in sources), room)
+        found = self._plans.get(key)
+        if found is None:
+            found = self._plans[key] = make()
+        return found
+
+
+def _key(source: Source) -> Hashable:
+    held = source.distribution
+    return source.constant, None if held is None else (tuple(held.boxes.items()), held.tile_bytes)

@@ -1,0 +1,33 @@
+// RUN: meshloom-opt %s -p 'manycore-split-reductions{chip=edge}' --check-semantics | filecheck %s
+// RUN: not meshloom-opt %s -p manycore-split-reductions 2>&1 | filecheck %s --check-prefix=NOCHIP
+
+// NOCHIP: error: {{.*}}no chip is given: use manycore-split-reductions{chip=NAME}, or module attribute manycore.chip
+
+// 512 channels at few positions: sixteen cores that all read all channels would wait for them. @few has nothing to gain.
+
+// CHECK:      manycore.task @many.parts(
+// CHECK-NEXT:   dataflow.partial_conv %{{.*}}, %{{.*}} parts {{[0-9]+}} strides [1, 1] dilations [1, 1] pad [0, 0] to [0, 0]
+// CHECK:      manycore.task @many(
+// CHECK-NEXT:   dataflow.reduce sum %{{.*}} axes [0]
+// CHECK-NEXT:   dataflow.relu
+// CHECK:      manycore.task @few(
+// CHECK-NEXT:   dataflow.conv
+func.func @main(%x: tensor<1x512x14x14xf32>, %w: tensor<128x512x1x1xf32>, %v: tensor<4x128x1x1xf32>) -> tensor<1x4x14x14xf32> {
+  %r = manycore.task @first(%a = %x : tensor<1x512x14x14xf32>) -> tensor<1x512x14x14xf32>
+      tiled <grid = [1, 1, 1, 1], cores = [0], steps = [1, 1, 1, 1], order = [0, 1, 2, 3]> {
+    %5 = dataflow.relu %a : (tensor<1x512x14x14xf32>) -> tensor<1x512x14x14xf32>
+    manycore.yield %5 : tensor<1x512x14x14xf32>
+  }
+  %0 = manycore.task @many(%a = %r : tensor<1x512x14x14xf32>, %b = %w : tensor<128x512x1x1xf32>) -> tensor<1x128x14x14xf32>
+      tiled <grid = [1, 1, 1, 1, 1, 1, 1], cores = [0], steps = [1, 1, 1, 1, 1, 1, 1], order = [0, 1, 2, 3, 4, 5, 6]> {
+    %1 = dataflow.conv %a, %b strides [1, 1] dilations [1, 1] pad [0, 0] to [0, 0] groups 1 : (tensor<1x512x14x14xf32>, tensor<128x512x1x1xf32>) -> tensor<1x128x14x14xf32>
+    %2 = dataflow.relu %1 : (tensor<1x128x14x14xf32>) -> tensor<1x128x14x14xf32>
+    manycore.yield %2 : tensor<1x128x14x14xf32>
+  }
+  %3 = manycore.task @few(%a = %0 : tensor<1x128x14x14xf32>, %b = %v : tensor<4x128x1x1xf32>) -> tensor<1x4x14x14xf32>
+      tiled <grid = [1, 1, 1, 1, 1, 1, 1], cores = [0], steps = [1, 1, 1, 1, 1, 1, 1], order = [0, 1, 2, 3, 4, 5, 6]> {
+    %4 = dataflow.conv %a, %b strides [1, 1] dilations [1, 1] pad [0, 0] to [0, 0] groups 1 : (tensor<1x128x14x14xf32>, tensor<4x128x1x1xf32>) -> tensor<1x4x14x14xf32>
+    manycore.yield %4 : tensor<1x4x14x14xf32>
+  }
+  func.return %3 : tensor<1x4x14x14xf32>
+}

@@ -1,0 +1,52 @@
+"""When the parts of a gathered value come: every step finds what it reads, and nothing comes twice."""
+
+from __future__ import annotations
+
+import pytest
+from meshloom.analysis.planning.plan_task import measure
+from meshloom.analysis.planning.reads import MOST_PARTS, ReadKind, plan_read
+from meshloom.analysis.planning.storage import Distribution
+from meshloom.analysis.planning.traffic import overlaps
+from meshloom.analysis.task_info import TaskInfo
+from meshloom.chips import load_chip
+from meshloom.dialects.dataflow import ConvOp
+from meshloom.dialects.dataflow.tiling import Box
+from meshloom.dialects.dataflow.types import tensor
+from meshloom.dialects.manycore import TaskOp, Tiling
+from meshloom.lowering.dataflow_to_manycore import lower_block
+from meshloom.lowering.gather_schedule import gather_schedule
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block
+
+TINY = load_chip("tiny")
+
+
+def conv_task() -> TaskInfo:
+    """A 3 x 3 convolution of 40 channels at 8 x 8 positions."""
+    block = Block(arg_types=[tensor(f32, (1, 40, 8, 8)), tensor(f32, (4, 40, 3, 3))])
+    block.add_op(ConvOp(*block.args, pad_low=(1, 1), pad_high=(1, 1)))
+    lower_block(block)
+    (task,) = [op for op in block.ops if isinstance(op, TaskOp)]
+    return TaskInfo.of(task)
+
+
+@pytest.mark.parametrize("steps", [(1, 1, 1, 1, 4, 1, 1), (1, 1, 1, 1, 20, 1, 1), (1, 2, 2, 1, 5, 3, 1)])
+def test_every_step_finds_what_it_reads(steps: tuple[int, ...]) -> None:
+    info = conv_task()
+    held = {core: Box((0, 10 * core, 0, 0), (1, 10, 8, 8)) for core in range(4)}
+    tiling = Tiling((1, 1, 2, 2, 1, 1, 1), (0, 1, 2, 3), steps, tuple(range(7)))
+    tiles = tiling.tile_boxes(info.sizes)
+    read = plan_read(info, TINY, tiles, info.reads[0], Distribution(held, 0), False)
+    assert read.kind is ReadKind.GATHER
+    plan = measure(info, TINY, (read,), tiling, tiles, True)
+    boxes = {core: tiling.step_boxes(tile) for core, tile in tiles.items()}
+    schedule = gather_schedule(read, info, plan, boxes)
+    assert 4 <= len(schedule) <= MOST_PARTS
+    for core, whole in read.whole.items():
+        arrived: list[Box] = []
+        for number, step in enumerate(boxes[core]):
+            arrived += [part[core] for place, part in schedule.items() if place == number and core in part]
+            needed = info.read_slice(read.read, step).bounds
+            assert sum(box.intersect(needed).volume for box in arrived) == needed.volume
+        assert sum(box.volume for box in arrived) == whole.bounds.volume
+        assert not [pair for pair in overlaps(dict(enumerate(arrived)), dict(enumerate(arrived))) if pair[0] != pair[1]]

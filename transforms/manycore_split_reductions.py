@@ -1,0 +1,218 @@
+"""Pass `manycore-split-reductions`: convolutions whose input channels are better cut over cores than their results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, inf, prod
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..analysis.nature import Nature, reassociating
+from ..analysis.planning.placement import column_major
+from ..analysis.planning.plan_memo import PlanMemo
+from ..analysis.planning.plan_network import WORKING_SHARE, NetworkPlan, plan_network, source_of
+from ..analysis.planning.plan_task import Source, TaskPlan, aligned, plan_task
+from ..analysis.planning.reads import ReadKind
+from ..analysis.task_info import TaskInfo, value_bytes
+from ..chips import Chip, load_chip
+from ..dialects.dataflow import ReduceOp
+from ..dialects.dataflow.contraction import ConvOp
+from ..dialects.dataflow.interpreter import find_main
+from ..dialects.dataflow.partial_conv import PartialConvOp
+from ..dialects.dataflow.tiling import TilingInterface
+from ..dialects.dataflow.types import shape_of
+from ..dialects.manycore import CHIP, ChipAttr, TaskOp, TilingAttr, YieldOp, chip_of
+from ..support.errors import InputError
+
+GAIN = 0.95
+"""Two tasks instead of one have to take less than this fraction of its time."""
+SECOND_TASK = 250
+"""Cycles that a further task costs beside those estimated for it."""
+LOOKED_AT = 2
+"""Numbers of parts that are planned."""
+ROOM = 1.3
+"""A task this near to its bound is not looked at."""
+
+
+@dataclass(frozen=True)
+class ManycoreSplitReductionsPass(ModulePass):
+    """
+    Make two tasks of a convolution where that is estimated to be faster: one computes partial sums, each over a part of
+    the input channels, the other adds these up and goes on with the elementwise operations.
+
+    Tasks must not be tiled yet. Cores then read other channels each, instead of the same ones.
+    """
+
+    name = "manycore-split-reductions"
+    nature: ClassVar[Nature] = reassociating(1e-4)
+
+    chip: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.chip is not None:
+            chip = load_chip(self.chip)
+            op.attributes[CHIP] = ChipAttr(self.chip)
+        else:
+            chip = chip_of(op)
+        if chip is None:
+            raise InputError(
+                f"no chip is given: use manycore-split-reductions{{chip=NAME}}, or module attribute {CHIP}"
+            )
+        split_reductions(find_main(op), chip)
+
+
+def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> int:
+    """
+    Split the reductions of a function of tasks that are not tiled where it pays; how many.
+
+    `memo` is for planning the function next. Raises as `plan_network`.
+    """
+    network = plan_network(function, chip, column_major(chip), memo)
+    found = [split for number in range(len(network.tasks)) if (split := _best_split(network, number, chip)) is not None]
+    for split in found:
+        split.carry_out()
+    return len(found)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """The two tasks that replace one; not in the function yet."""
+
+    task: TaskOp
+    partial: TaskOp
+    total: TaskOp
+
+    def carry_out(self) -> None:
+        Rewriter.insert_op([self.partial, self.total], InsertPoint.before(self.task))
+        self.total.results[0].name_hint = self.task.results[0].name_hint
+        self.task.results[0].replace_all_uses_with(self.total.results[0])
+        self.task.detach()
+        self.task.erase()
+
+    def drop(self) -> None:
+        for op in (self.total, self.partial):
+            op.erase()
+
+
+def _best_split(network: NetworkPlan, number: int, chip: Chip) -> _Split | None:
+    info, plan = network.tasks[number], network.plans[number]
+    conv = info.root
+    if not isinstance(conv, ConvOp) or conv.group_count != 1 or conv.operand_shape(0)[0] != 1:
+        return None
+    if not plan.resident or plan.cycles < ROOM * _bound(info, plan, chip):
+        return None
+    best: _Split | None = None
+    least = GAIN * plan.cycles - SECOND_TASK
+    for parts in _candidates(conv, chip):
+        split = _split(info, parts)
+        cycles = _cycles(network, number, split, chip, least)
+        if cycles is not None:
+            if best is not None:
+                best.drop()
+            best, least = split, cycles
+        else:
+            split.drop()
+    return best
+
+
+def _bound(info: TaskInfo, plan: TaskPlan, chip: Chip) -> float:
+    """Cycles that the task takes however it is cut."""
+    macs = prod(info.sizes) / (len(chip.usable_cores) * chip.mpu_rows * chip.mpu_cols)
+    values = {info.operands[read.read.operand] for read in plan.reads if read.kind is ReadKind.STREAM}
+    return max(macs, sum(prod(shape_of(value)) * value_bytes(value) for value in values) / chip.dram_bytes_per_cycle)
+
+
+def _candidates(conv: ConvOp, chip: Chip) -> list[int]:
+    """The numbers of parts that look best of those that fill the rows of the matrix unit."""
+    channels = conv.operand_shape(1)[1]
+    found: list[tuple[float, int]] = []
+    parts = 2
+    while parts <= len(chip.usable_cores):
+        if channels % parts == 0 and channels // parts * prod(conv.kernel) >= chip.mpu_rows:
+            found.append((_rough_cycles(conv, parts, chip), parts))
+        parts *= 2
+    return [parts for _, parts in sorted(found)[:LOOKED_AT]]
+
+
+def _rough_cycles(conv: ConvOp, parts: int, chip: Chip) -> float:
+    """Cycles of matrix unit and network with the other dimensions cut in the best way over the rest of the cores."""
+    channels, outputs = conv.operand_shape(1)[1] // parts, conv.operand_shape(1)[0]
+    rows, item = prod(conv.result_shape[2:]), value_bytes(conv.operand)
+    fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
+    best = inf
+    cut, others = 1, len(chip.usable_cores) // parts
+    while cut <= others:
+        m, n = ceil(rows * cut / others), ceil(outputs / cut)
+        folds = ceil(channels * prod(conv.kernel) / chip.mpu_rows) * ceil(n / chip.mpu_cols)
+        best = min(best, folds * (m + fill) + (channels + n) * m * item / chip.link_bytes_per_cycle)
+        cut *= 2
+    return best
+
+
+def _split(info: TaskInfo, parts: int) -> _Split:
+    conv = info.root
+    assert isinstance(conv, ConvOp)
+    outside: dict[SSAValue, SSAValue] = dict(zip(info.op.body.block.args, info.operands, strict=True))
+    block = Block(arg_types=[value.type for value in conv.operands])
+    sums = PartialConvOp.of(conv, parts).clone(dict(zip(conv.operands, block.args, strict=True)))
+    partial = _task(f"{info.name}.parts", [outside[value] for value in conv.operands], block, [sums])
+    epilogue = info.body[1:]
+    taken = dict.fromkeys(value for op in epilogue for value in op.operands if isinstance(value, BlockArgument))
+    block = Block(arg_types=[partial.results[0].type, *(value.type for value in taken)])
+    total = ReduceOp(block.args[0], "sum", [0])
+    mapping: dict[SSAValue, SSAValue] = {**dict(zip(taken, block.args[1:], strict=True)), conv.results[0]: total.result}
+    body: list[Operation] = [total, *(op.clone(mapping) for op in epilogue)]
+    return _Split(
+        info.op, partial, _task(info.name, [partial.results[0], *(outside[value] for value in taken)], block, body)
+    )
+
+
+def _task(name: str, operands: Sequence[SSAValue], block: Block, body: Sequence[Operation]) -> TaskOp:
+    """An untiled task."""
+    root, result = body[0], body[-1].results[0]
+    assert isinstance(root, TilingInterface)
+    block.add_ops([*body, YieldOp(result)])
+    rank = len(root.iteration_space())
+    tiling = TilingAttr((1,) * rank, (0,), (1,) * rank, tuple(range(rank)))
+    return TaskOp(name, operands, [result.type], tiling, Region(block))
+
+
+def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit: float) -> float | None:
+    """
+    Estimated cycles of both tasks beside what is in the cores then; None where that are not fewer than `limit`, or the
+    sums do not stay in the cores.
+    """
+    numbers = {info.result: position for position, info in enumerate(network.tasks)}
+    resident: dict[SSAValue, TaskPlan] = {
+        info.result: plan
+        for info, plan in zip(network.tasks[:number], network.plans, strict=False)
+        if plan.resident and network.last_use[info.result] >= number
+    }
+    held = sum(aligned(plan.tile_bytes) for plan in resident.values())
+    available = int(chip.sram_bytes * WORKING_SHARE) - held
+    place = column_major(chip)
+    first, second = TaskInfo.of(split.partial), TaskInfo.of(split.total)
+    sources = [source_of(value, resident, network.tasks, numbers) for value in first.operands]
+    parts = first.sizes[0]
+    partial = plan_task(
+        first, chip, sources, available, lambda held: True, place, limit=limit, accept=lambda grid: grid[0] == parts
+    )
+    if not isinstance(partial, TaskPlan) or not partial.resident:
+        return None
+    sources = [
+        Source(partial.distribution(first), False)
+        if value is first.result
+        else source_of(value, resident, network.tasks, numbers)
+        for value in second.operands
+    ]
+    available -= aligned(partial.tile_bytes)
+    limit -= partial.cycles
+    total = plan_task(second, chip, sources, available, lambda held: True, place, limit=limit)
+    return partial.cycles + total.cycles if isinstance(total, TaskPlan) else None
