@@ -1,10 +1,14 @@
-"""Which modules can be compiled further: those of `dataflow`, `sparse` and `manycore`, or anything between."""
+"""
+Which modules can be compiled further: those of `dataflow`, `sparse` and `manycore`, or anything between, with the
+operations of `memory` that save device memory.
+"""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ..lowering.offload.read_block import is_memory_op
 from ..support.errors import InputError
 
 COMPILED = ("builtin", "func", "dataflow", "sparse", "manycore")
@@ -16,12 +20,18 @@ BEYOND = ("memory", "coreasm")
 def check_level(module: ModuleOp) -> None:
     """Raises InputError naming the first operation from which compilation cannot go on, and the last level it can."""
     for op in module.walk():
-        if (level := _level_of(op)) not in COMPILED:
+        if (level := _level_of(op)) not in COMPILED and not _saves_memory(op):
             what = f"is at level '{level}'" if level in BEYOND else f"belongs to dialect '{level}'"
             raise InputError(
                 f"operation '{op.name}' {what}: a module can be compiled from the levels 'dataflow' and 'manycore', "
                 f"the last one being tasks tiled by manycore-tile"
             )
+
+
+def _saves_memory(op: Operation) -> bool:
+    """Whether an operation is one of memory saving, or ends the body of one."""
+    parent = op.parent_op()
+    return is_memory_op(op) or (parent is not None and is_memory_op(parent))
 
 
 def _level_of(op: Operation) -> str:

@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from meshloom.emulator.device_memory import DeviceMemory, device_memory
+from meshloom.emulator.executable import read_executable
+from meshloom.emulator.functional import run_functional
+from meshloom.emulator.timing import run_timing
 from meshloom.lowering.offload.compile_launches import Budget
 from meshloom.lowering.offload.save_memory import Saving
 from meshloom.lowering.subgraph_options import SubgraphOptions
 from meshloom.support.errors import InputError, MeshloomError
 from meshloom.tools.api import CompiledNetwork, compile
+from meshloom.tools.compile import main as compile_main
 from meshloom.tools.read_module import read_module
 from meshloom.transforms.dataflow_differentiate import DataflowDifferentiatePass
 from numpy.typing import NDArray
@@ -156,3 +160,18 @@ def test_without_a_budget_the_network_in_one_launch_does_not_fit(step: ModuleOp,
         compile(step, chip, subgraphs=options)
     network = compile(step, chip, subgraphs=SubgraphOptions(cache=folder), budget=Budget())
     assert network.executable.dram_bytes_used <= 60_000
+
+
+def test_memory_operations_of_the_pass_are_compiled_as_they_stand(step: ModuleOp, folder: Path, tmp_path: Path) -> None:
+    """From the command line: the bits of the same launches without a limit, and what the pass inserted is done."""
+    (tmp_path / "step.mlir").write_text(str(step))
+    saving = "memory-insert-offload{chip=tiny budget=0.6 kinds=swap,recompute}"
+    out = tmp_path / "step.mlx"
+    assert compile_main([str(tmp_path / "step.mlir"), "--chip", "tiny", "-p", saving, "-o", str(out), "-q"]) == 0
+    unlimited = compiled(step, folder, UNLIMITED, "swap")
+    expected, result = unlimited.run(inputs()).outputs, run_functional(read_executable(out), inputs(), check=True)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(result.outputs[name], value, err_msg=name)
+    found = device_memory(read_executable(out), run_timing(read_executable(out)))
+    assert found is not None
+    assert found.peak < memory(unlimited).peak
