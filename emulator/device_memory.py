@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
 from ..dialects.coreasm.isa import BY_CODE, ITEMSIZE, NO_DESC, OPCODE, SLOTS, Space, TypeOf
+from ..support.jit import jit
 from .executable import Executable, Launch
 from .functional_errors import EmulationError
 from .functional_host import ControllerStep, controller_steps
@@ -208,7 +208,7 @@ def _extents(words: NDArray[Any], descs: NDArray[Any]) -> tuple[Ints, Ints]:
     return cast(Ints, down[desc]), cast(Ints, up[desc] + item)
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _touch(
     op: NDArray[Any],
     imm: NDArray[Any],

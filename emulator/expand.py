@@ -9,13 +9,14 @@ that order, the checks reason about it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportUnknownVariableType]
 from numpy.typing import NDArray
+
+from ..support.jit import jit
 
 DATA, HALT, NOP, LOOP, ADDI, LI, POST, WAIT = range(8)
 """How the sequencer treats a word: a unit's instruction; its own; one that raises or waits for a semaphore."""
@@ -133,11 +134,7 @@ class Sequencer:
                 return
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return cast("Callable[..., Any]", njit(cache=True, nogil=True)(function))
-
-
-@_compiled
+@jit
 def _ready(
     f: int, c: int, kind: Any, unit: Any, wait: Any, imm: Any, address: Any, tokens: Any, counters: Any
 ) -> bool:  # whether an instruction at the head of its queue may start
@@ -150,7 +147,7 @@ def _ready(
     return kind[f] != 7 or counters[c, imm[f]] >= address[f, 0]
 
 
-@_compiled
+@jit
 def _execute(
     f: int, c: int, kind: Any, unit: Any, wait: Any, signal: Any, imm: Any, address: Any, core_set: Any, core_sets: Any,
     tokens: Any, counters: Any,
@@ -175,7 +172,7 @@ def _execute(
                 counters[d, imm[f]] += 1
 
 
-@_compiled
+@jit
 def _sequence(
     base: Any, length: Any, kind: Any, unit: Any, wait: Any, signal: Any, regs: Any, imm: Any, address: Any,
     core_set: Any, core_sets: Any, pc: Any, registers: Any, loops: Any, depth: Any, halted: Any, queue: Any, head: Any,

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
 from ..chips.chip import Chip
+from ..support.jit import jit
 
 EAST, WEST, NORTH, SOUTH, EJECT, PORT, DELIVER, FETCH = range(8)
 """
@@ -85,7 +85,7 @@ def build_routes(chip: Chip, core_sets: NDArray[np.bool_], used: NDArray[np.bool
     return Routes(router, mask, child, port, put_root, loads, roots[len(pairs) + cores :])
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _grow(
     cols: int,
     cores: int,

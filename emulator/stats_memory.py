@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
 from ..analysis.sparse.block import ALIGNMENT
 from ..dialects.coreasm.isa import BY_CODE, ENCODED, ITEMSIZE, NO_DESC, OPCODE, SLOTS, Space, TypeOf
+from ..support.jit import jit
 from .executable import Executable, Launch
 from .functional_load import patched_words
 
@@ -77,7 +77,7 @@ def _extents(words: NDArray[Any], descs: NDArray[Any]) -> tuple[NDArray[np.int64
     return extent, where
 
 
-@njit(cache=True)  # pyright: ignore[reportUntypedFunctionDecorator]
+@jit
 def _walk(
     op: NDArray[Any],
     imm: NDArray[Any],

@@ -15,8 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
+
+from ..support.jit import jit_with
 
 LOCAL, MAPPED, WAIT, PUT, SIGNAL, LOAD, STORE, HALT, SEQ, LOOP = range(10)
 """
@@ -31,12 +32,12 @@ KEY_BITS = 20
 _CU = (1 << KEY_BITS) - 1
 MAX_TIME = 1 << 42
 FIRST, LAST = 1, 2
-_OPTIONS: dict[str, Any] = {"cache": True, "_nrt": False}  # no reference counts, hence no allocation
+_kernel = jit_with(_nrt=False)  # no reference counts, hence no allocation
 _LOG2 = np.zeros(129, np.int64)
 _LOG2[[1 << _bit for _bit in range(8)]] = range(8)
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@_kernel
 def _heap_push(keys: NDArray[Any], values: NDArray[Any], size: int, key: int, value: Any) -> None:
     """Put (key, value) into the binary heap of `size` entries."""
     at = size
@@ -51,7 +52,7 @@ def _heap_push(keys: NDArray[Any], values: NDArray[Any], size: int, key: int, va
     values[at] = value
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@_kernel
 def _heap_drop(keys: NDArray[Any], values: NDArray[Any], size: int) -> None:
     """Remove the least entry; `size` is the number that remains."""
     key = keys[size]
@@ -71,7 +72,7 @@ def _heap_drop(keys: NDArray[Any], values: NDArray[Any], size: int) -> None:
     values[at] = value
 
 
-@njit(**_OPTIONS)  # pyright: ignore[reportUntypedFunctionDecorator]
+@_kernel
 def simulate(
     # Static words of all cores, one after the other (see timing_tables.Tables).
     kind: NDArray[Any],

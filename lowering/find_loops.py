@@ -12,22 +12,15 @@ must be undone at the end of the body.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
-
-import numba  # pyright: ignore[reportMissingTypeStubs]
 import numpy as np
 from numpy.typing import NDArray
+
+from ..support.jit import jit
 
 MAX_REGISTERS = 15
 MAX_DEPTH = 4
 _MAX_KEYS = 64
 _MAX_DELTA = 2**30
-
-_jit = cast(
-    "Callable[[Callable[..., Any]], Callable[..., Any]]",
-    numba.njit(cache=True),  # pyright: ignore[reportUnknownMemberType]
-)
 
 
 def mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -66,14 +59,14 @@ def candidate_periods(classes: NDArray[np.uint64], most: int) -> NDArray[np.int6
     return periods
 
 
-@_jit
+@jit
 def _scramble(value: np.uint64, more: np.uint64) -> np.uint64:
     value = (value ^ more) * np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     return value ^ (value >> np.uint64(27))
 
 
-@_jit
+@jit
 def repetitions(at: int, period: int, most: int, first: NDArray[np.int64], values: NDArray[np.int64]) -> int:
     """How often the items from `at` come, up to `most`, with addresses that advance by constants."""
     low = first[at]
@@ -88,7 +81,7 @@ def repetitions(at: int, period: int, most: int, first: NDArray[np.int64], value
     return count
 
 
-@_jit
+@jit
 def fold_keys(
     at: int,
     period: int,
@@ -131,7 +124,7 @@ def fold_keys(
     return used, live
 
 
-@_jit
+@jit
 def try_fold(
     at: int,
     period: int,
@@ -172,7 +165,7 @@ def try_fold(
     return count, used, rolled, live + registers, depth + 1
 
 
-@_jit
+@jit
 def has_fold(
     period: int,
     least: int,
@@ -194,7 +187,7 @@ def has_fold(
     return False
 
 
-@_jit
+@jit
 def fold_pass(
     period: int,
     least: int,

@@ -13,22 +13,16 @@ has not completed is at the head of its queue with all its tokens there, however
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
-import numba  # pyright: ignore[reportMissingTypeStubs]
 import numpy as np
 from numpy.typing import NDArray
 
+from ..support.jit import jit
 from .stream import StreamArrays
 
 UNITS = 8
 _SPACE_BITS = 58
-
-_jit = cast(
-    "Callable[[Callable[..., Any]], Callable[..., Any]]",
-    numba.njit(cache=True, boundscheck=False),  # pyright: ignore[reportUnknownMemberType]
-)
 
 
 def synchronise(stream: StreamArrays, unit_of_op: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -72,7 +66,7 @@ def _touches_written(ranges: NDArray[np.int64], writes: NDArray[np.bool_]) -> ND
     return (before > 0) & (high[np.maximum(before, 1) - 1] > ranges[:, 0])
 
 
-@_jit
+@jit
 def _split(
     at: np.int64, starts: NDArray[np.int64], slots: NDArray[np.int64], count: int, access: NDArray[np.int64]
 ) -> tuple[int, int]:
@@ -98,7 +92,7 @@ def _split(
     return low, count + 1
 
 
-@_jit
+@jit
 def _remove(first: int, last: int, starts: NDArray[np.int64], slots: NDArray[np.int64], count: int) -> int:
     """Delete segments first .. last - 1, giving their slots back; returns the new number of segments."""
     gone = last - first
@@ -112,7 +106,7 @@ def _remove(first: int, last: int, starts: NDArray[np.int64], slots: NDArray[np.
     return count - gone
 
 
-@_jit
+@jit
 def _grown(array: NDArray[np.int64]) -> NDArray[np.int64]:
     """A copy with room for twice as many."""
     result = np.empty(2 * len(array), np.int64)
@@ -120,7 +114,7 @@ def _grown(array: NDArray[np.int64]) -> NDArray[np.int64]:
     return result
 
 
-@_jit
+@jit
 def _fill_bits(
     unit: NDArray[np.uint8],
     effect_start: NDArray[np.int64],

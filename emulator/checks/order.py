@@ -10,10 +10,9 @@ several cores is taken to count in the order of the stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-from numba import njit  # pyright: ignore[reportUnknownVariableType]
+from ...support.jit import jit
 
 AGENTS = 9
 """Per core: its eight units and the network."""
@@ -22,11 +21,7 @@ OK, OUT_OF_SRAM, OUT_OF_DRAM, UNWRITTEN, RACE_WRITE, RACE_READ, BUSY, GROW = ran
 """What the kernel found: the last asks for more room for clocks in flight."""
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return cast("Callable[..., Any]", njit(cache=True, nogil=True)(function))
-
-
-@_compiled
+@jit
 def check_piece(
     start: int, core: Any, flat: Any, number: Any, address: Any, kind: Any, unit: Any, wait: Any, signal: Any, imm: Any,
     need: Any, core_set: Any, core_sets: Any, first: Any, rows: Any, grain: int, clocks: Any, net: Any, snapshots: Any,
@@ -170,7 +165,7 @@ def check_piece(
     return 0, core.size
 
 
-@_compiled
+@jit
 def _near(
     rows: Any, j: int, low: int, core: int, a: int, writer: int, clock: int, flags: int, grain: int, mine: Any,
     written: Any, write_agent: Any, write_clock: Any, read_clock: Any, found: Any,
@@ -209,7 +204,7 @@ def _near(
     return 0
 
 
-@_compiled
+@jit
 def _far(
     rows: Any, j: int, low: int, a: int, clock: int, flags: int, grain: int, mine: Any, busy: Any, touched: Any,
     cell_of: Any, dram_low: int, far_agent: Any, far_clock: Any, far_read: Any, found: Any,
@@ -251,7 +246,7 @@ def _far(
     return 0
 
 
-@_compiled
+@jit
 def mark_stores(flat: Any, number: Any, address: Any, first: Any, rows: Any, grain: int, stored: Any) -> None:
     """Mark in `stored` the cells of DRAM that the instructions of a piece write; cells beyond its end are left out."""
     for i in range(flat.size):

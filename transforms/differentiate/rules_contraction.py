@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ...dialects.dataflow import ConvOp, MatmulOp, ints
+from ...dialects.dataflow.partial_conv import PartialConvOp
 from ...dialects.dataflow.types import element_of, shape_of
 from .graph import Graph
 from .rule import Partial, Rules
@@ -38,21 +39,45 @@ def _matmul(op: MatmulOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 
 
 def _conv(op: ConvOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
+    """As of `_grouped`."""
+    return _grouped(op, op.operand, op.weights, op.groups.value.data, g, b)
+
+
+def _partial_conv(op: PartialConvOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
+    """The partial sums are a convolution whose groups are the parts: part p has all outputs, of its channels."""
+    outputs, channels, *kernel = shape_of(op.weights)
+    parts = op.part_count
+    spatial = range(3, 3 + len(kernel))
+    w = b.reshape(op.weights, (outputs, parts, channels // parts, *kernel))
+    w = b.reshape(b.transpose(w, (1, 0, 2, *spatial)), (parts * outputs, channels // parts, *kernel))
+    g = b.reshape(g, (1, parts * outputs, *shape_of(op.result)[2:]))
+    operand, of_groups = _grouped(op, op.operand, w, parts, g, b)
+
+    def weights() -> SSAValue:
+        assert of_groups is not None
+        dw = b.reshape(of_groups(), (parts, outputs, channels // parts, *kernel))
+        return b.reshape(b.transpose(dw, (1, 0, 2, *spatial)), (outputs, channels, *kernel))
+
+    return [operand, weights]
+
+
+def _grouped(
+    op: ConvOp | PartialConvOp, data: SSAValue, filters: SSAValue, groups: int, g: SSAValue, b: Graph
+) -> Sequence[Partial]:
     """
     With y[p] = sum_k x[p s + k d - low] w[k]: the gradient of x is a convolution of g, spread by the strides, with the
     kernel flipped and its channels exchanged; that of w a convolution of x with g as the kernel, strides and dilations
-    exchanged, the batch as the channels that are summed.
+    exchanged, the batch as the channels that are summed. Strides, dilations and padding are those of `op`.
     """
     strides, dilations, low = ints(op.strides), ints(op.dilations), ints(op.pad_low)
-    groups = op.groups.value.data
-    batch, channels, *size = shape_of(op.operand)
-    outputs, part, *kernel = shape_of(op.weights)
-    positions = shape_of(op.result)[2:]
+    batch, channels, *size = shape_of(data)
+    outputs, part, *kernel = shape_of(filters)
+    positions = shape_of(g)[2:]
     spatial = range(len(size))
-    g = b.cast(g, element_of(op.operand))
+    g = b.cast(g, element_of(data))
 
     def operand() -> SSAValue:
-        w = b.reshape(op.weights, (groups, outputs // groups, part, *kernel))
+        w = b.reshape(filters, (groups, outputs // groups, part, *kernel))
         w = b.transpose(w, (0, 2, 1, *range(3, 3 + len(kernel))))
         w = b.reshape(w, (channels, outputs // groups, *kernel))
         w = b.reverse(w, [2 + d for d in spatial])
@@ -65,7 +90,7 @@ def _conv(op: ConvOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
         return b.emit(ConvOp(padded, w, dilations=dilations, groups=groups))
 
     def weights() -> SSAValue:
-        x = b.reshape(op.operand, (batch, groups, part, *size))
+        x = b.reshape(data, (batch, groups, part, *size))
         x = b.transpose(x, (2, 1, 0, *range(3, 3 + len(size))))
         x = b.reshape(x, (part, groups * batch, *size))
         k = b.transpose(g, (1, 0, *range(2, 2 + len(size))))
@@ -78,4 +103,4 @@ def _conv(op: ConvOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
     return [operand, weights]
 
 
-RULES: Rules = {MatmulOp: _matmul, ConvOp: _conv}
+RULES: Rules = {MatmulOp: _matmul, ConvOp: _conv, PartialConvOp: _partial_conv}

@@ -10,6 +10,7 @@ import pytest
 from meshloom.dialects import dataflow as d
 from meshloom.dialects.dataflow.dialect import OPERATIONS
 from meshloom.dialects.dataflow.evaluate import evaluate
+from meshloom.dialects.dataflow.partial_conv import PartialConvOp
 from meshloom.dialects.dataflow.types import element_of, shape_of, tensor
 from meshloom.support.errors import MeshloomError
 from meshloom.transforms.differentiate.backward import gradients, rule_of
@@ -133,6 +134,16 @@ def test_depthwise_conv_along_one_dimension() -> None:
         lambda v: d.ConvOp(v[0], v[1], strides=(2,), pad_low=(1,), pad_high=(1,), groups=3),
         numbers(2, 3, 7),
         numbers(3, 1, 3, seed=5),
+    )
+
+
+@pytest.mark.parametrize("parts", [1, 2, 6])
+def test_partial_conv(parts: int) -> None:
+    x, w = numbers(1, 6, 6, 5), numbers(3, 6, 2, 2, seed=5)
+    check(
+        lambda v: PartialConvOp(v[0], v[1], parts, strides=(2, 1), dilations=(1, 2), pad_low=(1, 0), pad_high=(0, 2)),
+        x,
+        w,
     )
 
 
