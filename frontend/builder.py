@@ -17,7 +17,7 @@ from ..dialects import dataflow
 from . import folding
 from .builder_movement import Movement
 from .builder_values import Operand
-from .tensors import BOOL, INT64, Array, Dtype, NodeError, Tensor, broadcast, is_float, known
+from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, is_float, known
 
 _UNARY: dict[str, type[dataflow.UnaryOp]] = {
     "neg": dataflow.NegOp,
@@ -66,6 +66,7 @@ class Builder(Movement):
 
     def unary(self, name: str, x: Tensor) -> Tensor:
         """One of the dialect's unary operations."""
+        _computable(x)
         dtype = BOOL if name in ("isnan", "isinf") else x.dtype
         return self.make(x.shape, dtype, lambda: _UNARY[name](self.value(x)), [x], folding.UNARY[name])
 
@@ -73,8 +74,7 @@ class Builder(Movement):
         """One of the dialect's binary operations; a number takes the other operand's dtype."""
         dtype = x.dtype if isinstance(x, Tensor) else y.dtype if isinstance(y, Tensor) else np.dtype(np.float32)
         a, b = self.operand(x, dtype), self.operand(y, dtype)
-        if a.dtype != b.dtype:
-            raise NodeError(f"operands have element types {a.dtype} and {b.dtype}, which must be equal")
+        _computable(a, b)
         shape = broadcast(a.shape, b.shape)
         return self.make(
             shape, dtype, lambda: _BINARY[name](self.value(a), self.value(b)), [a, b], folding.BINARY[name]
@@ -107,8 +107,7 @@ class Builder(Movement):
     def compare(self, predicate: str, x: Tensor, y: Operand) -> Tensor:
         """Comparison with a bool result; predicate is eq, ne, lt, le, gt or ge."""
         b = self.operand(y, x.dtype)
-        if x.dtype != b.dtype:
-            raise NodeError(f"operands have element types {x.dtype} and {b.dtype}, which must be equal")
+        _computable(x, b)
         return self.make(
             broadcast(x.shape, b.shape),
             BOOL,
@@ -138,6 +137,7 @@ class Builder(Movement):
 
     def matmul(self, x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
         """Product of the last two dimensions, leading ones broadcast; ranks of at least 2. Narrow integers give i32."""
+        _computable(x)
         m, k = x.shape[-2:][::-1] if transpose_a else x.shape[-2:]
         k2, n = y.shape[-2:][::-1] if transpose_b else y.shape[-2:]
         if k != k2:
@@ -167,6 +167,7 @@ class Builder(Movement):
         groups: int,
     ) -> Tensor:
         """Convolution of x [N, C, S...] with w [O, C/groups, K...]."""
+        _computable(x)
         spatial = window_shape(x.shape[2:], w.shape[2:], strides, dilations, low, high)
         dtype = np.dtype(np.int32) if x.dtype.itemsize < 4 and not is_float(x.dtype) else x.dtype
 
@@ -194,6 +195,7 @@ class Builder(Movement):
         high: Sequence[int],
     ) -> Tensor:
         """Reduction (sum, max, min) over windows of all dimensions; padding is the identity of the kind."""
+        _computable(x)
         shape = window_shape(x.shape, window, strides, dilations, low, high)
 
         def make() -> Operation:
@@ -205,6 +207,7 @@ class Builder(Movement):
 
     def reduce(self, kind: str, x: Tensor, axes: Sequence[int], keepdims: bool = True) -> Tensor:
         """Reduction (sum, max, min, prod) over `axes`, non-negative; no axes: x itself."""
+        _computable(x)
         axes = sorted(axes)
         shape = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
 
@@ -229,6 +232,7 @@ class Builder(Movement):
 
     def arg_reduce(self, kind: str, x: Tensor, axis: int) -> Tensor:
         """int64 position of the first extremum (max, min) along an axis, which stays with size 1."""
+        _computable(x)
         function = np.argmax if kind == "max" else np.argmin
 
         def fold(a: Array) -> Array:
@@ -244,6 +248,7 @@ class Builder(Movement):
 
     def cumsum(self, x: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tensor:
         """Cumulative sum along an axis."""
+        _computable(x)
 
         def make() -> Operation:
             return dataflow.CumsumOp(self.value(x), axis, exclusive=exclusive, reverse=reverse)
@@ -254,6 +259,16 @@ class Builder(Movement):
             return np.flip(sums, axis) if reverse else sums
 
         return self.make(x.shape, x.dtype, make, [x], fold)
+
+
+def _computable(*operands: Tensor) -> None:
+    """Raises NodeError for operands of different types, and for types that are only held: see narrow_types."""
+    first = operands[0].dtype
+    for operand in operands:
+        if operand.dtype != first:
+            raise NodeError(f"operands have element types {first} and {operand.dtype}, which must be equal")
+    if first in HELD_IN:
+        raise NodeError(f"there is no arithmetic on {first}: convert it with Cast or DequantizeLinear")
 
 
 def reduction_identity(kind: str, dtype: Dtype) -> float | int:

@@ -18,7 +18,7 @@ from ..dialects import dataflow
 from ..dialects.dataflow.types import shape_of
 from . import folding
 from .sources import Sources
-from .tensors import Array, Dtype, NodeError, Shape, Tensor, element_type, known, tensor_type
+from .tensors import HELD_IN, Array, Dtype, NodeError, Shape, Tensor, element_type, known, tensor_type
 
 Operand: TypeAlias = "Tensor | float | int | bool"
 
@@ -54,7 +54,8 @@ class Values:
         if tensor.value is None:
             if tensor.array is None:
                 raise AssertionError("a tensor is known or computed")
-            tensor.value = self._constant(tensor.array, tensor.name or self.hint)
+            array = tensor.array.astype(HELD_IN.get(tensor.dtype, tensor.dtype), copy=False)
+            tensor.value = self._constant(array, tensor.name or self.hint)
         return tensor.value
 
     def _constant(self, array: Array, name: str) -> SSAValue:

@@ -27,6 +27,20 @@ INT64: Dtype = np.dtype(np.int64)
 BOOL: Dtype = np.dtype(np.bool_)
 BFLOAT16: Dtype = np.dtype(ml_dtypes.bfloat16)
 
+HELD_IN: dict[Dtype, Dtype] = {
+    np.dtype(ml_dtypes.int2): np.dtype(np.int8),
+    np.dtype(ml_dtypes.uint2): np.dtype(np.uint8),
+    np.dtype(ml_dtypes.int4): np.dtype(np.int8),
+    np.dtype(ml_dtypes.uint4): np.dtype(np.uint8),
+    np.dtype(ml_dtypes.float4_e2m1fn): np.dtype(np.float16),
+    np.dtype(ml_dtypes.float8_e4m3fn): np.dtype(np.float16),
+    np.dtype(ml_dtypes.float8_e4m3fnuz): np.dtype(np.float16),
+    np.dtype(ml_dtypes.float8_e5m2): np.dtype(np.float16),
+    np.dtype(ml_dtypes.float8_e5m2fnuz): np.dtype(np.float16),
+    np.dtype(ml_dtypes.float8_e8m0fnu): np.dtype(np.float32),
+}
+"""Narrow types that no chip has, and for each the smallest of the chip's types with all of its values."""
+
 _ELEMENT_TYPES: dict[Dtype, Attribute] = {
     np.dtype(np.float32): f32,
     np.dtype(np.float16): f16,
@@ -54,9 +68,9 @@ class NodeError(Exception):
 
 
 def element_type(dtype: Dtype) -> Attribute:
-    """The IR's element type for a numpy dtype. Raises NodeError for types that the chip does not know."""
+    """The IR's element type for a numpy dtype. Raises NodeError for types that the chip does not know nor can hold."""
     try:
-        return _ELEMENT_TYPES[dtype]
+        return _ELEMENT_TYPES[HELD_IN.get(dtype, dtype)]
     except KeyError:
         raise NodeError(f"element type {dtype} is not supported") from None
 
@@ -68,7 +82,7 @@ def tensor_type(dtype: Dtype, shape: Sequence[int]) -> TensorType[Any]:
 
 def is_float(dtype: Dtype) -> bool:
     """Whether this is a float type (bfloat16 and 8-bit floats included, which numpy does not count)."""
-    return np.issubdtype(dtype, np.floating) or (dtype.kind == "V" and "float" in dtype.name)
+    return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
 
 
 def is_integer(dtype: Dtype) -> bool:

@@ -17,17 +17,21 @@ from onnx.backend.base import Backend, BackendRep
 from onnx.backend.test.runner import BackendIsNotSupposedToImplementIt
 
 from meshloom.frontend.onnx_import import ValuesNeededError, import_onnx
+from meshloom.frontend.tensors import BFLOAT16, HELD_IN
 from meshloom.support.errors import InputError, MeshloomError
 
 Array = NDArray[Any]
 
 
 def _as_declared(array: Array, info: onnx.ValueInfoProto) -> Array:
-    """The array in the declared type (bfloat16 comes from the emulator as the f32 values that it stands for)."""
-    declared = info.type.tensor_type.elem_type
-    if declared != onnx.TensorProto.BFLOAT16:
-        return array
-    return array.astype(onnx.helper.tensor_dtype_to_np_dtype(declared))
+    """The array in the declared type: the emulator gives bfloat16, and types that no chip has, as what holds them."""
+    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type))
+    return array.astype(dtype) if dtype == BFLOAT16 or dtype in HELD_IN else array
+
+
+def _as_held(array: Array) -> Array:
+    """An input as the chip holds it."""
+    return array.astype(HELD_IN.get(array.dtype, array.dtype), copy=False)
 
 
 class CompiledModel(BackendRep):
@@ -56,7 +60,7 @@ class CompiledModel(BackendRep):
             else dict(zip(self._inputs, map(np.asarray, self._as_sequence(inputs)), strict=True))
         )
         program = self._program(given)
-        result = program.run({name: value for name, value in given.items() if name not in self._fixed})
+        result = program.run({name: _as_held(value) for name, value in given.items() if name not in self._fixed})
         self.cycles = result.cycles
         return tuple(_as_declared(result.outputs[info.name], info) for info in self.model.graph.output)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import onnx
 
+from ..narrow_types import Rounding, convert
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
-from ..tensors import BOOL, NodeError, Tensor, is_float, is_integer
+from ..tensors import BOOL, NodeError, Tensor, is_integer
 
 _UNARY = {
     "Neg": "neg",
@@ -148,24 +148,16 @@ def is_inf(node: Node) -> Tensor:
     return b.compare("eq", x, float("inf") if positive else float("-inf"))
 
 
-def saturating_cast(node: Node, x: Tensor, onnx_type: int) -> Tensor:
-    """ONNX's Cast (of tensors that are known, also to the small types that the chip does not have)."""
-    dtype = numpy_dtype(onnx_type)
-    if x.array is None and dtype.itemsize == 1 and is_float(dtype):
-        raise NodeError(f"cast to {onnx.TensorProto.DataType.Name(onnx_type).lower()} at run time is not supported")
-    return node.build.cast(x, dtype)
-
-
 @onnx_op("Cast")
 def cast(node: Node) -> Tensor:
     """Conversion of element types."""
-    return saturating_cast(node, node[0], node.int("to"))
+    return convert(node.build, node[0], numpy_dtype(node.int("to")), Rounding.of(node))
 
 
 @onnx_op("CastLike")
 def cast_like(node: Node) -> Tensor:
     """Conversion to the element type of the second operand."""
-    return node.build.cast(node[0], node[1].dtype)
+    return convert(node.build, node[0], node[1].dtype, Rounding.of(node))
 
 
 @onnx_op("Clip")

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from ..builder import Builder
+from ..narrow_types import convert
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
 from ..tensors import FLOAT32, Dtype, NodeError, Tensor, is_float, known
@@ -39,14 +40,14 @@ def limits(dtype: Dtype) -> tuple[int, int]:
 
 
 def quantise(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor:
-    """round(x / scale) + zero, saturated; parameters broadcast over x."""
+    """round(x / scale) + zero, saturated (x / scale alone, rounded as the type does, for floats of 8 bits)."""
     if is_float(dtype):
-        raise NodeError(f"quantisation to {dtype} is not supported")
+        return convert(b, b.div(b.cast(x, FLOAT32), b.cast(scale, FLOAT32)), dtype)
     wide = b.unary("round", b.div(b.cast(x, FLOAT32), b.cast(scale, FLOAT32)))
     if zero is not None:
-        wide = b.add(wide, b.cast(zero, FLOAT32))
+        wide = b.add(wide, convert(b, zero, FLOAT32))
     low, high = limits(dtype)
-    return b.cast(b.minimum(b.maximum(wide, low), high), dtype)
+    return convert(b, b.minimum(b.maximum(wide, low), high), dtype)
 
 
 @onnx_op("QuantizeLinear", since=10)
@@ -70,15 +71,13 @@ def dequantize_linear(node: Node) -> Tensor:
     """(x - zero) * scale"""
     b, x, scale, zero = node.build, node[0], node[1], node.get(2)
     axis, block = node.int("axis", 1), node.int("block_size", 0)
-    if x.array is None and is_float(x.dtype):
-        raise NodeError(f"quantised values of type {x.dtype} are not supported")
-    wide = b.cast(x, FLOAT32)
+    wide = convert(b, x, FLOAT32)
     if zero is not None:
         # Differences of integers below 2^24 are exact in f32; only int32 needs integers.
         if x.dtype == INT32:
             wide = b.cast(b.sub(x, _along(b, x, zero, axis, block)), FLOAT32)
         else:
-            wide = b.sub(wide, b.cast(_along(b, x, zero, axis, block), FLOAT32))
+            wide = b.sub(wide, convert(b, _along(b, x, zero, axis, block), FLOAT32))
     result = b.mul(wide, b.cast(_along(b, x, scale, axis, block), FLOAT32))
     dtype = numpy_dtype(node.int("output_dtype")) if node.int("output_dtype", 0) else scale.dtype
     return b.cast(result, dtype)

@@ -5,19 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from meshloom.support.errors import MeshloomError
 from meshloom.tools.api import CompiledNetwork, compile, load
 from meshloom.tools.oracle import Oracle, compare
 from public_models import PUBLIC_MODELS, PublicModel
 
-TOO_LARGE = ("minilm", "tiny")
-"""Its weights alone exceed the DRAM of the chip."""
 QUICK = ("rnet", "pnet", "onet", "magika", "vad")
 CASES = [
     pytest.param(name, chip, marks=[] if quick else [pytest.mark.slow], id=f"{name}-{chip}")
     for chip in ("edge", "tiny", "cloud")
     for name in PUBLIC_MODELS
-    if (name, chip) != TOO_LARGE
     for quick in ((chip == "edge" and name in QUICK) or (name, chip) == ("rnet", "tiny"),)
 ]
 
@@ -45,14 +41,6 @@ def test_equals_onnx_runtime(name: str, chip: str) -> None:
 def test_has_no_races(name: str) -> None:
     model = PUBLIC_MODELS[name]
     check(model, compile(model.path, "edge", model.shapes), seed=3, validate=True)
-
-
-@pytest.mark.slow
-def test_a_network_over_the_chips_dram_is_refused() -> None:
-    name, chip = TOO_LARGE
-    model = PUBLIC_MODELS[name]
-    with pytest.raises(MeshloomError, match=r"needs \d+ bytes of DRAM .* chip 'tiny' has 67108864"):
-        compile(model.path, chip, model.shapes)
 
 
 def test_a_saved_executable_gives_the_same(tmp_path: Path) -> None:
