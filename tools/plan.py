@@ -21,6 +21,7 @@ from .progress import Progress
 if TYPE_CHECKING:
     from ..analysis.cost_graphs.graph import CostGraph
     from ..analysis.orders.plan import OrderPlan
+    from ..analysis.orders.simulate import Timeline
 
 EXAMPLES = """
   meshloom-plan graph.json --units --stats plan.json
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--order", type=Path, metavar="OUT.json", help="write the order, with starts and ends")
     parser.add_argument("--gantt", type=Path, metavar="OUT.svg", help="draw the units before and after")
     parser.add_argument("--stats", type=Path, metavar="OUT.json", help="write the figures")
+    parser.add_argument("--report", type=Path, metavar="OUT.html", help="write all of it as a page")
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     add_budget_options(parser)
     return parser
@@ -95,8 +97,10 @@ def _plan(options: argparse.Namespace) -> None:
             "say what to plan, one at a time: --units finds an order for the units, --least-peak the order with the "
             "least memory, --budget or --budgets saves memory"
         )
-    results = (options.order, options.gantt, options.stats, options.actions, options.offsets, options.plot)
-    check_folders(*results, inputs=[options.graph])
+    pages = (options.gantt, options.plot, options.report)
+    check_folders(options.order, options.stats, options.actions, options.offsets, *pages, inputs=[options.graph])
+    if options.least_peak and options.report is not None:
+        raise InputError("--report shows plans of --units, --budget and --budgets, not of --least-peak")
     if options.gantt is not None and options.gantt.suffix.lower() != ".svg":
         raise InputError(f"--gantt {options.gantt}: the chart is drawn as SVG, give a name that ends in .svg")
     with Progress("meshloom-plan", options.quiet) as progress:
@@ -131,6 +135,10 @@ def _ordered(options: argparse.Namespace, graph: CostGraph, progress: Progress) 
         write_atomically(options.order, json.dumps(_order(plan), indent=1) + "\n")
     if options.gantt is not None:
         write_atomically(options.gantt, _gantt(plan))
+    if options.report is not None:
+        from .report.order_report import OrderFacts, order_report
+
+        write_atomically(options.report, order_report(OrderFacts(plan.graph, _runs(plan), figures)))
     if options.stats is not None:
         write_atomically(options.stats, json.dumps(figures, indent=1) + "\n")
     return _summary(figures)
@@ -161,7 +169,7 @@ def _read(options: argparse.Namespace) -> CostGraph:
 
 def _figures(plan: OrderPlan, options: argparse.Namespace, seconds: float) -> dict[str, Any]:
     from ..analysis.orders.problem import problem_of
-    from ..analysis.orders.simulate import Timeline, simulate
+    from ..analysis.orders.simulate import simulate
 
     graph, chosen = plan.graph, plan.timeline
     program: Timeline | None = simulate(problem_of(graph), _numbered(graph.ops))
@@ -208,15 +216,22 @@ def _order(plan: OrderPlan) -> list[dict[str, Any]]:
 
 
 def _gantt(plan: OrderPlan) -> str:
-    from ..analysis.orders.gantt import gantt_svg, time_text
+    from ..analysis.orders.gantt import gantt_svg
+
+    return gantt_svg(plan.graph, [(f"{when}: {title}", run) for when, title, run in _runs(plan)])
+
+
+def _runs(plan: OrderPlan) -> list[tuple[str, str, Timeline]]:
+    """("before" or "after", method and time, run): in program order, where that fits, and as planned."""
+    from ..analysis.orders.gantt import time_text
     from ..analysis.orders.problem import problem_of
     from ..analysis.orders.simulate import simulate
 
-    runs = [(f"after: {plan.method}, {time_text(plan.timeline.makespan)}", plan.timeline)]
+    runs = [("after", f"{plan.method}, {time_text(plan.timeline.makespan)}", plan.timeline)]
     before = simulate(problem_of(plan.graph), _numbered(plan.graph.ops))
     if before is not None:
-        runs.insert(0, (f"before: program order, {time_text(before.makespan)}", before))
-    return gantt_svg(plan.graph, runs)
+        runs.insert(0, ("before", f"program order, {time_text(before.makespan)}", before))
+    return runs
 
 
 def _summary(figures: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..analysis.offload.plan import OffloadPlan
     from ..analysis.offload.problem import OffloadProblem
     from ..analysis.offload.residency import Residency
+    from .report.plan_sections import SavedMemory
 
 KINDS = ("swap", "compress", "recompute")
 METHODS = ("default", "spec", "slack", "size")
@@ -159,6 +160,7 @@ def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress
     }
     words: list[str] = []
     charts: list[Chart] = []
+    saved: SavedMemory | None = None
     if options.budget is not None:
         progress("plan")
         budget = budget_bytes(problem, options.budget)
@@ -176,6 +178,12 @@ def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress
         figures["plan_s"] = round(seconds, 6)
         words = [_summary(figures), *_table(graph, done)]
         charts.append(_profile(problem, held, budget, graph.name))
+        if options.report is not None:
+            from .report.plan_reasons import reasons
+            from .report.plan_sections import SavedMemory
+
+            progress("find reasons")
+            saved = SavedMemory(plan, held, budget, done, reasons(evaluator, plan, budget, done, kinds))
         if options.actions is not None:
             write_atomically(options.actions, json.dumps([_row(graph, one) for one in done], indent=1) + "\n")
     if options.budgets is not None:
@@ -191,6 +199,11 @@ def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress
         from ..analysis.offload.chart import png, svg
 
         write_atomically(options.plot, svg(charts) if options.plot.suffix.lower() == ".svg" else png(charts))
+    if options.report is not None:
+        from .report.plan_report import plan_report
+        from .report.plan_sections import PlanFacts
+
+        write_atomically(options.report, plan_report(PlanFacts(evaluator, figures, saved)))
     if options.stats is not None:
         write_atomically(options.stats, json.dumps(figures, indent=1) + "\n")
     return "\n".join(words)

@@ -50,6 +50,15 @@ def peak_bytes(problem: OrderProblem, start: Ints) -> int:
 
     What dies at a time makes room for what is made then; a value that nobody reads stays.
     """
+    return int(profile(problem, start)[1].max(initial=0))
+
+
+def profile(problem: OrderProblem, start: Ints) -> tuple[Ints, Ints]:
+    """
+    (times in ns, bytes of values from each of them on), ascending, of a run with these starts; see `peak_bytes`.
+
+    A time may come several times: the last entry holds, those before it are on the way there. NO_CAP: never.
+    """
     end = start + problem.duration
     death = np.full(len(problem.size), NO_CAP, np.int64)
     read = np.unique(problem.reads.values)
@@ -59,7 +68,8 @@ def peak_bytes(problem: OrderProblem, start: Ints) -> int:
     times = np.concatenate([death, start[problem.producer]])
     changes = np.concatenate([-problem.size, problem.size])
     # Deaths come first at equal times; those of values that last no time at all are no use, but harm nothing.
-    return int(np.cumsum(changes[np.argsort(times, kind="stable")]).max(initial=0))
+    order = np.argsort(times, kind="stable")
+    return times[order], np.cumsum(changes[order])
 
 
 def serial_peak(problem: OrderProblem, order: Ints) -> int:

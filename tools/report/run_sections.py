@@ -242,8 +242,8 @@ def cores(facts: RunFacts) -> Section:
     caption = f"SRAM peak: up to {in_bytes(max(peaks))} of {in_bytes(capacity)}"
     parts.append(_figure(caption, core_map("peak SRAM by core", facts.mesh, peaks, _short_bytes, max(peaks), 240)))
     note = (
-        "Each square is a core, in its place on the mesh; the darker, the closer to the busiest core of the same map. "
-        "Numbers are shares of the run's cycles."
+        "Each square is a core, in its place on the mesh; the stronger its colour, the closer to the busiest core of "
+        "the same map. Numbers are shares of the run's cycles."
     )
     return Section("Cores", tag("div", parts, class_="row"), note)
 

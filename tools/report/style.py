@@ -68,7 +68,7 @@ tbody tr:hover { background: var(--faint); }
 .meter .fill { position: absolute; inset: 2px auto 2px 0; background: var(--heat); opacity: 0.28; border-radius: 2px; }
 .meter .text { position: relative; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 6px 0 2px; font-size: 12.5px; color: var(--muted); }
-.legend i {
+.legend i, .dot {
   display: inline-block; width: 11px; height: 11px; border-radius: 3px; margin-right: 6px; vertical-align: -1px;
 }
 .row { display: flex; flex-wrap: wrap; gap: 18px 28px; align-items: flex-start; }
@@ -86,6 +86,7 @@ svg .grid { stroke: var(--faint); stroke-width: 1; }
 svg .track { fill: var(--faint); }
 svg .frame { fill: none; stroke: var(--line); }
 svg .mark { stroke: var(--warn); stroke-width: 1.5; stroke-dasharray: 4 3; }
+svg .limit { fill: var(--warn); }
 svg .heat { fill: var(--heat); }
 svg .flow { stroke: var(--heat); stroke-linecap: round; }
 svg .odd { fill: var(--heat); fill-opacity: 0.34; }
@@ -98,8 +99,8 @@ svg .even { fill: var(--heat); fill-opacity: 0.16; }
 """
 
 COLOURS = (
-    "mpu", "vpu", "dau", "load", "store", "send", "recv", "map", "host", "heat", "tile", "constant", "slice", "staging",
-    "temporary", "input", "output", "between", "free",
+    "mpu", "vpu", "dau", "load", "store", "send", "recv", "map", "host", "heat", "muted", "warn", "tile", "constant",
+    "slice", "staging", "temporary", "input", "output", "between", "free",
 )  # fmt: skip
 """Names of the variables that charts may fill shapes with."""
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from meshloom.tools.report import bars, lanes, memory_map, mesh, svg
+from meshloom.tools.report import gantt as gantts
+from meshloom.tools.report import line_chart as line_charts
 from meshloom.tools.report.bars import Bar, bar_chart, stacked_bar
+from meshloom.tools.report.gantt import Piece, Row, gantt, merged
 from meshloom.tools.report.lanes import Lane, Span, lane_chart
+from meshloom.tools.report.line_chart import Limit, Line, line_chart, thinned
 from meshloom.tools.report.memory_map import Block, alive_bytes
 from meshloom.tools.report.memory_map import memory_map as draw_memory
 from meshloom.tools.report.mesh import Mesh, core_map, link_map, opacity
+from meshloom.tools.report.scale import Axis, Unit, unit_of_bytes, unit_of_ns
 
 
 def parse(markup: str) -> Element:
@@ -45,16 +54,16 @@ def test_rounding_up_to_ticks() -> None:
 
 def test_bars_are_as_long_as_their_values() -> None:
     room = svg.WIDTH - bars.NAME - bars.VALUE
-    given = [Bar("one", 50, "50", "mpu"), Bar("two", 200, "200", "vpu")]
-    root = parse(bar_chart("chart", given))
+    shown = [Bar("one", 50, "50", "mpu"), Bar("two", 200, "200", "vpu")]
+    root = parse(bar_chart("chart", shown))
     assert place(rects(root, "mpu")[0], "x", "width") == (bars.NAME, room / 4)
     assert place(rects(root, "vpu")[0], "width") == (room,)
     assert [text.text for text in root.iter("text")] == ["one", "50", "two", "200"]
-    marked = parse(bar_chart("chart", given, mark=(400, "limit")))
+    marked = parse(bar_chart("chart", shown, mark=(400, "limit")))
     assert place(rects(marked, "vpu")[0], "width") == (room / 2,)
     (line,) = marked.iter("line")
     assert place(line, "x1", "x2") == (bars.NAME + room, bars.NAME + room)
-    assert place(rects(parse(bar_chart("chart", given, maximum=100)), "vpu")[0], "width") == (room,)
+    assert place(rects(parse(bar_chart("chart", shown, maximum=100)), "vpu")[0], "width") == (room,)
     assert not rects(parse(bar_chart("nothing", [])), "mpu")
 
 
@@ -163,3 +172,61 @@ def test_maps_of_nothing() -> None:
     assert "<svg" in draw_memory("map", [], [], 4096)
     assert "<svg" in core_map("cores", Mesh(1, 1), [0], str, 0)
     assert mesh.scale_legend("0", "1").count("<rect") == 24
+
+
+def points(path: str) -> list[float]:
+    return [float(value) for value in re.findall(r"-?[\d.]+", path)]
+
+
+def test_axes_mark_round_values_in_their_unit() -> None:
+    axis = Axis(700 * 1024, 2000 * 1024, 0, 1300, Unit("KiB", 1024))
+    assert axis.marks(4) == [(300, "1,000"), (800, "1,500"), (1300, "2,000")]
+    assert [unit_of_bytes(size).name for size in (1, 2047, 2048, 3 << 30)] == ["B", "B", "KiB", "GiB"]
+    assert unit_of_ns(5e6).text(2_500_000) == "2.5"
+
+
+def test_steps_hold_until_the_next_point() -> None:
+    held = Line("held", np.array([0.0, 5, 10]), np.array([2.0, 4, 0]), "heat", steps=True)
+    root = parse(line_chart("memory", [held], Unit("ms"), Unit("B"), [Limit("budget", 5.0)]))
+    (path,) = root.iter("path")
+    width, height = svg.WIDTH - line_charts.LEFT - line_charts.RIGHT, line_charts.HEIGHT
+    up = [line_charts.GROUND - height * value / (1.06 * 5) for value in (2, 4, 0)]
+    left = line_charts.LEFT
+    assert points(path.attrib["d"]) == pytest.approx(
+        [left, up[0], left + width / 2, up[1], left + width, up[2]], abs=0.01
+    )
+    (limit,) = [one for one in root.iter("line") if one.get("class") == "mark"]
+    assert place(limit, "y1") == pytest.approx((line_charts.GROUND - height / 1.06,), abs=0.01)
+    assert {"ms", "B", "budget"} <= {text.text for text in root.iter("text")}
+
+
+@given(st.lists(st.tuples(st.integers(0, 999), st.integers(0, 99)), min_size=1, max_size=600))
+def test_thinned_steps_keep_every_extreme(values: list[tuple[int, int]]) -> None:
+    x, y = (np.array(column, float) for column in zip(*sorted(values), strict=True))
+    columns = 10
+    kept_x, kept_y = thinned(x, y, columns)
+    assert len(kept_x) <= max(4 * columns, 4)
+    assert (kept_x[0], kept_y[0], kept_x[-1], kept_y[-1]) == (x[0], y[0], x[-1], y[-1])
+    edges = x[0] + np.arange(columns + 1) * ((x[-1] - x[0] or 1) / columns)
+    for low, high in pairwise(edges):
+        inside, kept = (x >= low) & (x < high), (kept_x >= low) & (kept_x < high)
+        if inside.any():
+            assert (y[inside].min(), y[inside].max()) == (kept_y[kept].min(), kept_y[kept].max())
+
+
+def test_pieces_of_time_lie_in_their_rows() -> None:
+    queues = [Row("MPU", [Piece("conv", 0, 50, "mpu")], "50%"), Row("link", [Piece("copy", 25, 100, "load")])]
+    root = parse(gantt("units", queues, 100, Unit("ms")))
+    (copy,) = rects(root, "load")
+    row = gantts.HEIGHT + gantts.GAP
+    assert place(copy, "x", "y", "width") == pytest.approx(
+        (lanes.LEFT + lanes.PLOT / 4 + 0.4, row, lanes.PLOT * 3 / 4 - 0.8), abs=0.01
+    )
+    assert titles(root) == ["conv: 0 to 50 ms", "copy: 25 to 100 ms"]
+
+
+def test_short_neighbours_are_drawn_as_one() -> None:
+    short = [Piece(f"p{n}", 2 * n, 2 * n + 1, "mpu") for n in range(5)]
+    long, other = Piece("long", 20, 80, "mpu"), Piece("other", 80, 81, "vpu")
+    assert merged([*short, long, other], 1.5) == [(Piece("p0", 0, 9, "mpu"), 5), (long, 1), (other, 1)]
+    assert merged(short, 0.5) == [(piece, 1) for piece in short]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
 
 import pytest
 from meshloom.analysis.subgraphs.least_cut import AtFewestBytes
@@ -30,23 +28,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import meshloom
 
-
-def parsed(text: str) -> Element:
-    """The page as XML, after a look for anything that it would fetch."""
-    for word in ("http:", "https:", "<script", "<link", "@import", "url(", "src="):
-        assert word not in text, word
-    assert set(re.findall(r'href="(.)', text)) == {"#"}
-    root = ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>\n"))
-    anchors = {link.attrib["href"] for link in root.iter("a")}
-    assert anchors == {f"#{section.attrib['id']}" for section in root.iter("section")}
-    return root
-
-
-def rows(root: Element, section: str) -> list[list[str]]:
-    """The body of the first table of a section."""
-    (found,) = [one for one in root.iter("section") if one.attrib["id"] == section]
-    table = next(found.iter("tbody"))
-    return [["".join(cell.itertext()) for cell in row] for row in table]
+from .pages import parsed, rows, tiles
 
 
 @pytest.fixture
@@ -63,16 +45,10 @@ def test_both_reports_of_the_command_lines(model: Path, monkeypatch: pytest.Monk
     figures = json.loads(Path("stats.json").read_text())
     page = parsed(Path("run.html").read_text())
     assert [row[1] for row in rows(page, "tasks")] == [*names, "all"]
-    values = {"".join(tile[0].itertext()): "".join(tile[1].itertext()) for tile in _tiles(page)}
-    assert values["Cycles"] == f"{figures['cycles']:,}"
+    assert tiles(page)["Cycles"] == f"{figures['cycles']:,}"
     text = "".join(page.itertext())
     assert f"{figures['bytes']['dram_read']:,} bytes" in text
     assert f"{figures['roofline']['cycles']:,.0f} cycles" in text
-
-
-def _tiles(page: Element) -> list[Element]:
-    (figures,) = [one for one in page.iter("div") if one.get("class") == "figures"]
-    return list(figures)
 
 
 def test_tasks_of_a_run_add_up(network: meshloom.CompiledNetwork) -> None:

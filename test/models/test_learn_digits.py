@@ -1,0 +1,64 @@
+"""The digits example: learning in less memory than the step needs reaches what learning with enough memory does."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from meshloom.emulator.device_memory import device_memory
+
+import meshloom
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "learn_digits.py"
+
+
+def example() -> ModuleType:
+    """The example as a module."""
+    spec = importlib.util.spec_from_file_location("learn_digits", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+def test_the_example_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+    example().main(["--epochs", "4", "--twice"])
+    said = capsys.readouterr().out
+    assert "does not fit chip 'small': it needs 1,444,544 bytes of DRAM, 580,000 are there" in said
+    assert "it learns the same, bit by bit" in said
+    share = float(said.partition("it reads ")[2].partition("%")[0])
+    assert share > 90
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kinds", ["swap", "recompute", "swap,compress,recompute"])
+def test_a_step_by_each_kind(kinds: str) -> None:
+    digits = example()
+    step, state = digits.training_step()
+    images, labels = digits.digits()
+    inputs = {"image": images[: digits.BATCH], "target": labels[: digits.BATCH]} | state
+    from meshloom.lowering.offload.save_memory import Saving
+
+    saving = Saving(frozenset(kinds.split(",")))
+    amounts = (1e9, 750_000)
+    full, small = (
+        meshloom.compile(step, "tiny", budget=meshloom.Budget(amount, saving, digits.LAUNCH_BYTES))
+        for amount in amounts
+    )
+    expected, outputs = full.run(inputs).outputs, small.run(inputs, check=True).outputs
+    compressed = small.report["memory"]["actions"]["compress"]
+    for name, value in expected.items():
+        if compressed:
+            np.testing.assert_allclose(outputs[name], value, rtol=2e-2, atol=2e-3, err_msg=name)
+        else:
+            np.testing.assert_array_equal(outputs[name], value, err_msg=name)
+    memory = device_memory(small.executable, small.timing)
+    assert memory is not None
+    assert memory.stray == 0
+    assert memory.peak == small.report["memory"]["peak_bytes"] <= amounts[1]
+    assert small.timing.total_cycles == small.report["memory"]["planned_cycles"]
