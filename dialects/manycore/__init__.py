@@ -3,8 +3,9 @@
 from xdsl.ir import Dialect
 
 from .attributes import CHIP, ChipAttr, TilingAttr, chip_of
+from .bodies import YieldOp
 from .execute import ExecuteOp, Scratch
-from .ops import ExchangeOp, TaskOp, YieldOp
+from .ops import ExchangeOp, TaskOp
 from .subgraph import SubgraphOp
 from .tiling import Tiling
 

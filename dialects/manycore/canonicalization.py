@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from .ops import TaskOp, YieldOp
+from .bodies import YieldOp
+from .ops import TaskOp
 
 
 def _rebuild(task: TaskOp, operands: Sequence[SSAValue], kept: Sequence[int], rewriter: PatternRewriter) -> None:

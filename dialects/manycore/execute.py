@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dataflow.tiling import TilingInterface
 from ..memory.attributes import BufferType, Space
 from .attributes import TilingAttr
-from .ops import YieldOp
+from .bodies import YieldOp
 
 
 @dataclass(frozen=True)

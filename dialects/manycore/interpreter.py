@@ -19,7 +19,8 @@ from ..dataflow.constants import Array, narrow_bf16, numpy_type, scalar_array, w
 from ..dataflow.evaluate import evaluate
 from ..dataflow.tiling import Box, Combine, DimKind, OperandSlice, TilingInterface
 from ..dataflow.types import element_of, shape_of, tensor
-from .ops import ExchangeOp, TaskOp, YieldOp
+from .bodies import YieldOp
+from .ops import ExchangeOp, TaskOp
 from .subgraph import SubgraphOp
 
 

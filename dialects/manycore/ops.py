@@ -7,7 +7,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -20,30 +20,18 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
+from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..dataflow.elementwise import ElementwiseOp
 from ..dataflow.tiling import DimKind, TilingInterface
-from ..dataflow.types import shape_of, verify_tensor
+from ..dataflow.types import shape_of
 from ..memory.attributes import Space, SpaceAttr
 from .attributes import TilingAttr, chip_of
-
-
-@irdl_op_definition
-class YieldOp(IRDLOperation):
-    """Ends the body of a task with the values that become its results."""
-
-    name = "manycore.yield"
-    values = var_operand_def()
-    traits = traits_def(IsTerminator(), Pure())
-    assembly_format = "$values attr-dict `:` type($values)"
-
-    def __init__(self, *values: SSAValue | Operation) -> None:
-        super().__init__(operands=[list(values)])
+from .bodies import parse_signature, print_signature, verify_body, yielded
 
 
 @irdl_op_definition
@@ -115,8 +103,7 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     @property
     def yielded(self) -> tuple[SSAValue, ...]:
         """Values of the body that become the results."""
-        last = self.body.block.last_op
-        return tuple(last.operands) if last is not None else ()
+        return yielded(self.body.block)
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
@@ -126,8 +113,12 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     def verify_(self) -> None:
         block = self.body.block
-        self._verify_values(block)
+        verify_body(block, self.inputs, self.outputs)
         ops = list(block.ops)
+        if len(ops) < 2:
+            raise VerifyException("the body should hold at least one operation before manycore.yield")
+        if any(value.owner is block for value in self.yielded):
+            raise VerifyException("manycore.yield gives back an argument: expected values that the body computes")
         if not isinstance(root := ops[0], TilingInterface):
             raise VerifyException(
                 f"the body begins with '{root.name}': expected an operation with the tiling interface"
@@ -142,23 +133,6 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 )
         self._verify_tiling(root)
         self._verify_cores()
-
-    def _verify_values(self, block: Block) -> None:
-        types, inside = [value.type for value in self.inputs], [arg.type for arg in block.args]
-        if types != inside:
-            raise VerifyException(
-                f"the body has arguments {', '.join(map(str, inside)) or 'none'}: "
-                f"expected the operands' types, {', '.join(map(str, types)) or 'none'}"
-            )
-        last = block.last_op
-        if not isinstance(last, YieldOp) or last is block.first_op:
-            raise VerifyException("the body should hold at least one operation and end with manycore.yield")
-        if [value.type for value in last.operands] != [value.type for value in self.outputs]:
-            raise VerifyException("manycore.yield should have one value of the same type for each result")
-        for number, value in enumerate((*self.inputs, *self.outputs)):
-            verify_tensor(value.type, f"operand or result {number}")
-        if any(value.owner is block for value in last.operands):
-            raise VerifyException("manycore.yield gives back an argument: expected values that the body computes")
 
     def _verify_tiling(self, root: TilingInterface) -> None:
         space, tiling = root.iteration_space(), self.tiling
@@ -185,29 +159,13 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @classmethod
     def parse(cls, parser: Parser) -> TaskOp:
-        name = parser.parse_symbol_name()
-
-        def binding() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand, Attribute]:
-            argument = parser.parse_argument(expect_type=False)
-            parser.parse_punctuation("=")
-            operand = parser.parse_unresolved_operand()
-            parser.parse_punctuation(":")
-            return argument, operand, parser.parse_type()
-
-        bindings = parser.parse_comma_separated_list(parser.Delimiter.PAREN, binding)
-        parser.parse_punctuation("->")
-        if parser.parse_optional_punctuation("("):
-            results = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-            parser.parse_punctuation(")")
-        else:
-            results = [parser.parse_type()]
+        signature = parse_signature(parser)
         placement = SpaceAttr(parser.parse_str_enum(Space)) if parser.parse_optional_keyword("in") else None
         parser.parse_keyword("tiled")
         tiling = TilingAttr.new(TilingAttr.parse_parameters(parser))
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        operands = [parser.resolve_operand(operand, type) for _, operand, type in bindings]
-        body = parser.parse_region([argument.resolve(type) for argument, _, type in bindings])
-        task = TaskOp(name.data, operands, results, tiling, body)
+        body = parser.parse_region(signature.arguments)
+        task = TaskOp(signature.name, signature.operands, signature.results, tiling, body)
         if placement is not None:
             task.placement = placement
         if attributes is not None:
@@ -215,20 +173,7 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return task
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        block = self.body.block
-        with printer.in_parens():
-            printer.print_list(
-                list(zip(block.args, self.inputs, strict=True)), lambda pair: _print_binding(printer, *pair)
-            )
-        printer.print_string(" -> ")
-        types = [value.type for value in self.outputs]
-        if len(types) == 1:
-            printer.print_attribute(types[0])
-        else:
-            with printer.in_parens():
-                printer.print_list(types, printer.print_attribute)
+        print_signature(printer, self.sym_name.data, self.body.block, self.inputs, self.outputs)
         if self.placement is not None:
             printer.print_string(f" in {self.placement.data.value}")
         printer.print_string(" tiled ")
@@ -236,14 +181,6 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
-
-
-def _print_binding(printer: Printer, argument: SSAValue, value: SSAValue) -> None:
-    printer.print_ssa_value(argument)
-    printer.print_string(" = ")
-    printer.print_ssa_value(value)
-    printer.print_string(" : ")
-    printer.print_attribute(value.type)
 
 
 @irdl_op_definition

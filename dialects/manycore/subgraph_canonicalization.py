@@ -9,7 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from ..dataflow.sources import ConstantOp, WeightOp
-from .ops import YieldOp
+from .bodies import YieldOp
 from .subgraph import SubgraphOp
 
 

@@ -88,7 +88,7 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: should hold at least one operation and end with manycore.yield
+// CHECK: should hold at least one operation before manycore.yield
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
