@@ -322,7 +322,7 @@ class _ModelImporter:
     def _import_node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Tensor | None]:
         domain = "" if proto.domain == "ai.onnx" else proto.domain
         opset = scope.opsets.get(domain, 0)
-        function = registry.find(proto.op_type, opset) if domain == "" else None
+        function = registry.find(proto.op_type, opset, domain)
         inputs = [scope.lookup(name) for name in proto.input]
         local = self.functions.get((proto.domain, proto.op_type))
         if local is None and function is None and not has_body(proto.op_type, domain, opset):

@@ -11,26 +11,31 @@ if TYPE_CHECKING:
 
 Importer: TypeAlias = "Callable[[Node], Tensor | Sequence[Tensor]]"
 
-OPERATORS: dict[str, list[tuple[int, Importer]]] = {}
-"""For each operator its importers with the opset version since which each holds, in ascending order."""
+OPERATORS: dict[tuple[str, str], list[tuple[int, Importer]]] = {}
+"""For each operator (domain and name) its importers with the opset version since which each holds, ascending."""
 
 
-def onnx_op(*names: str, since: int = 1) -> Callable[[Importer], Importer]:
-    """Enter a function in the table: it imports the operators `names` of opset version `since` and later."""
+def onnx_op(*names: str, since: int = 1, domain: str = "") -> Callable[[Importer], Importer]:
+    """
+    Enter a function in the table: it imports the operators `names` of opset version `since` and later.
+
+    The empty `domain` is ONNX's own.
+    """
 
     def register(function: Importer) -> Importer:
         for name in names:
-            OPERATORS.setdefault(name, []).append((since, function))
-            OPERATORS[name].sort(key=lambda entry: entry[0])
+            entries = OPERATORS.setdefault((domain, name), [])
+            entries.append((since, function))
+            entries.sort(key=lambda entry: entry[0])
         return function
 
     return register
 
 
-def find(name: str, opset: int) -> Importer | None:
-    """The importer of an operator of the default domain at an opset version, or None."""
+def find(name: str, opset: int, domain: str = "") -> Importer | None:
+    """The importer of an operator at an opset version of its domain, or None."""
     from . import onnx_ops
 
     onnx_ops.load()
-    candidates = [function for since, function in OPERATORS.get(name, []) if since <= opset]
+    candidates = [function for since, function in OPERATORS.get((domain, name), []) if since <= opset]
     return candidates[-1] if candidates else None

@@ -12,13 +12,17 @@ FAMILIES = (
     "loss",
     "movement",
     "normalisation",
+    "optimisers",
     "pooling",
     "quantised",
     "recurrent",
     "reduction",
     "resize",
+    "sampling",
     "scatter",
     "shape",
+    "spectral",
+    "trigonometry",
 )
 
 

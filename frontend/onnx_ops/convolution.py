@@ -112,7 +112,8 @@ def _transposed_pads(
     low, high = list[int](), list[int]()
     for size, stride, extent, more, wanted in zip(spatial, strides, extents, extra, shape, strict=True):
         total = stride * (size - 1) + more + extent - wanted
-        half = total // 2
-        low.append(half if auto == "SAME_UPPER" else total - half)
-        high.append(total - low[-1])
+        # Padding is never negative: `auto_pad` then gives less than wanted, `output_shape` zeros at the end.
+        half = max(0, total) // 2
+        low.append(half if auto == "SAME_UPPER" else max(0, total) - half)
+        high.append((total if node.has("output_shape") else max(0, total)) - low[-1])
     return low, high

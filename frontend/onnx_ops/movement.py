@@ -16,6 +16,9 @@ LONGEST_PADDING = 1 << 24
 """Elements by which an axis is padded with its own elements at most."""
 
 
+_TO_THE_END = (2**31 - 1, 2**63 - 1)
+
+
 @onnx_op("Transpose")
 def transpose(node: Node) -> Tensor:
     """Dimensions in another order, reversed by default."""
@@ -56,8 +59,9 @@ def slice_by(
         at = x.axis(axis)
         if step == 0:
             raise NodeError("a step of a slice is 0")
-        # slice().indices counts an end below -size from the end once more: clip it first.
-        end = max(end, -x.shape[at] - 1)
+        # slice().indices counts an end below -size from the end once more: clip it first. The largest integers mean
+        # all of the dimension backwards, too, as in ONNX Runtime.
+        end = -x.shape[at] - 1 if step < 0 and end in _TO_THE_END else max(end, -x.shape[at] - 1)
         picks = range(*slice(start, end, step).indices(x.shape[at]))
         first[at], sizes[at], strides[at] = (picks.start if picks else 0), len(picks), step
     return b.slice(x, first, sizes, strides)

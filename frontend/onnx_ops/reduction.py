@@ -139,3 +139,25 @@ def top_k(node: Node) -> list[Tensor]:
         empty = [*x.shape[:axis], 0, *x.shape[axis + 1 :]]
         return [b.full(empty, 0, x.dtype), b.full(empty, 0, INT64)]
     return [b.concat(values, axis), b.concat(indices, axis)]
+
+
+@onnx_op("CumProd", since=26)
+def cumprod(node: Node) -> Tensor:
+    """Products along an axis up to each element, in log2(size) steps: each multiplies by what is twice as far back."""
+    b, x = node.build, node[0]
+    (operand,) = node.ints_of(1, "the axis")
+    axis = x.axis(operand)
+    size, reverse = x.shape[axis], bool(node.int("reverse", 0))
+
+    def moved(values: Tensor, by: int) -> Tensor:
+        low, high = [0] * x.rank, [0] * x.rank
+        kept = b.slice_axis(values, axis, by if reverse else 0, size - by)
+        (high if reverse else low)[axis] = by
+        return b.pad(kept, low, high, 1)
+
+    result = moved(x, 1) if node.int("exclusive", 0) and size else x
+    reach = 1
+    while reach < size:
+        result = b.mul(result, moved(result, reach))
+        reach *= 2
+    return result

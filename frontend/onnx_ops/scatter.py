@@ -9,7 +9,7 @@ import numpy as np
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import NodeError, Tensor, known
+from ..tensors import INT64, NodeError, Tensor, known
 from .indexing import flat_element_indices, flat_tuple_indices
 
 _MODES = {"none": "set", "add": "add", "max": "max"}
@@ -111,3 +111,89 @@ def scatter_nd(node: Node) -> Tensor:
         node.str("reduction", "none"),
     )
     return b.reshape(result, x.shape)
+
+
+@onnx_op("TensorScatter", since=24)
+def tensor_scatter(node: Node) -> Tensor:
+    """Rows of a cache replaced from a position on that each batch has of its own."""
+    b, cache, update = node.build, node[0], node[1]
+    axis, mode = cache.axis(node.int("axis", -2)), node.str("mode", "linear")
+    if axis == 0 or mode not in ("linear", "circular"):
+        raise NodeError(f"axis {axis}, mode {mode!r}: the axis must follow the batch, the mode be linear or circular")
+    batch, size, count = cache.shape[0], cache.shape[axis], update.shape[axis]
+    places = known(np.arange(count, dtype=np.int64).reshape(1, -1))
+    if node.get(2) is not None:
+        places = b.add(b.reshape(b.cast(node[2], INT64), [batch, 1]), places)
+    places = b.broadcast(places, [batch, count])
+    if mode == "circular":
+        places = b.binary("mod", places, size)
+    order = [0, axis, *(dim for dim in range(1, cache.rank) if dim != axis)]
+    data, values = b.transpose(cache, order), b.transpose(update, order)
+    result = b.scatter(
+        "set",
+        b.reshape(data, [batch, size, math.prod(data.shape[2:])]),
+        places,
+        b.reshape(values, [batch, count, math.prod(data.shape[2:])]),
+        1,
+    )
+    return b.transpose(b.reshape(result, data.shape), list(np.argsort(order)))
+
+
+@onnx_op("MaxUnpool", since=9)
+def max_unpool(node: Node) -> Tensor:
+    """Each element at the flat index that MaxPool gave for it, zeros elsewhere."""
+    b, x, indices = node.build, node[0], node[1]
+    rank = x.rank - 2
+    kernel = node.ints("kernel_shape")
+    strides, pads = node.ints("strides", [1] * rank), node.ints("pads", [0] * 2 * rank)
+    spatial = [
+        (size - 1) * stride - pads[axis] - pads[axis + rank] + k
+        for axis, (size, stride, k) in enumerate(zip(x.shape[2:], strides, kernel, strict=True))
+    ]
+    inferred = [*x.shape[:2], *spatial]
+    shape = inferred if node.get(2) is None else node.ints_of(2, "the output's shape")
+    # Indices count in the pooled tensor, whose shape is the inferred one; a larger output has it in its first corner.
+    flat = b.reshape(indices, [x.size])
+    result = b.reshape(b.full([math.prod(inferred), 1], 0, x.dtype), [math.prod(inferred), 1])
+    result = b.reshape(b.scatter("set", result, flat, b.reshape(x, [x.size, 1])), inferred)
+    if list(shape) == inferred:
+        return result
+    if len(shape) != x.rank or any(wanted < size for wanted, size in zip(shape, inferred, strict=True)):
+        raise NodeError(f"an output of shape {list(shape)} is smaller than {inferred}")
+    return b.pad(result, [0] * x.rank, [w - size for w, size in zip(shape, inferred, strict=True)])
+
+
+@onnx_op("Col2Im", since=18)
+def col2im(node: Node) -> Tensor:
+    """Columns [N, C * block, L] added up in an image, each block at its place: a scatter with known indices."""
+    b, x = node.build, node[0]
+    image, block = node.ints_of(1, "the image's shape"), node.ints_of(2, "the block's shape")
+    rank = len(image)
+    strides, dilations = node.ints("strides", [1] * rank), node.ints("dilations", [1] * rank)
+    pads = node.ints("pads", [0] * 2 * rank)
+    flat, inside = np.zeros((1, 1), np.int64), np.ones((1, 1), np.bool_)
+    for axis, size in enumerate(image):
+        room = size + pads[axis] + pads[axis + rank] - (block[axis] - 1) * dilations[axis] - 1
+        steps = np.arange(room // strides[axis] + 1) * strides[axis]
+        at = np.arange(block[axis])[:, None] * dilations[axis] + steps - pads[axis]
+        places = np.clip(at, 0, size - 1)
+        flat = _outer(flat * size, places)
+        inside = _outer(inside.astype(np.int64), ((at >= 0) & (at < size)).astype(np.int64), product=True).astype(bool)
+    batch, width, length = x.shape
+    cells = flat.shape[0]
+    if width % cells or length != flat.shape[1]:
+        raise NodeError(f"columns of shape {list(x.shape)} do not fit blocks {block} in an image {image}")
+    lanes = batch * (width // cells)
+    values = b.reshape(x, [lanes, cells, length])
+    values = b.select(known(inside), values, 0)
+    places = b.broadcast(known(flat.reshape(1, -1)), [lanes, flat.size])
+    start = b.full([lanes, math.prod(image)], 0, x.dtype)
+    result = b.scatter("add", start, places, b.reshape(values, [lanes, flat.size]), 1)
+    return b.reshape(result, [batch, width // cells, *image])
+
+
+def _outer(x: np.ndarray, y: np.ndarray, product: bool = False) -> np.ndarray:
+    """[a, b] and [c, d] to [a c, b d] by sums or products."""
+    left, right = x[:, None, :, None], y[None, :, None, :]
+    joined = left * right if product else left + right
+    return joined.reshape(x.shape[0] * y.shape[0], x.shape[1] * y.shape[1])

@@ -134,6 +134,11 @@ def test_slice_with_negative_steps() -> None:
     check_node("Slice", [random(5, 6)], constants)
 
 
+@pytest.mark.parametrize("end", [2**31 - 1, 2**63 - 1, -(2**63)])
+def test_slice_backwards_to_the_end(end: int) -> None:
+    check_node("Slice", [random(5, 6)], {1: ints(3), 2: ints(end), 3: ints(1), 4: ints(-1)})
+
+
 @pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
 def test_pad(mode: str) -> None:
     check_node("Pad", [random(3, 4)], {1: ints(1, 2, 0, 3)}, mode=mode, opset=19)

@@ -1,0 +1,280 @@
+"""Layers: products, convolutions, pooling, recurrence, quantised ones, control flow."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+from .model import Candidate, RandomOnnx
+from .table import maker
+
+
+def _weights(g: RandomOnnx, shape: list[int], dtype: Any, fan: int) -> str:
+    return g.const((g.array(shape, np.float64) / math.sqrt(max(1, fan))).astype(dtype))
+
+
+@maker(7)
+def matmul(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f", rank=range(1, 6), empty=False)
+    if x is None:
+        return None
+    shape, dtype = g.shape(x), g.value(x).dtype
+    fits = [
+        name
+        for name, value in g.values.items()
+        if value.dtype == dtype and value.ndim >= 2 and value.shape[-2] == shape[-1]
+    ]
+    if fits and g.chance(0.4):
+        return Candidate("MatMul", [x, g.one_of(fits)])
+    lead = [g.one_of((1, size)) for size in shape[:-2]] if g.chance(0.3) else []
+    if g.chance(0.2):
+        if len(shape) < 2:
+            return None
+        return Candidate("MatMul", [_weights(g, [*lead, g.int(1, 9), shape[-2]], dtype, shape[-2]), x])
+    return Candidate("MatMul", [x, _weights(g, [*lead, shape[-1], g.int(1, 33)], dtype, shape[-1])])
+
+
+@maker(4)
+def gemm(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f", rank=[2], empty=False)
+    if x is None:
+        return None
+    flip_a, flip_b, n = g.int(0, 1), g.int(0, 1), g.int(1, 20)
+    m, k = g.shape(x)[::-1] if flip_a else g.shape(x)
+    dtype = g.value(x).dtype
+    operands = [x, _weights(g, [n, k] if flip_b else [k, n], dtype, k)]
+    if g.opset < 11 or g.chance(0.7):
+        operands.append(g.const(g.array(g.one_of(([n], [1, n], [m, 1], [m, n], [1], [])), dtype)))
+    attributes: dict[str, Any] = {"transA": flip_a, "transB": flip_b}
+    if g.chance(0.5):
+        attributes |= {"alpha": 0.5, "beta": g.one_of((0.0, 2.0))}
+    return Candidate("Gemm", operands, attributes)
+
+
+@maker(1)
+def einsum(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f", rank=[2, 3], empty=False)
+    if x is None or g.opset < 12:
+        return None
+    shape, dtype = g.shape(x), g.value(x).dtype
+    two = ("ij,jk->ki", "ij,ik->jk", "ij,ij->i", "ij,k->ikj")
+    three = ("bij,bjk->bik", "bij,bkj->bik", "bij,j->bi", "bij,bik->bjk")
+    equation: str = g.one_of(two if len(shape) == 2 else three)
+    left, right = equation.split("->")[0].split(",")
+    sizes = {"k": g.int(1, 4), **dict(zip(left, shape, strict=True))}
+    other = [sizes[letter] for letter in right]
+    return Candidate("Einsum", [x, _weights(g, other, dtype, 4)], {"equation": equation})
+
+
+def _window(g: RandomOnnx, spatial: tuple[int, ...], pool: bool = False) -> dict[str, Any]:
+    kernel = [g.int(1, min(4, size)) for size in spatial]
+    strides = [g.int(1, 3) for _ in spatial]
+    attributes: dict[str, Any] = {"kernel_shape": kernel, "strides": strides}
+    dilations = [g.one_of((1, 1, 2)) for _ in spatial]
+    if not pool and g.chance(0.4):
+        attributes["dilations"] = dilations
+    if g.chance(0.2):
+        attributes["auto_pad"] = g.one_of(("SAME_UPPER", "SAME_LOWER", "VALID"))
+        if pool:  # ONNX Runtime moves some windows that are smaller than their steps, and refuses others
+            attributes["strides"] = [min(k, stride) for k, stride in zip(kernel, strides, strict=True)]
+    else:
+        attributes["pads"] = [g.int(0, k - 1) for k in (*kernel, *kernel)]
+    return attributes
+
+
+@maker(8)
+def conv(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f", rank=[3, 4, 5], empty=False)
+    if x is None:
+        return None
+    shape, dtype = g.shape(x), g.value(x).dtype
+    attributes = _window(g, shape[2:])
+    channels = shape[1]
+    groups = g.one_of([d for d in range(1, channels + 1) if channels % d == 0]) if g.chance(0.4) else 1
+    out = groups * g.int(1, 6)
+    w = _weights(g, [out, channels // groups, *attributes["kernel_shape"]], dtype, channels * 4)
+    operands = [x, w, *([g.const(g.array([out], dtype))] if g.chance(0.6) else [])]
+    return Candidate("Conv", operands, {**attributes, "group": groups})
+
+
+@maker(3)
+def conv_transpose(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f", rank=[3, 4, 5], empty=False)
+    if x is None:
+        return None
+    shape, dtype = g.shape(x), g.value(x).dtype
+    attributes = _window(g, shape[2:])
+    channels = shape[1]
+    groups = g.one_of([d for d in range(1, channels + 1) if channels % d == 0]) if g.chance(0.3) else 1
+    w = _weights(g, [channels, g.int(1, 4), *attributes["kernel_shape"]], dtype, channels * 4)
+    if g.chance(0.3):
+        attributes["output_padding"] = [g.int(0, stride - 1) for stride in attributes["strides"]]
+    operands = [x, w]
+    if g.chance(0.5):
+        operands.append(g.const(g.array([groups * g.shape(w)[1]], dtype)))
+    return Candidate("ConvTranspose", operands, {**attributes, "group": groups})
+
+
+@maker(5)
+def pool(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f", rank=[3, 4, 5], empty=False)
+    if x is None:
+        return None
+    if g.chance(0.25):
+        return Candidate(g.one_of(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")), [x])
+    attributes = _window(g, g.shape(x)[2:], pool=True)
+    op = g.one_of(("MaxPool", "MaxPool", "AveragePool", "AveragePool", "LpPool"))
+    if op != "LpPool" and g.opset >= 10 and g.chance(0.3):
+        attributes["ceil_mode"] = 1
+    if op == "AveragePool" and g.chance(0.3):
+        attributes["count_include_pad"] = 1
+    if op == "MaxPool" and g.opset >= 10 and g.chance(0.2):
+        attributes["dilations"] = [g.int(1, 2) for _ in g.shape(x)[2:]]
+    return Candidate(op, [x], attributes, 2 if op == "MaxPool" and g.opset >= 8 and g.chance(0.2) else 1)
+
+
+@maker(2)
+def recurrent(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f", rank=[3], itemsize=4, empty=False)
+    if x is None or g.shape(x)[0] > 8:  # they are unrolled
+        return None
+    op, gates = g.one_of((("LSTM", 4), ("GRU", 3), ("RNN", 1)))
+    steps, batch, width = g.shape(x)
+    hidden, direction = g.int(1, 6), g.one_of(("forward", "reverse", "bidirectional"))
+    count = 2 if direction == "bidirectional" else 1
+    operands = [
+        x,
+        _weights(g, [count, gates * hidden, width], np.float32, width),
+        _weights(g, [count, gates * hidden, hidden], np.float32, hidden),
+    ]
+    attributes: dict[str, Any] = {"hidden_size": hidden, "direction": direction}
+    if g.chance(0.7):
+        operands.append(g.const(g.array([count, 2 * gates * hidden], np.float32)))
+        if g.chance(0.5):
+            lengths = g.const(np.maximum(1, g.array([batch], np.int32, 1, steps)))
+            operands.append(lengths if g.chance(0.5) else "")
+            operands.append(g.const(g.array([count, batch, hidden], np.float32)))
+    if op == "GRU" and g.chance(0.5):
+        attributes["linear_before_reset"] = 1
+    return Candidate(op, operands, attributes, 3 if op == "LSTM" else 2)
+
+
+def _scale(g: RandomOnnx) -> str:
+    return g.const(g.one_of((0.02, 0.05, 0.1)), np.float32)
+
+
+@maker(3)
+def quantise(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f", itemsize=4, empty=False)
+    if x is None or g.opset < 10:
+        return None
+    if g.opset >= 11 and g.chance(0.2):
+        return Candidate("DynamicQuantizeLinear", [x], outputs=3)
+    dtype = g.one_of((np.int8, np.uint8))
+    shape = g.shape(x)
+    if g.opset >= 13 and shape and g.chance(0.4):
+        axis = g.int(0, len(shape) - 1)
+        scale = g.const(np.abs(g.array([shape[axis]], np.float32)) * np.float32(0.1) + np.float32(0.05))
+        zero = g.const(g.array([shape[axis]], dtype))
+        return Candidate("QuantizeLinear", [x, scale, zero], {"axis": axis})
+    return Candidate("QuantizeLinear", [x, _scale(g), g.const(g.int(0, 9), dtype)])
+
+
+@maker(2)
+def dequantise(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("iu", itemsize=1)
+    if x is None or g.opset < 10:
+        return None
+    zero = [g.const(g.int(0, 9), g.value(x).dtype)] if g.chance(0.7) else []
+    return Candidate("DequantizeLinear", [x, _scale(g), *zero])
+
+
+@maker(3)
+def quantised_layer(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("iu", rank=[2, 3, 4], itemsize=1, empty=False)
+    if x is None or g.opset < 10:
+        return None
+    shape, dtype = g.shape(x), g.value(x).dtype
+    zero = g.const(g.int(0, 9), dtype)
+    kind = g.one_of(("MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"))
+    if kind.endswith("atMul") or kind == "MatMulInteger":
+        w, w_zero = g.const(g.array([shape[-1], g.int(1, 12)], np.int8)), g.const(1, np.int8)
+        if kind == "MatMulInteger":
+            return Candidate(kind, [x, w, zero, w_zero])
+        return Candidate(kind, [x, _scale(g), zero, w, _scale(g), w_zero, g.const(0.9, np.float32), g.const(3, dtype)])
+    if len(shape) < 3:
+        return None
+    attributes = _window(g, shape[2:])
+    out = g.int(1, 6)
+    kernel = [out, shape[1], *attributes["kernel_shape"]]
+    if kind == "ConvInteger":
+        w_type = dtype
+        return Candidate(kind, [x, g.const(g.array(kernel, w_type)), zero, g.const(1, w_type)], attributes)
+    w = g.const(g.array(kernel, np.int8))
+    w_scale = g.const(np.full(out, 0.03), np.float32) if g.chance(0.5) else _scale(g)
+    operands = [x, _scale(g), zero, w, w_scale, g.const(np.zeros(g.shape(w_scale)), np.int8)]
+    operands += [g.const(0.8, np.float32), g.const(2, dtype)]
+    if g.chance(0.5):
+        operands.append(g.const(g.array([out], np.int32, -50, 50)))
+    return Candidate(kind, operands, attributes)
+
+
+def _body(g: RandomOnnx, name: str, op: str, operands: list[str], x: str) -> Any:
+    output = helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(g.value(x).dtype), None)
+    return helper.make_graph([helper.make_node(op, operands, [name])], name, [], [output])
+
+
+@maker(1)
+def conditional(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f")
+    if x is None or g.opset < 8:
+        return None
+    condition = g.pick("b", rank=[0])
+    if condition is None or g.chance(0.5):
+        condition = g.const(g.chance(0.5), np.bool_)
+    number = len(g.nodes)
+    branches = {
+        "then_branch": _body(g, f"then{number}", "Relu", [x], x),
+        "else_branch": _body(g, f"else{number}", "Neg", [x], x),
+    }
+    return Candidate("If", [condition], branches)
+
+
+@maker(1)
+def loop(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f", rank=range(4))
+    if x is None or g.opset < 8:
+        return None
+    kind, number = helper.np_dtype_to_tensor_dtype(g.value(x).dtype), len(g.nodes)
+    names = [f"loop{number}_{part}" for part in ("i", "going", "state", "still", "next", "scan")]
+    i, going, state, still, following, scan = names
+    shape = list(g.shape(x))
+    infos: list[tuple[str, Any, list[int]]] = [(i, 7, []), (going, 9, []), (state, kind, shape)]
+    infos += [(still, 9, []), (following, kind, shape), (scan, kind, shape)]
+    values = [helper.make_tensor_value_info(*info) for info in infos]
+    nodes = [
+        helper.make_node("Identity", [going], [still]),
+        helper.make_node("Add", [state, x], [following]),
+        helper.make_node("Tanh", [following], [scan]),
+    ]
+    body = helper.make_graph(nodes, f"loop{number}", values[:3], values[3:])
+    return Candidate("Loop", [g.ints(g.int(1, 4)), g.const(True, np.bool_), x], {"body": body}, 2)
+
+
+@maker(1)
+def scan(g: RandomOnnx) -> Candidate | None:
+    x = g.pick("f", rank=[2, 3], empty=False)
+    if x is None or g.opset < 9:
+        return None
+    kind, number = helper.np_dtype_to_tensor_dtype(g.value(x).dtype), len(g.nodes)
+    names = [f"scan{number}_{part}" for part in ("state", "part", "next", "out")]
+    row = list(g.shape(x)[1:])
+    values = [helper.make_tensor_value_info(name, kind, row) for name in names]
+    nodes = [helper.make_node("Max", names[:2], [names[2]]), helper.make_node("Sub", names[1::-1], [names[3]])]
+    body = helper.make_graph(nodes, f"scan{number}", values[:2], values[2:])
+    start = g.const(g.array(row, g.value(x).dtype))
+    attributes = {"body": body, "num_scan_inputs": 1, "scan_input_directions": [g.int(0, 1)]}
+    return Candidate("Scan", [start, x], attributes, 2)

@@ -1,0 +1,260 @@
+"""
+Random valid ONNX models from a seed: many operators, types, ranks and opset versions, checked as they grow.
+
+Each node is run by ONNX Runtime as soon as it is made, on concrete values, so that a model is valid by construction. It
+is run twice, the second time on values with the errors of rounding added on the way: a node is kept only where its
+outputs hardly change, so that models do not decide by the last bits, and the answer can be told from a wrong one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import onnx
+import onnxruntime
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+
+from .table import load
+
+Array: TypeAlias = NDArray[Any]
+runtime = cast(Any, onnxruntime)
+
+LARGEST = 4_000
+"""Elements of a value at most."""
+ROUNDING = {"e": 2.0**-10, "f": 2.0**-22, "d": 2.0**-40}
+"""Relative error that a node adds, by numpy's letter of the type."""
+UNSTABLE = {"e": 2e-2, "f": 2e-5, "d": 2e-5}
+"""Error of a value relative to its largest element, above which its node is not kept."""
+STEEPEST = 1e4
+"""Size of the largest element of a value."""
+
+
+@dataclass
+class Candidate:
+    """A node that may become part of the model."""
+
+    op: str
+    operands: Sequence[str]
+    attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+    outputs: int = 1
+
+
+class RandomOnnx:
+    """Grows a model node by node. `model`, `inputs`, `expected` and `allowed` (errors, by output) are the result."""
+
+    def __init__(self, seed: int, nodes: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.opset = self.int(7, 22)
+        self.values: dict[str, Array] = {}
+        self.twins: dict[str, Array] = {}
+        """The same values with errors of rounding."""
+        self.constants: dict[str, Array] = {}
+        self.inputs: dict[str, Array] = {}
+        self.nodes: list[onnx.NodeProto] = []
+        self._pending: dict[str, Array] = {}
+        self._count = 0
+        for number in range(self.int(1, 3)):
+            self._add_input(f"x{number}")
+        table = load()
+        makers, weights = list(table), np.asarray(list(table.values()), float)
+        tries = 0
+        while len(self.nodes) < nodes and tries < 40 * nodes:
+            tries += 1
+            self._pending.clear()
+            candidate = makers[int(self.rng.choice(len(makers), p=weights / weights.sum()))](self)
+            if candidate is not None:
+                self._try(candidate)
+        while not self.nodes:
+            self._try(Candidate("Identity", ["x0"]))
+        self._finish()
+
+    # ---- chance ----
+
+    def int(self, low: int, high: int) -> int:
+        """A number from low to high, both included."""
+        return int(self.rng.integers(low, high + 1))
+
+    def chance(self, share: float) -> bool:
+        """True as often as `share` says."""
+        return bool(self.rng.random() < share)
+
+    def one_of(self, choices: Sequence[Any]) -> Any:
+        """One of some things."""
+        return choices[self.int(0, len(choices) - 1)]
+
+    # ---- operands ----
+
+    def array(self, shape: Sequence[int], dtype: Any = np.float32, low: int = -8, high: int = 8) -> Array:
+        """Random elements: normal floats, integers from low to high (from 0 where there is no sign)."""
+        dtype = np.dtype(dtype)
+        if dtype.kind == "f":
+            return np.asarray(self.rng.standard_normal(shape)).astype(dtype)
+        if dtype.kind == "b":
+            return np.asarray(self.rng.random(shape) < 0.5)
+        return np.asarray(self.rng.integers(0 if dtype.kind == "u" else low, high + 1, shape)).astype(dtype)
+
+    def const(self, array: Any, dtype: Any = None) -> str:
+        """The name of a new initialiser."""
+        self._count += 1
+        name = f"c{self._count}"
+        self._pending[name] = np.asarray(array, dtype)
+        return name
+
+    def ints(self, values: Any) -> str:
+        """The name of a new int64 initialiser."""
+        return self.const(values, np.int64)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a value."""
+        return self.value(name).shape
+
+    def value(self, name: str) -> Array:
+        """The elements of a value, for the inputs that the model is tried with."""
+        return next(known[name] for known in (self.values, self._pending, self.constants) if name in known)
+
+    def pick(self, kinds: str = "fdeiub", rank: Sequence[int] = range(7), itemsize: int = 0, empty: bool = True) -> Any:
+        """The name of a value with one of numpy's kinds (or letters) of types and one of the ranks, or None."""
+        fits = [
+            name
+            for name, value in self.values.items()
+            if (value.dtype.kind in kinds or value.dtype.char in kinds)
+            and value.ndim in rank
+            and (not itemsize or value.dtype.itemsize == itemsize)
+            and (empty or value.size)
+        ]
+        if not fits:
+            return None
+        recent = fits[-4:] if self.chance(0.7) else fits
+        return self.one_of(recent)
+
+    def partner(self, name: str) -> str:
+        """A value or constant of the same type whose shape broadcasts with that of `name`."""
+        value = self.value(name)
+        fits = [
+            other
+            for other, array in self.values.items()
+            if array.dtype == value.dtype and _broadcasts(array.shape, value.shape)
+        ]
+        if fits and self.chance(0.6):
+            return self.one_of(fits)
+        sizes = [size if self.chance(0.5) else 1 for size in value.shape]
+        return self.const(self.array(sizes[self.int(0, len(sizes)) :], value.dtype, 1, 5))
+
+    # ---- growth ----
+
+    def _add_input(self, name: str) -> None:
+        rank = self.one_of((0, 1, 2, 2, 3, 3, 4, 4, 4, 5))
+        most = {0: 1, 1: 40, 2: 24, 3: 12, 4: 10, 5: 5}[rank]
+        shape = [self.int(1, most) for _ in range(rank)]
+        if rank and self.chance(0.03):
+            shape[self.int(0, rank - 1)] = 0
+        dtype = self.one_of(["f"] * 10 + ["e", "d", "b", "i1", "u1", "i4", "i8", "i8"])
+        value = self.array(shape, dtype)
+        self.inputs[name] = self.values[name] = value
+        self.twins[name] = self._rounded(value)
+
+    def _rounded(self, value: Array) -> Array:
+        if value.dtype.kind != "f":
+            return value
+        noise = self.rng.uniform(-1, 1, value.shape) * ROUNDING[value.dtype.char]
+        return (value.astype(np.float64) * (1 + noise)).astype(value.dtype)
+
+    def _try(self, candidate: Candidate) -> None:
+        names = [f"v{len(self.values) + n}" for n in range(candidate.outputs)]
+        node = helper.make_node(candidate.op, candidate.operands, names, f"n{len(self.nodes)}", **candidate.attributes)
+        operands = [name for name in candidate.operands if name]
+        operands += [n for a in node.attribute for inner in a.g.node for n in inner.input if n in self.values]
+        fixed = {name: self.value(name) for name in operands if name in self._pending or name in self.constants}
+        given = {name: self.values[name] for name in operands if name not in fixed}
+        model = self._model([node], given, fixed, names)
+        try:
+            outputs = run_reference(model, given)
+            twins = run_reference(model, {name: self.twins[name] for name in given})
+        except Exception:
+            return
+        twins = {name: self._rounded(twin) for name, twin in twins.items()}
+        if not all(self._is_tame(outputs[name], twins[name]) for name in names):
+            return
+        self.constants.update({name: array for name, array in self._pending.items() if name in fixed})
+        self.values.update(outputs)
+        self.twins.update(twins)
+        self.nodes.append(node)
+
+    def _is_tame(self, value: Array, twin: Array) -> bool:
+        """Whether errors of rounding leave a value almost as it is, and it has a size that can go on."""
+        if value.shape != twin.shape or value.size > LARGEST or value.ndim > 6 or value.dtype.kind not in "fiub":
+            return False
+        if not value.size and not self.chance(0.1):
+            return False
+        if value.dtype.kind != "f":
+            return bool(np.array_equal(value, twin))
+        if not (np.isfinite(value).all() and np.isfinite(twin).all()):
+            return False
+        largest = float(np.abs(value).max(initial=0))
+        return largest < STEEPEST and _distance(value, twin) <= UNSTABLE[value.dtype.char] * largest + 1e-9
+
+    def _model(self, nodes: Sequence[onnx.NodeProto], given: Any, fixed: Any, outputs: Sequence[str]) -> Any:
+        infos = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+            for name, value in given.items()
+        ]
+        results = [helper.make_empty_tensor_value_info(name) for name in outputs]
+        constants = [numpy_helper.from_array(np.asarray(array), name) for name, array in fixed.items()]
+        graph = helper.make_graph(list(nodes), "random", infos, results, constants)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
+
+    def _finish(self) -> None:
+        used = {name for node in self.nodes for name in node.input}
+        used |= {name for node in self.nodes for a in node.attribute for inner in a.g.node for name in inner.input}
+        computed = [name for node in self.nodes for name in node.output if name]
+        outputs = [name for name in computed if name not in used or self.chance(0.1)]
+        self.model: onnx.ModelProto = self._model(self.nodes, self.inputs, self.constants, outputs)
+        self.expected = run_reference(self.model, self.inputs)
+        self.allowed = {
+            name: 10 * _distance(value, self.twins[name]) + 1e-4 * float(np.abs(value).max(initial=0)) + 1e-6
+            if value.dtype.kind == "f"
+            else 0.0
+            for name, value in self.expected.items()
+        }
+
+    def mismatch(self, outputs: dict[str, Array]) -> str:
+        """What is wrong with these outputs, in words; empty if nothing is."""
+        for name, expected in self.expected.items():
+            got = outputs[name]
+            if got.shape != expected.shape or got.dtype != expected.dtype:
+                return f"{name}: {got.dtype}{list(got.shape)}, expected {expected.dtype}{list(expected.shape)}"
+            if not _distance(got, expected) <= self.allowed[name]:
+                return f"{name}: off by {_distance(got, expected)}, allowed are {self.allowed[name]}"
+        return ""
+
+
+def _broadcasts(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    try:
+        return math.prod(np.broadcast_shapes(shape, other)) <= LARGEST
+    except ValueError:
+        return False
+
+
+def _distance(x: Array, y: Array) -> float:
+    """The largest difference; NaN where one of both is."""
+    if x.dtype.kind != "f":
+        return float((x != y).any())
+    return float(np.abs(x.astype(np.float64) - y.astype(np.float64)).max(initial=0))
+
+
+def run_reference(model: onnx.ModelProto, inputs: dict[str, Array]) -> dict[str, Array]:
+    """ONNX Runtime's answer, without optimisations."""
+    options = runtime.SessionOptions()
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    taken = {given.name for given in session.get_inputs()}
+    values = session.run(names, {name: value for name, value in inputs.items() if name in taken})
+    return dict(zip(names, (np.asarray(value) for value in values), strict=True))

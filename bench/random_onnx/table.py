@@ -1,0 +1,32 @@
+"""The table of what a random model is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from .model import Candidate, RandomOnnx
+
+Maker: TypeAlias = "Callable[[RandomOnnx], Candidate | None]"
+
+MAKERS: dict[Maker, float] = {}
+"""Functions that make a candidate for the next node (or None where nothing fits), with the weight of each."""
+
+
+def maker(weight: float = 1.0) -> Callable[[Maker], Maker]:
+    """Enter a function in the table."""
+
+    def register(function: Maker) -> Maker:
+        MAKERS[function] = weight
+        return function
+
+    return register
+
+
+def load() -> dict[Maker, float]:
+    """The complete table."""
+    for family in ("elements", "layers", "moves"):
+        import_module(f".{family}", __package__)
+    return MAKERS

@@ -1,0 +1,125 @@
+"""Interpolation at places that the network computes: gathers of the elements around, weighted."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..builder import Builder
+from ..node import Node
+from ..registry import onnx_op
+from ..tensors import INT64, NodeError, Tensor, known
+
+CUBIC = -0.75
+"""The free parameter of cubic interpolation."""
+
+
+@dataclass(frozen=True)
+class Tap:
+    """One element along an axis for each place: its position (a whole float), weight and whether it is there."""
+
+    position: Tensor
+    weight: Tensor | None
+    inside: Tensor | None
+
+
+def _reflect(b: Builder, x: Tensor, low: float, high: float) -> Tensor:
+    """Coordinates outside mirrored at the borders, as often as it takes."""
+    if high <= low:
+        return b.full(x.shape, low, x.dtype)
+    reach = high - low
+    at = b.binary("mod", b.sub(x, low), 2 * reach)
+    return b.add(b.minimum(at, b.sub(b.full((), 2 * reach, x.dtype), at)), low)
+
+
+def _clamp(b: Builder, x: Tensor, size: int) -> Tensor:
+    """Within an axis; 0 for NaN, which no comparison holds for."""
+    return b.select(b.compare("ge", x, 0), b.minimum(x, size - 1), 0)
+
+
+def _cubic_weight(b: Builder, distance: Tensor) -> Tensor:
+    d = b.unary("abs", distance)
+    near = b.add(b.mul(b.mul(b.sub(b.mul(d, CUBIC + 2), CUBIC + 3), d), d), 1)
+    far = b.sub(b.mul(b.add(b.mul(b.sub(b.mul(d, CUBIC), 5 * CUBIC), d), 8 * CUBIC), d), 4 * CUBIC)
+    return b.select(b.compare("le", d, 1), near, far)
+
+
+def _taps(node: Node, place: Tensor, size: int, mode: str) -> list[Tap]:
+    """What is interpolated between along one axis, for normalised places (-1 to 1)."""
+    b, padding = node.build, node.str("padding_mode", "zeros")
+    if node.int("align_corners", 0):
+        low, high = 0.0, size - 1.0
+        at = b.mul(b.add(place, 1), (size - 1) / 2)
+    else:
+        low, high = -0.5, size - 0.5
+        at = b.mul(b.sub(b.mul(b.add(place, 1), size), 1), 0.5)
+    if mode == "nearest":
+        at = b.unary("round", at)
+    if padding == "border":
+        # Cubic interpolation takes each of its elements from the border instead.
+        at = at if mode.endswith("cubic") else _clamp(b, at, size)
+    elif padding == "reflection":
+        at = _reflect(b, at, low, high)
+    elif padding != "zeros":
+        raise NodeError(f"padding_mode {padding!r} is unknown")
+    first = at if mode == "nearest" else b.unary("floor", at)
+    offsets = {"nearest": (0,), "linear": (0, 1), "bilinear": (0, 1), "cubic": (-1, 0, 1, 2), "bicubic": (-1, 0, 1, 2)}
+    if mode not in offsets:
+        raise NodeError(f"mode {mode!r} is unknown")
+    taps: list[Tap] = []
+    for offset in offsets[mode]:
+        position = b.add(first, offset) if offset else first
+        weight = inside = None
+        if mode.endswith("linear"):
+            fraction = b.sub(at, first)
+            weight = fraction if offset else b.sub(b.full((), 1, at.dtype), fraction)
+        elif mode.endswith("cubic"):
+            weight = _cubic_weight(b, b.sub(at, position))
+        if padding == "zeros":
+            inside = b.binary("and", b.compare("ge", position, 0), b.compare("le", position, size - 1))
+        elif padding == "reflection":
+            position = b.unary("round", _reflect(b, position, low, high))
+        taps.append(Tap(_clamp(b, position, size), weight, inside))
+    return taps
+
+
+@onnx_op("GridSample", since=16)
+def grid_sample(node: Node) -> Tensor:
+    """x [N, C, S...] at places grid [N, P..., r], whose last component belongs to the first dimension of S."""
+    b, x, grid = node.build, node[0], node[1]
+    mode = node.str("mode", "linear")
+    spatial, out = x.shape[2:], grid.shape[1:-1]
+    if grid.shape[-1] != len(spatial) or grid.rank != x.rank or not x.is_float:
+        raise NodeError(f"a grid of shape {list(grid.shape)} does not fit {x.dtype} data of shape {list(x.shape)}")
+    if len(spatial) > 2 and mode.endswith("cubic"):
+        raise NodeError("cubic interpolation in more than two dimensions is not supported")
+    batch, channels, count = x.shape[0], x.shape[1], math.prod(out)
+    places = b.reshape(grid, [batch, count, len(spatial)])
+    axes: list[list[Tap]] = []
+    for axis, size in enumerate(spatial):
+        place = b.reshape(b.slice_axis(places, 2, len(spatial) - 1 - axis, 1), [batch, count])
+        axes.append(_taps(node, place, size, mode))
+    rows = b.transpose(x, [0, *range(2, x.rank), 1])
+    rows = b.reshape(rows, [batch * math.prod(spatial), channels])
+    starts = known((np.arange(batch, dtype=np.int64) * math.prod(spatial)).reshape(-1, 1))
+    total: Tensor | None = None
+    for taps in itertools.product(*axes):
+        index, factor, there = starts, None, None
+        for axis, tap in enumerate(taps):
+            stride = math.prod(spatial[axis + 1 :])
+            index = b.add(index, b.mul(b.cast(tap.position, INT64), stride))
+            if tap.weight is not None:
+                factor = tap.weight if factor is None else b.mul(factor, tap.weight)
+            if tap.inside is not None:
+                there = tap.inside if there is None else b.binary("and", there, tap.inside)
+        value = b.gather(rows, index, 0)
+        if there is not None:
+            value = b.select(b.reshape(there, [batch, count, 1]), value, 0)
+        if factor is not None:
+            value = b.mul(value, b.cast(b.reshape(factor, [batch, count, 1]), x.dtype))
+        total = value if total is None else b.add(total, value)
+    assert total is not None
+    return b.reshape(b.transpose(total, [0, 2, 1]), [batch, channels, *out])
