@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, bf16
 from xdsl.ir import Attribute
 
 from ..dialects.dataflow.constants import narrow_bf16, numpy_type, widen_bf16
-from ..dialects.dataflow.interpreter import argument_names, find_main, interpret_function, result_names
+from ..dialects.dataflow.interpreter import Watch, argument_names, find_main, interpret_function, result_names
 from ..dialects.manycore.execute_interpreter import ExecuteFunctions
 from ..dialects.manycore.interpreter import ManycoreFunctions
 from ..dialects.memory import BufferType
@@ -63,15 +63,16 @@ def _values(
     return np.asarray(values != 0 if storage.kind == "b" else values).astype(storage)
 
 
-def run_main(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
+def run_main(module: ModuleOp, inputs: Mapping[str, Array], watch: Watch | None = None) -> dict[str, Array]:
     """
-    The results of `@main` by name, in storage form (encoded ones decoded); the inputs are left alone.
+    The results of `@main` by name, in storage form (encoded ones decoded); the inputs are left alone. `watch` is shown
+    each operation and its operands.
 
     Raises MeshloomError for what the operations raise, xDSL's InterpretationError where one has no implementation.
     """
     copies = {name: array.copy() for name, array in inputs.items()}
     functions = [ManycoreFunctions(), ExecuteFunctions(), MemoryFunctions(), StashFunctions(), SparseFunctions()]
-    return {name: as_array(value) for name, value in interpret_function(module, copies, functions).items()}
+    return {name: as_array(value) for name, value in interpret_function(module, copies, functions, watch).items()}
 
 
 def result_types(module: ModuleOp) -> dict[str, Attribute]:

@@ -3,19 +3,23 @@ Cycles of networks with pruned weights against their density, one JSON line a ne
 
     python bench/sparse_cycles.py [--chip edge] [--networks rnet,magika,products] [--densities 0.05,0.1,0.2,0.5,1]
 
-Each line compares one pruned network compiled dense and with encoded weights (as `meshloom-compile --sparse` does), for
-the same inputs:
+Each line compares one pruned network compiled dense and sparse (as `meshloom-compile --sparse --calibrate` does:
+weights encoded, zeros of activations left out, or all dense where that is not faster), for the same inputs; activations
+were measured on others:
 
-faster             cycles dense over sparse; 1 where the compiler keeps to dense weights
+faster             cycles dense over sparse; 1 where the compiler keeps to the dense network
 mpu_fewer          cycles of the matrix and vector units that contractions take, dense over sparse
+weights_only       the same two figures where only weights are encoded
 smaller            bytes of weights in the executable, dense over sparse
-model_error        largest error of the model of cycles against counted ones, over the layers with encoded weights
+neurons            share of the neurons that is not zero, the mean over layers
+model_error        over the sparse layers, |declared / counted - 1| of cycles: of all of them, and of the worst
 lanes_before/after efficiency of the lanes with channels in the network's order and balanced, over the layers moved
 difference         largest difference of a result to the dense network's, over the largest result
 
-`products` are single layers bound by their weights, [rows x inputs x outputs] each; dense rows of one vector run on the
-vector unit. The last line is a peer's: cycles that ethos-u-vela 5.1 estimates for int8 weights of which none are zero,
-over those for 90%; its hardware skips no zeros, only the weights' transfer shrinks. It is quoted, not measured here.
+`products` are single layers, [rows x inputs x outputs] each, with neurons of which a part is zero at random places
+(`z` and per cent); those of few rows are bound by their weights, and dense rows of one vector run on the vector unit.
+The last line is a peer's: cycles that ethos-u-vela 5.1 estimates for int8 weights of which none are zero, over those
+for 90%; its hardware skips no zeros, only the weights' transfer shrinks. It is quoted, not measured here.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from typing import Any
 
 import numpy as np
 from light_models import LIGHT_MODELS, light_model
+from meshloom.analysis.interpret import make_inputs
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.coreasm.isa import Unit
 from meshloom.dialects.dataflow import MatmulOp
@@ -36,15 +41,14 @@ from meshloom.emulator.executable import Executable
 from meshloom.emulator.functional import FunctionalResult, run_functional
 from meshloom.emulator.timing import run_timing
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.pipeline import compile_module
-from meshloom.lowering.sparse_weights import compile_encoded
+from meshloom.lowering.pipeline import Compilation, compile_module
+from meshloom.lowering.sparse_weights import compile_encoded, encode_weights
 from meshloom.tools.read_module import read_module
 from meshloom.tools.sparse_layers import sparse_cycles
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from meshloom.transforms.dataflow_prune import DataflowPrunePass
 from meshloom.transforms.known_values import source_of
 from meshloom.transforms.sparse_balance_lanes import Balanced, balance_lanes
-from meshloom.transforms.sparse_plan import plan_encodings
 from numpy.typing import NDArray
 from public_models import PUBLIC_MODELS
 from xdsl.builder import Builder
@@ -53,15 +57,19 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.rewriter import InsertPoint
 
-PRODUCTS = {"1x4096x1024": (1, 4096, 1024), "1x1024x1000": (1, 1024, 1000), "16x2048x512": (16, 2048, 512)}
+PRODUCTS = {
+    "1x4096x1024": (1, 4096, 1024, 0), "1x1024x1000": (1, 1024, 1000, 0), "16x2048x512": (16, 2048, 512, 0),
+    "2048x1024x256": (2048, 1024, 256, 0), "2048x1024x256-z50": (2048, 1024, 256, 50),
+    "2048x1024x256-z80": (2048, 1024, 256, 80),
+}  # fmt: skip
 PEER = {
     "network": "peer", "peer": "ethos-u-vela 5.1 (estimate of its own model, quoted)", "density": 0.1, "faster": 1.007,
 }  # fmt: skip
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def product(rows: int, inputs: int, outputs: int) -> tuple[ModuleOp, dict[str, NDArray[Any]]]:
-    """A module of one product with random weights, and its input."""
+def product(rows: int, inputs: int, outputs: int, zeros: int) -> tuple[ModuleOp, dict[str, NDArray[Any]]]:
+    """A module of one product with random weights, and its input, `zeros` per cent of which are zero."""
     generator = np.random.default_rng([rows, inputs, outputs])
     function = FuncOp("main", FunctionType.from_lists([tensor(f32, (rows, inputs))], []))
     builder = Builder(InsertPoint.at_end(function.body.block))
@@ -70,7 +78,8 @@ def product(rows: int, inputs: int, outputs: int) -> tuple[ModuleOp, dict[str, N
     result = builder.insert(MatmulOp(function.body.block.args[0], source)).result
     builder.insert(ReturnOp(result))
     function.function_type = FunctionType.from_lists([function.body.block.args[0].type], [result.type])
-    return ModuleOp([function]), {"arg0": generator.standard_normal((rows, inputs)).astype(np.float32)}
+    neurons = generator.standard_normal((rows, inputs)).astype(np.float32)
+    return ModuleOp([function]), {"arg0": neurons * (generator.random(neurons.shape) >= zeros / 100)}
 
 
 def network(name: str) -> tuple[ModuleOp, Arrays]:
@@ -90,10 +99,21 @@ def busy(exe: Executable, run: FunctionalResult) -> int:
     return int(units[Unit.MPU]) or int(units[Unit.VPU])
 
 
-def model_error(exe: Executable, run: FunctionalResult) -> float:
-    """Largest |declared / counted - 1| of the layers with encoded weights."""
-    layers = sparse_cycles(exe, run.mapped).values()
-    return max((abs(declared / counted - 1) for declared, counted in layers), default=0.0)
+def model_errors(exe: Executable, run: FunctionalResult) -> list[float]:
+    """|declared / counted - 1|: of all sparse layers together, and the largest of one."""
+    layers = list(sparse_cycles(exe, run.mapped).values())
+    if not layers:
+        return []
+    declared, counted = map(sum, zip(*layers, strict=True))
+    worst = max(abs(expected / real - 1) for expected, real in layers)
+    return [round(abs(declared / counted - 1), 4), round(worst, 4)]
+
+
+def calibration(name: str, module: ModuleOp, inputs: Arrays) -> Arrays:
+    """Inputs on which activations are measured: others than those of the run, but for products, which have no name."""
+    if name in PRODUCTS:
+        return {key: np.roll(value, 1, axis=0) for key, value in inputs.items()}
+    return PUBLIC_MODELS[name].inputs(1) if name in PUBLIC_MODELS else make_inputs(module, 1)
 
 
 def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
@@ -102,30 +122,42 @@ def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
     DataflowFoldAffinePass().apply(Context(), module)
     if density < 1:
         DataflowPrunePass(density=density).apply(Context(), module)
-    dense = compile_module(module.clone(), chip).executable
-    before = run_functional(dense, inputs)
     balanced = balance_lanes(module.clone(), chip)
-    plans = plan_encodings(module, chip=chip)
-    compilation, encoded = compile_encoded(module, chip, lambda one: compile_module(one, chip))
-    sparse = compilation.executable
-    after = run_functional(sparse, inputs)
-    cycles = run_timing(dense).cycles, run_timing(sparse, mapped=after.mapped).cycles
+    weights_only = module.clone()
+    encode_weights(weights_only, chip)
+    compiled: list[Compilation] = []
+
+    def compile(one: ModuleOp) -> Compilation:
+        compiled.append(compile_module(one, chip))
+        return compiled[-1]
+
+    sparse = compile_encoded(module, chip, compile, calibration(name, module, inputs))
+    # The last one is the dense network, whichever is taken.
+    executables = [one.executable for one in (compiled[-1], compile(weights_only), sparse.compilation)]
+    runs = [run_functional(executable, inputs) for executable in executables]
+    pairs = list(zip(executables, runs, strict=True))
+    cycles = [run_timing(executable, mapped=run.mapped).cycles for executable, run in pairs]
+    units = [max(1, busy(executable, run)) for executable, run in pairs]
     difference = max(
-        float(np.abs(after.outputs[out] - value).max()) / (float(np.abs(value).max()) or 1.0)
-        for out, value in before.outputs.items()
+        float(np.abs(runs[2].outputs[out] - value).max()) / (float(np.abs(value).max()) or 1.0)
+        for out, value in runs[0].outputs.items()
     )
+    known = [plan.neurons.density for plan in sparse.plans if plan.neurons is not None]
     return {
         "network": name,
         "chip": chip.name,
         "density": density,
-        "layers": len(plans),
-        "encoded": encoded * sum(plan.choice.format is not None for plan in plans),
+        "layers": len(sparse.plans),
+        "encoded": sparse.taken * sum(plan.choice.format is not None for plan in sparse.plans),
+        "skipping": sparse.taken * sum(plan.encode_neurons for plan in sparse.plans),
+        "neurons": round(float(np.mean(known)), 3) if known else 1.0,
         "dense_cycles": cycles[0],
-        "sparse_cycles": cycles[1],
-        "faster": round(cycles[0] / cycles[1], 3),
-        "mpu_fewer": round(busy(dense, before) / max(1, busy(sparse, after)), 3),
-        "smaller": round(_weights(dense) / _weights(sparse), 3),
-        "model_error": round(model_error(sparse, after), 4),
+        "sparse_cycles": cycles[2],
+        "faster": round(cycles[0] / cycles[2], 3),
+        "mpu_fewer": round(units[0] / units[2], 3),
+        "weights_only": [round(cycles[0] / cycles[1], 3), round(units[0] / units[1], 3)],
+        "smaller": round(_weights(executables[0]) / max(1, _weights(executables[2])), 3),
+        "model_error": model_errors(executables[2], runs[2]),
         **_lanes(balanced),
         "difference": float(f"{difference:.3g}"),
     }

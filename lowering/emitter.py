@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..dialects.coreasm.isa import OPCODE
 from .immediates import fits_immediate, immediate_bits, wide_halves
 from .plans import (
@@ -147,11 +148,22 @@ class Emitter(Transfers):
 
     # --- the matrix unit -----------------------------------------------------------------------------------------
 
-    def matmul(self, out: View, a: View, b: View, batch: int, m: int, k: int, n: int, accumulate: bool = False) -> None:
-        """D[b, m, n] = (or, accumulating, +=) sum over k of A[b, m, k] * B[b, k, n], with so many dimensions per group.
+    def matmul(
+        self,
+        out: View,
+        a: View,
+        b: View,
+        groups: tuple[int, int, int, int],
+        accumulate: bool = False,
+        nonzero: Nonzero = ALL_NONZERO,
+    ) -> None:
+        """
+        D[b, m, n] = (or, accumulating, +=) sum over k of A[b, m, k] * B[b, k, n]; `groups`: dimensions of batch, m, k
+        and n.
 
         Runs on the unit and with the roles that the chip's costs favour; element types that the matrix unit does not
-        take run on the vector unit. An operand that does not depend on a batch dimension has stride 0 there.
+        take run on the vector unit. An operand that does not depend on a batch dimension has stride 0 there. `nonzero`
+        says how much of A should not be zero: the others may be left out.
         """
         if 0 in out.shape:
             return
@@ -159,18 +171,22 @@ class Emitter(Transfers):
             if not accumulate:
                 self.fill(out, 0)
             return
-        key = ("mm", batch, m, k, a.dtype, b.dtype, out.dtype, out.shape, out.strides, a.shape, a.strides, b.strides)
+        types = (a.dtype, b.dtype, out.dtype)
+        key = ("mm", groups, types, nonzero, out.shape, out.strides, a.shape, a.strides, b.strides)
         prepared = self._plans.get(key)
         if prepared is None:
-            prepared = plan_contraction(self._table, self.chip, out, a, b, (batch, m, k, n))
+            prepared = plan_contraction(self._table, self.chip, out, a, b, groups, nonzero)
             self._plans[key] = prepared
         if prepared.vector:
             self._dot(prepared, out, a, b, accumulate)
             return
         nb, nm, nk, nn = prepared.counts
-        again = OPCODE["matmul.acc"]
-        first = again if accumulate else OPCODE["matmul"]
+        name = "matmul.z" if prepared.skipping else "matmul"
+        again = OPCODE[f"{name}.acc"]
+        first = again if accumulate else OPCODE[name]
         operands: list[View | int] = [out, b, a] if prepared.swapped else [out, a, b]
+        if prepared.skipping:
+            operands.append(prepared.skipping)
         imm = nb | nm << 4 | nk << 8 | nn << 12
         self._issue(prepared, first, again, a.dtype | out.dtype << 4, imm, operands)
 

@@ -10,6 +10,8 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
+from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
+from ..analysis.sparse.product_cycles import dense_weights_cycles
 from ..chips.chip import RATES, Chip
 from .access import Dim, Layout, Plan, Step, plan_access
 from .stream import IMMEDIATE, DescriptorTable
@@ -44,6 +46,8 @@ class Prepared(NamedTuple):
     """The vector unit is the cheaper one."""
     swapped: bool = False
     """Matrix product: second operand before the first."""
+    skipping: int = 0
+    """Matrix product from which zeros of the first operand are left out: cycles that it is expected to take."""
 
 
 Cache: TypeAlias = dict[Hashable, Prepared]
@@ -151,12 +155,19 @@ def plan_scatter(table: DescriptorTable, out: View, updates: View, indices: View
 
 
 def plan_contraction(
-    table: DescriptorTable, chip: Chip, out: View, a: View, b: View, groups: tuple[int, int, int, int]
+    table: DescriptorTable,
+    chip: Chip,
+    out: View,
+    a: View,
+    b: View,
+    groups: tuple[int, int, int, int],
+    nonzero: Nonzero = ALL_NONZERO,
 ) -> Prepared:
-    """D[b, m, n] = sum over k of A[b, m, k] * B[b, k, n], by the cheapest of three ways.
+    """D[b, m, n] = sum over k of A[b, m, k] * B[b, k, n], by the cheapest of four ways.
 
-    These are the matrix unit with A streamed and B held, the other way round, and (where the matrix unit does not take
-    the types, or is slower) the vector unit. Batch dimensions along which an operand does not move belong to m or n.
+    These are the matrix unit with A streamed and B held, the other way round, the first of these without the zeros of A
+    (of which `nonzero` should be left), and (where the matrix unit does not take the types, or is slower) the
+    vector unit. Batch dimensions along which an operand does not move belong to m or n.
     """
     dims = _contraction_dims(out, a, b, groups)
     points = 1
@@ -181,9 +192,28 @@ def plan_contraction(
     turned = [Dim(dim.size, exchange[dim.group], (dim.strides[0], dim.strides[2], dim.strides[1])) for dim in dims]
     swapped = plan_access(turned, _MATMUL, cycles)
     best, is_swapped = (swapped, True) if swapped.cost < straight.cost else (straight, False)
+    if nonzero.has_zeros:
+        largest = max(_bytes_reached(view) for view in (out, a, b))
+
+        def without_zeros(extents: Sequence[int]) -> int:
+            batch, m, k, n = extents
+            return round(dense_weights_cycles(chip, (batch, m, k, n), rows // depth, nonzero, largest))
+
+        skipping = plan_access(dims, _MATMUL, without_zeros)
+        if skipping.cost < best.cost and (a.dtype or out.dtype or skipping.cost < dot.cost):
+            return prepare(skipping, table)._replace(skipping=without_zeros(skipping.extents))
     if a.dtype == 0 and out.dtype == 0 and dot.cost < best.cost:
         return prepare(dot, table, vector=True)
     return prepare(best, table, swapped=is_swapped)
+
+
+def _bytes_reached(view: View) -> int:
+    """Bytes of memory between the first and the last element, or those of all elements where these are fewer."""
+    low, high = view.extent
+    moved = view.item_bytes
+    for size, stride in zip(view.shape, view.strides, strict=True):
+        moved *= size if stride else 1
+    return min(moved, high - low)
 
 
 def plan_encoded(table: DescriptorTable, out: View, a: View, m: int) -> Prepared:

@@ -92,7 +92,8 @@ class _Dense:
             case CompactOp():
                 return self._add(SelectOp(self.op.connections, self.op.operand, self._number(0, self.op.operand)))
             case MatmulOp() | ConvOp():
-                return self._add(self.op.dense(*self.op.operands))
+                first, second = self.op.operands
+                return self._add(self.op.dense(first, second))
             case PruneGroupsOp():
                 return self._prune(self.op)
             case _:

@@ -1,19 +1,23 @@
-"""What `meshloom-compile --sparse` does: encode weights with zeros where that makes layers and network faster."""
+"""What `meshloom-compile --sparse` does: encode weights and neurons with zeros where that makes the network faster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
+from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
 
+from ..analysis.neuron_densities import neuron_densities
 from ..chips import Chip
 from ..dialects.dataflow import Dataflow
 from ..emulator.timing import run_timing
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_balance_lanes import balance_lanes
-from ..transforms.sparse_plan import plan_encodings
+from ..transforms.sparse_plan import PlannedWeight, plan_encodings
 from ..transforms.sparse_select_encoding import convert
 from .pipeline import Compilation
 
@@ -21,10 +25,23 @@ Compile = Callable[[ModuleOp], Compilation]
 """Compiles a module, which it changes."""
 
 
-def encode_weights(module: ModuleOp, chip: Chip) -> int:
+@dataclass(frozen=True)
+class SparseNetwork:
+    """A network compiled for sparse execution, and what was decided about its layers."""
+
+    compilation: Compilation
+    plans: tuple[PlannedWeight, ...]
+    """What is best for each layer by itself."""
+    taken: bool
+    """Whether the network is compiled so; False: it is not faster as a whole, and all is dense."""
+
+
+def encode_weights(
+    module: ModuleOp, chip: Chip, calibration: Mapping[str, NDArray[Any]] | None = None
+) -> list[PlannedWeight]:
     """
     Encode the weights of a `dataflow` module for a chip, by estimated cycles, with the lanes of its matrix units
-    balanced. Returns how many weights were encoded.
+    balanced, and neurons of which many are zero for the inputs in `calibration`. Returns what was decided.
 
     As passes: canonicalize, dataflow-fold-affine, sparse-balance-lanes, sparse-select-encoding{objective=cycles}.
     """
@@ -34,22 +51,26 @@ def encode_weights(module: ModuleOp, chip: Chip) -> int:
     # Afterwards, scales cannot move into weights any more.
     DataflowFoldAffinePass().apply(context, module)
     balance_lanes(module, chip)
-    plans = plan_encodings(module, chip=chip)
+    neurons = None if calibration is None else neuron_densities(module, calibration)
+    plans = plan_encodings(module, chip=chip, neurons=neurons)
     convert(plans)
-    return sum(plan.choice.format is not None for plan in plans)
+    return plans
 
 
-def compile_encoded(module: ModuleOp, chip: Chip, compile: Compile) -> tuple[Compilation, bool]:
+def compile_encoded(
+    module: ModuleOp, chip: Chip, compile: Compile, calibration: Mapping[str, NDArray[Any]] | None = None
+) -> SparseNetwork:
     """
-    The network with encoded weights, if that is faster than with dense ones, and whether it is.
+    The network with encoded weights and neurons, if that is faster than the dense one.
 
     Both are compiled and timed, sparse work as the compiler expects it: what a layer gains may be lost where others are
     cut otherwise for it. The module is changed to the one that was taken.
     """
     dense = module.clone()
-    if not encode_weights(module, chip):
-        return compile(dense), False
+    plans = tuple(encode_weights(module, chip, calibration))
+    if not any(plan.is_sparse for plan in plans):
+        return SparseNetwork(compile(dense), plans, False)
     encoded, plain = compile(module), compile(dense)
     if run_timing(encoded.executable).cycles <= run_timing(plain.executable).cycles:
-        return encoded, True
-    return plain, False
+        return SparseNetwork(encoded, plans, True)
+    return SparseNetwork(plain, plans, False)

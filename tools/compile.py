@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..support.errors import InputError
 from ..support.files import all_or_none, write_atomically
 from .budget import add_memory_options, read_memory_options, saving_table
 from .cli import check_folders, make_parser, parse_shapes, run_tool
@@ -29,6 +30,7 @@ EXAMPLES = """
   meshloom-compile large.onnx --chip tiny -o large.mlx --cache --log large.log
   meshloom-compile net.onnx --chip edge -o net.mlx --subgraphs fewest-bytes,parts=4 --fuse forward
   meshloom-compile pruned.onnx --chip edge -o net.mlx --sparse
+  meshloom-compile pruned.onnx --chip edge -o net.mlx --sparse --calibrate image=photo.npy
   meshloom-compile step.mlir --chip tiny -o step.mlx --budget 0.5 --save swap,recompute
   meshloom-compile net.onnx --chip edge -o net.mlx -p 'canonicalize,dataflow-to-manycore,manycore-tile{chip=edge}'
 """
@@ -62,6 +64,13 @@ def _parser() -> argparse.ArgumentParser:
         "--sparse", action="store_true", help="encode weights that have zeros, layer by layer where that is faster"
     )
     parser.add_argument(
+        "--calibrate",
+        action="append",
+        default=[],
+        metavar="random|NAME=FILE.npy",
+        help="with --sparse: leave out zeros of activations, too, where they are many for this input (may be repeated)",
+    )
+    parser.add_argument(
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
     )
     parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the compiler did as a page")
@@ -80,6 +89,8 @@ def _compile(options: argparse.Namespace) -> None:
     subgraphs = read_subgraph_options(options)
     budget = read_memory_options(options)
     pipeline = _pipeline(options.passes)
+    if options.calibrate and not options.sparse:
+        raise InputError("--calibrate measures activations for --sparse: give both")
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
         from ..emulator.executable import write_executable
@@ -109,7 +120,13 @@ def _compile(options: argparse.Namespace) -> None:
                 from ..lowering.sparse_weights import compile_encoded
 
                 stages.begin("encode weights")
-                compilation, encoded = compile_encoded(module, chip, run)
+                calibration = None
+                if options.calibrate:
+                    from .calibration import calibration_inputs
+
+                    calibration = calibration_inputs(module, options.calibrate)
+                sparse = compile_encoded(module, chip, run, calibration)
+                compilation, encoded = sparse.compilation, sparse.taken
             else:
                 compilation = run(module)
         finally:
@@ -123,7 +140,7 @@ def _compile(options: argparse.Namespace) -> None:
     if not options.quiet:
         print(summary(options.output.name, compilation))
         if not encoded:
-            print("the weights stay dense: the network is not faster with any of them encoded")
+            print("all stays dense: the network is not faster with weights or activations encoded")
 
 
 def _pipeline(text: str) -> PassPipeline | None:

@@ -20,15 +20,15 @@ from ..support.files import write_atomically
 Array = NDArray[Any]
 
 
-def read_inputs(options: Sequence[str]) -> dict[str, Array]:
-    """Arrays of `NAME=FILE.npy` options. Raises InputError on anything that is not such a file."""
+def read_inputs(options: Sequence[str], flag: str = "--input") -> dict[str, Array]:
+    """Arrays of `NAME=FILE.npy` values of an option. Raises InputError on anything that is not such a file."""
     arrays: dict[str, Array] = {}
     for option in options:
         name, separator, path = option.partition("=")
         if not separator or not name or not path:
-            raise InputError(f"--input {option!r}: expected NAME=FILE.npy")
+            raise InputError(f"{flag} {option!r}: expected NAME=FILE.npy")
         if name in arrays:
-            raise InputError(f"--input {name} is given twice")
+            raise InputError(f"{flag} {name} is given twice")
         try:
             loaded: object = np.load(path, allow_pickle=False)
         except OSError as error:

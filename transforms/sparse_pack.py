@@ -16,8 +16,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.nature import EXACT, Nature
 from ..analysis.sparse.bits import Bytes
 from ..analysis.sparse.choose import Choice
-from ..analysis.sparse.encode import counts, decode
+from ..analysis.sparse.encode import counts
+from ..analysis.sparse.encode import decode as decode_array
 from ..analysis.sparse.layer_cost import Layer, best_panels
+from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..analysis.sparse.panels import Lanes, Panels, pack
 from ..chips import Chip, load_chip
 from ..dialects.dataflow import (
@@ -76,10 +78,17 @@ class SparsePackPass(ModulePass):
 
 
 def pack_module(module: ModuleOp, chip: Chip) -> None:
-    """Replace the contractions that a matrix unit can do on panels. Each encoded weight is packed once."""
+    """
+    Replace the contractions that a matrix unit can do on panels. Each encoded weight is packed once.
+
+    Neurons that are encoded while the program runs stay as they are in memory: the matrix unit is fed without zeros.
+    """
     packed: dict[tuple[SSAValue, int, int], tuple[PanelsAttr, SSAValue]] = {}
     for op in list(module.walk()):
-        if not isinstance(op, MatmulOp | ConvOp) or (encode := packable(op)) is None:
+        if not isinstance(op, MatmulOp | ConvOp):
+            continue
+        if (encode := packable(op)) is None:
+            _on_dense_weights(op)
             continue
         panels = choose_panels(op, encode, chip)
         key = (encode.result, panels.width, panels.depth)
@@ -103,13 +112,21 @@ def packable(op: Contraction) -> EncodeOp | None:
     """The encoding of the weights of a contraction that can be done on panels; None for others."""
     neurons, weights = op.operands
     encode = weights.owner
-    if index_of(neurons.type) is not None or not isinstance(encode, EncodeOp):
+    if (index_of(neurons.type) is not None and encoding(neurons) is None) or not isinstance(encode, EncodeOp):
         return None
     if not isinstance(encode.operand.owner, ConstantOp | WeightOp) or not _in_matrix_unit(op, encode):
         return None
     if isinstance(op, ConvOp):
         return encode if op.groups.value.data == 1 else None
     return encode if len(shape_of(weights)) == 2 else None
+
+
+def encoding(neurons: SSAValue) -> EncodeOp | None:
+    """The operation that encodes neurons while the program runs; None for dense ones, arguments and constants."""
+    encode = neurons.owner
+    if not isinstance(encode, EncodeOp) or isinstance(encode.operand.owner, ConstantOp | WeightOp):
+        return None
+    return encode
 
 
 def _in_matrix_unit(op: Contraction, encode: EncodeOp) -> bool:
@@ -130,7 +147,7 @@ def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
     layer = Layer(rows, inputs, outputs, element_bytes(type.element_type), taps)
     encoded = encode_array(evaluate_source(encode), type, index)
     strings = strings_of(type, index)
-    mask = strings.matrix(counts(decode(encoded)))
+    mask = strings.matrix(counts(decode_array(encoded)))
     entries = len(encoded.values) // index.format.group
     choice = Choice(index.format, encoded.nbytes, encoded.values.itemsize * mask.size, float(mask.mean()), entries)
     panels = best_panels(chip, layer, mask, choice).panels
@@ -150,7 +167,7 @@ def _packed(encode: EncodeOp, panels: Panels, chip: Chip, rows: int) -> tuple[Pa
     assert index is not None
     type = tensor_of(encode.operand)
     # What does not count is left out once and for all: the panels' own threshold is 0.
-    kept = decode(encode_array(evaluate_source(encode), type, index))
+    kept = decode_array(encode_array(evaluate_source(encode), type, index))
     strings = strings_of(type, index)
     matrix = np.ascontiguousarray(strings.matrix(kept))
     sized, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES[str(type.element_type)], rows))
@@ -158,12 +175,38 @@ def _packed(encode: EncodeOp, panels: Panels, chip: Chip, rows: int) -> tuple[Pa
 
 
 def _on_panels(op: Contraction, layout: PanelsAttr, weights: SSAValue) -> PanelOp:
-    neurons = op.operands[0]
-    zeros = often_zero(neurons)
+    neurons, nonzero = _unencoded(op)
+    if nonzero is None and often_zero(neurons):
+        nonzero = ALL_NONZERO
     if isinstance(op, MatmulOp):
         flag = op.transpose_a is not None
-        return PanelMatmulOp(neurons, weights, layout, tensor_of(op.result), transpose_a=flag, skip_zeros=zeros)
-    return PanelConvOp.of(op, neurons, weights, layout, zeros)
+        return PanelMatmulOp(neurons, weights, layout, tensor_of(op.result), transpose_a=flag, nonzero=nonzero)
+    return PanelConvOp.of(op, neurons, weights, layout, nonzero)
+
+
+def _on_dense_weights(op: Contraction) -> None:
+    """A contraction of neurons that are encoded while the program runs, as one of which zeros may be left out."""
+    neurons, nonzero = _unencoded(op)
+    if nonzero is None:
+        return
+    weights = op.operands[1]
+    if index_of(weights.type) is not None:
+        decode = DecodeOp(weights)
+        Rewriter.insert_op(decode, InsertPoint.before(op))
+        weights = decode.result
+    dense = op.dense(neurons, weights, nonzero)
+    dense.result.name_hint = op.results[0].name_hint
+    Rewriter.replace_op(op, dense)
+
+
+def _unencoded(op: Contraction) -> tuple[SSAValue, Nonzero | None]:
+    """The neurons of a contraction as they lie in memory, and the share that should not be zero, where it is known."""
+    neurons = op.operands[0]
+    if (encode := encoding(neurons)) is None:
+        return neurons, None
+    decode = DecodeOp(neurons)
+    Rewriter.insert_op(decode, InsertPoint.before(op))
+    return decode.result, encode.expected
 
 
 def often_zero(value: SSAValue) -> bool:

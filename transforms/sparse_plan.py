@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.ir import Operation
 
 from ..analysis.sparse.choose import Choice, smallest
 from ..analysis.sparse.encode import counts
 from ..analysis.sparse.formats import Format, candidates
-from ..analysis.sparse.layer_cost import Layer, LayerCost, fastest, layer_costs
+from ..analysis.sparse.layer_cost import Layer, LayerCost, dense_cycles, fastest, layer_costs
+from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..chips import RATES, Chip
 from ..dialects.dataflow import ConvOp
 from ..dialects.dataflow.types import element_bytes, element_of, is_float
@@ -35,6 +37,17 @@ class PlannedWeight:
     """Cycles with dense weights, where cycles were asked for."""
     chosen: LayerCost | None = None
     """Cycles with the choice."""
+    neurons: Nonzero | None = None
+    """Which share of the neurons was not zero, where it was measured."""
+    encode_neurons: bool = False
+    """The neurons are encoded while the network runs: leaving out their zeros is worth while."""
+    reason: str = ""
+    """Why the weights stay dense; "" where they do not."""
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the layer is anything but dense."""
+        return self.choice.format is not None or self.encode_neurons
 
 
 def plan_encodings(
@@ -42,51 +55,96 @@ def plan_encodings(
     groups: Sequence[int] = (1,),
     threshold: float = 0.0,
     chip: Chip | None = None,
+    neurons: Mapping[Operation, Nonzero] | None = None,
 ) -> list[PlannedWeight]:
     """
     A plan for each known weight of a contraction: of fewest bytes, or with `chip` of fewest cycles on it.
 
-    With threshold 0, weights whose decoded form would differ in any bit (they hold -0) stay dense.
+    With threshold 0, weights whose decoded form would differ in any bit (they hold -0) stay dense. `neurons` says,
+    where it is known, which share of a contraction's neurons is not zero (`analysis.neuron_densities`); only cycles
+    depend on it.
     """
     if any(group < 1 for group in groups):
         raise InputError(f"groups={','.join(map(str, groups))}: expected at least 1")
     formats = candidates(tuple(groups))
-    return [_plan(use, formats, threshold, chip) for use in weight_uses(module)]
+    return [_plan(use, formats, threshold, chip, neurons and neurons.get(use.op)) for use in weight_uses(module)]
 
 
-def _plan(use: WeightUse, formats: Sequence[Format], threshold: float, chip: Chip | None) -> PlannedWeight:
+def _plan(
+    use: WeightUse, formats: Sequence[Format], threshold: float, chip: Chip | None, neurons: Nonzero | None
+) -> PlannedWeight:
     values, stored = numeric_values(use.source), stored_values(use.source)
+    reason = ""
     if threshold == 0 and is_float(element_of(use.source.result)) and _has_negative_zero(values):
-        formats = ()
+        formats, reason = (), "they hold -0, which would come back as 0"
     # Sizes are those of elements as they are stored; which count is a matter of their numbers.
     if element_of(use.source.result) == bf16:
         stored = np.where(counts(values, threshold), stored, np.uint16(0))
         threshold = 0.0
     if chip is None:
-        return PlannedWeight(use, smallest(stored, use.strings, formats, threshold))
-    layer = layer_of(use)
-    if not on_panels(use):
+        choice = smallest(stored, use.strings, formats, threshold)
+        return PlannedWeight(use, choice, reason=reason or ("" if choice.format else "no encoding is smaller"))
+    if not reason and (reason := not_on_panels(use)):
         formats = ()  # no unit of the chip takes such weights encoded
+    layer = layer_of(use, _skippable(use, neurons))
     costs = layer_costs(chip, layer, stored, use.strings, formats, threshold)
     best = fastest(costs)
     # A little faster by an estimate may be slower in truth.
     best = best if best.cycles < WORTHWHILE * costs[0].cycles else costs[0]
-    return PlannedWeight(use, best.choice, costs[0], best)
+    if best.choice.format is None:
+        reason = reason or _why_dense(costs)
+    return PlannedWeight(use, best.choice, costs[0], best, neurons, _encode_neurons(chip, layer, best), reason)
 
 
-def layer_of(use: WeightUse) -> Layer:
-    """The sizes of a contraction with known weights."""
+def _skippable(use: WeightUse, neurons: Nonzero | None) -> Nonzero:
+    """The share of the neurons that a matrix unit has to multiply: only of first operands does it leave out zeros."""
+    return neurons if neurons is not None and use.position == 1 and _matrix_types(use) else ALL_NONZERO
+
+
+def _encode_neurons(chip: Chip, layer: Layer, best: LayerCost) -> bool:
+    """Whether to leave out zeros of the neurons: with dense weights, where that is worth while."""
+    if not layer.nonzero.has_zeros:
+        return False
+    if best.choice.format is not None:
+        return True
+    return dense_cycles(chip, layer) < WORTHWHILE * dense_cycles(chip, replace(layer, nonzero=ALL_NONZERO))
+
+
+def _why_dense(costs: Sequence[LayerCost]) -> str:
+    """Why no encoding of some weights is chosen."""
+    if len(costs) == 1:
+        return "no encoding fits their strings"
+    dense, best = costs[0], fastest(costs[1:])
+    return f"the best encoding ({best.choice.format}) takes {best.cycles / max(1.0, dense.cycles):.2f} of the cycles"
+
+
+def layer_of(use: WeightUse, nonzero: Nonzero = ALL_NONZERO) -> Layer:
+    """The sizes of a contraction with known weights, of whose neurons the share `nonzero` counts."""
     strings, shape = use.strings, use.strings.shape
     taps = math.prod(shape[2:]) if isinstance(use.op, ConvOp) else 1
-    return Layer(use.rows, strings.inputs, strings.outputs, element_bytes(element_of(use.source.result)), taps)
+    item_bytes = element_bytes(element_of(use.source.result))
+    return Layer(use.rows, strings.inputs, strings.outputs, item_bytes, taps, nonzero)
 
 
 def on_panels(use: WeightUse) -> bool:
     """Whether a matrix unit takes the weights of a contraction encoded, by panels."""
+    return not not_on_panels(use)
+
+
+def not_on_panels(use: WeightUse) -> str:
+    """Why a matrix unit does not take the weights of a contraction in panels; "" where it does."""
+    if use.position != 1:
+        return "they are the first operand"
+    if not _matrix_types(use):
+        return f"matrix units take no {element_of(use.source.result)} into {element_of(use.op.results[0])}"
+    if isinstance(use.op, ConvOp):
+        return "" if use.op.group_count == 1 else f"the convolution has {use.op.group_count} groups"
+    return "" if len(use.strings.shape) == 2 else "they differ from batch to batch"
+
+
+def _matrix_types(use: WeightUse) -> bool:
     element, result = element_of(use.source.result), element_of(use.op.results[0])
-    if use.position != 1 or str(element) not in MATRIX_RATES or (is_float(element) and result not in (element, f32)):
-        return False
-    return use.op.group_count == 1 if isinstance(use.op, ConvOp) else len(use.strings.shape) == 2
+    return str(element) in MATRIX_RATES and (not is_float(element) or result in (element, f32))
 
 
 def _has_negative_zero(values: Array) -> bool:

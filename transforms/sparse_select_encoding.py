@@ -7,13 +7,18 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ..analysis.interpret import make_inputs
 from ..analysis.nature import EXACT, Nature, lossy
+from ..analysis.neuron_densities import neuron_densities
+from ..analysis.sparse.formats import Kind
+from ..analysis.sparse.nonzero import Nonzero
 from ..chips import Chip, load_chip
-from ..dialects.dataflow import ConstantOp, MatmulOp, WeightOp
+from ..dialects.dataflow import MatmulOp
+from ..dialects.dataflow.types import shape_of
 from ..dialects.manycore import chip_of
 from ..dialects.sparse import ConvOp as SparseConvOp
 from ..dialects.sparse import EncodeOp, IndexAttr
@@ -30,9 +35,12 @@ class SparseSelectEncodingPass(ModulePass):
     dense: the smallest of a direct index and strides of 2 to 8 bits, over single elements or `groups` of neighbours.
 
     With `objective=cycles` the choice is the fastest on `chip` (or the module's); weights that its matrix units do not
-    take encoded stay dense, and so do all that would be about as fast. Weights of
-    magnitude up to `threshold` are left out; with the default, 0, no result changes in any bit, else
-    results may move by `bound`, relative to the largest (for `--check-semantics`).
+    take encoded stay dense, and so do all that would be about as fast. With `calibrate=SEED`, it takes into account how
+    many neurons are zero when the network runs on random inputs, and encodes these, too, where that is worth while:
+    matrix units then leave out their zeros, whatever the inputs.
+
+    Weights of magnitude up to `threshold` are left out; with the default, 0, no result changes in any bit, else results
+    may move by `bound`, relative to the largest (for `--check-semantics`).
     """
 
     name = "sparse-select-encoding"
@@ -41,6 +49,7 @@ class SparseSelectEncodingPass(ModulePass):
     groups: tuple[int, ...] = (1,)
     threshold: Number = 0.0
     chip: str | None = None
+    calibrate: int | None = None
     bound: Number = 1.0
 
     @property
@@ -49,8 +58,9 @@ class SparseSelectEncodingPass(ModulePass):
         return EXACT if self._threshold() == 0 else lossy(number("bound", self.bound, 0))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        threshold = self._threshold()
-        convert(plan_encodings(op, self.groups, threshold, self._chip(op)), threshold)
+        threshold, chip = self._threshold(), self._chip(op)
+        neurons = None if self.calibrate is None else neuron_densities(op, make_inputs(op, self.calibrate))
+        convert(plan_encodings(op, self.groups, threshold, chip, neurons), threshold)
 
     def _threshold(self) -> float:
         return number("threshold", self.threshold, 0)
@@ -66,19 +76,29 @@ class SparseSelectEncodingPass(ModulePass):
 
 
 def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
-    """Encode the weights as planned, and make their contractions sparse ones."""
-    encoded: dict[tuple[ConstantOp | WeightOp, IndexAttr], SSAValue] = {}
+    """Encode the weights and the neurons as planned, and make their contractions sparse ones."""
+    encoded: dict[tuple[SSAValue, IndexAttr], SSAValue] = {}
+
+    def once(value: SSAValue, index: IndexAttr, nonzero: Nonzero | None = None) -> SSAValue:
+        if (value, index) not in encoded:
+            encode = EncodeOp(value, index, nonzero)
+            owner = value.owner
+            Rewriter.insert_op(
+                encode, InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
+            )
+            encoded[value, index] = encode.result
+        return encoded[value, index]
+
     for plan in plans:
-        if (format := plan.choice.format) is None:
+        use, operands = plan.use, list(plan.use.op.operands)
+        if (format := plan.choice.format) is not None:
+            index = IndexAttr(format.kind, format.bits, axis=use.axis, threshold=threshold, group=format.group)
+            operands[use.position] = once(use.source.result, index)
+        if plan.encode_neurons:
+            axis = len(shape_of(operands[0])) - 2 if isinstance(use.op, MatmulOp) else 0
+            operands[0] = once(operands[0], IndexAttr(Kind.DIRECT, axis=axis), plan.neurons)
+        if operands == list(use.op.operands):
             continue
-        use = plan.use
-        index = IndexAttr(format.kind, format.bits, axis=use.axis, threshold=threshold, group=format.group)
-        if (use.source, index) not in encoded:
-            encode = EncodeOp(use.source, index)
-            Rewriter.insert_op(encode, InsertPoint.after(use.source))
-            encoded[use.source, index] = encode.result
-        operands = list(use.op.operands)
-        operands[use.position] = encoded[use.source, index]
         first, second = operands
         if isinstance(use.op, MatmulOp):
             new = SparseMatmulOp.of(use.op, first, second)

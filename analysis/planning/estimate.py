@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...chips import RATES, Chip
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
-from ..sparse.product_cycles import product_cycles
+from ..sparse.product_cycles import dense_weights_cycles, product_cycles
 from ..task_info import TaskInfo, value_bytes
 from .reads import ReadSize
 
@@ -31,7 +31,11 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> int:
         folds = math.ceil(k / (chip.mpu_rows * rate)) * math.ceil(n / chip.mpu_cols)
         swapped = math.ceil(k / (chip.mpu_rows * rate)) * math.ceil(m / chip.mpu_cols)
         fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
-        return batch * min(folds * (m + fill), swapped * (n + fill))
+        dense = batch * min(folds * (m + fill), swapped * (n + fill))
+        if cost.nonzero.has_zeros:
+            skipping = dense_weights_cycles(chip, cost.matmul, rate, cost.nonzero, cost.bytes_moved)
+            return min(dense, round(skipping))
+        return dense
     if cost.unit == "DAU":
         return VPU_STARTUP + math.ceil(cost.bytes_moved / 2 / chip.sram_bytes_per_cycle)
     return VPU_STARTUP + math.ceil(cost.vpu_ops / chip.vpu_lanes)

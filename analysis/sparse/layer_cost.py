@@ -24,8 +24,9 @@ from .bits import Array, Ints
 from .choose import Choice, all_choices
 from .encode import Mask, counts, group_mask
 from .formats import Format, Kind
+from .nonzero import ALL_NONZERO, Nonzero
 from .panels import Lanes, Panels, fullest_lane
-from .product_cycles import product_cycles
+from .product_cycles import dense_weights_cycles, product_cycles
 from .strings import Strings
 
 WIDTHS = (1, 2, 3, 4, 8)
@@ -46,6 +47,8 @@ class Layer:
     item_bytes: int
     taps: int = 1
     """Inputs that stay together when the inputs are cut in parts: places of a kernel."""
+    nonzero: Nonzero = ALL_NONZERO
+    """Which share of the neurons is expected not to be zero; the others may be left out."""
 
     @property
     def rate(self) -> int:
@@ -103,7 +106,10 @@ def grids(cores: int, rows: int, units: int) -> Iterator[tuple[int, int]]:
 
 
 def dense_cycles(chip: Chip, layer: Layer) -> float:
-    """Cycles of the busiest core for dense weights: either operand held in the matrix unit, or the vector unit."""
+    """
+    Cycles of the busiest core for dense weights: either operand held in the matrix unit, or neurons passing without
+    their zeros, or the vector unit.
+    """
     fill, depth = 2 * chip.mpu_rows + chip.mpu_cols - 2, chip.mpu_rows * layer.rate
     folds = -(-layer.inputs // depth)
     best = math.inf
@@ -111,6 +117,11 @@ def dense_cycles(chip: Chip, layer: Layer) -> float:
         straight = folds * -(-n // chip.mpu_cols) * (m + fill)
         swapped = folds * -(-m // chip.mpu_cols) * (n + fill)
         best = min(best, straight - 1, swapped - 1)
+        if layer.nonzero.has_zeros:
+            neurons = m * layer.inputs * layer.item_bytes // layer.taps
+            largest = max(neurons, m * n * 4, n * layer.inputs * layer.item_bytes)
+            sizes = (1, m, layer.inputs, n)
+            best = min(best, dense_weights_cycles(chip, sizes, layer.rate, layer.nonzero, largest))
         if layer.item_bytes == 4:
             points = m * n * layer.inputs
             moved = points * layer.item_bytes / chip.sram_bytes_per_cycle
@@ -178,7 +189,12 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
             entries = float(part.sum()) / format.group
             looked_at = len(part) * format.positions(panels.depth) if direct else entries
             nbytes = round(index_bytes + float(part.sum()) * layer.item_bytes)
-            work.append(EncodedWork(1, layer.rows, len(part), fullest, loads, looked_at, direct, nbytes, neurons))
+            work.append(
+                EncodedWork(
+                    1, layer.rows, len(part), fullest, loads, looked_at, direct, nbytes, neurons, panels.depth,
+                    layer.nonzero,
+                )
+            )  # fmt: skip
     nbytes = max(one.weight_bytes for one in work) * count * parts
     compute = encoded_cycles(chip, layer, panels, work)
     return LayerCost(choice, panels, nbytes, compute, nbytes / chip.dram_bytes_per_cycle)

@@ -1,4 +1,4 @@
-"""Cycles of a matrix product with encoded weights, from what its fullest lane does: the machine's own formula."""
+"""Cycles of matrix products from which zeros are left out, by the machine's own formula on expected numbers."""
 
 from __future__ import annotations
 
@@ -6,25 +6,64 @@ import math
 
 from ...chips import Chip
 from ...dialects.dataflow.tiling import EncodedWork
+from .nonzero import ALL_NONZERO, Nonzero
 
 
 def product_cycles(chip: Chip, work: EncodedWork, rate: int) -> float:
     """
-    Cycles of one product whose element type does `rate` multiply-accumulates where f32 does one.
+    Cycles of one product with encoded weights, whose element type does `rate` multiply-accumulates where f32 does one:
+    with zeros of the neurons left out where that is faster.
+    """
+    return min(_encoded_cycles(chip, work, rate, ALL_NONZERO), skipping_cycles(chip, work, rate))
 
+
+def skipping_cycles(chip: Chip, work: EncodedWork, rate: int) -> float:
+    """The same where zeros of the neurons are left out; without end where none are expected."""
+    return _encoded_cycles(chip, work, rate, work.nonzero) if work.nonzero.has_zeros else math.inf
+
+
+def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) -> float:
+    """
     Lanes load up to R weights of an output neuron and let the rows pass, and meet at the end; the mapping unit looks at
     the index beside that, for each row anew where the input caches stand before it. Numbers of the fullest lane may
     be averages over several products.
     """
-    depth = chip.mpu_rows * rate
-    load = 2 * chip.mpu_rows + chip.mpu_cols - 2
+    depth, fill = chip.mpu_rows * rate, 2 * chip.mpu_rows + chip.mpu_cols - 2
+    before = chip.map_caches == "before"
+    each = min(-(-work.strings // chip.mpu_cols), work.loads)
+    loads, fullest = work.loads, work.fullest
+    if nonzero.has_zeros:
+        met = nonzero.met(work.rows)
+        # Of each output neuron, the last load may be a part of one.
+        loads = max(each, 0.5 * each + met * (work.loads - 0.5 * each))
+        fullest *= nonzero.density if before else met
     if work.rows == 1:
-        passing = work.loads
+        passing = loads
     else:  # each output neuron of the lane rounds up by itself: by half a cycle on average
-        each = min(-(-work.strings // chip.mpu_cols), work.loads)
-        passing = work.rows * work.fullest / depth + 0.5 * each
-    lanes = load * work.loads + passing - 1
-    times = work.rows if chip.map_caches == "before" else 1
+        passing = work.rows * fullest / depth + 0.5 * each
+    lanes = fill * loads + passing - 1
+    times = work.rows if before else 1
     looked_at = times * work.looked_at / (chip.map_direct_bits if work.direct else chip.map_stride_codes)
+    if nonzero.has_zeros:
+        uses = -(-work.strings // chip.mpu_cols) if before else 1
+        looked_at = max(looked_at, uses * work.rows * work.inputs / chip.map_direct_bits)
     memory = max(work.weight_bytes, work.neuron_bytes) / chip.map_bytes_per_cycle
     return max(1.0, lanes, math.ceil(looked_at), math.ceil(memory))
+
+
+def dense_weights_cycles(
+    chip: Chip, sizes: tuple[int, int, int, int], rate: int, nonzero: Nonzero, operand_bytes: float = 0
+) -> float:
+    """
+    Cycles of products of `sizes` (batch, m, k, n) with dense weights, of whose first operand `nonzero` counts,
+    and whose largest operand has so many bytes.
+    """
+    batch, m, k, n = sizes
+    depth, fill = chip.mpu_rows * rate, 2 * chip.mpu_rows + chip.mpu_cols - 2
+    before = chip.map_caches == "before"
+    met = k * nonzero.met(m)
+    pairs = m * (k * nonzero.density if before else met)
+    rounds = -(-n // chip.mpu_cols)
+    lanes = batch * rounds * (fill * math.ceil(met / depth) + math.ceil(pairs / depth)) - 1
+    looked_at = batch * m * k * (rounds if before else 1) / chip.map_direct_bits
+    return max(1.0, lanes, math.ceil(looked_at), math.ceil(operand_bytes / chip.map_bytes_per_cycle))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, Float64Type, IntegerAttr, f64, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, traits_def
@@ -15,11 +15,14 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from .tiling import Box, OpCost, OperandSlice, TilingInterface, Unit
 from .types import Shape, Tensor, element_bytes, shape_of, tensor_of, verify_tensor
 
 Ints: TypeAlias = DenseArrayBase[I64]
 """A list of 64-bit integers as an attribute, printed `[1, 2]`."""
+Shares: TypeAlias = DenseArrayBase[Float64Type]
+"""Shares of elements as an attribute, printed `[5.000000e-01]`."""
 Value: TypeAlias = SSAValue | Operation
 
 
@@ -36,6 +39,25 @@ def int_list(values: Sequence[int]) -> Ints:
 def int_attr(value: int) -> IntegerAttr[I64]:
     """A 64-bit integer attribute."""
     return IntegerAttr(value, i64)
+
+
+def shares_attr(nonzero: Nonzero | None) -> Shares | None:
+    """Expected shares of elements that are not zero as an attribute; None stands for none."""
+    return None if nonzero is None else DenseArrayBase.from_list(f64, list(nonzero.shares))
+
+
+def nonzero_of(shares: Shares | None) -> Nonzero:
+    """What the attribute says; that nothing is zero where there is none."""
+    return ALL_NONZERO if shares is None else Nonzero(tuple(shares.get_values()))
+
+
+def verify_shares(name: str, shares: Shares | None) -> None:
+    """Check that shares, where given, are ascending numbers from 0 to 1."""
+    if shares is None:
+        return
+    values = list(shares.get_values())
+    if not values or sorted(values) != values or not (0 <= values[0] and values[-1] <= 1):
+        raise VerifyException(f"{name} = {values}: expected ascending shares from 0 to 1, at least one")
 
 
 def verify_list(name: str, values: Sequence[int], length: int, of: str, at_least: int | None = None) -> None:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, UnitAttr, f32
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, UnitAttr, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from .base import TiledOp, Value, int_attr, int_list, ints, padded_range, verify_list
+from ...analysis.sparse.nonzero import Nonzero
+from .base import (
+    TiledOp,
+    Value,
+    int_attr,
+    int_list,
+    ints,
+    nonzero_of,
+    padded_range,
+    shares_attr,
+    verify_list,
+    verify_shares,
+)
 from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice
 from .types import (
     Shape,
@@ -51,13 +65,38 @@ def widened(inferred: Tensor, actual: Tensor) -> Tensor:
     return inferred
 
 
+class ContractionOp(TiledOp, abc.ABC):
+    """
+    What contractions share: `nonzero` says which share of the first operand's elements is expected not to be zero (see
+    `analysis.sparse.nonzero`).
+
+    A matrix unit may then leave out the others. It is an estimate: results are the same for any.
+    """
+
+    nonzero = opt_prop_def(DenseArrayBase.constr(f64))
+
+    @property
+    def expected(self) -> Nonzero:
+        """Which share of the first operand is expected not to be zero."""
+        return nonzero_of(self.nonzero)
+
+    def verify_(self) -> None:
+        verify_shares("nonzero", self.nonzero)
+        super().verify_()
+
+    def product_cost(self, tile: Box, macs: int, matmul: tuple[int, int, int, int]) -> OpCost:
+        """The cost of a tile that is matrix products of these sizes."""
+        return replace(self.cost_on("MPU", tile, macs=macs, matmul=matmul), nonzero=self.expected)
+
+
 @irdl_op_definition
-class MatmulOp(TiledOp):
+class MatmulOp(ContractionOp):
     """
     Matrix product [..., M, K] x [..., K, N] -> [..., M, N]; batch dimensions broadcast. With `transpose_a` the first
     operand is [..., K, M], with `transpose_b` the second is [..., N, K].
 
-    Sums run in f32 for f16 and bf16 and in i32 for 8-bit and 16-bit integers (whose result is i32).
+    Sums run in f32 for f16 and bf16 and in i32 for 8-bit and 16-bit integers (whose result is i32). With `nonzero
+    [0.4]`, about so much of the first operand is expected not to be zero.
     Iteration space: (batch..., M, N, K).
 
     ```
@@ -72,8 +111,8 @@ class MatmulOp(TiledOp):
     transpose_b = opt_prop_def(UnitAttr)
     result = result_def(Tensor)
     assembly_format = (
-        "$lhs `,` $rhs (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? attr-dict `:` "
-        "functional-type(operands, results)"
+        "$lhs `,` $rhs (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? (`nonzero` $nonzero^)? "
+        "attr-dict `:` functional-type(operands, results)"
     )
 
     def __init__(
@@ -84,6 +123,7 @@ class MatmulOp(TiledOp):
         transpose_a: bool = False,
         transpose_b: bool = False,
         result_element: Attribute | None = None,
+        nonzero: Nonzero | None = None,
     ):
         type = self.infer(lhs, rhs, transpose_a, transpose_b)
         if result_element is not None:
@@ -94,6 +134,7 @@ class MatmulOp(TiledOp):
             properties={
                 "transpose_a": UnitAttr() if transpose_a else None,
                 "transpose_b": UnitAttr() if transpose_b else None,
+                "nonzero": shares_attr(nonzero),
             },
         )
 
@@ -147,6 +188,7 @@ class MatmulOp(TiledOp):
                 transpose_a=self.transpose_a is not None,
                 transpose_b=self.transpose_b is not None,
                 result_element=self.result_type.element_type,
+                nonzero=None if self.nonzero is None else self.expected,
             ),
         )
 
@@ -161,12 +203,12 @@ class MatmulOp(TiledOp):
         *batch, m, n, k = tile.sizes
         shared = all(size == 1 for size in self.operand_shape(1)[:-2])
         if shared:  # the weights are the same for the whole batch: its rows are streamed one after the other
-            return self.cost_on("MPU", tile, macs=tile.volume, matmul=(1, math.prod(batch) * m, k, n))
-        return self.cost_on("MPU", tile, macs=tile.volume, matmul=(math.prod(batch), m, k, n))
+            return self.product_cost(tile, tile.volume, (1, math.prod(batch) * m, k, n))
+        return self.product_cost(tile, tile.volume, (math.prod(batch), m, k, n))
 
 
 @irdl_op_definition
-class ConvOp(TiledOp):
+class ConvOp(ContractionOp):
     """
     Convolution (without flipping the kernel) of [N, C, S...] with weights [O, C / groups, K...], over 1 to 3 spatial
     dimensions. Positions outside the operand count as 0. There is no bias operand: a bias is an `add` of [1, O, 1...].
@@ -190,7 +232,7 @@ class ConvOp(TiledOp):
     result = result_def(Tensor)
     assembly_format = (
         "$operand `,` $weights `strides` $strides `dilations` $dilations `pad` $pad_low `to` $pad_high "
-        "`groups` $groups attr-dict `:` functional-type(operands, results)"
+        "`groups` $groups (`nonzero` $nonzero^)? attr-dict `:` functional-type(operands, results)"
     )
 
     def __init__(
@@ -204,6 +246,7 @@ class ConvOp(TiledOp):
         pad_high: Sequence[int] | None = None,
         groups: int = 1,
         result_element: Attribute | None = None,
+        nonzero: Nonzero | None = None,
     ):
         spatial = len(shape_of(operand)) - 2
         strides = strides if strides is not None else (1,) * spatial
@@ -222,6 +265,7 @@ class ConvOp(TiledOp):
                 "pad_low": int_list(pad_low),
                 "pad_high": int_list(pad_high),
                 "groups": int_attr(groups),
+                "nonzero": shares_attr(nonzero),
             },
         )
 
@@ -372,6 +416,7 @@ class ConvOp(TiledOp):
             dilations=ints(self.dilations),
             groups=groups,
             result_element=tensor_of(self.result).element_type,
+            nonzero=None if self.nonzero is None else self.expected,
         )
 
     @property
@@ -410,7 +455,7 @@ class ConvOp(TiledOp):
         rows = tile.sizes[0] * math.prod(tile.sizes[2:kept])
         groups = len(self.groups_of_tile(tile)) if tile.volume else 1
         columns = -(-tile.sizes[1] // groups)
-        return self.cost_on("MPU", tile, macs=macs, matmul=(groups, rows, math.prod(tile.sizes[kept:]), columns))
+        return self.product_cost(tile, macs, (groups, rows, math.prod(tile.sizes[kept:]), columns))
 
 
 def padded_windows(op: ConvOp | PartialConvOp, tile: Box) -> OperandSlice:

@@ -7,8 +7,8 @@ directly, with inputs and outputs by name, and lets go of each value after its l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
@@ -86,14 +86,21 @@ def check_input(name: str, array: Array, type: Attribute) -> Array:
     return array
 
 
+Watch: TypeAlias = Callable[[Operation, Sequence[Any]], None]
+"""Is shown each operation before it is run, and the values of its operands."""
+
+
 def interpret_function(
-    module: ModuleOp, inputs: Mapping[str, Array], functions: Sequence[InterpreterFunctions] = ()
+    module: ModuleOp,
+    inputs: Mapping[str, Array],
+    functions: Sequence[InterpreterFunctions] = (),
+    watch: Watch | None = None,
 ) -> dict[str, Array]:
     """
     Run `@main` on inputs by name and return its results by name, all in storage form.
 
-    `functions` adds implementations for operations of other dialects. Raises InputError for inputs that are missing,
-    unknown or of another type, MeshloomError for what the operations raise.
+    `functions` adds implementations for operations of other dialects, `watch` looks on. Raises InputError for inputs
+    that are missing, unknown or of another type, MeshloomError for what the operations raise.
     """
     main = find_main(module)
     names = argument_names(main)
@@ -108,16 +115,18 @@ def interpret_function(
     interpreter = Interpreter(module)
     for extra in (DataflowFunctions(), FuncFunctions(), *functions):
         interpreter.register_implementations(extra)
-    return dict(zip(result_names(main), _run_block(interpreter, block, values), strict=True))
+    return dict(zip(result_names(main), _run_block(interpreter, block, values, watch), strict=True))
 
 
-def _run_block(interpreter: Interpreter, block: Block, values: dict[SSAValue, Any]) -> list[Any]:
+def _run_block(interpreter: Interpreter, block: Block, values: dict[SSAValue, Any], watch: Watch | None) -> list[Any]:
     """Run all operations of a block, each value kept until its last use; returns what the block returns."""
     uses = {value: sum(1 for _ in value.uses) for value in values}
     for op in block.ops:
         operands = tuple(values[value] for value in op.operands)
         if isinstance(op, func.ReturnOp):
             return list(operands)
+        if watch is not None:
+            watch(op, operands)
         results = (evaluate(op, operands),) if isinstance(op, DataflowOp) else interpreter.run_op(op, operands)
         for value in op.operands:
             uses[value] -= 1

@@ -27,6 +27,8 @@ from typing import Literal
 
 from xdsl.ir import Operation, SSAValue
 
+from ...analysis.sparse.nonzero import ALL_NONZERO, Nonzero
+
 
 class DimKind(StrEnum):
     """What cutting a dimension of the iteration space means."""
@@ -166,6 +168,10 @@ class EncodedWork:
     weight_bytes: int
     neuron_bytes: int
     """Of the neurons that come in or go out, whichever are more."""
+    inputs: int = 0
+    """Neurons of a row."""
+    nonzero: Nonzero = ALL_NONZERO
+    """Which share of the neurons is expected not to be zero; the others may be left out."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +190,8 @@ class OpCost:
     """(batch, M, K, N) of the matrix products that a matrix unit does, where it does the work."""
     encoded: EncodedWork | None = None
     """The same work where the weights are encoded."""
+    nonzero: Nonzero = ALL_NONZERO
+    """Which share of the first operand's elements is expected not to be zero; the others may be left out."""
 
 
 def split_evenly(size: int, parts: int) -> list[tuple[int, int]]:

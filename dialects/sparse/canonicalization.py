@@ -21,7 +21,8 @@ class EncodeOfDecodedOfEncoded(RewritePattern):
         assert second is not None
         # Groups of the second hold what does not count, too: whether it had been made zero would show.
         if second.format.group == 1 and second.threshold >= first.threshold:
-            rewriter.replace(op, EncodeOp(inner.operand.owner.operand, second))
+            expected = None if op.nonzero is None else op.expected
+            rewriter.replace(op, EncodeOp(inner.operand.owner.operand, second, expected))
 
 
 class ComputeOnDecoded(RewritePattern):

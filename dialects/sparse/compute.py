@@ -12,6 +12,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...analysis.sparse.nonzero import Nonzero
 from ..dataflow import contraction
 from ..dataflow.base import Value, ints
 from ..dataflow.contraction import widened
@@ -35,8 +36,10 @@ class SparseOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
         """The result type that operands and attributes imply; raises VerifyException where they are inconsistent."""
 
     @abc.abstractmethod
-    def dense(self, first: SSAValue, second: SSAValue) -> contraction.MatmulOp | contraction.ConvOp:
-        """The operation of `dataflow` that does the same on decoded operands."""
+    def dense(
+        self, first: SSAValue, second: SSAValue, nonzero: Nonzero | None = None
+    ) -> contraction.MatmulOp | contraction.ConvOp:
+        """The operation of `dataflow` that does the same on decoded operands (`nonzero`: see there)."""
 
     def verify_(self) -> None:
         for position, value in enumerate(self.operands):
@@ -91,13 +94,14 @@ class MatmulOp(SparseOp):
         flags = (self.transpose_a is not None, self.transpose_b is not None)
         return widened(contraction.MatmulOp.infer(self.lhs, self.rhs, *flags), tensor_of(self.result))
 
-    def dense(self, first: SSAValue, second: SSAValue) -> contraction.MatmulOp:
+    def dense(self, first: SSAValue, second: SSAValue, nonzero: Nonzero | None = None) -> contraction.MatmulOp:
         return contraction.MatmulOp(
             first,
             second,
             transpose_a=self.transpose_a is not None,
             transpose_b=self.transpose_b is not None,
             result_element=tensor_of(self.result).element_type,
+            nonzero=nonzero,
         )
 
 
@@ -130,7 +134,8 @@ class ConvOp(SparseOp):
     def of(op: contraction.ConvOp, operand: Value, weights: Value) -> ConvOp:
         """The same convolution of these operands."""
         operands = [SSAValue.get(operand), SSAValue.get(weights)]
-        return ConvOp.create(operands=operands, result_types=[op.result_type], properties=dict(op.properties))
+        properties = {name: value for name, value in op.properties.items() if name != "nonzero"}
+        return ConvOp.create(operands=operands, result_types=[op.result_type], properties=properties)
 
     def expected_type(self) -> Tensor:
         inferred = contraction.ConvOp.infer(
@@ -144,7 +149,7 @@ class ConvOp(SparseOp):
         )
         return widened(inferred, tensor_of(self.result))
 
-    def dense(self, first: SSAValue, second: SSAValue) -> contraction.ConvOp:
+    def dense(self, first: SSAValue, second: SSAValue, nonzero: Nonzero | None = None) -> contraction.ConvOp:
         return contraction.ConvOp(
             first,
             second,
@@ -154,4 +159,5 @@ class ConvOp(SparseOp):
             pad_high=ints(self.pad_high),
             groups=self.groups.value.data,
             result_element=tensor_of(self.result).element_type,
+            nonzero=nonzero,
         )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, f64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...analysis.sparse.nonzero import Nonzero
+from ..dataflow.base import nonzero_of, shares_attr, verify_shares
 from ..dataflow.types import is_float, shape_of, tensor_of
 from .attributes import IndexAttr
 from .types import (
@@ -33,24 +35,35 @@ def _verify_type(actual: Attribute, expected: Attribute) -> None:
 @irdl_op_definition
 class EncodeOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInterface):
     """
-    What counts of a tensor, and its index: elements of |x| <= threshold are left out (in groups: groups of such).
+    What counts of a tensor, and its index: elements of |x| <= threshold are left out (in groups: groups of such). Of
+    tensors that are computed, `nonzero` says which share of the elements is expected to count.
 
     ```
     %1 = sparse.encode %0 : tensor<8x64xf32> -> tensor<8x64xf32, #sparse.index<stride, bits = 4>>
+    %3 = sparse.encode %2 nonzero [0.4] : tensor<1x8xf32> -> tensor<1x8xf32, #sparse.index<direct>>
     ```
     """
 
     name = "sparse.encode"
     operand = operand_def(TensorType)
+    nonzero = opt_prop_def(DenseArrayBase.constr(f64))
     result = result_def(TensorType)
     traits = traits_def(Pure())
-    assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
+    assembly_format = "$operand (`nonzero` $nonzero^)? attr-dict `:` type($operand) `->` type($result)"
 
-    def __init__(self, operand: SSAValue | Operation, index: IndexAttr) -> None:
+    def __init__(self, operand: SSAValue | Operation, index: IndexAttr, nonzero: Nonzero | None = None) -> None:
         type = tensor_of(operand)
-        super().__init__(operands=[operand], result_types=[encoded(type, index)])
+        super().__init__(
+            operands=[operand], result_types=[encoded(type, index)], properties={"nonzero": shares_attr(nonzero)}
+        )
+
+    @property
+    def expected(self) -> Nonzero:
+        """Which share of the elements is expected to count."""
+        return nonzero_of(self.nonzero)
 
     def verify_(self) -> None:
+        verify_shares("nonzero", self.nonzero)
         type = verify_encoded(self.result, "result")
         _verify_type(self.operand.type, decoded(type))
 

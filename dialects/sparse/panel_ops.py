@@ -9,15 +9,16 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, UnitAttr, bf16
+from xdsl.dialects.builtin import I64, DenseArrayBase, UnitAttr, bf16, f64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from ...analysis.sparse.formats import Kind
+from ...analysis.sparse.nonzero import Nonzero
 from ...analysis.sparse.panels import Panels, unpack_panels
 from ..dataflow import contraction
-from ..dataflow.base import ComputedOp, TiledOp, Value, int_list, ints
+from ..dataflow.base import ComputedOp, TiledOp, Value, int_list, ints, nonzero_of, shares_attr, verify_shares
 from ..dataflow.constants import Array, numpy_type
 from ..dataflow.contraction import widened
 from ..dataflow.evaluate import evaluate
@@ -38,8 +39,11 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
     neurons = operand_def(Tensor)
     weights = operand_def(Tensor)
     layout = prop_def(PanelsAttr)
-    skip_zeros = opt_prop_def(UnitAttr)
-    """Neurons are often zero: the mapping unit is to look for that, and leave those pairs out."""
+    nonzero = opt_prop_def(DenseArrayBase.constr(f64))
+    """
+    Neurons are often zero: the mapping unit is to look for that, and leave those pairs out, where it is faster. So much
+    of them is expected not to be zero; 1 where no number is known.
+    """
     result = result_def(Tensor)
 
     @abc.abstractmethod
@@ -90,6 +94,10 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         start, size = _clipped(tile.offsets[-1], tile.sizes[-1], panels.depth, panels.inputs)
         whole = [one.size for one in self.dense.iteration_space()[len(offsets) + 1 :]]
         return Box((*offsets, start // self.taps, *[0] * len(whole)), (*sizes, size // self.taps, *whole))
+
+    def verify_(self) -> None:
+        verify_shares("nonzero", self.nonzero)
+        super().verify_()
 
     def expected_type(self) -> Tensor:
         panels, weights = self.panels, tensor_of(self.operands[1])
@@ -158,6 +166,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         strings, inputs = min(panels.width, panels.outputs), min(panels.depth, panels.inputs)
         direct = panels.format.kind is Kind.DIRECT
         slices = self.operand_slice(0, tile).box.volume // max(1, tile.sizes[-1])
+        neuron_bytes = max(slices * self.item_bytes, batch * m * strings * element_bytes(self.result_type.element_type))
         encoded = EncodedWork(
             products,
             batch * m,
@@ -167,10 +176,9 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
             strings * panels.format.positions(inputs) if direct else work.entries / count,
             direct,
             panels.nbytes,
-            max(
-                slices * self.item_bytes,
-                batch * m * strings * element_bytes(self.result_type.element_type),
-            ),
+            neuron_bytes,
+            inputs,
+            nonzero_of(self.nonzero),
         )
         macs = batch * m * work.entries * panels.format.group * products // count
         return replace(dense, macs=macs, encoded=encoded)
@@ -216,7 +224,7 @@ class PanelMatmulOp(PanelOp):
     name = "sparse.panel_matmul"
     transpose_a = opt_prop_def(UnitAttr)
     assembly_format = (
-        "$neurons `,` $weights (`skip_zeros` $skip_zeros^)? (`transpose_a` $transpose_a^)? `by` $layout attr-dict `:` "
+        "$neurons `,` $weights (`nonzero` $nonzero^)? (`transpose_a` $transpose_a^)? `by` $layout attr-dict `:` "
         "functional-type(operands, results)"
     )
 
@@ -228,7 +236,7 @@ class PanelMatmulOp(PanelOp):
         result: Tensor,
         *,
         transpose_a: bool = False,
-        skip_zeros: bool = False,
+        nonzero: Nonzero | None = None,
     ):
         super().__init__(
             operands=[neurons, weights],
@@ -236,7 +244,7 @@ class PanelMatmulOp(PanelOp):
             properties={
                 "layout": layout,
                 "transpose_a": UnitAttr() if transpose_a else None,
-                "skip_zeros": UnitAttr() if skip_zeros else None,
+                "nonzero": shares_attr(nonzero),
             },
         )
 
@@ -261,8 +269,8 @@ class PanelMatmulOp(PanelOp):
         *batch, rows, columns = shape_of(neurons)
         m = columns if self.transpose_a is not None else rows
         type = tensor(self.result_type.element_type, (*batch, m, panels.panels().outputs))
-        flags = {"transpose_a": self.transpose_a is not None, "skip_zeros": self.skip_zeros is not None}
-        return PanelMatmulOp(neurons, weights, panels, type, **flags)
+        nonzero = None if self.nonzero is None else nonzero_of(self.nonzero)
+        return PanelMatmulOp(neurons, weights, panels, type, transpose_a=self.transpose_a is not None, nonzero=nonzero)
 
     def arranged(self, matrix: Array) -> Array:
         return matrix.T
@@ -288,12 +296,14 @@ class PanelConvOp(PanelOp):
     pad_low = prop_def(DenseArrayBase.constr(I64))
     pad_high = prop_def(DenseArrayBase.constr(I64))
     assembly_format = (
-        "$neurons `,` $weights (`skip_zeros` $skip_zeros^)? `kernel` $kernel `strides` $strides `dilations` $dilations "
+        "$neurons `,` $weights (`nonzero` $nonzero^)? `kernel` $kernel `strides` $strides `dilations` $dilations "
         "`pad` $pad_low `to` $pad_high `by` $layout attr-dict `:` functional-type(operands, results)"
     )
 
     @staticmethod
-    def of(op: ConvOp, neurons: Value, weights: Value, layout: PanelsAttr, skip_zeros: bool = False) -> PanelConvOp:
+    def of(
+        op: ConvOp, neurons: Value, weights: Value, layout: PanelsAttr, nonzero: Nonzero | None = None
+    ) -> PanelConvOp:
         """The same convolution, of one group, with its weights in panels."""
         kept = ("strides", "dilations", "pad_low", "pad_high")
         return PanelConvOp.create(
@@ -302,7 +312,7 @@ class PanelConvOp(PanelOp):
             properties={
                 "kernel": int_list(shape_of(op.weights)[2:]),
                 "layout": layout,
-                **({"skip_zeros": UnitAttr()} if skip_zeros else {}),
+                **({} if (shares := shares_attr(nonzero)) is None else {"nonzero": shares}),
                 **{name: op.properties[name] for name in kept},
             },
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...analysis.sparse.nonzero import ALL_NONZERO
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.contraction import ConvOp, MatmulOp
 from ...dialects.dataflow.partial_conv import PartialConvOp
@@ -24,7 +25,7 @@ def select_matmul(
     batch = out.shape[:-2]
     a = a.broadcast_to((*batch, *a.shape[-2:]))
     b = b.broadcast_to((*batch, *b.shape[-2:]))
-    emitter.matmul(out, a, b, len(batch), 1, 1, 1, accumulate)
+    emitter.matmul(out, a, b, (len(batch), 1, 1, 1), accumulate, op.expected)
 
 
 def transposed(view: View) -> View:
@@ -92,7 +93,8 @@ def _products(
     windows = windows_of(op, x, out.shape[rank - spatial :], w.shape[batch + 2 :])
     kernels = w.permute((*range(batch), *range(batch + 1, rank), batch))
     target = out.permute((*range(n + 1), *range(rank - spatial, rank), channel))
-    emitter.matmul(target, windows, kernels, batch, 1 + spatial, 1 + spatial, 1, accumulate)
+    nonzero = op.expected if isinstance(op, ConvOp) else ALL_NONZERO
+    emitter.matmul(target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), accumulate, nonzero)
 
 
 def windows_of(op: ConvOp | PartialConvOp | PanelConvOp, x: View, places: Sequence[int], kernel: Sequence[int]) -> View:

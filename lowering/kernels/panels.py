@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ...analysis.sparse.product_cycles import product_cycles
+from ...analysis.sparse.nonzero import ALL_NONZERO
+from ...analysis.sparse.product_cycles import product_cycles, skipping_cycles
 from ...chips import RATES, Chip
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.tiling import Box
@@ -53,7 +55,7 @@ def _product(
             rows = transposed(x) if op.transpose_a is not None else x
             emitter.encoded_matmul(out, rows.part(rank - 1, start, length), encoded, rank - 1, accumulate)
         case _:
-            raise NotImplementedError(op.name)
+            raise AssertionError(f"{op.name} is no contraction with weights in panels")
 
 
 def _manner(op: PanelOp, tile: Box, chip: Chip) -> tuple[bool, int]:
@@ -65,8 +67,9 @@ def _manner(op: PanelOp, tile: Box, chip: Chip) -> tuple[bool, int]:
     if work is None:
         return False, 0
     rate = {2: RATES["f16"], 1: RATES["i8"]}.get(op.item_bytes, 1)
-    cycles = product_cycles(chip, work, rate)
+    cycles, skipping = product_cycles(chip, replace(work, nonzero=ALL_NONZERO), rate), skipping_cycles(chip, work, rate)
+    if work.nonzero.has_zeros or op.nonzero is None:
+        return skipping < cycles, round(min(cycles, skipping))
     # The mapping unit looks at all neurons; only where it has time for that is nothing lost.
     uses = -(-work.strings // chip.mpu_cols) if chip.map_caches == "before" else 1
-    looking = uses * work.rows * min(op.panels.depth, op.panels.inputs) / chip.map_direct_bits
-    return op.skip_zeros is not None and looking < cycles / 2, round(cycles)
+    return uses * work.rows * work.inputs / chip.map_direct_bits < cycles / 2, round(cycles)

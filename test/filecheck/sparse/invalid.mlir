@@ -137,3 +137,15 @@
 %2 = sparse.panel_conv %0, %1 kernel [3] strides [1] dilations [1] pad [1] to [1]
   by <direct, outputs = 4 by 4, inputs = 9 by 4, values_at = 12, entries = 4, fullest = 6, loads = 1>
   : (tensor<1x3x8xi8>, tensor<1x3x56xui8>) -> tensor<1x4x8xi32>
+
+// -----
+
+// CHECK: nonzero = [0.5, 0.25]: expected ascending shares from 0 to 1, at least one
+%0 = "test.op"() : () -> tensor<4x4xf32>
+%1 = sparse.encode %0 nonzero [0.5, 0.25] : tensor<4x4xf32> -> tensor<4x4xf32, #sparse.index<direct>>
+
+// -----
+
+// CHECK: nonzero = [1.5]: expected ascending shares from 0 to 1, at least one
+%0 = "test.op"() : () -> tensor<4x4xf32>
+%1 = dataflow.matmul %0, %0 nonzero [1.5] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>

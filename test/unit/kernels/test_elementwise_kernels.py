@@ -174,10 +174,10 @@ def test_emitting_again_is_cheap():
     x, w = View.dense("sram", 0, 0, (1, 64, 16, 16)), View.dense("sram", 65536, 0, (64, 64))
     out = View.dense("sram", 131072, 0, (1, 64, 16, 16))
     a, b = x.permute((0, 2, 3, 1)), w.permute((1, 0))
-    emitter.matmul(out.permute((0, 2, 3, 1)), a, b, 0, 3, 1, 1)
+    emitter.matmul(out.permute((0, 2, 3, 1)), a, b, (0, 3, 1, 1))
     started = time.process_time()
     for _ in range(2000):
-        emitter.matmul(out.permute((0, 2, 3, 1)), a, b, 0, 3, 1, 1)
+        emitter.matmul(out.permute((0, 2, 3, 1)), a, b, (0, 3, 1, 1))
         emitter.binary("add", out, out, x)
     # About 10 us each; the bound leaves room for a slow, busy machine.
     assert time.process_time() - started < 4000 * 100e-6

@@ -1,0 +1,39 @@
+"""The inputs of `--calibrate`: those for which the compiler looks at a network's activations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..support.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from xdsl.dialects.builtin import ModuleOp
+
+RANDOM = "random"
+
+
+def calibration_inputs(module: ModuleOp, options: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """
+    A value for each argument of `@main`, in storage form, from `NAME=FILE.npy` options; `random` gives the others
+    the values that `meshloom-run --random 0` gives them.
+
+    Raises InputError for files that are no such input, and for inputs without a value.
+    """
+    from ..analysis.interpret import make_inputs
+    from ..dialects.dataflow.interpreter import argument_names, check_input, find_main
+    from .tensor_files import read_inputs
+
+    given = read_inputs([option for option in options if option != RANDOM], "--calibrate")
+    main = find_main(module)
+    names = argument_names(main)
+    if unknown := sorted(set(given) - set(names)):
+        raise InputError(f"--calibrate: no input is named {', '.join(unknown)}; the inputs are {', '.join(names)}")
+    others = make_inputs(module, 0, integers=(0, 2)) if RANDOM in options else {}
+    if missing := [name for name in names if name not in given and name not in others]:
+        raise InputError(f"--calibrate gives no value for {', '.join(missing)}: name a file, or add --calibrate random")
+    for name, argument in zip(names, main.body.block.args, strict=True):
+        if name in given:
+            check_input(name, given[name], argument.type)
+    return others | given
