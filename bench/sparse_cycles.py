@@ -1,7 +1,7 @@
 """
 Cycles of networks with pruned weights against their density, one JSON line a network and density.
 
-    python bench/sparse_cycles.py [--chip edge] [--networks rnet,magika,products] [--densities 0.05,0.1,0.2,0.5,1]
+    python bench/sparse_cycles.py [--chip edge] [--networks rnet,magika,layers] [--densities 0.05,0.1,0.2,0.5,1]
 
 Each line compares one pruned network compiled dense and sparse (as `meshloom-compile --sparse --calibrate` does:
 weights encoded, zeros of activations left out, or all dense where that is not faster), for the same inputs; activations
@@ -16,8 +16,9 @@ model_error        over the sparse layers, |declared / counted - 1| of cycles: o
 lanes_before/after efficiency of the lanes with channels in the network's order and balanced, over the layers moved
 difference         largest difference of a result to the dense network's, over the largest result
 
-`products` are single layers, [rows x inputs x outputs] each, with neurons of which a part is zero at random places
-(`z` and per cent); those of few rows are bound by their weights, and dense rows of one vector run on the vector unit.
+`layers` are single ones with random weights: products [rows x inputs x outputs] of few rows, bound by their weights
+(dense rows of one vector run on the vector unit), and a convolution of 3 x 3 on 128 channels of 56 x 56, bound by its
+multiplications, with neurons of which a part is zero at random places (`z` and per cent).
 The last line is a peer's: cycles that ethos-u-vela 5.1 estimates for int8 weights of which none are zero, over those
 for 90%; its hardware skips no zeros, only the weights' transfer shrinks. It is quoted, not measured here.
 """
@@ -35,7 +36,7 @@ from light_models import LIGHT_MODELS, light_model
 from meshloom.analysis.interpret import make_inputs
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.coreasm.isa import Unit
-from meshloom.dialects.dataflow import MatmulOp
+from meshloom.dialects.dataflow import ConvOp, MatmulOp
 from meshloom.dialects.dataflow.types import tensor
 from meshloom.emulator.executable import Executable
 from meshloom.emulator.functional import FunctionalResult, run_functional
@@ -57,35 +58,41 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.rewriter import InsertPoint
 
-PRODUCTS = {
-    "1x4096x1024": (1, 4096, 1024, 0), "1x1024x1000": (1, 1024, 1000, 0), "16x2048x512": (16, 2048, 512, 0),
-    "2048x1024x256": (2048, 1024, 256, 0), "2048x1024x256-z50": (2048, 1024, 256, 50),
-    "2048x1024x256-z80": (2048, 1024, 256, 80),
-}  # fmt: skip
+PRODUCTS = {"1x4096x1024": (1, 4096, 1024), "1x1024x1000": (1, 1024, 1000), "16x2048x512": (16, 2048, 512)}
+CONVOLUTIONS = {"conv128x56": 0, "conv128x56-z50": 50, "conv128x56-z80": 80}
+LAYERS = (*PRODUCTS, *CONVOLUTIONS)
 PEER = {
     "network": "peer", "peer": "ethos-u-vela 5.1 (estimate of its own model, quoted)", "density": 0.1, "faster": 1.007,
 }  # fmt: skip
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def product(rows: int, inputs: int, outputs: int, zeros: int) -> tuple[ModuleOp, dict[str, NDArray[Any]]]:
-    """A module of one product with random weights, and its input, `zeros` per cent of which are zero."""
-    generator = np.random.default_rng([rows, inputs, outputs])
-    function = FuncOp("main", FunctionType.from_lists([tensor(f32, (rows, inputs))], []))
+def layer(name: str) -> tuple[ModuleOp, dict[str, NDArray[Any]]]:
+    """A module of one layer with random weights, and its input."""
+    generator = np.random.default_rng([*name.encode()])
+    if name in PRODUCTS:
+        rows, inputs, outputs = PRODUCTS[name]
+        kernel: tuple[int, ...] = (inputs, outputs)
+        shape: tuple[int, ...] = (rows, inputs)
+    else:
+        kernel, shape = (128, 128, 3, 3), (1, 128, 56, 56)
+    function = FuncOp("main", FunctionType.from_lists([tensor(f32, shape)], []))
     builder = Builder(InsertPoint.at_end(function.body.block))
-    weights = generator.standard_normal((inputs, outputs)).astype(np.float32)
-    source = builder.insert(source_of(weights, f32, "weights")).results[0]
-    result = builder.insert(MatmulOp(function.body.block.args[0], source)).result
+    source = builder.insert(source_of(generator.standard_normal(kernel).astype(np.float32), f32, "weights")).results[0]
+    neurons = function.body.block.args[0]
+    ones = [1, 1]
+    op = MatmulOp(neurons, source) if name in PRODUCTS else ConvOp(neurons, source, pad_low=ones, pad_high=ones)
+    result = builder.insert(op).results[0]
     builder.insert(ReturnOp(result))
-    function.function_type = FunctionType.from_lists([function.body.block.args[0].type], [result.type])
-    neurons = generator.standard_normal((rows, inputs)).astype(np.float32)
-    return ModuleOp([function]), {"arg0": neurons * (generator.random(neurons.shape) >= zeros / 100)}
+    function.function_type = FunctionType.from_lists([neurons.type], [result.type])
+    values = generator.standard_normal(shape).astype(np.float32)
+    return ModuleOp([function]), {"arg0": values * (generator.random(shape) >= CONVOLUTIONS.get(name, 0) / 100)}
 
 
 def network(name: str) -> tuple[ModuleOp, Arrays]:
     """A network as a module, with seeded inputs."""
-    if name in PRODUCTS:
-        return product(*PRODUCTS[name])
+    if name in LAYERS:
+        return layer(name)
     if name in LIGHT_MODELS:
         model, inputs = light_model(name)
         return import_onnx(model), inputs
@@ -110,9 +117,9 @@ def model_errors(exe: Executable, run: FunctionalResult) -> list[float]:
 
 
 def calibration(name: str, module: ModuleOp, inputs: Arrays) -> Arrays:
-    """Inputs on which activations are measured: others than those of the run, but for products, which have no name."""
-    if name in PRODUCTS:
-        return {key: np.roll(value, 1, axis=0) for key, value in inputs.items()}
+    """Inputs on which activations are measured: others than those of the run; of single layers, the same mirrored."""
+    if name in LAYERS:
+        return {key: value[..., ::-1].copy() for key, value in inputs.items()}
     return PUBLIC_MODELS[name].inputs(1) if name in PUBLIC_MODELS else make_inputs(module, 1)
 
 
@@ -180,11 +187,11 @@ def main() -> None:
     """Print the lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chip", default="edge")
-    parser.add_argument("--networks", default="products,rnet,pnet,onet,magika")
+    parser.add_argument("--networks", default="layers,rnet,pnet,onet,magika")
     parser.add_argument("--densities", default="0.05,0.1,0.2,0.33,0.5,0.75,1")
     options = parser.parse_args()
     chip = load_chip(options.chip)
-    names = [one for name in options.networks.split(",") for one in (PRODUCTS if name == "products" else [name])]
+    names = [one for name in options.networks.split(",") for one in (LAYERS if name == "layers" else [name])]
     for name in names:
         if name in PUBLIC_MODELS and not Path(PUBLIC_MODELS[name].path).is_file():
             print(json.dumps({"network": name, "missing": "run make models"}), flush=True)

@@ -67,7 +67,10 @@ def plan_encodings(
     if any(group < 1 for group in groups):
         raise InputError(f"groups={','.join(map(str, groups))}: expected at least 1")
     formats = candidates(tuple(groups))
-    return [_plan(use, formats, threshold, chip, neurons and neurons.get(use.op)) for use in weight_uses(module)]
+    return [
+        _plan(use, formats, threshold, chip, None if neurons is None else neurons.get(use.op))
+        for use in weight_uses(module)
+    ]
 
 
 def _plan(
