@@ -65,6 +65,8 @@ class DeviceMemory:
     """Cycles."""
     held: Ints
     """[times] bytes in use from then on."""
+    spans: tuple[tuple[int, int], ...]
+    """Start and end of each step."""
     stray: int
     """Accesses to DRAM outside of the buffers that are there for the step."""
 
@@ -115,8 +117,9 @@ def device_memory(exe: Executable, timing: TimingResult) -> DeviceMemory | None:
         for one in touched:
             before = used.get(one, (start, end))
             used[one] = min(before[0], start), max(before[1], end)
-    times, held = _profile(planned, used, [(start, end) for _, start, end in steps], planned=False)
-    return DeviceMemory(planned, times, held, stray)
+    spans = [(start, end) for _, start, end in steps]
+    times, held = _profile(planned, used, spans, planned=False)
+    return DeviceMemory(planned, times, held, tuple(spans), stray)
 
 
 def _steps(exe: Executable, timing: TimingResult) -> Iterator[tuple[ControllerStep, int, int]]:

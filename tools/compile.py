@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from xdsl.passes import PassPipeline
 
     from ..lowering.pipeline import Compilation
+    from .report.sparse_layers import SparseLayer
     from .stages import Stages
 
 EXAMPLES = """
@@ -115,6 +116,7 @@ def _compile(options: argparse.Namespace) -> None:
             return compile_module(one, chip, stages.begin, stages.observer, subgraphs, log, budget)
 
         encoded = True
+        layers: list[SparseLayer] = []
         try:
             if options.sparse:
                 from ..lowering.sparse_weights import compile_encoded
@@ -127,12 +129,16 @@ def _compile(options: argparse.Namespace) -> None:
                     calibration = calibration_inputs(module, options.calibrate)
                 sparse = compile_encoded(module, chip, run, calibration)
                 compilation, encoded = sparse.compilation, sparse.taken
+                if options.report is not None:
+                    from .report.sparse_layers import sparse_layers
+
+                    layers = sparse_layers(sparse.plans)
             else:
                 compilation = run(module)
         finally:
             log.write()
         stages.begin("write")
-        page = "" if options.report is None else _report(options.model, compilation, stages)
+        page = "" if options.report is None else _report(options.model, compilation, stages, layers, encoded)
         with all_or_none():
             write_executable(compilation.executable, options.output)
             if options.report is not None:
@@ -154,10 +160,10 @@ def _pipeline(text: str) -> PassPipeline | None:
     return read_passes(text, Universe.get_multiverse().all_passes)
 
 
-def _report(model: Path, compilation: Compilation, stages: Stages) -> str:
+def _report(model: Path, compilation: Compilation, stages: Stages, layers: Sequence[SparseLayer], encoded: bool) -> str:
     from .report.compile_report import compile_facts, compile_report
 
-    return compile_report(model.name, compile_facts(compilation, stages.seconds()))
+    return compile_report(model.name, compile_facts(compilation, stages.seconds(), layers, encoded))
 
 
 def summary(name: str, compilation: Compilation) -> str:

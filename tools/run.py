@@ -103,7 +103,8 @@ def _run(options: argparse.Namespace) -> None:
             if options.report is not None:
                 from .report.run_report import run_facts, run_report
 
-                write_atomically(options.report, run_report(options.executable.name, run_facts(exe, timing, stats)))
+                facts = run_facts(exe, timing, stats, functional.mapped)
+                write_atomically(options.report, run_report(options.executable.name, facts))
     if not options.quiet:
         print(summary(options.executable.name, exe, stats), flush=True)
     if check is None:

@@ -14,6 +14,7 @@ from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 
 if TYPE_CHECKING:
+    from ..chips import Chip
     from ..transforms.sparse_plan import PlannedWeight
 
 EXAMPLES = """
@@ -43,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     add("-o", dest="output", type=Path, metavar="FILE.onnx", help="write the model that --prune leaves (of .onnx only)")
     add("--groups", default="1", metavar="LIST", help="sizes of groups to try, such as 1,16 (%(default)s)")
     add("--threshold", type=float, default=0.0, metavar="T", help="largest magnitude that does not count (0)")
+    add("--report", type=Path, metavar="OUT.html", help="write it as a page, with break-even curves if a chip is given")
     add("--chip", metavar="NAME|FILE.toml", help="choose by estimated cycles on this chip")
     return parser
 
@@ -61,20 +63,33 @@ def _report(options: argparse.Namespace) -> None:
 
     chip = None if options.chip is None else load_chip(options.chip)
     model = options.model
+    check_folders(options.output, options.report, inputs=[model])
     if options.output is not None:
         _write_pruned(model, options.prune, options.output)
         model = options.output
     module = read_module(model, parse_shapes(options.shape), Progress("meshloom-sparsity").note)
     if options.prune is not None and options.output is None:
         DataflowPrunePass(density=options.prune).apply(Context(), module)
-    print(table(plan_encodings(module, groups, options.threshold, chip)))
+    plans = plan_encodings(module, groups, options.threshold, chip)
+    if options.report is not None:
+        write_atomically(options.report, _page(options.model.name, plans, chip))
+    print(table(plans))
+
+
+def _page(name: str, plans: Sequence[PlannedWeight], chip: Chip | None) -> str:
+    from .cli import versions
+    from .report.page import page
+    from .report.sparse_layers import sparse_layers, sparse_section
+
+    where = "" if chip is None else f" for {chip.name}"
+    section = sparse_section(sparse_layers(plans), chip)
+    return page(name, f"weights of {len(plans)} layers{where}, by {versions()}", [], [section])
 
 
 def _write_pruned(model: Path, density: float | None, output: Path) -> None:
     """Write the pruned model, with the zeros that the table is about."""
     if density is None or model.suffix.lower() != ".onnx" or output.suffix.lower() != ".onnx":
         raise InputError(f"-o {output}: writes the .onnx model that --prune DENSITY leaves of an .onnx model")
-    check_folders(output, inputs=[model])
     from ..frontend.prune_onnx import prune_onnx
 
     write_atomically(output, prune_onnx(model, density).SerializeToString())

@@ -61,9 +61,14 @@ def test_exported_step_in_less_memory_gives_the_expected_weights() -> None:
 
 @pytest.mark.slow
 def test_convolutional_step_equals_onnx_runtime() -> None:
-    """Backward of convolution, batch normalisation and max pooling (a scatter); float gradients agree to rounding."""
+    """
+    Backward of convolution, batch normalisation and max pooling (a scatter); float gradients agree to rounding.
+
+    That holds where no value is so near to another one (max pooling) or to 0 (relu) that rounding decides: with this
+    seed, inputs that differ by roundings give the judge the same step; with seed 0 they do not.
+    """
     path = STEPS / "resnet18_sgd_64.onnx"
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     inputs: dict[str, NDArray[Any]] = {}
     for info in graph(path).input:
         shape = [dim.dim_value for dim in info.type.tensor_type.shape.dim]
@@ -74,7 +79,12 @@ def test_convolutional_step_equals_onnx_runtime() -> None:
         else:
             inputs[info.name] = (1 + 0.1 * rng.standard_normal(shape)).astype(np.float32)
     outputs = compile(path, "edge").run(inputs).outputs
-    expected = Oracle(path).run(inputs)
-    np.testing.assert_allclose(outputs["loss"], expected["loss"], rtol=1e-5)
-    for name, value in expected.items():
-        np.testing.assert_allclose(outputs[name], value, rtol=0, atol=1e-4 * float(np.abs(value).max()), err_msg=name)
+    judge = Oracle(path)
+    expected = judge.run(inputs)
+    moved = {
+        name: value * np.float32(1 + 3e-7) if value.dtype == np.float32 else value for name, value in inputs.items()
+    }
+    for found in (judge.run(moved), outputs):
+        np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-5)
+        for name, value in expected.items():
+            np.testing.assert_allclose(found[name], value, rtol=0, atol=1e-4 * float(np.abs(value).max()), err_msg=name)

@@ -15,10 +15,19 @@ from .words import by, in_bytes, percent, plural
 
 if TYPE_CHECKING:
     from ...lowering.pipeline import Compilation
+    from .sparse_layers import SparseLayer
 
 
-def compile_facts(compilation: Compilation, stages: Sequence[tuple[str, float]]) -> CompileFacts:
-    """What the report shows; `stages` with their seconds, in order."""
+def compile_facts(
+    compilation: Compilation,
+    stages: Sequence[tuple[str, float]],
+    layers: Sequence[SparseLayer] = (),
+    encoded: bool = True,
+) -> CompileFacts:
+    """
+    What the report shows; `stages` with their seconds, in order; `layers` where weights were to be encoded, and whether
+    that is how the network was compiled.
+    """
     exe = compilation.executable
     notes = task_notes(exe)
     uses: list[SramUse] = []
@@ -35,7 +44,7 @@ def compile_facts(compilation: Compilation, stages: Sequence[tuple[str, float]])
         )
         for part in compilation.parts
     ]  # fmt: skip
-    return CompileFacts(exe, notes, stages, uses, rows, compilation.log.lines())
+    return CompileFacts(exe, notes, stages, uses, rows, compilation.log.lines(), layers, encoded)
 
 
 def compile_report(model: str, facts: CompileFacts, makers: Sequence[SectionMaker[CompileFacts]] = SECTIONS) -> str:

@@ -11,9 +11,11 @@ import numpy as np
 from ...dialects.coreasm.isa import OPCODE
 from .bars import Bar, bar_chart, legend, stacked_bar
 from .chip_facts import chip_section
+from .device_memory import device_memory_section
 from .html import Child, join, key_values, meter, name_cell, table, tag
 from .memory_map import alive_bytes, memory_map
 from .page import Section, SectionMaker
+from .sparse_layers import SparseLayer, sparse_section
 from .sram_blocks import ROLES, SramUse
 from .tasks import TaskNote
 from .words import by, in_bytes, percent, plural, significant
@@ -60,6 +62,10 @@ class CompileFacts:
     subgraphs: Sequence[SubgraphRow] = ()
     log: Sequence[str] = ()
     """What was tried, line by line."""
+    sparse: Sequence[SparseLayer] = ()
+    """What was decided for each weight, where weights were to be encoded."""
+    encoded: bool = True
+    """Whether that is how the network was compiled."""
 
 
 def chip(facts: CompileFacts) -> Section:
@@ -160,9 +166,11 @@ def sram(facts: CompileFacts) -> Section | None:
     if not facts.sram:
         return None
     capacity = facts.exe.chip.sram_bytes
+    largest = sorted(range(len(facts.sram)), key=lambda number: -_peak(facts.sram[number]))[:MOST_MAPS]
+    shown = [facts.sram[number] for number in sorted(largest)]
     parts: list[Child] = [legend([(what, colour) for colour, what in ROLES.items()])]
-    for use in facts.sram[:MOST_MAPS]:
-        peak = max((block.address + block.size for block in use.blocks), default=0)
+    for use in shown:
+        peak = _peak(use)
         bound = max(alive_bytes(use.blocks, len(use.tasks)), default=0)
         ratio = f", {peak / bound:.2f} times the lower bound" if bound else ""
         where = f"{use.name}: " if use.name else ""
@@ -171,12 +179,16 @@ def sram(facts: CompileFacts) -> Section | None:
             memory_map("SRAM addresses in use by task", use.blocks, use.tasks, capacity),
         ]
     if (left := len(facts.sram) - MOST_MAPS) > 0:
-        parts.append(tag("p", f"{plural(left, 'more part')} not shown.", class_="note"))
+        parts.append(tag("p", f"{plural(left, 'more part')} not shown: those that need less.", class_="note"))
     note = (
         "Addresses upwards, tasks in their order from left to right; every core has the same layout. The line shows "
         "the bytes in use at each task: its highest point is the lower bound that no allocation can go below."
     )
     return Section("SRAM of a core", join(parts), note)
+
+
+def _peak(use: SramUse) -> int:
+    return max((block.address + block.size for block in use.blocks), default=0)
 
 
 def dram(facts: CompileFacts) -> Section:
@@ -245,5 +257,20 @@ def programs(facts: CompileFacts) -> Section:
     return Section("Programs", join([summary, tag("h3", "By program"), table(head, rows), more]), note)
 
 
-SECTIONS: tuple[SectionMaker[CompileFacts], ...] = (chip, stages, subgraphs, tasks, sram, dram, programs)
+def device_memory(facts: CompileFacts) -> Section | None:
+    """Device memory over time, where a budget was given."""
+    from ...emulator.device_memory import planned_memory
+
+    planned = planned_memory(facts.exe)
+    return None if planned is None else device_memory_section(planned, None)
+
+
+def sparse(facts: CompileFacts) -> Section | None:
+    """Densities, encodings and what they save, where weights were to be encoded."""
+    return sparse_section(facts.sparse, facts.exe.chip, facts.encoded) if facts.sparse else None
+
+
+SECTIONS: tuple[SectionMaker[CompileFacts], ...] = (
+    chip, stages, device_memory, subgraphs, tasks, sparse, sram, dram, programs,
+)  # fmt: skip
 """All sections, in the order of the page."""

@@ -38,6 +38,7 @@ class Limit:
 
     name: str
     value: float
+    colour: str = "warn"
 
 
 def line_chart(
@@ -69,11 +70,10 @@ def line_chart(
         parts += _drawn(one, across, up)
     for limit in limits:
         y = up.at(limit.value)
-        parts += [
-            line(LEFT, y, WIDTH - RIGHT, y, class_="mark"),
-            text(WIDTH - RIGHT - 6, y - 5 if y > TOP + 16 else y + 13, limit.name, "small limit end"),
-        ]
-    return join([drawing(WIDTH, GROUND + BOTTOM, label, *parts), legend([(one.name, one.colour) for one in lines])])
+        style = f"stroke:{colour_of(limit.colour)}"
+        parts.append(line(LEFT, y, WIDTH - RIGHT, y, class_="limit", style=style))
+    names = [(one.name, one.colour) for one in (*lines, *limits)]
+    return join([drawing(WIDTH, GROUND + BOTTOM, label, *parts), legend(names)])
 
 
 def _drawn(one: Line, across: Axis, up: Axis) -> list[Markup]:

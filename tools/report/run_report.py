@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...emulator.device_memory import device_memory
+from ...emulator.functional_host import controller_steps
 from ..cli import versions
+from ..sparse_layers import sparse_cycles
 from ..summary import MICRO, PICO, scaled
 from .page import Figure, SectionMaker, page, sections_of
 from .run_sections import SECTIONS, RunFacts
@@ -15,14 +18,29 @@ from .words import by, in_bytes, percent, significant
 
 if TYPE_CHECKING:
     from ...emulator.executable import Executable
+    from ...emulator.mapped_work import MappedWork
     from ...emulator.timing import TimingResult
 
 
-def run_facts(exe: Executable, timing: TimingResult, stats: Mapping[str, Any]) -> RunFacts:
-    """What the report shows. Raises InputError where the executable's notes are damaged."""
+def run_facts(
+    exe: Executable, timing: TimingResult, stats: Mapping[str, Any], mapped: MappedWork | None = None
+) -> RunFacts:
+    """
+    What the report shows; `mapped` is the sparse work of the functional run. Raises InputError where the executable's
+    notes are damaged.
+    """
     notes = task_notes(exe)
     times = [] if timing.trace is None else task_times(exe, timing, timing.trace)
-    return RunFacts(exe, timing, stats, times, notes if len(notes) == len(exe.source_names) else [])
+    shown = notes if len(notes) == len(exe.source_names) else []
+    return RunFacts(exe, timing, stats, times, shown, device_memory(exe, timing), _sparse(exe, mapped))
+
+
+def _sparse(exe: Executable, mapped: MappedWork | None) -> dict[str, tuple[int, int]]:
+    """(declared, counted) cycles of sparse products by task; none where launches run several times."""
+    if mapped is None or not len(mapped.run):
+        return {}
+    numbers = [step.number for step in controller_steps(exe) if step.mnemonic == "ctl.launch"]
+    return sparse_cycles(exe, mapped) if numbers == list(range(len(exe.launches))) else {}
 
 
 def run_report(name: str, facts: RunFacts, makers: Sequence[SectionMaker[RunFacts]] = SECTIONS) -> str:
@@ -42,5 +60,8 @@ def run_report(name: str, facts: RunFacts, makers: Sequence[SectionMaker[RunFact
         Figure("SRAM peak", in_bytes(peak), f"of a core's {in_bytes(chip.sram_bytes)}"),
         Figure("Energy", scaled(stats["energy_pj"]["total"], PICO)),
     ]
+    if facts.memory is not None:
+        there = f"of a budget of {in_bytes(facts.memory.planned.capacity)}"
+        figures.insert(5, Figure("DRAM peak", in_bytes(facts.memory.peak), there))
     subtitle = f"run on {chip.name}, {by([chip.rows, chip.cols])} cores, in the emulator of {versions()}"
     return page(name, subtitle, figures, sections_of(makers, facts))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...dialects.coreasm.isa import QUEUES, Unit
-from .bars import Bar, bar_chart
+from .bars import Bar, bar_chart, stacked_bar
 from .chip_facts import chip_section
+from .device_memory import device_memory_section
 from .html import Child, join, meter, name_cell, table, tag
 from .lanes import Lane, Span, lane_chart
 from .mesh import Mesh, core_map, link_map, scale_legend
@@ -20,6 +21,7 @@ from .words import compact, in_bytes, percent, significant
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ...emulator.device_memory import DeviceMemory
     from ...emulator.executable import Executable
     from ...emulator.timing import TimingResult
 
@@ -44,6 +46,10 @@ class RunFacts:
     tasks: Sequence[TaskTime]
     notes: Sequence[TaskNote]
     """Of all tasks in the schedule; empty where the executable has none."""
+    memory: DeviceMemory | None = None
+    """DRAM over time, where it was planned for a budget."""
+    sparse: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """(declared, counted) cycles of the sparse products of each task, over all cores."""
 
     @property
     def mesh(self) -> Mesh:
@@ -308,7 +314,37 @@ def energy(facts: RunFacts) -> Section:
     return Section("Energy", bar_chart("energy by component", bars), note)
 
 
+def device_memory(facts: RunFacts) -> Section | None:
+    """Device memory over time, where the executable was planned for a budget."""
+    return None if facts.memory is None else device_memory_section(facts.memory.planned, facts.memory)
+
+
+def sparse(facts: RunFacts) -> Section | None:
+    """What the mapping unit left out, and the compiler's estimate against what was counted."""
+    figures = facts.stats.get("sparse")
+    if not figures or figures["cycles"] == "declared":
+        return None
+    pairs, skipped = figures["pairs"], figures["skipped"]
+    parts = [
+        Bar("multiplied", pairs, f"{pairs:,} ({percent(pairs / max(pairs + skipped, 1))})", "mpu"),
+        Bar("skipped", skipped, f"{skipped:,} ({percent(skipped / max(pairs + skipped, 1))})", "free"),
+    ]
+    body: list[Child] = [stacked_bar("pairs of sparse products", parts, pairs + skipped)]
+    rows: list[list[Child]] = [
+        [name_cell(name, 40), f"{declared:,}", f"{counted:,}", error_text(declared, counted)]
+        for name, (declared, counted) in facts.sparse.items()
+    ]
+    if rows:
+        body.append(table(["task", "cycles declared", "cycles counted", "error"], rows))
+    note = (
+        f"Pairs of a neuron and a weight, multiplied and skipped because one of them is zero. The mapping unit looked "
+        f"at {figures['index_elements']:,} elements of indices in {figures['map_cycles']:,} cycles. Cycles are those "
+        f"of matrix units in sparse products, over all cores: as the compiler declared them and as this run counted."
+    )
+    return Section("Sparse products", join(body), note)
+
+
 SECTIONS: tuple[SectionMaker[RunFacts], ...] = (
-    bounds, utilisation, timeline, tasks, cores, traffic, energy, chip,
+    bounds, utilisation, timeline, device_memory, tasks, sparse, cores, traffic, energy, chip,
 )  # fmt: skip
 """All sections, in the order of the page."""

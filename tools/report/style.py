@@ -30,7 +30,7 @@ body {
 main { max-width: 1160px; margin: 0 auto; padding: 28px 20px 60px; }
 .title h1 { margin: 0; font-size: 26px; line-height: 1.25; overflow-wrap: anywhere; }
 .title p { margin: 4px 0 18px; color: var(--muted); }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 12px; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); gap: 12px; }
 .figures > div, section {
   background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 12px 16px;
 }
@@ -86,7 +86,7 @@ svg .grid { stroke: var(--faint); stroke-width: 1; }
 svg .track { fill: var(--faint); }
 svg .frame { fill: none; stroke: var(--line); }
 svg .mark { stroke: var(--warn); stroke-width: 1.5; stroke-dasharray: 4 3; }
-svg .limit { fill: var(--warn); }
+svg .limit { stroke-width: 1.5; stroke-dasharray: 4 3; }
 svg .heat { fill: var(--heat); }
 svg .flow { stroke: var(--heat); stroke-linecap: round; }
 svg .odd { fill: var(--heat); fill-opacity: 0.34; }
@@ -99,8 +99,8 @@ svg .even { fill: var(--heat); fill-opacity: 0.16; }
 """
 
 COLOURS = (
-    "mpu", "vpu", "dau", "load", "store", "send", "recv", "map", "host", "heat", "muted", "warn", "tile", "constant",
-    "slice", "staging", "temporary", "input", "output", "between", "free",
+    "mpu", "vpu", "dau", "load", "store", "send", "recv", "map", "host", "heat", "ink", "muted", "warn", "tile",
+    "constant",     "slice", "staging", "temporary", "input", "output", "between", "free",
 )  # fmt: skip
 """Names of the variables that charts may fill shapes with."""
 

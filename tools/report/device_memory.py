@@ -1,0 +1,177 @@
+"""Device memory over time, for executables that were compiled for a budget: as planned, and as a run used it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .bars import legend
+from .gantt import Piece, Row, gantt
+from .html import Child, join, name_cell, table, tag
+from .line_chart import Limit, Line, line_chart
+from .memory_map import Block, memory_map
+from .page import Section
+from .scale import CYCLES, unit_of_bytes
+from .words import in_bytes, percent
+
+if TYPE_CHECKING:
+    from ...emulator.device_memory import DeviceMemory, PlannedMemory
+
+QUEUES = ("cores", "to host", "from host")
+PURPOSES = {
+    "compute": ("cores", "mpu"), "recompute": ("cores", "vpu"), "compress": ("cores", "dau"),
+    "decompress": ("cores", "dau"), "swap out": ("to host", "load"), "output": ("to host", "host"),
+    "swap in": ("from host", "load"), "input": ("from host", "host"),
+}  # fmt: skip
+"""Queue and colour by what a step is for."""
+SAVING = ("swap out", "swap in", "compress", "decompress", "recompute")
+GOING = ("swap out", "compress")
+MOST_STEPS = 2000
+"""Steps of a map of addresses; one of more would only slow the page."""
+WHY = (
+    "Times in cycles. Beside launches: the share of a copy that is hidden behind them. Had it stayed: the most bytes "
+    "in use while the tensor is away, with its own, over the budget; more than one is why it goes."
+)
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A step that saves memory or undoes that; times in cycles."""
+
+    purpose: str
+    name: str
+    nbytes: int
+    span: Span
+    beside: float
+    """The share of it during which cores compute."""
+    away: Span | None
+    """From when to when the tensor is not in DRAM, on account of this step; None where it does not come back."""
+    crowded: int
+    """Bytes that would be in use at the worst time meanwhile if it had stayed."""
+
+
+def device_memory_section(planned: PlannedMemory, measured: DeviceMemory | None) -> Section:
+    """
+    Planned against measured, the budget, copies beside launches, places, and what was moved.
+
+    Before a run (`measured` None) all times are those of the plan.
+    """
+    spans = [(start, end) for _, _, start, end in planned.steps] if measured is None else list(measured.spans)
+    end = max([1, *(last for _, last in spans)])
+    times, held = planned.profile()
+    lines = [Line("planned", times.astype(float), held.astype(float), "heat", steps=True, filled=measured is None)]
+    if measured is not None:
+        # The plan as a dashed line on top: where both agree, both can be seen.
+        run = Line("measured", measured.times.astype(float), measured.held.astype(float), "heat", True, filled=True)
+        lines = [run, Line("planned", lines[0].x, lines[0].y, "ink", steps=True, dashed=True)]
+    limits = [Limit(f"budget {in_bytes(planned.capacity)}", planned.capacity)]
+    if planned.unsaved > planned.capacity:
+        limits.append(Limit(f"needed if nothing is saved {in_bytes(planned.unsaved)}", planned.unsaved, "muted"))
+    parts: list[Child] = [
+        line_chart("DRAM in use over time", lines, CYCLES, unit_of_bytes(planned.capacity), limits),
+        tag("h3", "Launches, and copies beside them"),
+        gantt("launches and copies over time", rows_of(planned, spans), end, CYCLES),
+        legend([(purpose, colour) for purpose, (_, colour) in PURPOSES.items() if _used(planned, purpose)]),
+    ]
+    if len(planned.steps) <= MOST_STEPS:
+        blocks = [
+            Block(name or "constant", address, nbytes, max(first, 0), len(spans) - 1 if first < 0 else last,
+                  "constant" if first < 0 else PURPOSES.get(planned.steps[first][1], ("", "mpu"))[1])
+            for name, address, nbytes, first, last in planned.buffers
+        ]  # fmt: skip
+        names = [f"{name}, {purpose}" for name, purpose, _, _ in planned.steps]
+        parts += [
+            tag("h3", "Addresses in use, by step of the controller"),
+            memory_map("DRAM addresses in use by step", blocks, names, planned.capacity),
+        ]
+    found = list(saved_steps(planned, spans))
+    if found:
+        parts += [
+            tag("h3", "What was moved, when and why"),
+            tag("p", WHY, class_="note"),
+            _table(found, planned.capacity),
+        ]
+    agree = ""
+    if measured is not None:
+        same = measured.peak == planned.peak and end == planned.cycles
+        what = "the same" if same else f"{in_bytes(planned.peak)} and {planned.cycles:,}"
+        agree = f" The run had {in_bytes(measured.peak)} in use at most and took {end:,} cycles; planned: {what}."
+    note = (
+        f"Bytes of DRAM in use from the first step that fills a buffer to the end of the last one that uses it; "
+        f"{in_bytes(planned.peak)} of {in_bytes(planned.capacity)} at most. Copies run beside launches; a step begins "
+        f"once all is complete that it reads, or whose place it takes.{agree}"
+    )
+    return Section("Device memory", join(parts), note)
+
+
+def rows_of(planned: PlannedMemory, spans: Sequence[Span]) -> list[Row]:
+    """What cores and the host link do, with their busy shares."""
+    end = max([1, *(last for _, last in spans)])
+    pieces: dict[str, list[Piece]] = {queue: [] for queue in QUEUES}
+    for (name, purpose, _, _), (start, stop) in zip(planned.steps, spans, strict=True):
+        queue, colour = PURPOSES.get(purpose, ("cores", "host"))
+        pieces[queue].append(Piece(name if purpose == "compute" else f"{purpose} {name}", start, stop, colour))
+    return [
+        Row(queue, sorted(found, key=lambda one: one.start), percent(sum(one.end - one.start for one in found) / end))
+        for queue, found in pieces.items()
+    ]
+
+
+def saved_steps(planned: PlannedMemory, spans: Sequence[Span]) -> Iterator[Saved]:
+    """The steps that save memory, in the controller's order."""
+    times, held = planned.profile()
+    cores = [
+        span
+        for (_, purpose, _, _), span in zip(planned.steps, spans, strict=True)
+        if PURPOSES.get(purpose, ("cores",))[0] == "cores"
+    ]
+    by_name: dict[str, list[tuple[int, int, int]]] = {}
+    for name, _, nbytes, first, last in planned.buffers:
+        if first >= 0:
+            by_name.setdefault(name, []).append((first, last, nbytes))
+    for number, (name, purpose, _, _) in enumerate(planned.steps):
+        if purpose not in SAVING:
+            continue
+        own = sorted(by_name.get(name, ()))
+        made = [one for one in own if one[0] == number]
+        read = [one for one in own if one[0] < number <= one[1]]
+        size = sum(one[2] for one in made or read[-1:])
+        start, end = spans[number]
+        beside = sum(max(0, min(end, stop) - max(start, begin)) for begin, stop in cores) / max(end - start, 1)
+        if purpose in GOING:
+            gone = max([end, *(spans[one[1]][1] for one in read[-1:])])
+            back = [spans[one[0]][0] for one in own if one[0] > number]
+        else:
+            gone = max([spans[one[1]][1] for one in own if one[1] < number], default=-1)
+            back = [start] if gone >= 0 else []
+        away = (gone, back[0]) if back and back[0] > gone else None
+        crowded = 0
+        if away is not None:
+            meanwhile = (times < away[1]) & (np.append(times[1:], times[-1] + 1) > away[0])
+            crowded = int(held[meanwhile].max(initial=0)) + size
+        yield Saved(purpose, name, size, (start, end), beside, away, crowded)
+
+
+def _table(found: Sequence[Saved], capacity: int) -> Child:
+    head = ["what", "tensor", "bytes", "from", "to", "takes", "beside launches", "away from", "until", "cycles away"]
+    rows: list[list[Child]] = [
+        [
+            one.purpose,
+            name_cell(one.name, 26),
+            f"{one.nbytes:,}",
+            *(f"{value:,}" for value in (*one.span, one.span[1] - one.span[0])),
+            percent(one.beside) if one.purpose in ("swap out", "swap in") else "",
+            *(["", "", ""] if one.away is None else [f"{value:,}" for value in (*one.away, one.away[1] - one.away[0])]),
+            "" if not one.crowded else f"{one.crowded / capacity:.2f}\N{MULTIPLICATION SIGN}",
+        ]
+        for one in found
+    ]
+    return table([*head, "had it stayed"], rows, 2, "wide")
+
+
+def _used(planned: PlannedMemory, purpose: str) -> bool:
+    return any(one == purpose for _, one, _, _ in planned.steps)
