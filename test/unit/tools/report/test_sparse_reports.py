@@ -60,7 +60,9 @@ def test_reports_of_a_compilation_and_a_run(pruned: Path) -> None:
     assert compile_main([str(pruned), *options, "--report", "compile.html"]) == 0
     root = parsed(Path("compile.html").read_text())
     found = rows(root, "sparse-weights")
-    share = np.count_nonzero(numpy_helper.to_array(onnx.load(pruned).graph.initializer[0])) / (INPUTS * OUTPUTS)
+    share = np.count_nonzero(
+        numpy_helper.to_array(onnx.ModelProto.FromString(pruned.read_bytes()).graph.initializer[0])
+    ) / (INPUTS * OUTPUTS)
     assert found[0][3] == f"{100 * share:.1f}%"
     assert float(found[0][-1].removesuffix("\N{MULTIPLICATION SIGN}")) > 1
     assert list(section(root, "sparse-weights").iter("circle"))
