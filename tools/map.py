@@ -32,6 +32,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("topology", type=Path, help="the network: .npz, .graph, .mtx, an archive, ... (see docs/mapping.md)")
+    add(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=1x3x64x64",
+        help="shape of an ONNX input with symbolic dimensions (may be repeated)",
+    )
     where = parser.add_argument_group("cores")
     where.add_argument("--chip", metavar="NAME|FILE.toml", help="cores of a chip")
     where.add_argument("--mesh", metavar="WxH", help="or a plain mesh, such as 16x16")

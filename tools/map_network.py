@@ -21,6 +21,7 @@ from ..analysis.mapping.topology.read import read_topology
 from ..analysis.mapping.topology.topology import Topology
 from ..chips import load_chip
 from ..support.errors import InputError
+from .cli import parse_shapes
 from .progress import Progress
 
 
@@ -72,7 +73,7 @@ def run_mapping(options: argparse.Namespace, progress: Progress) -> Result:
     mesh = mesh_of(options)
     start = process_time()
     progress("read")
-    topology = read_topology(options.topology)
+    topology = read_topology(options.topology, parse_shapes(options.shape), tell=progress.note)
     objective = Objective(options.objective)
     if objective is Objective.MULTICAST:
         directed_edges(topology)

@@ -105,7 +105,7 @@ def _plan(options: argparse.Namespace) -> None:
         raise InputError(f"--gantt {options.gantt}: the chart is drawn as SVG, give a name that ends in .svg")
     with Progress("meshloom-plan", options.quiet) as progress:
         progress("read")
-        graph = _read(options)
+        graph = _read(options, progress)
         if saving:
             text = run_budget(options, graph, progress)
         elif options.least_peak:
@@ -144,7 +144,7 @@ def _ordered(options: argparse.Namespace, graph: CostGraph, progress: Progress) 
     return _summary(figures)
 
 
-def _read(options: argparse.Namespace) -> CostGraph:
+def _read(options: argparse.Namespace, progress: Progress) -> CostGraph:
     from ..analysis.cost_graphs.select import forward_graph, with_weight_loads
 
     if options.graph.suffix.lower() == ".json":
@@ -161,7 +161,8 @@ def _read(options: argparse.Namespace) -> CostGraph:
         from .read_module import read_module
 
         chip, shapes = load_chip(options.chip or CHIP), parse_shapes(options.shape)
-        graph = cost_graph_of(main_function(read_module(options.graph, shapes)), chip, options.graph.stem)
+        module = read_module(options.graph, shapes, progress.note)
+        graph = cost_graph_of(main_function(module), chip, options.graph.stem)
     if options.forward:
         graph = forward_graph(graph)
     return graph if options.weight_loads is None else with_weight_loads(graph, options.weight_loads)

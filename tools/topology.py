@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> None:
         check_folders(options.output, inputs=[options.input])
     with Progress("meshloom-topology", options.quiet) as progress:
         progress(f"read {options.input}")
-        topology = read_topology(options.input, shapes, progress)
+        topology = read_topology(options.input, shapes, progress, progress.note)
         if options.command == "convert":
             progress(f"write {options.output}")
             write_topology(topology, options.output)

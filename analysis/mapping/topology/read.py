@@ -10,16 +10,19 @@ from .topology import Topology
 
 Shapes = Mapping[str, tuple[int, ...]]
 Report = Callable[[str], None]
-_Reader = Callable[[Path, Shapes, Report], Topology]
+_Reader = Callable[[Path, Shapes, Report, Report], Topology]
 
 
-def read_topology(path: str | Path, shapes: Shapes | None = None, progress: Report | None = None) -> Topology:
+def read_topology(
+    path: str | Path, shapes: Shapes | None = None, progress: Report | None = None, tell: Report | None = None
+) -> Topology:
     """
     Read the file at `path` (or `graph.npz` in the folder there); its extension says what it is.
 
     `.npz` arrays, `.zip` an archive of ours, `.graph` METIS, `.mtx` Matrix Market, `.onnx` a network unrolled to
     neurons, `.nir` likewise. `shapes` are those of an ONNX model's inputs with symbolic dimensions; `progress` is told
-    what is going on. Raises InputError naming the file: unknown extension, missing, damaged, not a topology.
+    what is going on, `tell` what is assumed of such a model. Raises InputError naming the file: unknown extension,
+    missing, damaged, not a topology.
     """
     path = Path(path)
     if path.is_dir():
@@ -30,45 +33,49 @@ def read_topology(path: str | Path, shapes: Shapes | None = None, progress: Repo
         raise InputError(f"{path}: no such file")
     if shapes and path.suffix.lower() != ".onnx":
         raise InputError(f"{path}: only ONNX models have inputs whose shapes can be given")
-    return reader(path, shapes or {}, progress or (lambda stage: None))
+    return reader(path, shapes or {}, progress or _silent, tell or _silent)
 
 
-def _npz(path: Path, _: Shapes, progress: Report) -> Topology:
+def _silent(line: str) -> None:
+    """Nobody is told."""
+
+
+def _npz(path: Path, _: Shapes, progress: Report, tell: Report) -> Topology:
     from .npz import read_npz
 
     return read_npz(path)
 
 
-def _archive(path: Path, _: Shapes, progress: Report) -> Topology:
+def _archive(path: Path, _: Shapes, progress: Report, tell: Report) -> Topology:
     from .archive import read_archive
 
     return read_archive(path)
 
 
-def _metis(path: Path, _: Shapes, progress: Report) -> Topology:
+def _metis(path: Path, _: Shapes, progress: Report, tell: Report) -> Topology:
     from .metis import read_metis
 
     return read_metis(path)
 
 
-def _matrix_market(path: Path, _: Shapes, progress: Report) -> Topology:
+def _matrix_market(path: Path, _: Shapes, progress: Report, tell: Report) -> Topology:
     from .matrix_market import read_matrix_market
 
     return read_matrix_market(path)
 
 
-def _onnx(path: Path, shapes: Shapes, progress: Report) -> Topology:
+def _onnx(path: Path, shapes: Shapes, progress: Report, tell: Report) -> Topology:
     from ....frontend.onnx_import import import_onnx
     from .unroll import unroll_module
 
-    module = import_onnx(path, shapes)
+    module = import_onnx(path, shapes, tell=tell)
     try:
         return unroll_module(module, progress)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
-def _nir(path: Path, _: Shapes, progress: Report) -> Topology:
+def _nir(path: Path, _: Shapes, progress: Report, tell: Report) -> Topology:
     from .nir_network import read_nir
 
     return read_nir(path)
