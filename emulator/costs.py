@@ -1,8 +1,6 @@
 """
-What every instruction costs: one formula each, over arrays of any length, from the numbers of the chip.
-
-Both timing engines and the statistics use these functions; `word_costs` applies them to the words of a program.
-Cycles are integers.
+What every instruction costs, from the numbers of the chip: `word_costs` applies the forms of `chips.cycles` to the
+words of a program. Both timing engines and the statistics use it. Cycles are integers.
 """
 
 from __future__ import annotations
@@ -13,7 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..chips import cycles as cycles_of
 from ..chips.chip import RATES, Chip
+from ..chips.cycles import RATE_BY_WIDTH, ceil_div, copy_cycles, dram_traffic
 from ..dialects.coreasm.isa import (
     BY_CODE,
     COST_KINDS,
@@ -36,13 +36,10 @@ from .functional_errors import EmulationError
 
 Ints: TypeAlias = NDArray[np.int64]
 
-STARTUP = 4
-"""Cycles that the vector and the data access unit need to begin an instruction."""
 MAX_POINTS = 1 << 40
 """More elements than any instruction of a real program touches; guards the arithmetic against damaged descriptors."""
 
-_BY_WIDTH = {1: RATES["i8"], 2: RATES["f16"]}
-RATE = np.array([RATES.get(t.name, _BY_WIDTH.get(t.bytes, 1)) for t in TYPES] + [1] * (16 - len(TYPES)), np.int64)
+RATE = np.array([RATES.get(t.name, RATE_BY_WIDTH.get(t.bytes, 1)) for t in TYPES] + [1] * (16 - len(TYPES)), np.int64)
 """Operations a cycle relative to f32 by type code; types without a rate of their own go by their width."""
 
 
@@ -75,38 +72,14 @@ for _code, _entry in BY_CODE.items():
         _OPERAND_TYPE[_code, _operand.slot] = _TYPE_NUMBER[_operand.type]
 
 
-def ceil_div(a: Ints, b: Ints | int) -> Ints:
-    """a / b rounded up, for a >= 0 and b > 0."""
-    return -(-a // b)
-
-
 def matmul_cycles(chip: Chip, code: Ints, batch: Ints, m: Ints, k: Ints, n: Ints) -> Ints:
-    """
-    Cold-start cycles of D[b, m, n] = A[b, m, k] x B[b, k, n] with elements of type `code`.
-
-    An R x C weight-stationary array, R = mpu_rows * rate: each block of R x C weights takes mpu_rows cycles to load
-    and the m rows of A take m + mpu_rows + C - 2 to pass (SCALE-Sim's form where the rate is 1).
-    """
-    rows = chip.mpu_rows * RATE[code]
-    blocks = ceil_div(k, rows) * ceil_div(n, chip.mpu_cols)
-    return batch * blocks * (m + 2 * chip.mpu_rows + chip.mpu_cols - 2) - 1
+    """Cold-start cycles of D[b, m, n] = A[b, m, k] x B[b, k, n] with elements of type `code`."""
+    return cycles_of.matmul_cycles(chip, RATE[code], batch, m, k, n)
 
 
 def vector_cycles(chip: Chip, code: Ints, points: Ints, factor: Ints, operand_bytes: Ints) -> Ints:
     """Cycles of `points` element operations (each `factor` passes) whose largest operand has `operand_bytes`."""
-    lanes = chip.vpu_lanes * RATE[code]
-    memory = ceil_div(operand_bytes, chip.sram_bytes_per_cycle)
-    return STARTUP + np.maximum(ceil_div(points, lanes) * factor, memory)
-
-
-def copy_cycles(chip: Chip, runs: Ints, run_bytes: Ints) -> Ints:
-    """Cycles of moving `runs` contiguous pieces of `run_bytes` each within SRAM."""
-    return STARTUP + runs * ceil_div(run_bytes, chip.sram_bytes_per_cycle)
-
-
-def dram_traffic(chip: Chip, runs: Ints, run_bytes: Ints) -> Ints:
-    """Bytes that cross the DRAM port for `runs` contiguous pieces of `run_bytes` each: whole bursts."""
-    return runs * ceil_div(run_bytes, chip.dram_burst) * chip.dram_burst
+    return cycles_of.vector_cycles(chip, RATE[code], points, factor, operand_bytes)
 
 
 def link_cycles(chip: Chip, nbytes: Ints | int) -> Ints:

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from ..analysis.sparse.block import Block
 from ..analysis.sparse.formats import Kind
 from ..chips.chip import Chip
-from .costs import RATE, STARTUP, Ints
+from ..chips.cycles import STARTUP
+from .costs import RATE, Ints
 
 
 @dataclass(frozen=True)

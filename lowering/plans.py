@@ -13,13 +13,12 @@ from weakref import WeakKeyDictionary
 from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..analysis.sparse.product_cycles import dense_weights_cycles
 from ..chips.chip import RATES, Chip
+from ..chips.cycles import RATE_BY_WIDTH, copy_cycles, matmul_cycles, vector_cycles
 from .access import Dim, Layout, Plan, Step, plan_access
 from .stream import IMMEDIATE, DescriptorTable
 from .view import ITEM_BYTES, View
 
 TYPE_NAMES = ("f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")
-STARTUP = 4
-"""Cycles before the vector and data access units deliver; only weighs plans against each other."""
 
 _REDUCTION = Layout(((0,), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
 _ORDERED_REDUCTION = Layout(((0,), (0, 1)), ordered=frozenset({1}))
@@ -70,15 +69,14 @@ def _dims(shape: Sequence[int], group: int, *strides: Sequence[int]) -> list[Dim
     return [Dim(size, group, own) for size, own in zip(shape, zip(*strides, strict=True), strict=True)]
 
 
-def rate_of(chip: Chip, dtype: int) -> int:
+def rate_of(dtype: int) -> int:
     """Elements of a type per cycle and lane."""
-    return RATES.get(TYPE_NAMES[dtype], 1)
+    return RATES.get(TYPE_NAMES[dtype], RATE_BY_WIDTH.get(ITEM_BYTES[dtype], 1))
 
 
-def vector_cycles(chip: Chip, points: int, dtype: int) -> int:
+def one_pass(chip: Chip, points: int, dtype: int) -> int:
     """Cycles of the vector unit for `points` elements of one pass."""
-    lanes = -(-points // (chip.vpu_lanes * rate_of(chip, dtype)))
-    return STARTUP + max(lanes, -(-points * ITEM_BYTES[dtype] // chip.sram_bytes_per_cycle))
+    return vector_cycles(chip, rate_of(dtype), points, 1, points * ITEM_BYTES[dtype])
 
 
 def plan_elementwise(
@@ -111,8 +109,8 @@ def plan_copy(
     run = 1
     if plan.dims and all(stride == item for stride in plan.dims[-1].strides):
         run = plan.dims[-1].size
-    moved = STARTUP + points // run * -(-run * item // chip.sram_bytes_per_cycle)
-    return prepare(plan, table, vector=vector_cycles(chip, points, dtype) < moved)
+    moved = copy_cycles(chip, points // run, run * item)
+    return prepare(plan, table, vector=one_pass(chip, points, dtype) < moved)
 
 
 def plan_reduction(
@@ -176,16 +174,16 @@ def plan_contraction(
     dot = plan_access(
         [Dim(dim.size, 1 if dim.group == _K else 0, dim.strides) for dim in dims],
         _DOT,
-        lambda extents: vector_cycles(chip, extents[0] * extents[1], a.dtype),
+        lambda extents: one_pass(chip, extents[0] * extents[1], a.dtype),
     )
     if not matrix_types(a.dtype, out.dtype) or a.dtype != b.dtype:
         return prepare(dot, table, vector=True)
 
-    rows, cols, depth = chip.mpu_rows * rate_of(chip, a.dtype), chip.mpu_cols, chip.mpu_rows
+    rate = rate_of(a.dtype)
 
     def cycles(extents: Sequence[int]) -> int:
         batch, m, k, n = extents
-        return batch * -(-k // rows) * -(-n // cols) * (m + 2 * depth + cols - 2) - 1
+        return matmul_cycles(chip, rate, batch, m, k, n)
 
     straight = plan_access(dims, _MATMUL, cycles)
     exchange = {_BATCH: _BATCH, _M: _N, _N: _M, _K: _K}
@@ -197,7 +195,7 @@ def plan_contraction(
 
         def without_zeros(extents: Sequence[int]) -> int:
             batch, m, k, n = extents
-            return round(dense_weights_cycles(chip, (batch, m, k, n), rows // depth, nonzero, largest))
+            return round(dense_weights_cycles(chip, (batch, m, k, n), rate, nonzero, largest))
 
         skipping = plan_access(dims, _MATMUL, without_zeros)
         if skipping.cost < best.cost and (a.dtype or out.dtype or skipping.cost < dot.cost):

@@ -1,0 +1,59 @@
+"""
+What the units of a core take for an instruction: one closed form each, over integers or arrays of them.
+
+The emulator charges these, instruction selection weighs its alternatives by them, and planning adds them up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .chip import RATES, Chip
+
+Number = TypeVar("Number", int, NDArray[np.int64])
+"""One integer, or many."""
+
+STARTUP = 4
+"""Cycles that the vector and the data access unit need to begin an instruction."""
+RATE_BY_WIDTH = {1: RATES["i8"], 2: RATES["f16"]}
+"""Operations a cycle relative to f32, by bytes of an element; 1 for others."""
+
+
+def ceil_div(a: Number, b: Any) -> Number:
+    """a / b rounded up, for a >= 0 and b > 0."""
+    return -(-a // b)
+
+
+def larger(a: Number, b: Number) -> Number:
+    """The larger of both, element by element."""
+    return a + (b - a) * (b > a)
+
+
+def matmul_cycles(chip: Chip, rate: Any, batch: Number, m: Number, k: Number, n: Number) -> Number:
+    """
+    Cold-start cycles of D[b, m, n] = A[b, m, k] x B[b, k, n], with elements of which `rate` take the place of one f32.
+
+    An R x C weight-stationary array, R = mpu_rows * rate: each block of R x C weights takes mpu_rows cycles to load
+    and the m rows of A take m + mpu_rows + C - 2 to pass (SCALE-Sim's form where the rate is 1).
+    """
+    blocks = ceil_div(k, chip.mpu_rows * rate) * ceil_div(n, chip.mpu_cols)
+    return batch * blocks * (m + 2 * chip.mpu_rows + chip.mpu_cols - 2) - 1
+
+
+def vector_cycles(chip: Chip, rate: Any, points: Number, factor: Any, operand_bytes: Number) -> Number:
+    """Cycles of `points` element operations (each `factor` passes) whose largest operand has `operand_bytes`."""
+    passing = ceil_div(points, chip.vpu_lanes * rate) * factor
+    return STARTUP + larger(passing, ceil_div(operand_bytes, chip.sram_bytes_per_cycle))
+
+
+def copy_cycles(chip: Chip, runs: Number, run_bytes: Number) -> Number:
+    """Cycles of moving `runs` contiguous pieces of `run_bytes` each within SRAM."""
+    return STARTUP + runs * ceil_div(run_bytes, chip.sram_bytes_per_cycle)
+
+
+def dram_traffic(chip: Chip, runs: Number, run_bytes: Number) -> Number:
+    """Bytes that cross the DRAM port for `runs` contiguous pieces of `run_bytes` each: whole bursts."""
+    return runs * ceil_div(run_bytes, chip.dram_burst) * chip.dram_burst
