@@ -150,7 +150,7 @@ class TiledOp(DataflowOp, TilingInterface, abc.ABC):
         matmul: tuple[int, int, int, int] | None = None,
     ) -> OpCost:
         """The cost of a tile, its bytes counted from the slices."""
-        return OpCost(unit, macs, vpu_ops, self.bytes_of_tile(tile), matmul)
+        return OpCost(unit, macs, vpu_ops, lambda: self.bytes_of_tile(tile), matmul)
 
     def cost(self, tile: Box) -> OpCost:
         return self.cost_on("DAU", tile)

@@ -435,7 +435,8 @@ class GatherOp(MovementOp):
         from .types import element_bytes
 
         index_bytes = self.operand_slice(1, tile).box.volume * element_bytes(element_of(self.indices))
-        return OpCost("DAU", 0, 0, 2 * tile.volume * element_bytes(element_of(self.data)) + index_bytes)
+        moved = 2 * tile.volume * element_bytes(element_of(self.data)) + index_bytes
+        return OpCost("DAU", 0, 0, lambda: moved)
 
 
 @irdl_op_definition

@@ -112,4 +112,4 @@ class ScatterOp(TiledOp):
 
     def cost(self, tile: Box) -> OpCost:
         updates = self.operand_slice(2, tile).box.volume * element_bytes(element_of(self.data))
-        return OpCost("DAU", 0, 0, self.bytes_of_tile(tile) + updates)
+        return OpCost("DAU", 0, 0, lambda: self.bytes_of_tile(tile) + updates)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -184,14 +184,19 @@ class OpCost:
     """Multiply-accumulates."""
     vpu_ops: int
     """Element operations of a vector unit; functions that take four passes there count as four."""
-    bytes_moved: int
-    """Bytes of all operand slices and of the result."""
+    count_bytes: Callable[[], int]
+    """Counts `bytes_moved`, which few ask for."""
     matmul: tuple[int, int, int, int] | None = None
     """(batch, M, K, N) of the matrix products that a matrix unit does, where it does the work."""
     encoded: EncodedWork | None = None
     """The same work where the weights are encoded."""
     nonzero: Nonzero = ALL_NONZERO
     """Which share of the first operand's elements is expected not to be zero; the others may be left out."""
+
+    @cached_property
+    def bytes_moved(self) -> int:
+        """Bytes of all operand slices and of the result."""
+        return self.count_bytes()
 
 
 def split_evenly(size: int, parts: int) -> list[tuple[int, int]]:

@@ -131,15 +131,26 @@ def tensor_of(value: SSAValue | Operation) -> Tensor:
 
     Raises VerifyException where the value is not a tensor: constructors and verifiers call this on what they are given.
     """
-    type = SSAValue.get(value).type
+    type = value.type if isinstance(value, SSAValue) else SSAValue.get(value).type
     if not isinstance(type, TensorType):
         raise VerifyException(f"operand of type {type}: expected a tensor")
     return cast(Tensor, type)
 
 
+_SHAPES: dict[int, tuple[Tensor, Shape]] = {}
+"""Types seen lately, by identity, with their shapes: planning asks for the shapes of a few values again and again."""
+_MOST_SHAPES = 1 << 14
+
+
 def shape_of(value: SSAValue | Operation) -> Shape:
     """The shape of a tensor value."""
-    return tuple(tensor_of(value).get_shape())
+    type = tensor_of(value)
+    found = _SHAPES.get(id(type))
+    if found is None or found[0] is not type:
+        if len(_SHAPES) >= _MOST_SHAPES:
+            _SHAPES.clear()
+        found = _SHAPES[id(type)] = type, tuple(type.get_shape())
+    return found[1]
 
 
 def element_of(value: SSAValue | Operation) -> Attribute:
