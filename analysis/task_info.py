@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 from xdsl.ir import BlockArgument, SSAValue
 
@@ -64,6 +66,20 @@ class TaskInfo:
         """The value that the task computes."""
         return self.op.results[0]
 
+    @property
+    def content(self) -> Hashable:
+        """Equal for tasks that compute the same from values of the same types."""
+        number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(self.body)}
+        return tuple(
+            (
+                op.name,
+                tuple(sorted(op.properties.items())),
+                tuple((-1 - v.index if isinstance(v, BlockArgument) else number_of[v], v.type) for v in op.operands),
+                op.results[0].type,
+            )
+            for op in self.body
+        ), tuple(self.operands.index(value) for value in self.operands)
+
     @cached_property
     def space(self) -> tuple[IterDim, ...]:
         """The root's iteration space."""
@@ -112,6 +128,17 @@ class TaskInfo:
 
     @cached_property
     def _largest(self) -> dict[tuple[int, int, tuple[int, ...]], tuple[int, ...]]:
+        return {}
+
+    def largest_result(self, tile: Box) -> int:
+        """Elements of the largest part of the result that tiles of these sizes give."""
+        found = self._results.get(tile.sizes)
+        if found is None:
+            found = self._results[tile.sizes] = prod(self.root.largest_result(tile))
+        return found
+
+    @cached_property
+    def _results(self) -> dict[tuple[int, ...], int]:
         return {}
 
     def cost(self, number: int, tile: Box) -> OpCost:

@@ -15,7 +15,7 @@ from ..dialects.dataflow.types import shape_of
 from ..dialects.manycore import TaskOp
 from .cost_graphs.graph import lists_of
 from .orders.pieces import Pieces
-from .planning.estimate import MESSAGE_CYCLES, op_cycles
+from .planning.estimate import HANDSHAKE, op_cycles
 from .planning.plan_task import PASS_THROUGH
 from .task_info import TaskInfo, value_bytes
 
@@ -40,8 +40,8 @@ def estimated_pieces(tasks: Sequence[TaskOp], predecessors: list[list[int]], chi
         for index in range(len(info.body)):
             cost = info.cost(index, whole)
             first = value_bytes(info.operands[0]) if info.operands and index == 0 else info.value_bytes[index]
-            cycles = ceil(op_cycles(cost, chip, first) / cores)
-            unit = UNITS.index(cost.unit)
+            name, own = op_cycles(cost, chip, first)
+            cycles, unit = ceil(own / cores), UNITS.index(name)
             if not busy[number, unit]:
                 offset[number, unit] = now
             busy[number, unit] += cycles
@@ -52,7 +52,7 @@ def estimated_pieces(tasks: Sequence[TaskOp], predecessors: list[list[int]], chi
         load[number] = ceil(constants / chip.dram_bytes_per_cycle)
         held[number] = ceil(_bytes(info.result) / cores)
     names = tuple(task.sym_name.data for task in tasks)
-    latency = np.full(len(tasks), MESSAGE_CYCLES + chip.dram_latency, np.int64)
+    latency = np.full(len(tasks), HANDSHAKE + chip.dram_latency, np.int64)
     spill = PASS_THROUGH * cores / chip.dram_bytes_per_cycle
     room = int(chip.sram_bytes * RESIDENT_SHARE)
     return Pieces(names, UNITS, offset, busy, load, latency, lists_of(predecessors), held, room, spill)

@@ -100,6 +100,7 @@ def measure(name: str, chip: str) -> dict[str, Any]:
         "timing_ratio": round(timing / peer, 2),
         "timing_instructions_per_s": round(executed / max(timing, 1e-9)),
         "cycles": stats["cycles"],
+        "estimate_error": round(sum(row[2] for row in json.loads(exe.notes["subgraphs"])) / stats["cycles"] - 1, 4),
         "roofline_ratio": round(stats["roofline"]["ratio"] or 0.0, 3),
         "roofline_unit": stats["roofline"]["unit"],
         "peak_sram": stats["peak_sram"]["max"],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ..analysis.planning.network_estimate import network_estimate
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
@@ -39,7 +40,7 @@ class PieceCode:
     sram_peak: int
     sram_lower_bound: int
     estimated_cycles: int
-    """What planning expects the tasks to take, one after another."""
+    """What planning expects the run to take."""
     notes: tuple[TaskNote, ...]
     """Of its tasks, for reports."""
     buffers: tuple[SramBuffer, ...]
@@ -84,6 +85,7 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
     places = Places(network, segments, lay_out_sram(network, chip))
     progress("generate code")
     machine = generate(network, places, chip)
+    cycles = network_estimate(network, places.sram.ahead, chip)
     progress("assemble")
     return PieceCode(
         launch_code(chip, machine.streams, machine.core_sets.array(), "launch"),
@@ -91,8 +93,8 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
         tuple(info.name for info in network.tasks),
         places.sram.peak,
         places.sram.lower_bound,
-        round(sum(plan.cycles for plan in network.plans)),
-        task_notes(network),
+        sum(cycles),
+        task_notes(network, cycles),
         places.sram.buffers,
     )
 

@@ -10,6 +10,7 @@ the cores follow from the order; `emulated_cycles` tells the truth about one ord
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
@@ -24,6 +25,7 @@ from ..dialects.coreasm.encoding import NO_SOURCE, Unit
 from ..emulator.executable import Executable
 from ..emulator.timing import Trace, run_timing
 from ..support.errors import MeshloomError
+from ..transforms.manycore_split_reductions import PARTS_SUFFIX
 from ..transforms.reorder import task_predecessors, tasks_of
 from .pipeline import compile_module
 from .stages import main_function
@@ -51,12 +53,12 @@ def compiled_pieces(module: ModuleOp, chip: Chip) -> Pieces:
     estimate = estimated_pieces(tasks, task_predecessors(block), chip)
     executable, _, trace = _run(module, chip)
     names = [task.sym_name.data for task in tasks]
-    if executable.source_names != names:
-        raise MeshloomError("the tasks do not run as they stand: the cost of other orders cannot be told from streams")
+    task_of = _tasks_of_sources(executable.source_names, names)
     sources = np.full(len(trace.word), NO_SOURCE, np.int64)
     for number, program in enumerate(executable.programs):
         mine = trace.program == number
-        sources[mine] = program.sources[trace.word[mine]]
+        own = program.sources[trace.word[mine]].astype(np.int64)
+        sources[mine] = np.where(own == NO_SOURCE, NO_SOURCE, task_of[np.where(own == NO_SOURCE, 0, own)])
     known = sources != NO_SOURCE
     task, core, unit = sources[known], trace.core[known].astype(np.int64), trace.unit[known].astype(np.int64)
     start = trace.start[known]
@@ -74,6 +76,24 @@ def compiled_pieces(module: ModuleOp, chip: Chip) -> Pieces:
         busy=busy[:, units],
         load=busy[:, Unit.LOAD],
     )
+
+
+def _tasks_of_sources(sources: Sequence[str], names: Sequence[str]) -> Ints:
+    """
+    The task of each source of an executable: compilation may have made two of a task (`manycore-split-reductions`).
+
+    Raises MeshloomError if it has changed more.
+    """
+    found: list[int] = []
+    number = 0
+    for source in sources:
+        if number == len(names) or source not in (names[number], names[number] + PARTS_SUFFIX):
+            break
+        found.append(number)
+        number += source == names[number]
+    if len(found) < len(sources) or number < len(names):
+        raise MeshloomError("the tasks do not run as they stand: the cost of other orders cannot be told from streams")
+    return np.array([*found, 0], np.int64)
 
 
 def _offsets(begin: Ints, busy: Ints) -> Ints:

@@ -18,9 +18,13 @@ TaskNote = dict[str, Any]
 """Plain JSON, so that it lives in files: operations, grid, cores, steps, bytes, estimated cycles."""
 
 
-def task_notes(network: NetworkPlan) -> tuple[TaskNote, ...]:
-    """One table a task, in order; without names, which differ between equal parts of a network."""
-    return tuple(_note(info, plan) for info, plan in zip(network.tasks, network.plans, strict=True))
+def task_notes(network: NetworkPlan, cycles: Sequence[int]) -> tuple[TaskNote, ...]:
+    """
+    One table a task, in order; without names, which differ between equal parts of a network. `cycles`: what each is
+    estimated to add to the run.
+    """
+    rows = zip(network.tasks, network.plans, cycles, strict=True)
+    return tuple(_note(info, plan, estimate) for info, plan, estimate in rows)
 
 
 def joined_notes(parts: Sequence[Sequence[TaskNote]], names: Sequence[Sequence[str]]) -> str:
@@ -33,7 +37,7 @@ def joined_notes(parts: Sequence[Sequence[TaskNote]], names: Sequence[Sequence[s
     return json.dumps(notes, separators=(",", ":"))
 
 
-def _note(info: TaskInfo, plan: TaskPlan) -> TaskNote:
+def _note(info: TaskInfo, plan: TaskPlan, cycles: int) -> TaskNote:
     constants: dict[SSAValue, int] = {}
     for read in plan.reads:
         if read.constant:
@@ -47,5 +51,5 @@ def _note(info: TaskInfo, plan: TaskPlan) -> TaskNote:
         "sram": plan.resident,
         "constants": sum(constants.values()),
         "working": plan.working_bytes,
-        "cycles": round(plan.cycles),
+        "cycles": cycles,
     }

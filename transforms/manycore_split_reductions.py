@@ -18,7 +18,7 @@ from ..analysis.nature import Nature, reassociating
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import WORKING_SHARE, NetworkPlan, plan_network, source_of
-from ..analysis.planning.plan_task import Source, TaskPlan, aligned, plan_task
+from ..analysis.planning.plan_task import Shortage, Source, TaskPlan, aligned, plan_task
 from ..analysis.planning.reads import ReadKind
 from ..analysis.task_info import TaskInfo, value_bytes
 from ..chips import Chip, load_chip
@@ -39,6 +39,8 @@ LOOKED_AT = 2
 """Numbers of parts that are planned."""
 ROOM = 1.3
 """A task this near to its bound is not looked at."""
+PARTS_SUFFIX = ".parts"
+"""Ends the name of a task of partial sums; the task that adds them up, next, keeps the name."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,10 @@ def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None)
 
     `memo` is for planning the function next. Raises as `plan_network`.
     """
+    memo = PlanMemo() if memo is None else memo
     network = plan_network(function, chip, column_major(chip), memo)
-    found = [split for number in range(len(network.tasks)) if (split := _best_split(network, number, chip)) is not None]
+    splits = [_best_split(network, number, chip, memo) for number in range(len(network.tasks))]
+    found = [split for split in splits if split is not None]
     for split in found:
         split.carry_out()
     return len(found)
@@ -101,7 +105,7 @@ class _Split:
             op.erase()
 
 
-def _best_split(network: NetworkPlan, number: int, chip: Chip) -> _Split | None:
+def _best_split(network: NetworkPlan, number: int, chip: Chip, memo: PlanMemo) -> _Split | None:
     info, plan = network.tasks[number], network.plans[number]
     conv = info.root
     if not isinstance(conv, ConvOp) or conv.group_count != 1 or conv.operand_shape(0)[0] != 1:
@@ -112,7 +116,7 @@ def _best_split(network: NetworkPlan, number: int, chip: Chip) -> _Split | None:
     least = GAIN * plan.cycles - SECOND_TASK
     for parts in _candidates(conv, chip):
         split = _split(info, parts)
-        cycles = _cycles(network, number, split, chip, least)
+        cycles = _cycles(network, number, split, chip, least, memo)
         if cycles is not None:
             if best is not None:
                 best.drop()
@@ -162,7 +166,7 @@ def _split(info: TaskInfo, parts: int) -> _Split:
     outside: dict[SSAValue, SSAValue] = dict(zip(info.op.body.block.args, info.operands, strict=True))
     block = Block(arg_types=[value.type for value in conv.operands])
     sums = PartialConvOp.of(conv, parts).clone(dict(zip(conv.operands, block.args, strict=True)))
-    partial = _task(f"{info.name}.parts", [outside[value] for value in conv.operands], block, [sums])
+    partial = _task(info.name + PARTS_SUFFIX, [outside[value] for value in conv.operands], block, [sums])
     epilogue = info.body[1:]
     taken = dict.fromkeys(value for op in epilogue for value in op.operands if isinstance(value, BlockArgument))
     block = Block(arg_types=[partial.results[0].type, *(value.type for value in taken)])
@@ -184,7 +188,7 @@ def _task(name: str, operands: Sequence[SSAValue], block: Block, body: Sequence[
     return TaskOp(name, operands, [result.type], tiling, Region(block))
 
 
-def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit: float) -> float | None:
+def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit: float, memo: PlanMemo) -> float | None:
     """
     Estimated cycles of both tasks beside what is in the cores then; None where that are not fewer than `limit`, or the
     sums do not stay in the cores.
@@ -201,9 +205,14 @@ def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit:
     first, second = TaskInfo.of(split.partial), TaskInfo.of(split.total)
     sources = [source_of(value, resident, network.tasks, numbers) for value in first.operands]
     parts = first.sizes[0]
-    partial = plan_task(
-        first, chip, sources, available, lambda held: True, place, limit=limit, accept=lambda grid: grid[0] == parts
-    )
+
+    def in_parts(grid: tuple[int, ...]) -> bool:
+        return grid[0] == parts
+
+    def plan_partial() -> TaskPlan | Shortage:
+        return plan_task(first, chip, sources, available, lambda held: True, place, limit=limit, accept=in_parts)
+
+    partial = memo.plan(first, sources, ("partial", available, limit), plan_partial)
     if not isinstance(partial, TaskPlan) or not partial.resident:
         return None
     sources = [
@@ -214,5 +223,9 @@ def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit:
     ]
     available -= aligned(partial.tile_bytes)
     limit -= partial.cycles
-    total = plan_task(second, chip, sources, available, lambda held: True, place, limit=limit)
+
+    def plan_total() -> TaskPlan | Shortage:
+        return plan_task(second, chip, sources, available, lambda held: True, place, limit=limit)
+
+    total = memo.plan(second, sources, ("total", available, limit), plan_total)
     return partial.cycles + total.cycles if isinstance(total, TaskPlan) else None

@@ -1,63 +1,83 @@
-"""Estimated cycles of a task from its tiles alone, by the same formulas that the emulator charges."""
+"""
+Estimated cycles of tasks from their tiles alone: what an instruction takes is the emulator's own form (`chips.cycles`),
+and a task is run step by step on clocks of the units, the network and DRAM.
+
+Choosing a tiling runs a task by itself; `network_estimate` runs all tasks of a network one after another on the same
+clocks, so that loads of later tasks overlap with the work of earlier ones.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ...chips import RATES, Chip
+from ...chips import Chip
+from ...chips.cycles import RATE_BY_WIDTH, matmul_cycles, vector_cycles
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
 from ..sparse.product_cycles import dense_weights_cycles, product_cycles
 from ..task_info import TaskInfo, value_bytes
 from .reads import ReadSize
 
-VPU_STARTUP = 4
-MESSAGE_CYCLES = 30
-"""Hand-shake and latency of a transfer between cores or from DRAM, beside its bytes."""
+HANDSHAKE = 30
+"""Cycles from the end of the work that an exchange waits for to its first byte, and from its last byte to its use."""
+MESSAGE = 15
+"""Cycles of the network for an exchange beside its bytes."""
+NEIGHBOURS = 0.7
+"""What a task takes of DRAM and the network beside its work, tasks around it miss: by this share."""
+EXAMINED_STEPS = 12
+"""Steps that are run one by one; those after them take as long as the last ones of these."""
 
-EXPOSED_SHARE = 0.5
-"""Of what arrives during the steps of a task, what others' loads and exchanges leave no time to hide."""
 
-
-def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> int:
-    """Cycles of one tile on its unit."""
+def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
+    """The unit that runs one tile (instruction selection takes the quicker one), and its cycles."""
+    rate = RATE_BY_WIDTH.get(item_bytes, 1)
     if cost.encoded is not None:
-        rate = {2: RATES["f16"], 1: RATES["i8"]}.get(item_bytes, 1)
-        return round(cost.encoded.products * product_cycles(chip, cost.encoded, rate))
+        return cost.unit, round(cost.encoded.products * product_cycles(chip, cost.encoded, rate))
     if cost.matmul is not None:
         batch, m, k, n = cost.matmul
-        rate = {2: RATES["f16"], 1: RATES["i8"]}.get(item_bytes, 1)
-        folds = math.ceil(k / (chip.mpu_rows * rate)) * math.ceil(n / chip.mpu_cols)
-        swapped = math.ceil(k / (chip.mpu_rows * rate)) * math.ceil(m / chip.mpu_cols)
-        fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
-        dense = batch * min(folds * (m + fill), swapped * (n + fill))
+        straight, swapped = (matmul_cycles(chip, rate, batch, *dims) for dims in ((m, k, n), (n, k, m)))
+        product = max(1, min(straight, swapped))
         if cost.nonzero.has_zeros:
             skipping = dense_weights_cycles(chip, cost.matmul, rate, cost.nonzero, cost.bytes_moved)
-            return min(dense, round(skipping))
-        return dense
+            product = min(product, round(skipping))
+        dot = vector_cycles(chip, rate, cost.macs, 1, cost.macs * item_bytes)
+        # Only f32 is the type of products and of sums of the vector unit as well.
+        on_vector = item_bytes == 4 and dot < product
+        return ("VPU", dot) if on_vector else ("MPU", product)
     if cost.unit == "DAU":
-        return VPU_STARTUP + math.ceil(cost.bytes_moved / 2 / chip.sram_bytes_per_cycle)
-    return VPU_STARTUP + math.ceil(cost.vpu_ops / chip.vpu_lanes)
+        moved = -(-cost.bytes_moved // (2 * item_bytes))
+        return "DAU", vector_cycles(chip, rate, moved, 1, moved * item_bytes)
+    return "VPU", vector_cycles(chip, rate, cost.vpu_ops, 1, cost.vpu_ops * item_bytes)
 
 
-def compute_cycles(info: TaskInfo, step: Box, chip: Chip) -> dict[Unit, int]:
-    """Cycles of the operations of a task's body for one step, by unit."""
+class StepWork(NamedTuple):
+    """Cycles of the operations of one step."""
+
+    unit: Unit
+    """Of the root."""
+    root: int
+    rest: int
+    """The vector unit, after the root, where no later step goes on with the result."""
+    begun: int
+    """The vector unit, on the sum of the addends (`TaskInfo.addends`), which does not wait for the root."""
+
+
+NO_WORK = StepWork("VPU", 0, 0, 0)
+
+
+def step_work(info: TaskInfo, step: Box, chip: Chip) -> StepWork:
+    """Cycles of the operations of a task's body for one step."""
     if step.volume == 0:
-        return {}
-    first = value_bytes(info.root.operands[0]) if info.root.operands else 4
-    busy: dict[Unit, int] = {}
-    for number in range(len(info.body)):
-        cost = info.cost(number, step)
-        cycles = op_cycles(cost, chip, info.value_bytes[number] if number else first)
-        busy[cost.unit] = busy.get(cost.unit, 0) + cycles
-    return busy
-
-
-def begun_cycles(info: TaskInfo, step: Box, chip: Chip) -> int:
-    """Cycles of the operations that do not wait for the root (`TaskInfo.addends`), of one step."""
-    numbers = [number for number, _ in info.addends] if step.volume else []
-    return sum(op_cycles(info.cost(number, step), chip, info.value_bytes[number]) for number in numbers)
+        return NO_WORK
+    first = value_bytes(info.root.operands[0]) if info.root.operands else info.value_bytes[0]
+    unit, root = op_cycles(info.cost(0, step), chip, first)
+    early = {number for number, _ in info.addends}
+    cycles = [0, 0]
+    for number in range(1, len(info.body)):
+        _, own = op_cycles(info.cost(number, step), chip, info.value_bytes[number])
+        cycles[number in early] += own
+    return StepWork(unit, root, *cycles)
 
 
 def dram_bandwidth(chip: Chip, cores: Sequence[int]) -> float:
@@ -67,40 +87,165 @@ def dram_bandwidth(chip: Chip, cores: Sequence[int]) -> float:
     return min(len(ports) * port, len(cores) * chip.link_bytes_per_cycle)
 
 
-class TaskCycles(NamedTuple):
-    """Estimated cycles of a task."""
+class TaskWork(NamedTuple):
+    """What a task does on its busiest core, and what it moves; in cycles."""
 
-    expected: float
-    least: float
-    """However it is cut into steps."""
+    step: StepWork
+    steps: int
+    outputs: int
+    """Parts of the result; each is the work of as many steps as any other."""
+    prepare: int
+    """The vector unit: borders, and what a core holds itself of the values that it gathers."""
+    gather: float
+    """The network: what the first step needs of others."""
+    arriving: float
+    """The network: what later steps need of others."""
+    constants: float
+    """DRAM: constants of the first step."""
+    values: float
+    """DRAM: other values of the first step."""
+    later: float
+    """DRAM: what one later step needs."""
+    passed_constants: float
+    """The network: what cores that read the same constants pass on, a step."""
+    passed_values: float
+    """The network: the same of other values from DRAM."""
+    stored: float
+    """DRAM: one part of the result."""
+
+    @property
+    def dram(self) -> float:
+        """DRAM in all."""
+        return self.constants + self.values + self.later * (self.steps - 1) + self.stored * self.outputs
+
+    @property
+    def network(self) -> float:
+        """The network in all."""
+        return self.gather + self.arriving + (self.passed_constants + self.passed_values) * self.steps
+
+    @property
+    def computing(self) -> float:
+        """The unit that works longest."""
+        step = self.step
+        vector = self.prepare + (step.rest + step.begun) * self.outputs
+        root = step.root * self.steps
+        return float(vector + root) if step.unit == "VPU" else float(max(vector, root))
+
+    @property
+    def least(self) -> float:
+        """However steps overlap."""
+        return max(self.computing, self.dram, self.network)
 
 
-def task_cycles(
-    chip: Chip,
-    compute: Mapping[Unit, int],
-    begun: int,
+def task_work(
+    step: StepWork,
     steps: int,
-    exchange: float,
+    outputs: int,
+    prepare: int,
+    gather: float,
     arriving: float,
-    reads: Sequence[ReadSize],
-    result_dram_bytes: int,
+    reads: Sequence[tuple[ReadSize, bool]],
+    result_bytes: int,
+    chip: Chip,
     cores: Sequence[int],
-) -> TaskCycles:
+) -> TaskWork:
     """
-    Cycles of a task: values are gathered, then steps follow each other, in which units overlap.
+    Of steps and reads: (size, whether it is a constant); `result_bytes` go to DRAM, 0 where the result stays.
+    """
+    bandwidth = dram_bandwidth(chip, cores)
+    first, passed = [0.0, 0.0], [0.0, 0.0]
+    later = 0.0
+    for size, constant in reads:
+        once = size.dram_bytes / size.versions
+        first[constant] += once
+        later += size.dram_bytes - once
+        passed[constant] += size.received_bytes / chip.link_bytes_per_cycle / steps
+    return TaskWork(
+        step, steps, outputs, prepare, gather, arriving, first[True] / bandwidth, first[False] / bandwidth,
+        later / bandwidth / max(1, steps - 1), passed[True], passed[False], result_bytes / outputs / bandwidth,
+    )  # fmt: skip
 
-    `compute` is of one step: its units follow each other there, but for `begun` cycles that overlap, and those of
-    neighbouring steps overlap. `exchange` is the time of gathering what the first step needs, `arriving` of what comes
-    during the steps; `result_dram_bytes` is 0 where the result stays in the cores.
+
+@dataclass
+class Clocks:
+    """From when on the units of a core, the network and DRAM are free."""
+
+    chip: Chip
+    units: dict[Unit, float] = field(default_factory=lambda: dict[Unit, float]({"MPU": 0.0, "VPU": 0.0, "DAU": 0.0}))
+    network: float = 0.0
+    dram: float = 0.0
+
+    @property
+    def latency(self) -> float:
+        """Of reading DRAM, with the way over half the chip."""
+        return self.chip.dram_latency + self.chip.hop_cycles * (self.chip.rows + self.chip.cols) / 2
+
+    def load(self, ready: float, cycles: float) -> float:
+        """Read DRAM for so many cycles from `ready` on at the earliest; when all is there."""
+        if not cycles:
+            return ready
+        self.dram = max(self.dram, ready) + cycles
+        return self.dram + self.latency
+
+    def send(self, ready: float, cycles: float) -> float:
+        """Exchange values for so many cycles; when all is there."""
+        if not cycles:
+            return ready
+        self.network = max(self.network, ready + HANDSHAKE) + MESSAGE + cycles
+        return self.network + HANDSHAKE
+
+    def work(self, unit: Unit, ready: float, cycles: float) -> float:
+        """Keep a unit busy; when it is done."""
+        self.units[unit] = max(self.units[unit], ready) + cycles
+        return self.units[unit]
+
+    def run(self, task: TaskWork, inputs: float, constants: float) -> float:
+        """
+        Run a task whose values are complete at `inputs`, and whose first constants are in the cores at `constants`;
+        when its result is complete.
+        """
+        step, steps = task.step, task.steps
+        arrived = max(self.load(inputs, task.values), constants)
+        prepared = self.work("VPU", inputs, task.prepare) if task.prepare else inputs
+        gathered = self.send(inputs, task.gather)
+        arrived = max(arrived, prepared, gathered, self.send(arrived, task.passed_values))
+        each = steps // task.outputs
+        begun = self.work("VPU", constants, step.begun) if step.begun else 0.0
+        end, following = arrived, arrived
+        ends: list[float] = []
+        for number in range(min(steps, EXAMINED_STEPS)):
+            arrived = following
+            start = max(self.units[step.unit], arrived, begun)
+            if number + 1 < steps:
+                following = self.load(start if number else inputs, task.later)
+                if task.later:
+                    following = self.send(following, task.passed_constants + task.passed_values)
+                if task.arriving:
+                    following = max(following, self.send(gathered, task.arriving / (steps - 1)))
+            done = self.work(step.unit, start, step.root)
+            if (number + 1) % each == 0:
+                if step.begun and number + 1 < steps:
+                    begun = self.work("VPU", following, step.begun)
+                done = self.work("VPU", done, step.rest) if step.rest else done
+                if task.stored:
+                    self.dram += task.stored
+                    done = max(self.dram, done + task.stored)
+            end = max(end, done)
+            ends.append(end)
+        if steps > EXAMINED_STEPS:
+            half = EXAMINED_STEPS // 2
+            more = (ends[-1] - ends[half - 1]) / half * (steps - EXAMINED_STEPS)
+            end += more
+            self.units = {unit: free + more for unit, free in self.units.items()}
+            self.dram += more * (task.later > 0 or task.stored > 0)
+        return end
+
+
+def alone(task: TaskWork, chip: Chip) -> float:
     """
-    longest = max(compute.values(), default=0)
-    work = longest * steps + max(0, sum(compute.values()) - longest - begun)
-    dram = sum(read.dram_bytes for read in reads) + result_dram_bytes
-    dram_cycles = dram / dram_bandwidth(chip, cores)
-    shared_cycles = sum(read.received_bytes for read in reads) / chip.link_bytes_per_cycle + arriving
-    times = (float(work), dram_cycles, shared_cycles)
-    messages = sum(read.versions for read in reads if read.buffer_bytes) + (steps if result_dram_bytes else 0)
-    waits = sum(read.parts - 1 for read in reads)
-    exposed = 0.2 * (sum(times) - max(times)) + EXPOSED_SHARE * arriving
-    expected = exchange + max(times) + exposed + MESSAGE_CYCLES * (2 + waits + 0.25 * messages)
-    return TaskCycles(expected, max(float(longest * steps), dram_cycles, shared_cycles + exchange))
+    What a task costs a network: its cycles by itself, its first constants loaded before, but no less than DRAM has to
+    carry; and a share of what it takes of DRAM and the network meanwhile.
+    """
+    times = (task.computing, task.dram, task.network)
+    expected = max(Clocks(chip).run(task, 0.0, 0.0), task.dram)
+    return expected + NEIGHBOURS * (sum(times) - max(times))

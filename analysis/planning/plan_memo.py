@@ -12,10 +12,12 @@ from .plan_task import Shortage, Source, TaskPlan
 
 @dataclass
 class PlanMemo:
-    """Tasks and their plans; a plan holds for the same task, sources and room."""
+    """Tasks and their plans; a plan holds for all tasks with the same operations, sources and room."""
 
     _infos: dict[TaskOp, TaskInfo] = field(default_factory=dict[TaskOp, TaskInfo])
     _plans: dict[Hashable, TaskPlan | Shortage] = field(default_factory=dict[Hashable, "TaskPlan | Shortage"])
+    _contents: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    _numbers: dict[TaskInfo, int] = field(default_factory=dict[TaskInfo, int])
 
     def info(self, op: TaskOp) -> TaskInfo:
         """What there is to know about a task, which must not have changed since it was first asked for."""
@@ -28,10 +30,17 @@ class PlanMemo:
         self, info: TaskInfo, sources: Sequence[Source], room: Hashable, make: Callable[[], TaskPlan | Shortage]
     ) -> TaskPlan | Shortage:
         """The plan of a task; `room` is all else that it depends on."""
-        key = (info.op, tuple(_key(source) for source in sources), room)
+        key = (self._number(info), tuple(_key(source) for source in sources), room)
         found = self._plans.get(key)
         if found is None:
             found = self._plans[key] = make()
+        return found
+
+    def _number(self, info: TaskInfo) -> int:
+        """The same for tasks with the same operations."""
+        found = self._numbers.get(info)
+        if found is None:
+            found = self._numbers[info] = self._contents.setdefault(info.content, len(self._contents))
         return found
 
 

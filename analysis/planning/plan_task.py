@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from itertools import permutations
 
 from ...chips import Chip
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
 from ..task_info import TaskInfo, value_bytes
-from .estimate import begun_cycles, compute_cycles, task_cycles
-from .reads import ReadPlan, ReadSize, measure_read, plan_read, sample_boxes
+from .estimate import TaskWork, alone, step_work, task_work
+from .reads import ReadPlan, ReadSize, last_tile, measure_read, plan_read, sample_boxes
 from .storage import Distribution
 from .tiling_search import coarser_steps, finer_steps, grid_candidates
 
@@ -60,18 +61,26 @@ class TaskPlan:
     """Elements of the result of the largest step."""
     working_bytes: int
     """SRAM of the busiest core that the task needs beside what is there already, the result included."""
-    cycles: float
-    least_cycles: float
-    """Bound for all plans that differ in steps alone."""
+    count_work: Callable[[], TaskWork] = field(repr=False, compare=False)
+    """Counts `work`, which plans that do not fit never need."""
+    chip: Chip = field(repr=False, compare=False)
     fitting_steps: int = 1
     """Number of steps of the first plan looked at that fitted: more would be for speed."""
 
-    def with_traffic(self, chip: Chip) -> TaskPlan:
-        """The same with exchanges estimated from their messages."""
-        reads = tuple(read.with_traffic(chip) for read in self.reads)
-        exchange = sum(read.exchange_cycles for read in reads)
-        more = exchange - sum(read.exchange_cycles for read in self.reads)
-        return replace(self, reads=reads, cycles=self.cycles + more, least_cycles=max(self.least_cycles, exchange))
+    @cached_property
+    def work(self) -> TaskWork:
+        """What it does on its busiest core."""
+        return self.count_work()
+
+    @cached_property
+    def cycles(self) -> float:
+        """Estimated, by itself."""
+        return alone(self.work, self.chip)
+
+    @property
+    def least_cycles(self) -> float:
+        """Bound for all plans that differ in steps alone."""
+        return self.work.least
 
     def distribution(self, info: TaskInfo) -> Distribution:
         """Where the result's tiles are."""
@@ -130,18 +139,19 @@ def plan_task(
         for grid in grid_candidates(info, chip)
         if accept(grid)
     ]
-    # A grid is at its fastest without steps and messages: the fastest first, until none can beat what has been found.
-    bounds = [_unstepped(info, chip, sources, readable, tiling, sample_boxes(info, tiling)) for tiling in tilings]
-    for looked_at, bound in enumerate(sorted(bounds, key=lambda plan: plan.cycles)):
+    for looked_at, bound in enumerate(_fastest_first(info, chip, sources, readable, tilings)):
         if best is not None and looked_at >= MAX_GRIDS:
             break
         if bound.least_cycles >= limit:
             continue
         tiles = bound.tiling.tile_boxes(info.sizes)
-        first = _unstepped(info, chip, sources, readable, bound.tiling, tiles).with_traffic(chip)
-        if first.least_cycles >= limit:
+        cut = _cut(info, chip, sources, readable, bound.tiling, tiles)
+        if cut.plan(bound.tiling).least_cycles >= limit:
             continue
-        plan = _refine(info, chip, first, available)
+        cut = cut.with_traffic()
+        if cut.plan(bound.tiling).least_cycles >= limit:
+            continue
+        plan = _refine(cut, bound.tiling, available)
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
         elif plan.cycles < limit:
@@ -149,15 +159,44 @@ def plan_task(
     return best or least
 
 
-def _unstepped(
+def _fastest_first(
+    info: TaskInfo,
+    chip: Chip,
+    sources: Sequence[Source],
+    readable: Callable[[Distribution], bool] | None,
+    tilings: Sequence[Tiling],
+) -> Iterator[TaskPlan]:
+    """
+    A lower bound of each tiling, by ascending cycles: it is at its fastest without steps and messages.
+
+    How values are read is looked at only for tilings whose operations alone take less than others do in all.
+    """
+    heap: list[tuple[float, int, int]] = []
+    for number, tiling in enumerate(tilings):
+        last = last_tile(info, tiling)
+        heap.append((float(step_work(info, last, chip).root), 0, number))
+    heapq.heapify(heap)
+    found: dict[int, TaskPlan] = {}
+    while heap:
+        _, known, number = heapq.heappop(heap)
+        if known:
+            yield found.pop(number)
+            continue
+        tiling = tilings[number]
+        plan = _cut(info, chip, sources, readable, tiling, sample_boxes(info, tiling)).plan(tiling)
+        found[number] = plan
+        heapq.heappush(heap, (plan.cycles, 1, number))
+
+
+def _cut(
     info: TaskInfo,
     chip: Chip,
     sources: Sequence[Source],
     readable: Callable[[Distribution], bool] | None,
     tiling: Tiling,
     tiles: dict[int, Box],
-) -> TaskPlan:
-    """The plan of a tiling without steps, whether that fits or not; a lower bound where `tiles` are only some."""
+) -> Cut:
+    """A grid with its reads; a lower bound where `tiles` are only some."""
     sampled = tiling if len(tiles) < len(tiling.cores) else None
     served = [sources[read.operand] for read in info.reads]
     reads = tuple(
@@ -165,31 +204,29 @@ def _unstepped(
         for read, source in zip(info.reads, served, strict=True)
     )
     held = Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
-    return measure(info, chip, reads, tiling, tiles, readable is not None and readable(held))
+    return Cut(info, chip, reads, tiles[tiling.cores[-1]], readable is not None and readable(held))
 
 
-def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskPlan | Shortage:
+def _refine(cut: Cut, tiling: Tiling, available: int) -> TaskPlan | Shortage:
     """Cut tiles into steps until they fit, then go on as long as finer or coarser steps are faster."""
-    tiles = plan.tiling.tile_boxes(info.sizes)
-    tile = tiles[plan.tiling.cores[-1]]
+    info, chip, tile = cut.info, cut.chip, cut.tile
 
     @cache
     def measured(steps: tuple[int, ...]) -> TaskPlan:
-        tiling = replace(plan.tiling, steps=steps)
-        return measure_buffered(info, chip, plan.reads, tiling, tiles, plan.resident, available)
+        return cut.buffered(replace(tiling, steps=steps), available)
 
-    current = measured(plan.tiling.steps)
-    needed = current.working_bytes
-    while not fits(current, chip, available):
+    current = measured(tiling.steps)
+    while excess := _excess(current, chip, available):
         finer = [measured(steps) for steps in finer_steps(info, tile.sizes, current.tiling.steps)]
         if not finer:
-            single = measure(info, chip, plan.reads, current.tiling, tiles, plan.resident, slots=1)
+            single = cut.plan(current.tiling, slots=1)
             if single.working_bytes <= available:
                 return replace(single, fitting_steps=single.tiling.step_count)
             return Shortage(single.working_bytes, available)
         # Go where most bytes are saved, and among equals where it costs least.
-        current = min(finer, key=lambda option: (_excess(option, chip, available), option.cycles))
-        needed = min(needed, current.working_bytes)
+        excess = min(_excess(option, chip, available) for option in finer)
+        smallest = [option for option in finer if _excess(option, chip, available) == excess]
+        current = min(smallest, key=lambda option: option.cycles) if len(smallest) > 1 else smallest[0]
     fitting_steps = current.tiling.step_count
     for _ in range(MAX_REFINEMENTS):
         steps = current.tiling.steps
@@ -199,7 +236,7 @@ def _refine(info: TaskInfo, chip: Chip, plan: TaskPlan, available: int) -> TaskP
         if fastest.cycles >= current.cycles:
             break
         current = fastest
-    return replace(_best_order(info, chip, current, tiles), fitting_steps=fitting_steps)
+    return replace(_best_order(cut, current), fitting_steps=fitting_steps)
 
 
 def _excess(plan: TaskPlan, chip: Chip, available: int) -> int:
@@ -219,72 +256,77 @@ def _default_order(info: TaskInfo) -> tuple[int, ...]:
     return (*rest, *info.reductions)
 
 
-def _best_order(info: TaskInfo, chip: Chip, plan: TaskPlan, tiles: dict[int, Box]) -> TaskPlan:
+def _best_order(cut: Cut, plan: TaskPlan) -> TaskPlan:
     """The loop order that moves least, reductions always innermost."""
-    tiling = plan.tiling
-    moving = [dim for dim, count in enumerate(tiling.steps) if count > 1 and dim not in info.reductions]
-    still = [dim for dim in range(len(tiling.steps)) if dim not in moving and dim not in info.reductions]
+    tiling, reductions = plan.tiling, cut.info.reductions
+    moving = [dim for dim, count in enumerate(tiling.steps) if count > 1 and dim not in reductions]
+    still = [dim for dim in range(len(tiling.steps)) if dim not in moving and dim not in reductions]
     best = plan
     for order in permutations(moving):
-        option = Tiling(tiling.grid, tiling.cores, tiling.steps, (*still, *order, *info.reductions))
-        candidate = measure(info, chip, plan.reads, option, tiles, plan.resident, plan.slots, plan.keeps_constants)
-        if candidate.cycles < best.cycles and candidate.working_bytes <= plan.working_bytes:
+        option = Tiling(tiling.grid, tiling.cores, tiling.steps, (*still, *order, *reductions))
+        candidate = cut.plan(option, plan.slots, plan.keeps_constants)
+        if candidate.working_bytes <= plan.working_bytes and candidate.cycles < best.cycles:
             best = candidate
     return best
 
 
-def measure_buffered(
-    info: TaskInfo,
-    chip: Chip,
-    reads: tuple[ReadPlan, ...],
-    tiling: Tiling,
-    tiles: dict[int, Box],
-    resident: bool,
-    available: int,
-) -> TaskPlan:
-    """As `measure`, with two buffers; the constants of all steps are kept if that fits in `available` bytes."""
-    if tiling.step_count > 1:
-        kept = measure(info, chip, reads, tiling, tiles, resident, keep_constants=True)
-        if fits(kept, chip, available):
-            return kept
-    return measure(info, chip, reads, tiling, tiles, resident)
+@dataclass(frozen=True)
+class Cut:
+    """A task cut over cores: what is the same however its tiles are cut into steps."""
 
+    info: TaskInfo
+    chip: Chip
+    reads: tuple[ReadPlan, ...]
+    tile: Box
+    """The last tile, as large as any."""
+    resident: bool
+    """The result stays in the cores."""
 
-def measure(
-    info: TaskInfo,
-    chip: Chip,
-    reads: tuple[ReadPlan, ...],
-    tiling: Tiling,
-    tiles: dict[int, Box],
-    resident: bool,
-    slots: int = 2,
-    keep_constants: bool = False,
-) -> TaskPlan:
-    """What follows from a tiling (`tiles` are its own), from how values are read, and from a number of buffers."""
-    tile = tiles[tiling.cores[-1]]
-    sizes_of_step = tuple(math.ceil(size / steps) for size, steps in zip(tile.sizes, tiling.steps, strict=True))
-    # The first step is as large as any (`split_blocks`), and the last tile as large as any (`split_evenly`).
-    step = Box(tile.offsets, sizes_of_step)
-    sizes = tuple(measure_read(read, info, tiling, step, tile, keep_constants) for read in reads)
-    item = value_bytes(info.result)
-    tile_bytes = math.prod(info.root.largest_result(tile)) * item
-    step_elements = math.prod(info.root.largest_result(step))
-    outputs = output_steps(info, tiling)
-    working = aligned(tile_bytes) if resident else aligned(step_elements * item) * min(slots, outputs)
-    working += sum(aligned(step_elements * info.buffers.item_bytes[number]) for number in info.buffers.temporaries)
-    working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
-    whole_bytes = info.root.result_box(Box.whole(info.sizes)).volume * item
-    exchange = sum(read.exchange_cycles for read in reads)
-    begun = sum(read.exchange_cycles / size.parts for read, size in zip(reads, sizes, strict=True))
-    cycles = task_cycles(
-        chip,
-        compute_cycles(info, step, chip),
-        begun_cycles(info, step, chip),
-        tiling.step_count,
-        begun,
-        exchange - begun,
-        sizes,
-        0 if resident else PASS_THROUGH * whole_bytes,
-        tiling.cores,
-    )
-    return TaskPlan(tiling, reads, sizes, keep_constants, slots, resident, tile_bytes, step_elements, working, *cycles)
+    def with_traffic(self) -> Cut:
+        """The same with exchanges estimated from their messages."""
+        return replace(self, reads=tuple(read.with_traffic(self.chip) for read in self.reads))
+
+    def buffered(self, tiling: Tiling, available: int) -> TaskPlan:
+        """With two buffers; the constants of all steps are kept if that fits in `available` bytes."""
+        if tiling.step_count > 1:
+            kept = self.plan(tiling, keep_constants=True)
+            if any(size.kept for size in kept.sizes) and fits(kept, self.chip, available):
+                return kept
+        return self.plan(tiling)
+
+    def plan(self, tiling: Tiling, slots: int = 2, keep_constants: bool = False) -> TaskPlan:
+        """What follows from a tiling of this grid and from a number of buffers."""
+        info, tile = self.info, self.tile
+        sizes_of_step = tuple(math.ceil(size / steps) for size, steps in zip(tile.sizes, tiling.steps, strict=True))
+        # The first step is as large as any (`split_blocks`).
+        step = Box(tile.offsets, sizes_of_step)
+        sizes = tuple(measure_read(read, info, tiling, step, tile, keep_constants) for read in self.reads)
+        item = value_bytes(info.result)
+        tile_bytes = info.largest_result(tile) * item
+        step_elements = info.largest_result(step)
+        outputs = output_steps(info, tiling)
+        working = aligned(tile_bytes) if self.resident else aligned(step_elements * item) * min(slots, outputs)
+        working += sum(aligned(step_elements * info.buffers.item_bytes[number]) for number in info.buffers.temporaries)
+        working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
+        return TaskPlan(
+            tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, working,
+            lambda: self._work(tiling, step, sizes), self.chip,
+        )  # fmt: skip
+
+    def _work(self, tiling: Tiling, step: Box, sizes: Sequence[ReadSize]) -> TaskWork:
+        info = self.info
+        whole_bytes = info.root.result_box(Box.whole(info.sizes)).volume * value_bytes(info.result)
+        exchange = sum(read.exchange_cycles for read in self.reads)
+        first = sum(read.exchange_cycles / size.parts for read, size in zip(self.reads, sizes, strict=True))
+        return task_work(
+            step_work(info, step, self.chip),
+            tiling.step_count,
+            output_steps(info, tiling),
+            sum(read.prepare_cycles for read in self.reads),
+            first,
+            exchange - first,
+            [(size, read.constant) for read, size in zip(self.reads, sizes, strict=True)],
+            0 if self.resident else PASS_THROUGH * whole_bytes,
+            self.chip,
+            tiling.cores,
+        )

@@ -8,7 +8,7 @@ from ...chips import Chip
 from ...dialects.memory import Space
 from ...support.errors import InputError
 from ..task_info import TaskInfo
-from .plan_task import Shortage, Source, TaskPlan, fits, measure, measure_buffered
+from .plan_task import Cut, Shortage, Source, TaskPlan, fits
 from .reads import plan_read
 
 
@@ -46,9 +46,9 @@ def plan_written(
         plan_read(info, chip, tiles, read, sources[read.operand].distribution, sources[read.operand].constant)
         for read in info.reads
     )
-    reads = tuple(read.with_traffic(chip) for read in reads)
-    double = measure_buffered(info, chip, reads, tiling, tiles, resident, available)
+    cut = Cut(info, chip, reads, tiles[tiling.cores[-1]], resident).with_traffic()
+    double = cut.buffered(tiling, available)
     if fits(double, chip, available):
         return double
-    single = measure(info, chip, reads, tiling, tiles, resident, slots=1)
+    single = cut.plan(tiling, slots=1)
     return single if single.working_bytes <= free else Shortage(single.working_bytes, free)

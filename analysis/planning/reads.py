@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-import numpy as np
-
 from ...chips import Chip
-from ...dialects.dataflow.tiling import Box, OperandSlice, split_evenly
+from ...chips.cycles import RATE_BY_WIDTH, vector_cycles
+from ...dialects.dataflow.tiling import Box, OperandSlice
 from ...dialects.manycore import Tiling
 from ..task_info import Read, TaskInfo, value_bytes
 from .storage import Distribution, contains
@@ -60,6 +59,8 @@ class ReadPlan:
     """GATHER: what is where."""
     exchange_cycles: float = 0.0
     """GATHER: estimated time of the exchange; a lower bound until `with_traffic` has looked at it closely."""
+    prepare_cycles: int = 0
+    """GATHER: time in which the busiest core fills borders and copies what it holds itself."""
 
     @cached_property
     def outer_axis(self) -> int | None:
@@ -108,14 +109,22 @@ class ReadSize:
     """STREAM: the slices of all steps are loaded together, before the first step."""
 
 
+def last_tile(info: TaskInfo, tiling: Tiling) -> Box:
+    """The last tile, as large as any (`split_evenly`)."""
+    starts = tuple((count - 1) * size // count for size, count in zip(info.sizes, tiling.grid, strict=True))
+    return Box(starts, tuple(size - start for size, start in zip(info.sizes, starts, strict=True)))
+
+
 def sample_boxes(info: TaskInfo, tiling: Tiling) -> dict[int, Box]:
     """The tiles of a few cores, the last and largest among them: enough to bound what a tiling costs from below."""
-    parts = [split_evenly(size, count) for size, count in zip(info.sizes, tiling.grid, strict=True)]
     boxes: dict[int, Box] = {}
     for number in sorted({(len(tiling.cores) - 1) * part // (SAMPLES - 1) for part in range(SAMPLES)}):
-        index = np.unravel_index(number, tiling.grid)
-        ranges = [part[int(place)] for part, place in zip(parts, index, strict=True)]
-        boxes[tiling.cores[number]] = Box(tuple(r[0] for r in ranges), tuple(r[1] for r in ranges))
+        rest, offsets, sizes = number, list[int](), list[int]()
+        for size, count in zip(reversed(info.sizes), reversed(tiling.grid), strict=True):
+            rest, place = divmod(rest, count)
+            offsets.append(place * size // count)
+            sizes.append((place + 1) * size // count - offsets[-1])
+        boxes[tiling.cores[number]] = Box(tuple(reversed(offsets)), tuple(reversed(sizes)))
     return boxes
 
 
@@ -155,9 +164,9 @@ def plan_read(
     size = max((gathered_bytes(piece, item_bytes) for piece in set(whole.values())), default=0)
     missing = most_missing(source.boxes, {core: piece.bounds for core, piece in whole.items()}) * item_bytes
     cycles = missing / chip.link_bytes_per_cycle
-    return ReadPlan(
-        read, ReadKind.GATHER, False, item_bytes, whole, gathered=size, held=source.boxes, exchange_cycles=cycles
-    )
+    kept = max(0, size - missing)
+    prepare = vector_cycles(chip, RATE_BY_WIDTH.get(item_bytes, 1), kept // item_bytes, 1, kept)
+    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, (), size, source.boxes, cycles, prepare)
 
 
 def measure_read(

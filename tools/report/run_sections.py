@@ -215,8 +215,8 @@ def tasks(facts: RunFacts) -> Section | None:
     note = (
         "From the first instruction of a task, which may be a load ahead of its turn, to the last on any core. A task "
         "takes the cycles by which its end is later than the end of all tasks before it: these add up to the run, but "
-        "for the time in which the network empties. The error is that of the compiler's estimate: a task that overlaps "
-        "with others takes less than it would alone. Columns on the right: busy cycles by unit, summed over the cores."
+        "for the time in which the network empties. The error is that of the compiler's estimate of the same. "
+        "Columns on the right: busy cycles by unit, summed over the cores."
     )
     return Section("Tasks", table([*head, *(UNITS[unit] for unit in units)], rows, 3, "wide"), note)
 

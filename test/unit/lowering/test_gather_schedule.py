@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from meshloom.analysis.planning.plan_task import measure
+from meshloom.analysis.planning.plan_task import Cut
 from meshloom.analysis.planning.reads import MOST_PARTS, ReadKind, plan_read
 from meshloom.analysis.planning.storage import Distribution
 from meshloom.analysis.planning.traffic import overlaps
@@ -38,7 +38,7 @@ def test_every_step_finds_what_it_reads(steps: tuple[int, ...]) -> None:
     tiles = tiling.tile_boxes(info.sizes)
     read = plan_read(info, TINY, tiles, info.reads[0], Distribution(held, 0), False)
     assert read.kind is ReadKind.GATHER
-    plan = measure(info, TINY, (read,), tiling, tiles, True)
+    plan = Cut(info, TINY, (read,), tiles[3], True).plan(tiling)
     boxes = {core: tiling.step_boxes(tile) for core, tile in tiles.items()}
     schedule = gather_schedule(read, info, plan, boxes)
     assert 4 <= len(schedule) <= MOST_PARTS

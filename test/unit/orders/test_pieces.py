@@ -9,6 +9,7 @@ from meshloom.analysis.orders.pieces import PieceCost, Pieces
 from meshloom.dialects.dataflow import Dataflow
 from meshloom.dialects.dataflow.interpreter import find_main
 from meshloom.dialects.manycore import Manycore
+from meshloom.lowering.dataflow_to_manycore import DataflowToManycorePass
 from meshloom.transforms.manycore_schedule import ManycoreSchedulePass
 from meshloom.transforms.reorder import reorder_tasks, task_predecessors, tasks_of
 from xdsl.context import Context
@@ -76,12 +77,16 @@ func.func @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<4096xf32>) 
 """
 
 
-@pytest.fixture
-def module() -> ModuleOp:
+def parse(program: str) -> ModuleOp:
     context = Context()
     for dialect in (Builtin, Func, Dataflow, Manycore):
         context.load_dialect(dialect)
-    return Parser(context, PROGRAM).parse_module()
+    return Parser(context, program).parse_module()
+
+
+@pytest.fixture
+def module() -> ModuleOp:
+    return parse(PROGRAM)
 
 
 def names(module: ModuleOp) -> list[str]:
@@ -127,3 +132,31 @@ def test_streams_confirm_the_order(module: ModuleOp) -> None:
     assert (cut.busy[:, cut.unit_names.index("MPU")] > 0).tolist() == [False, True, False]
     ManycoreSchedulePass(chip="tiny", model="stream").apply(Context(), module)
     assert emulated_cycles(module, chip) <= before
+
+
+FEW_POSITIONS = """
+func.func @main(%x: tensor<1x512x14x14xf32>, %w: tensor<128x512x1x1xf32>) -> tensor<1x1x14x14xf32> {
+  %0 = dataflow.tanh %x : (tensor<1x512x14x14xf32>) -> tensor<1x512x14x14xf32>
+  %1 = dataflow.conv %0, %w strides [1, 1] dilations [1, 1] pad [0, 0] to [0, 0] groups 1
+      : (tensor<1x512x14x14xf32>, tensor<128x512x1x1xf32>) -> tensor<1x128x14x14xf32>
+  %2 = dataflow.reduce sum %1 axes [1] : (tensor<1x128x14x14xf32>) -> tensor<1x1x14x14xf32>
+  func.return %2 : tensor<1x1x14x14xf32>
+}
+"""
+
+
+def test_both_halves_of_a_split_task_count_as_one() -> None:
+    from meshloom.chips import load_chip
+    from meshloom.lowering.compiled_pieces import compiled_pieces
+    from meshloom.lowering.pipeline import compile_module
+
+    chip = load_chip("edge")
+    module = parse(FEW_POSITIONS)
+    DataflowToManycorePass().apply(Context(), module)
+    tasks = names(module)
+    sources = compile_module(module.clone(), chip).executable.source_names
+    assert len(sources) == len(tasks) + 1  # the convolution adds up parts
+    cut = compiled_pieces(module, chip)
+    assert list(cut.names) == tasks
+    used = cut.busy[:, [cut.unit_names.index("MPU"), cut.unit_names.index("VPU")]] > 0
+    assert used.tolist() == [[False, True], [True, True], [False, True]]

@@ -1,0 +1,65 @@
+"""Tasks on clocks: what overlaps and what waits, worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from meshloom.analysis.planning.estimate import HANDSHAKE, MESSAGE, Clocks, StepWork, TaskWork
+from meshloom.chips import load_chip
+from meshloom.chips.cycles import STARTUP, matmul_cycles, vector_cycles
+
+TINY = load_chip("tiny")
+BARE = replace(TINY, dram_latency=0, hop_cycles=0)
+"""A chip whose DRAM answers at once."""
+NOTHING = TaskWork(StepWork("MPU", 0, 0, 0), 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def test_steps_and_the_vector_unit_overlap() -> None:
+    """40 cycles of the vector unit after each of four steps of 100 hide behind the next step, but for the last."""
+    task = NOTHING._replace(step=StepWork("MPU", 100, 40, 0), steps=4, outputs=4)
+    assert Clocks(BARE).run(task, 0, 0) == 4 * 100 + 40
+
+
+def test_a_reduction_in_steps_ends_once() -> None:
+    task = NOTHING._replace(step=StepWork("MPU", 100, 40, 0), steps=4, outputs=1)
+    assert Clocks(BARE).run(task, 0, 0) == 4 * 100 + 40
+    same = NOTHING._replace(step=StepWork("VPU", 100, 40, 0), steps=4, outputs=1)
+    assert Clocks(BARE).run(same, 0, 0) == 4 * 100 + 40
+
+
+@pytest.mark.parametrize(("later", "cycles"), [(60, 60 + 4 * 100), (150, 60 + 3 * 150 + 100)])
+def test_loads_of_the_next_step_hide_behind_this_one(later: float, cycles: float) -> None:
+    """The longer of both takes its time in each step: computing, or DRAM."""
+    task = NOTHING._replace(step=StepWork("MPU", 100, 0, 0), steps=4, outputs=4, values=60, later=later)
+    assert Clocks(BARE).run(task, 0, 0) == pytest.approx(cycles)
+
+
+def test_exchanges_wait_for_what_they_send() -> None:
+    task = NOTHING._replace(step=StepWork("MPU", 100, 0, 0), gather=50)
+    assert Clocks(BARE).run(task, 1000, 0) == 1000 + HANDSHAKE + MESSAGE + 50 + HANDSHAKE + 100
+
+
+def test_tasks_that_do_not_need_each_other_share_units_and_dram() -> None:
+    clocks = Clocks(BARE)
+    first = clocks.run(NOTHING._replace(step=StepWork("MPU", 100, 0, 0), values=80), 0, 0)
+    second = clocks.run(NOTHING._replace(step=StepWork("MPU", 100, 0, 0), values=80), 0, 0)
+    assert (first, second) == (80 + 100, 80 + 100 + 100)
+
+
+def test_many_steps_go_on_as_the_first_ones() -> None:
+    def cycles(steps: int) -> float:
+        task = NOTHING._replace(step=StepWork("MPU", 100, 30, 0), steps=steps, outputs=steps, values=10, later=120)
+        return Clocks(BARE).run(task, 0, 0)
+
+    assert cycles(1000) == pytest.approx(10 + 999 * 120 + 100 + 30)
+
+
+def test_forms_take_integers_and_arrays() -> None:
+    """One weight-stationary array of 8 x 8: 2 x 3 blocks of weights, each 8 cycles to load and 20 + 8 + 6 to pass."""
+    assert matmul_cycles(TINY, 1, 1, 20, 16, 24) == 6 * (8 + 20 + 14) - 1
+    many = matmul_cycles(TINY, 1, np.array([1, 2]), np.array([20, 1]), np.array([16, 8]), np.array([24, 8]))
+    assert many.tolist() == [6 * 42 - 1, 2 * 23 - 1]
+    assert vector_cycles(TINY, 1, 100, 4, 0) == STARTUP + 13 * 4
+    assert vector_cycles(TINY, 1, 8, 1, 1000) == STARTUP + 32
