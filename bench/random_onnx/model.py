@@ -216,7 +216,9 @@ class RandomOnnx:
         self.model: onnx.ModelProto = self._model(self.nodes, self.inputs, self.constants, outputs)
         self.expected = run_reference(self.model, self.inputs)
         self.allowed = {
-            name: 10 * _distance(value, self.twins[name]) + 1e-4 * float(np.abs(value).max(initial=0)) + 1e-6
+            name: 10 * _distance(value, self.twins[name])
+            + (1e-4 + 4 * ROUNDING[value.dtype.char]) * float(np.abs(value).max(initial=0))
+            + 1e-6
             if value.dtype.kind == "f"
             else 0.0
             for name, value in self.expected.items()
