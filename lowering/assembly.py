@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import json
+import reprlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,7 +117,7 @@ class _Assembler:
     def _instruction(self, mnemonic: str, tokens: LineTokens) -> None:
         ins, code = BY_MNEMONIC.get(mnemonic), self.code
         if ins is None:
-            raise InputError(f"{tokens.place}: there is no instruction or directive '{mnemonic}'")
+            raise InputError(f"{tokens.place}: there is no instruction or directive {reprlib.repr(mnemonic)}")
         if code is None:
             raise InputError(f"{tokens.place}: instructions belong after '.program' or '.controller'")
         fields = parse_fields(tokens, ins)

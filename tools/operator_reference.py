@@ -22,11 +22,11 @@ What the importer knows, the domain in brackets where it is not ONNX's own. A ro
 the next row of the operator. Other operators that ONNX or the model defines by a function of operators are replaced by
 that function.
 
-Shapes are static. An operand that decides a shape (of `Reshape`, `Range`, `TopK`, ...) must be known at import: a constant,
-or computed from constants and shapes. Loops and recurrent layers are unrolled; a condition that is known only at run time
-computes both branches. Not supported, each with an error that names the node: strings, sequences, optionals, complex
-numbers, results whose shape depends on values (`NonZero`, `Unique`, `NonMaxSuppression` of what is not known), and random
-numbers.
+Shapes are static. An operand that decides a shape (of `Reshape`, `Range`, `TopK`, ...) must be known at import: a
+constant, or computed from constants and shapes. Loops and recurrent layers are unrolled; with a condition that is known
+only at run time both branches are computed. Not supported, each with an error that names the node: strings, sequences,
+optionals, complex numbers, results whose shape depends on values (`NonZero`, `Unique`, `NonMaxSuppression` of what is
+not known), and random numbers.
 
 | operator | opset | meaning |
 | --- | --- | --- |

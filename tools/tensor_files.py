@@ -16,6 +16,7 @@ from ..emulator.executable import TensorInfo
 from ..emulator.memory import round_bf16
 from ..support.errors import InputError
 from ..support.files import write_atomically
+from ..support.npy import NPY_DAMAGE
 
 Array = NDArray[Any]
 
@@ -33,7 +34,7 @@ def read_inputs(options: Sequence[str], flag: str = "--input") -> dict[str, Arra
             loaded: object = np.load(path, allow_pickle=False)
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-        except (ValueError, EOFError, SyntaxError, MemoryError) as error:
+        except NPY_DAMAGE as error:
             raise InputError(f"{path} is not a valid .npy file: {error}") from error
         if not isinstance(loaded, np.ndarray):
             raise InputError(f"{path} holds several arrays, expected one (.npy)")

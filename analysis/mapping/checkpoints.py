@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...support.errors import InputError
 from ...support.files import open_atomically, write_atomically
+from ...support.npy import NPY_DAMAGE
 from .topology.archive import read_rows, write_rows
 from .topology.topology import Topology
 
@@ -73,7 +74,7 @@ class FolderCheckpoints:
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 kept: dict[str, NDArray[Any]] = {name: arrays[name] for name in arrays.files}
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except (OSError, zipfile.BadZipFile, *NPY_DAMAGE) as error:
             raise InputError(f"{path} is damaged: remove it, and the step is done again ({error})") from error
         if self._graph_path(step).exists():
             kept |= zip(_GRAPH, read_rows(self._graph_path(step)), strict=True)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from meshloom.tools import assemble as assemble_tool
 from meshloom.tools import compile as compile_tool
+from meshloom.tools import map as map_tool
 from meshloom.tools import objdump as objdump_tool
 from meshloom.tools import opt as opt_tool
+from meshloom.tools import plan as plan_tool
 from meshloom.tools import run as run_tool
+from meshloom.tools import topology as topology_tool
 from public_models import PUBLIC_MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,8 +82,53 @@ def executable(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / "net.mlx").read_bytes()
 
 
+@pytest.fixture(scope="module")
+def listing(executable: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("listing")
+    (folder / "net.mlx").write_bytes(executable)
+    assert objdump_tool.main([str(folder / "net.mlx"), "-o", str(folder / "net.lst")]) == 0
+    return (folder / "net.lst").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def topologies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """One small graph in each format, by extension."""
+    folder = tmp_path_factory.mktemp("topologies")
+    (folder / "net.graph").write_text("6 7\n2 3\n1 3 4\n1 2 5\n2 5 6\n3 4\n4\n")
+    for suffix in (".npz", ".zip", ".mtx"):
+        assert topology_tool.main(["convert", str(folder / "net.graph"), str(folder / f"net{suffix}")]) == 0
+    return {path.suffix: path.read_bytes() for path in folder.iterdir()}
+
+
+def cost_graph() -> bytes:
+    """A cost graph of three operations, as JSON."""
+    tensors = [
+        {"id": number, "shape": [4], "size": 16, "kind": kind}
+        for number, kind in enumerate(["input", "act", "act", "act"])
+    ]
+    ops = [
+        {"id": n, "name": f"op{n}", "unit": unit, "ins": [n], "outs": [n + 1], "flops": 8, "dur_ns": 5, "phase": "fwd"}
+        for n, unit in enumerate(["MPU", "VPU", "MPU"])
+    ]
+    return json.dumps({"tensors": tensors, "ops": ops}).encode()
+
+
+def array_file() -> bytes:
+    """The network's input as a `.npy` file."""
+    file = BytesIO()
+    np.save(file, np.arange(6, dtype=np.float32).reshape(2, 3))
+    return file.getvalue()
+
+
 @pytest.fixture
-def case(request: pytest.FixtureRequest, executable: bytes, tmp_path: Path) -> Case:
+def case(
+    request: pytest.FixtureRequest,
+    executable: bytes,
+    listing: bytes,
+    topologies: dict[str, bytes],
+    tmp_path: Path,
+) -> Case:
+    (tmp_path / "net.mlx").write_bytes(executable)
     network = tmp_path / "net.mlir"
     network.write_text(NETWORK)
     chip = (ROOT / "chips" / "tiny.toml").read_bytes()
@@ -90,7 +141,30 @@ def case(request: pytest.FixtureRequest, executable: bytes, tmp_path: Path) -> C
         files = ["--stats", str(out / "stats.json"), "--output", str(out / "values")]
         return [str(source), "--random", "0", "-q", *files]
 
+    def run_on(source: Path, out: Path) -> list[str]:
+        return [str(tmp_path / "net.mlx"), "--input", f"x={source}", "-q", "--output", str(out / "values")]
+
+    def plan(source: Path, out: Path) -> list[str]:
+        return [str(source), "--units", "--preset", "fast", "--order", str(out / "order.json"), "-q"]
+
+    def convert(source: Path, out: Path) -> list[str]:
+        return ["convert", str(source), str(out / "out.npz")]
+
     cases = (
+        Case("as", ".lst", listing, assemble_tool.main, lambda f, o: [str(f), "-o", str(o / "out.mlx")]),
+        Case("npy", ".npy", array_file(), run_tool.main, run_on),
+        Case("plan", ".json", cost_graph(), plan_tool.main, plan),
+        Case(
+            "map",
+            ".npz",
+            topologies[".npz"],
+            map_tool.main,
+            lambda f, o: [str(f), "--mesh", "2x2", "-o", str(o / "m.npy"), "-q"],
+        ),
+        *(
+            Case(f"topology-{suffix[1:]}", suffix, data, topology_tool.main, convert)
+            for suffix, data in topologies.items()
+        ),
         Case("opt-onnx", ".onnx", onnx, opt_tool.main, lambda f, o: [str(f), "-o", str(o / "out.mlir")]),
         Case("compile-onnx", ".onnx", onnx, compile_tool.main, build),
         Case("opt-mlir", ".mlir", text, opt_tool.main, lambda f, o: [str(f), "-o", str(o / "out.mlir")]),
@@ -129,7 +203,10 @@ def check(case: Case, data: bytes, folder: Path, capfd: pytest.CaptureFixture[st
     return status
 
 
-CASES = ("opt-onnx", "compile-onnx", "opt-mlir", "compile-mlir", "chip", "run", "objdump")
+CASES = (
+    "opt-onnx", "compile-onnx", "opt-mlir", "compile-mlir", "chip", "run", "objdump", "as", "npy", "plan", "map",
+    "topology-npz", "topology-zip", "topology-graph", "topology-mtx",
+)  # fmt: skip
 LEAST = {
     "opt-onnx": 0.1,
     "compile-onnx": 0.1,
@@ -138,6 +215,14 @@ LEAST = {
     "chip": 0.4,
     "run": 1,
     "objdump": 1,
+    "as": 0.4,
+    "npy": 0.4,
+    "plan": 0.4,
+    "map": 0.4,
+    "topology-npz": 0.4,
+    "topology-zip": 0.9,
+    "topology-graph": 0.3,
+    "topology-mtx": 0.3,
 }
 """Share of the damage that must be noticed: all where there is a checksum; weights and names may just be others."""
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ....support.errors import InputError
 from ....support.files import open_atomically
+from ....support.npy import NPY_DAMAGE
 from .archive_members import Members
 from .topology import Topology, make_topology
 
@@ -73,9 +74,12 @@ def _read_member(members: Members, name: str) -> NDArray[Any]:
 
 def _header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     """Shape, element type and length of the header of a .npy file."""
-    version = npy.read_magic(member)
-    if version not in ((1, 0), (2, 0)):
-        raise InputError(f"version {version} of the .npy format")
-    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, _, dtype = read(member)
+    try:
+        version = npy.read_magic(member)
+        if version not in ((1, 0), (2, 0)):
+            raise InputError(f"version {version} of the .npy format")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read(member)
+    except NPY_DAMAGE as error:
+        raise InputError(f"its header is not that of a .npy file: {error}") from error
     return shape, dtype, member.tell()
