@@ -127,7 +127,8 @@ def spawn(method: str, archive: Path, seed: int, limit: float) -> dict[str, Any]
 
 def make_input(name: str, seed: int, folder: Path) -> Path:
     """The folder of a network, generated if it is not there."""
-    archive = folder / f"{name}_s{seed}_sh"
+    # The generator leaves seed 1 out of the name.
+    archive = folder / (f"{name}_s{seed}_sh" if seed != 1 else f"{name}_sh")
     if not (archive / "mesh.txt").exists():
         command = [sys.executable, str(HERE / "data" / "topologies.py"), name, "--seed", str(seed), "--shuffle"]
         subprocess.run([*command, "--out", str(folder)], check=True, stdout=subprocess.DEVNULL)

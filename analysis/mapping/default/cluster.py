@@ -1,4 +1,4 @@
-"""Merge vertices for the coarser levels: pairs along heavy edges, or whole clusters at once."""
+"""Vertices to be merged for the coarser levels: pairs along heavy edges, or whole clusters at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ import numpy as np
 from ....support.jit import Array, jit
 from ..kernels.graph import Graph
 from ..kernels.random import random_order
+
+_ROUNDS = 3
+"""Rounds of label propagation; later ones change little."""
+
+_FEW = 0.02
+"""Of the vertices: when fewer change their cluster in a round, that was the last."""
 
 
 def heavy_pairs(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int]:
@@ -18,31 +24,35 @@ def heavy_pairs(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int
     return _pairs(graph.indptr, graph.indices, graph.data, graph.size, size_limit, order)
 
 
-def clusters(graph: Graph, size_limit: int, state: Array, *, within: Array | None = None) -> tuple[Array, int]:
+def clusters(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int]:
     """
-    (coarse vertex of each vertex, [n] int32; their number): vertices join the cluster of the neighbours that they have
-    most weight to, as long as it stays within `size_limit`.
-
-    With `within` [n], only vertices of equal `within` come together: a mapping survives the merge.
+    (coarse vertex of each vertex, [n] int32; their number): each vertex moves to the cluster that it has most weight
+    to, as long as that stays within `size_limit`, a few times over (label propagation with bounded sizes, Meyerhenke,
+    Sanders and Schulz 2014).
     """
-    order = random_order(state, graph.vertices)
-    group = np.zeros(graph.vertices, np.int32) if within is None else within
-    return _clusters(graph.indptr, graph.indices, graph.data, graph.size, size_limit, order, group)
+    n = graph.vertices
+    label = np.arange(n, dtype=np.int32)
+    held = graph.size.copy()
+    for _ in range(_ROUNDS):
+        order = random_order(state, n)
+        moved = _propagate(graph.indptr, graph.indices, graph.data, graph.size, size_limit, order, label, held)
+        if moved < _FEW * n:
+            break
+    return _number(label)
 
 
 @jit
-def _number(leader: Array) -> tuple[Array, int]:
-    """Number the leaders in ascending order."""
-    n = leader.size
+def _number(label: Array) -> tuple[Array, int]:
+    """Number the labels as they come."""
+    n = label.size
     number = np.full(n, -1, np.int32)
+    coarse_of = np.empty(n, np.int32)
     count = 0
     for v in range(n):
-        if leader[v] == v:
-            number[v] = count
+        if number[label[v]] < 0:
+            number[label[v]] = count
             count += 1
-    coarse_of = np.empty(n, np.int32)
-    for v in range(n):
-        coarse_of[v] = number[leader[v]]
+        coarse_of[v] = number[label[v]]
     return coarse_of, count
 
 
@@ -67,34 +77,27 @@ def _pairs(indptr: Array, indices: Array, data: Array, size: Array, size_limit: 
 
 
 @jit
-def _clusters(
-    indptr: Array, indices: Array, data: Array, size: Array, size_limit: int, order: Array, within: Array
-) -> tuple[Array, int]:
-    n = order.size
-    leader = np.arange(n).astype(np.int32)
-    held = size.copy()
-    alone = np.ones(n, np.bool_)
-    weight_to = np.zeros(n, np.int64)
-    for i in range(n):
+def _propagate(
+    indptr: Array, indices: Array, data: Array, size: Array, size_limit: int, order: Array, label: Array, held: Array
+) -> int:
+    """One round: how many vertices changed their label; `held` [n] is what the vertices of a label weigh."""
+    weight_to = np.zeros(order.size, np.int64)
+    moved = 0
+    for i in range(order.size):
         u = order[i]
-        if not alone[u]:
-            continue
-        best = u
-        best_weight = 0
+        own = label[u]
         for k in range(indptr[u], indptr[u + 1]):
-            v = indices[k]
-            if within[v] != within[u]:
-                continue
-            c = leader[v]
-            weight_to[c] += data[k]
-            if weight_to[c] > best_weight and c != u and held[c] + size[u] <= size_limit:
+            weight_to[label[indices[k]]] += data[k]
+        best = own
+        for k in range(indptr[u], indptr[u + 1]):
+            c = label[indices[k]]
+            if weight_to[c] > weight_to[best] and held[c] + size[u] <= size_limit:
                 best = c
-                best_weight = weight_to[c]
         for k in range(indptr[u], indptr[u + 1]):
-            weight_to[leader[indices[k]]] = 0
-        if best != u:
-            leader[u] = best
+            weight_to[label[indices[k]]] = 0
+        if best != own:
+            held[own] -= size[u]
             held[best] += size[u]
-            alone[u] = False
-            alone[best] = False
-    return _number(leader)
+            label[u] = best
+            moved += 1
+    return moved

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ....support.jit import Array
 from ..kernels.graph import Graph, merge_vertices
 from .cluster import clusters
 
+Merging = Callable[[Graph, int, Array], tuple[Array, int]]
+"""(graph, size limit, state) -> (coarse vertex of each vertex, [n] int32; their number)"""
 
-def coarsen(graph: Graph, size_limit: int, state: Array) -> tuple[list[Array], Graph]:
+
+def coarsen(graph: Graph, size_limit: int, state: Array, merging: Merging = clusters) -> tuple[list[Array], Graph]:
     """(merged vertex of each vertex, level by level from the finest; the coarsest graph)"""
     levels: list[Array] = []
     while True:
-        coarse_of, count = clusters(graph, size_limit, state)
+        coarse_of, count = merging(graph, size_limit, state)
         if count > 0.9 * graph.vertices:
             return levels, graph
         levels.append(coarse_of)

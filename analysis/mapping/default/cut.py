@@ -11,7 +11,7 @@ from ..mapping import Effort, Watch
 from ..mesh import Mesh
 from .coarsen import coarsen, undo
 from .dual import dual_bisection
-from .hops import PARTS_OF_CAPACITY
+from .hierarchy import PARTS_OF_CAPACITY
 from .scan_anneal import anneal_scanning
 from .schedule import SCHEDULES
 

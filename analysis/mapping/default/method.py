@@ -19,6 +19,7 @@ from .hops import map_hops
 from .links import LINK_PROPOSALS, level_links
 from .multicast import CYCLES, refine_multicast
 from .nets import nets_of
+from .schedule import SCHEDULES
 
 
 def map_default(
@@ -49,7 +50,7 @@ def map_default(
     state = random_state(seed)
     if objective == Objective.CUT:
         return Mapping(map_cut(graph, mesh, cores, capacity, state, effort, watch), watch.seconds)
-    core_of = map_hops(graph, mesh, cores, capacity, state, effort, watch)
+    core_of = map_hops(graph, mesh, cores, capacity, state, SCHEDULES[effort], watch)
     if objective == Objective.MULTICAST:
         indptr, indices, spikes = topology.src_indptr, topology.src_indices, topology.spikes
         if indptr is None or indices is None or spikes is None:

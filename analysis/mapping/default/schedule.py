@@ -16,8 +16,12 @@ class Work:
     work: float
 
     def sweeps_of(self, graph: Graph) -> float:
-        """Sweeps for a graph (a fiftieth of a vertex's edges counts as a proposal too), at least 10."""
-        return max(10.0, min(self.sweeps, self.work / (graph.vertices + 0.02 * graph.indices.size)))
+        """Sweeps for a graph (a fiftieth of a vertex's edges counts as a proposal too), at least 10 if any."""
+        return min(self.sweeps, max(10.0, self.work / (graph.vertices + 0.02 * graph.indices.size)))
+
+    def bounds(self, graph: Graph) -> bool:
+        """Whether the graph is so large that it gets fewer sweeps."""
+        return self.sweeps_of(graph) < self.sweeps
 
 
 @dataclass(frozen=True)
@@ -25,17 +29,21 @@ class Schedule:
     """The annealings of an effort."""
 
     starts: int
-    """How many times the smallest graph is annealed from a hot start: once where the work is bounded."""
+    """How many times the smallest graph is annealed from a hot start: once where its work is bounded."""
     start: Work
     """Each start."""
+    kept: int
+    """How many starts are followed, until they come to a graph that is so large that work is bounded."""
     coarse: Work
-    """The merged graph, from the best start."""
+    """Each merged graph, from the best start."""
+    trial: Work
+    """The graph itself, from each start that was followed to there."""
     fine: Work
-    """The graph itself."""
+    """The graph itself, from the best."""
 
 
 SCHEDULES = {
-    Effort.FAST: Schedule(1, Work(150, 5e6), Work(250, 2e7), Work(80, 1e7)),
-    Effort.NORMAL: Schedule(4, Work(600, 3e7), Work(1000, 9e7), Work(600, 5e7)),
-    Effort.HIGH: Schedule(8, Work(3000, 2e8), Work(5000, 6e8), Work(2000, 3e8)),
+    Effort.FAST: Schedule(1, Work(150, 4e6), 1, Work(150, 1e7), Work(40, 2e6), Work(80, 1e7)),
+    Effort.NORMAL: Schedule(4, Work(400, 1e7), 3, Work(500, 3e7), Work(200, 5e6), Work(800, 4e7)),
+    Effort.HIGH: Schedule(8, Work(2000, 1e8), 5, Work(3000, 4e8), Work(800, 4e7), Work(2500, 4e8)),
 }

@@ -7,21 +7,19 @@ this small a start costs a fraction of a second.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ....support.jit import Array
 from ..kernels.capacity import fit_merged
 from ..kernels.graph import Graph
 from ..mesh import Mesh
 from .anneal import anneal
-from .coarsen import coarsen, undo
 from .dual import dual_bisection
 from .hop_table import hop_total
 from .parts_first import parts_first
 from .schedule import Schedule
 
-_PARTS_OF_CAPACITY = 30
-"""Merged vertices hold at most this fraction of a core."""
-
-_PARTS_SCANNED = 2e8
+_PARTS_SCANNED = 1e8
 """So many edges are looked at for the start from parts of a small cut, which scans the edges of every vertex."""
 
 _HOT, _COLD = 3.0, 0.01
@@ -31,19 +29,43 @@ _MILD = 0.8
 """Keeps most of what is there: for starts that are good by themselves."""
 
 
-def best_start(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array, schedule: Schedule) -> Array:
-    """Core of each vertex ([n] int32), of `cores`; cores may be overfull by less than a merged vertex."""
-    levels, small = coarsen(graph, max(1, capacity // _PARTS_OF_CAPACITY), state)
-    bisected = dual_bisection(small, mesh, cores, capacity, state)
-    room = fit_merged(small, bisected, mesh.x, mesh.y, cores, capacity)
-    sweeps = schedule.start.sweeps_of(small)
-    hot_starts = schedule.starts if sweeps == schedule.start.sweeps else 1
-    scans = min(sweeps, _PARTS_SCANNED / max(1, small.indices.size))
-    from_parts = parts_first(small, bisected, mesh, cores, room, state, sweeps=scans)
-    tries = [(bisected, _HOT)] * hot_starts + [(bisected, _MILD), (from_parts, _MILD)]
-    found: list[Array] = []
-    for start, hot in tries:
-        core_of = start.copy()
-        anneal(small, core_of, mesh, cores, room, state, hot=hot, cold=_COLD, sweeps=sweeps)
+@dataclass(frozen=True)
+class Start:
+    """A start on a graph."""
+
+    graph: Graph
+    bisected: Array
+    """[n] core of each vertex by cutting graph and mesh together; within `room`."""
+    room: int
+    """What a core may hold: some more than its capacity, where merged vertices do not fit otherwise."""
+    core_of: Array
+    """[n] the best mapping so far."""
+    cost: int
+    """Its hop cost."""
+
+
+def first_start(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array, schedule: Schedule) -> Start:
+    """Graph and mesh cut together, then annealed hot."""
+    bisected = dual_bisection(graph, mesh, cores, capacity, state)
+    room = fit_merged(graph, bisected, mesh.x, mesh.y, cores, capacity)
+    core_of = bisected.copy()
+    sweeps = schedule.start.sweeps_of(graph)
+    anneal(graph, core_of, mesh, cores, room, state, hot=_HOT, cold=_COLD, sweeps=sweeps)
+    return Start(graph, bisected, room, core_of, hop_total(graph, core_of, mesh))
+
+
+def best_starts(start: Start, mesh: Mesh, cores: Array, state: Array, schedule: Schedule) -> list[Array]:
+    """Cores of the vertices ([n] int32), best first: the `schedule.kept` best of `start` and others on its graph."""
+    graph, room = start.graph, start.room
+    sweeps = schedule.start.sweeps_of(graph)
+    scans = min(sweeps, _PARTS_SCANNED / max(1, graph.indices.size))
+    from_parts = parts_first(graph, start.bisected, mesh, cores, room, state, sweeps=scans)
+    tries = [(from_parts, _MILD)]
+    if not schedule.start.bounds(graph):
+        tries += [(start.bisected, _HOT)] * (schedule.starts - 1) + [(start.bisected, _MILD)]
+    found = [start.core_of]
+    for begin, hot in tries:
+        core_of = begin.copy()
+        anneal(graph, core_of, mesh, cores, room, state, hot=hot, cold=_COLD, sweeps=sweeps)
         found.append(core_of)
-    return undo(levels, min(found, key=lambda core_of: hop_total(small, core_of, mesh)))
+    return sorted(found, key=lambda core_of: hop_total(graph, core_of, mesh))[: schedule.kept]
