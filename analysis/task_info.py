@@ -21,6 +21,7 @@ from ..dialects.dataflow.tiling import (
 )
 from ..dialects.dataflow.types import element_bytes, element_of
 from ..dialects.manycore import TaskOp
+from .sparse.nonzero import ALL_NONZERO, Nonzero
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,10 @@ class TaskInfo:
     def value_bytes(self) -> tuple[int, ...]:
         """Bytes of an element of each operation's result."""
         return tuple(value_bytes(op.results[0]) for op in self.body)
+
+    def nonzero(self, read: Read) -> Nonzero:
+        """How much of what a read brings should not be zero: known of the first operand of contractions."""
+        return self.cost(0, Box.whole(self.sizes)).nonzero if read.uses == ((0, 0),) else ALL_NONZERO
 
     def is_indexed(self, number: int, index: int) -> bool:
         """Whether which rows of this operand are read depends on data."""

@@ -55,7 +55,7 @@ _MATMUL, _VECTOR, _COPY, _FILL, _ROWS = (
     _kinds(cost) for cost in (Cost.MATMUL, Cost.VECTOR, Cost.COPY, Cost.FILL, Cost.ROWS)
 )
 _SPARSE = _kinds(Cost.SPARSE_MATMUL)
-_DRAM, _PUT = _kinds(Cost.DRAM), _kinds(Cost.PUT)
+_DRAM, _PUT, _PUT_ENCODED = _kinds(Cost.DRAM), _kinds(Cost.PUT), _kinds(Cost.PUT_ENCODED)
 _FROM_A = _families(Family.REDUCE, Family.ARG_REDUCE, Family.DOT, Family.CUMSUM)
 """Opcodes whose iteration points are those of A, not of D."""
 _DENSE_SLOT: Ints = _families(Family.SCATTER).astype(np.int64)
@@ -118,9 +118,12 @@ class WordCosts:
     """Per word, all int64 arrays; 0 where it does not apply."""
 
     cycles: Ints
-    """Cycles of instructions of MPU, VPU, DAU and MAP; as declared by the word where they depend on values."""
+    """
+    Cycles of instructions of MPU, VPU, DAU and MAP; as declared by the word where they depend on values. Of a put
+    without zeros, those in which they are found, before the first byte leaves.
+    """
     traffic: Ints
-    """Bytes that travel: a put's data, whole DRAM bursts of loads and stores."""
+    """Bytes that travel: a put's data (without zeros: as the word declares), whole DRAM bursts of loads and stores."""
     macs: Ints
     """Multiply-accumulates of matmul and dot; of sparse products, those of the entries that blocks have room for."""
     vpu_ops: Ints
@@ -179,6 +182,10 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str 
     at = np.flatnonzero(DEPENDS_ON_DATA[ops])
     if len(at):
         cycles[at] = np.maximum(words["addr"][at, 3], 1)
+    at = np.flatnonzero(_PUT_ENCODED[ops])
+    if len(at):
+        traffic[at] = cycles[at]
+        cycles[at] = ceil_div(geometry.points[at, 1], chip.map_encode_elements)
     at = np.flatnonzero(_SPARSE[ops])
     if len(at):
         macs[at] = geometry.sparse_macs(at)

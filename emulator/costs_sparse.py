@@ -22,8 +22,9 @@ cost of `matmul`, or more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,12 @@ class MappedCost:
     """Cycles in which it did so, by itself."""
     nbytes: int = 0
     """Bytes that operands have in SRAM: of blocks, what is used."""
+    traffic: int = 0
+    """Bytes that travel to other cores; those of a put have no other cycles that depend on values."""
+
+
+Record: TypeAlias = Callable[[MappedCost], None]
+"""Takes the cost of each execution, in order."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +152,18 @@ def decode_cost(chip: Chip, index: IndexWork, nbytes: tuple[int, int]) -> Mapped
     looking = index.cycles(chip, 1)
     cycles = STARTUP + max(looking, _memory(chip, nbytes))
     return MappedCost(cycles, index_elements=index.elements, map_cycles=looking, nbytes=sum(nbytes))
+
+
+def put_cost(chip: Chip, elements: int, nonzero: int, itemsize: int) -> MappedCost:
+    """The cost of sending so many elements, of which some are not zero, with a direct index."""
+    looking = -(-elements // chip.map_encode_elements)
+    return MappedCost(
+        0,
+        index_elements=elements,
+        map_cycles=looking,
+        nbytes=elements * itemsize,
+        traffic=-(-elements // 8) + nonzero * itemsize,
+    )
 
 
 def _memory(chip: Chip, nbytes: tuple[int, ...]) -> int:

@@ -15,11 +15,13 @@ from .mapped_work import Recorder
 from .memory import MAX_POINTS, Bytes, Geometry
 from .semantics import check_pair, decode
 from .semantics_base import Decoded, Instruction, Step
-from .semantics_move import put
+from .semantics_move import put, put_without_zeros
 from .semantics_sparse import decode_block, encode, sparse_matmul
 
 _NONE = 0xFFFF
 _MAPPED = {Family.SPARSE_MATMUL: sparse_matmul, Family.ENCODE: encode, Family.DECODE: decode_block}
+_CORE_SETS = frozenset(name for name, entry in BY_MNEMONIC.items() if entry.core_set)
+"""Instructions whose last descriptor field names a core set."""
 _Columns: TypeAlias = tuple[int, int, int, list[int], list[int]]
 """Operation code, types, imm, address fields and descriptor fields of one word."""
 
@@ -78,7 +80,7 @@ class Decoder:
         return known
 
     def _decode(self, ins: Instruction, core_set: int) -> Decoded:
-        if ins.mnemonic == "put":
+        if BY_MNEMONIC[ins.mnemonic].family is Family.PUT:
             return self._put(ins, core_set)
         mapped = _MAPPED.get(BY_MNEMONIC[ins.mnemonic].family)
         if mapped is None:
@@ -90,7 +92,10 @@ class Decoder:
         check_pair(ins)
         if core_set >= len(self.core_sets):
             raise Fault(f"core set {core_set} does not exist")
-        return put(ins, [self.srams[int(core)] for core in np.flatnonzero(self.core_sets[core_set])])
+        destinations = [self.srams[int(core)] for core in np.flatnonzero(self.core_sets[core_set])]
+        if ins.mnemonic == "put":
+            return put(ins, destinations)
+        return put_without_zeros(ins, destinations, self.chip, self.recorder.pending.append)
 
 
 class Steps:
@@ -138,7 +143,7 @@ class Steps:
         operands: list[Geometry | None] = []
         for slot in range(4):
             number = desc[slot]
-            if number == _NONE or (slot == 3 and mnemonic in ("put", "signal", "ready")):
+            if number == _NONE or (slot == 3 and mnemonic in _CORE_SETS):
                 operands.append(None)
             elif number < len(table):
                 operands.append(table[number])

@@ -14,7 +14,7 @@ from .functional_errors import EmulationError
 
 _CONTROL = {
     "halt": HALT, "nop": NOP, "loop": LOOP, "addi": ADDI, "li": LI,
-    "put": POST, "signal": POST, "ready": POST, "send.wait": WAIT, "wait": WAIT,
+    "put": POST, "put.z": POST, "signal": POST, "ready": POST, "send.wait": WAIT, "wait": WAIT,
 }  # fmt: skip
 _UNKNOWN = 255
 _KIND = np.array([_CONTROL.get(name, DATA) for name in MNEMONICS], np.uint8)

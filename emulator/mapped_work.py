@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..dialects.coreasm.isa import QUEUES
 from .costs_sparse import MappedCost
 
-COLUMNS = ("cycles", "pairs", "skipped", "index_elements", "map_cycles", "nbytes")
+COLUMNS = ("cycles", "pairs", "skipped", "index_elements", "map_cycles", "nbytes", "traffic")
 """Columns of `MappedWork.costs`: the fields of `MappedCost`."""
 
 
@@ -27,14 +27,19 @@ class MappedWork:
     word: NDArray[np.int32]
     """Index in the core's program."""
     costs: NDArray[np.int64]
-    """[executions, 6], columns as in `COLUMNS`."""
+    """[executions, 7], columns as in `COLUMNS`."""
+
+    @property
+    def times(self) -> NDArray[np.int64]:
+        """What an execution's time follows from: cycles, or of a put the bytes that travel."""
+        return self.costs[:, COLUMNS.index("cycles")] + self.costs[:, COLUMNS.index("traffic")]
 
     def of_run(self, run: int, lanes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Cycles of all executions of one start of a launch, lane by lane, and [lanes + 1] where each lane's begin."""
+        """`times` of all executions of one start of a launch, lane by lane, and [lanes + 1] where each lane's begin."""
         mine = np.flatnonzero(self.run == run)
         order = mine[np.argsort(self.lane[mine], kind="stable")]
         first = np.concatenate([[0], np.cumsum(np.bincount(self.lane[order], minlength=lanes))])
-        return np.ascontiguousarray(self.costs[order, 0]), first.astype(np.int64)
+        return np.ascontiguousarray(self.times[order]), first.astype(np.int64)
 
     def total(self, column: str) -> int:
         """The sum of a column over the run; 0 for ""."""

@@ -208,12 +208,13 @@ class _Machine:
         targets: tuple[int, ...] = ()
         if entry.core_set:
             targets = tuple(np.flatnonzero(self.exe.core_sets[int(word["desc"][3])]).tolist())
-        cycles = int(costs.cycles[index])
+        cycles, nbytes = int(costs.cycles[index]), int(costs.traffic[index])
         if self.mapped is not None and entry.cost in DATA_DEPENDENT:
-            cycles = self.mapped[core * QUEUES + entry.unit].popleft()
+            found = self.mapped[core * QUEUES + entry.unit].popleft()
+            cycles, nbytes = (cycles, found) if entry.cost == Cost.PUT_ENCODED else (found, nbytes)
         return _Instruction(
             core, index, entry.family, entry.cost, int(entry.unit), bits(int(word["wait"])), bits(int(word["signal"])),
-            cycles, int(costs.traffic[index]), int(word["imm"]), int(word["addr"][0]), targets,
+            cycles, nbytes, int(word["imm"]), int(word["addr"][0]), targets,
         )  # fmt: skip
 
     def can_start(self, core: int, unit: _Unit) -> bool:
@@ -235,7 +236,10 @@ class _Machine:
         unit.free, unit.begin, unit.left = False, self.now, head.nbytes
         match head.cost:
             case Cost.PUT | Cost.DRAM:
-                self.next_packet(head)
+                self.next_packet(head, self.now)
+                return
+            case Cost.PUT_ENCODED:  # all of it is looked at before the first packet leaves
+                self.next_packet(head, self.now + head.cycles)
                 return
             case Cost.WAIT:
                 self.semaphores[core, head.semaphore] -= head.count
@@ -268,7 +272,8 @@ class _Machine:
 
     # ---- The network
 
-    def next_packet(self, head: _Instruction) -> None:
+    def next_packet(self, head: _Instruction, time: int) -> None:
+        """Offer the next packet of an instruction at a time from now on."""
         unit = self.units[head.core][head.unit]
         size = min(unit.left, self.chip.noc_packet_bytes)
         unit.left -= size
@@ -282,7 +287,7 @@ class _Machine:
                 packet = _Packet(head, size, head.core, (home,), "port", True, last)
             case _:
                 packet = _Packet(head, size, home, (head.core,), "deliver", True, last, at_port=True)
-        self.offer(self.now, packet)
+        self.offer(time, packet)
 
     def way(self, router: int, goal: int) -> int:
         """The way out of `router` towards `goal`, along the row first."""
@@ -329,10 +334,10 @@ class _Machine:
                     case "deliver":
                         self.arrive(packet, self.now + max(on_link, on_port) + chip.dram_latency)
         if packet.first and not packet.last:
-            self.at(left_source, lambda: self.next_packet(head))
+            self.at(left_source, lambda: self.next_packet(head, left_source))
         elif packet.first:
             self.at(left_source, lambda: self.release(head))
-            if head.cost == Cost.PUT:
+            if head.cost in (Cost.PUT, Cost.PUT_ENCODED):
                 self.at(left_source, lambda: self.complete(head))
 
     def arrive(self, packet: _Packet, time: int) -> None:
@@ -365,9 +370,9 @@ def run_reference(exe: Executable, mapped: MappedWork | None = None) -> TimingRe
 
 
 def _queues(mapped: MappedWork, run: int) -> dict[int, deque[int]]:
-    """Cycles of what depends on values, in the order of each unit's queue (by core * 8 + unit)."""
+    """Cycles (or bytes) of what depends on values, in the order of each unit's queue (by core * 8 + unit)."""
     queues: dict[int, deque[int]] = defaultdict(deque)
-    for of_run, lane, costs in zip(mapped.run, mapped.lane, mapped.costs, strict=True):
+    for of_run, lane, time in zip(mapped.run, mapped.lane, mapped.times, strict=True):
         if of_run == run:
-            queues[int(lane)].append(int(costs[0]))
+            queues[int(lane)].append(int(time))
     return queues

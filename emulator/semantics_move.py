@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..chips.chip import Chip
+from .costs_sparse import Record, put_cost
 from .functional_errors import Fault
 from .memory import I32, I64, STORAGE, Array, Bytes, Geometry, coalesce, storage, store
 from .semantics_base import Access, Decoded, Instruction, immediate, reader
@@ -67,6 +69,19 @@ def put(ins: Instruction, destinations: Sequence[Bytes]) -> Decoded:
 
     # the remote write is no access to this core's memory: the checks follow it to its destinations
     return Decoded(step, (Access(1, source, kind.itemsize, write=False), Access(0, target, kind.itemsize, write=True)))
+
+
+def put_without_zeros(ins: Instruction, destinations: Sequence[Bytes], chip: Chip, record: Record) -> Decoded:
+    """As `put`; what travels is counted: a direct index and the elements whose bits are not all 0."""
+    kind, _, source = _pair(ins)
+    plain = put(ins, destinations)
+
+    def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
+        plain.step(sram, dram, a0, a1, a2, a3)
+        bits = np.ndarray(source.shape, kind, sram, a1, source.strides)
+        record(put_cost(chip, bits.size, int(np.count_nonzero(bits)), kind.itemsize))
+
+    return Decoded(step, plain.accesses)
 
 
 def fill(ins: Instruction) -> Decoded:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,8 @@ from ..chips.chip import Chip
 from ..support.errors import InputError
 from .costs_sparse import (
     IndexWork,
-    MappedCost,
     Product,
+    Record,
     count_pairs,
     decode_cost,
     encode_cost,
@@ -26,9 +25,6 @@ from .functional_errors import Fault
 from .memory import BF16, COMPUTE, STORAGE, Array, Bytes, Geometry, storage, widen_bf16
 from .semantics_base import Access, Decoded, Instruction, immediate
 from .semantics_matmul import Sides, arithmetic, dense_reader, multiplier, sides
-
-Record: TypeAlias = Callable[[MappedCost], None]
-"""Takes the cost of each execution, in order."""
 
 
 def _block(ins: Instruction, slot: int) -> Block:

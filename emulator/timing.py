@@ -281,8 +281,8 @@ def time_launch(
         t_word, t_lane = np.zeros(traced, np.int32), np.zeros(traced, np.int32)
         t_start, t_end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
         arguments: list[Any] = [
-            tables.kind, tables.unit, tables.wait, tables.signal, tables.a, tables.b, tables.target, tables.base,
-            routes.router, routes.mask, routes.child, routes.port, routes.put_root, routes.load_root,
+            tables.kind, tables.unit, tables.wait, tables.signal, tables.a, tables.b, tables.lead, tables.target,
+            tables.base, routes.router, routes.mask, routes.child, routes.port, routes.put_root, routes.load_root,
             routes.store_root, cycles, first_mapped.copy(), numbers,
             state.pc, state.halted, state.dispatched, state.started, state.outstanding,
             state.pend_word, state.pend_time, state.tokens, state.semaphores, state.seq_time,

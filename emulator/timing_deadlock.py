@@ -15,7 +15,7 @@ from .functional_load import patched_words
 
 _SHOWN = 8
 _WAITS = (OPCODE["wait"], OPCODE["send.wait"])
-_RAISES = (OPCODE["put"], OPCODE["signal"], OPCODE["ready"])
+_RAISES = (OPCODE["put"], OPCODE["put.z"], OPCODE["signal"], OPCODE["ready"])
 
 
 @dataclass(frozen=True)

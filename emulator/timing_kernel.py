@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from ..support.jit import jit_with
 
-LOCAL, MAPPED, WAIT, PUT, SIGNAL, LOAD, STORE, HALT, SEQ, LOOP = range(10)
+LOCAL, MAPPED, WAIT, PUT, PUT_MAPPED, SIGNAL, LOAD, STORE, HALT, SEQ, LOOP = range(11)
 """
-Kinds of words, as far as time is concerned; kinds from HALT on are executed by the sequencer. The time of MAPPED ones
-depends on values.
+Kinds of words, as far as time is concerned; kinds from HALT on are executed by the sequencer. The time of MAPPED ones,
+and what PUT_MAPPED ones send, depends on values.
 """
 
 DONE, NO_ROOM, TOO_LONG = range(3)
@@ -81,6 +81,7 @@ def simulate(
     signal: NDArray[Any],
     a: NDArray[Any],
     b: NDArray[Any],
+    lead: NDArray[Any],
     target: NDArray[Any],
     base: NDArray[Any],
     # Routes (see noc.Routes).
@@ -331,7 +332,7 @@ def simulate(
                         trace_end[n_trace] = gate
                         n_trace += 1
                     todo |= 1 << (cu & 7)
-                    if kind[word] == PUT:
+                    if kind[word] == PUT or kind[word] == PUT_MAPPED:
                         bits = int(signal[word])
                         while bits:
                             low = bits & -bits
@@ -447,8 +448,11 @@ def simulate(
                             q_count[q] += 1
                             if v != u and dispatched[c * 8 + v] > started[c * 8 + v]:
                                 todo |= low
-                    if k == SIGNAL or k == PUT or k == LOAD or k == STORE:
+                    if k == SIGNAL or k == PUT or k == PUT_MAPPED or k == LOAD or k == STORE:
                         size = a[word]
+                        if k == PUT_MAPPED and mapped.shape[0] > 0:
+                            size = mapped[mapped_next[cu]]
+                            mapped_next[cu] += 1
                         flags = FIRST | LAST
                         if k == SIGNAL:
                             size = flit
@@ -464,7 +468,7 @@ def simulate(
                                 flags = FIRST
                             else:
                                 left[cu] = 0
-                            if k == PUT:
+                            if k == PUT or k == PUT_MAPPED:
                                 node = put_root[c, target[word]]
                             elif k == LOAD:
                                 node = load_root[c]
@@ -476,7 +480,7 @@ def simulate(
                         e_bytes[event] = size
                         e_word[event] = word
                         e_flags[event] = flags
-                        _heap_push(h_key, h_value, events, start << KEY_BITS | cu, event)
+                        _heap_push(h_key, h_value, events, (start + lead[word]) << KEY_BITS | cu, event)
                         events += 1
                     if events + 16 > slots or p_left < 16:
                         return NO_ROOM

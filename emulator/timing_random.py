@@ -135,7 +135,9 @@ def message(asm: Assembly, rng: random.Random, sender: int, targets: Sequence[in
     if rng.random() < 0.2:
         asm.op(sender, "signal", cores=targets, imm=semaphore, wait=1 << unit)
     else:
-        asm.op(sender, "put", at(0, (n,)), at(0, (n,)), cores=targets, imm=semaphore, wait=1 << unit)
+        name, sent = rng.choice([("put", 0), ("put", 0), ("put.z", n)])
+        x, raw = at(0, (n,)), (0, 0, 0, sent)
+        asm.op(sender, name, x, x, cores=targets, imm=semaphore, wait=1 << unit, raw=raw)
     for core in targets:
         then = rng.choice([VPU, MPU, STORE])
         asm.op(core, "wait", imm=semaphore, raw=(1,), signal=1 << then)

@@ -14,7 +14,7 @@ from .executable import Executable, Launch, Program
 from .functional_errors import EmulationError
 from .functional_load import patched_words
 from .noc import Routes, build_routes
-from .timing_kernel import HALT, LOAD, LOCAL, LOOP, MAPPED, PUT, SEQ, SIGNAL, STORE, WAIT
+from .timing_kernel import HALT, LOAD, LOCAL, LOOP, MAPPED, PUT, PUT_MAPPED, SEQ, SIGNAL, STORE, WAIT
 
 MAX_DYNAMIC = 10**11
 """Instructions that one core may execute: what is above would run for hours, and is a damaged loop count."""
@@ -25,6 +25,7 @@ _KIND_BY_NAME = {
 }  # fmt: skip
 _KIND = np.array([_KIND_BY_NAME.get(name, LOCAL) for name in MNEMONICS], np.uint8)
 _KIND[DEPENDS_ON_DATA] = MAPPED
+_KIND[OPCODE["put.z"]] = PUT_MAPPED
 _COUNTED = np.isin(_KIND, [LOOP, WAIT])
 
 
@@ -38,9 +39,11 @@ class Segment:
     costs: WordCosts
     kind: NDArray[np.uint8]
     a: NDArray[np.int64]
-    """Cycles (LOCAL; MAPPED: as declared), count (LOOP, WAIT), bytes (PUT, LOAD, STORE)."""
+    """Cycles (LOCAL; MAPPED: as declared), count (LOOP, WAIT), bytes (PUT, LOAD, STORE; PUT_MAPPED: as declared)."""
     b: NDArray[np.int64]
     """Words of the body (LOOP), semaphore (WAIT, PUT, SIGNAL)."""
+    lead: NDArray[np.int64]
+    """Cycles before the first packet leaves (PUT_MAPPED)."""
     target: NDArray[np.int32]
     """Core set (PUT, SIGNAL), else -1."""
     times: NDArray[np.int64]
@@ -61,6 +64,7 @@ class Tables:
     signal: NDArray[np.uint8]
     a: NDArray[np.int64]
     b: NDArray[np.int64]
+    lead: NDArray[np.int64]
     target: NDArray[np.int32]
     routes: Routes
 
@@ -75,7 +79,7 @@ class Tables:
         """[cores, 8] instructions whose cycles depend on values that each core executes, by unit."""
         per_segment = np.zeros((len(self.segments), 8), np.int64)
         for row, segment in zip(per_segment, self.segments, strict=True):
-            at = np.flatnonzero(segment.kind == MAPPED)
+            at = np.flatnonzero((segment.kind == MAPPED) | (segment.kind == PUT_MAPPED))
             np.add.at(row, UNIT_OF_OPCODE[segment.words["op"][at]].astype(np.int64), segment.times[at])
         return per_segment[self.segment_of_core]
 
@@ -123,7 +127,7 @@ def build_tables(exe: Executable, launch: Launch) -> Tables:
     units = [np.append(UNIT_OF_OPCODE[s.words["op"]], Unit.SEQ).astype(np.uint8) for s in segments]
     return Tables(
         segments, of_core, base, flat("kind", HALT), np.concatenate(units), flat("wait", 0), flat("signal", 0),
-        flat("a", 0), flat("b", 0), flat("target", -1), build_routes(exe.chip, core_sets, used),
+        flat("a", 0), flat("b", 0), flat("lead", 0), flat("target", -1), build_routes(exe.chip, core_sets, used),
     )  # fmt: skip
 
 
@@ -158,9 +162,11 @@ def _segment(exe: Executable, program: int, words: NDArray[Any], costs: WordCost
     a = np.where((kind == LOCAL) | (kind == MAPPED), costs.cycles, costs.traffic)
     counted = _COUNTED[ops]
     a[counted] = addr[counted, 0]
-    named = (kind == PUT) | (kind == SIGNAL) | (kind == WAIT)
+    sends_data = (kind == PUT) | (kind == PUT_MAPPED)
+    lead = np.where(kind == PUT_MAPPED, costs.cycles, 0)
+    named = sends_data | (kind == SIGNAL) | (kind == WAIT)
     b = np.where(named, imm, addr[:, 1])
-    sends = (kind == PUT) | (kind == SIGNAL)
+    sends = sends_data | (kind == SIGNAL)
     target = np.where(sends, words["desc"][:, 3].astype(np.int32), np.int32(-1)).astype(np.int32)
 
     def fail(word: int, what: str) -> EmulationError:
@@ -191,4 +197,4 @@ def _segment(exe: Executable, program: int, words: NDArray[Any], costs: WordCost
     halts = np.flatnonzero(kind == HALT)
     if len(halts) and halts[0] < len(words) - 1:
         times[halts[0] + 1 :] = 0
-    return Segment(program, words, costs, kind, a, b, target, times.astype(np.int64))
+    return Segment(program, words, costs, kind, a, b, lead, target, times.astype(np.int64))

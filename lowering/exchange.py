@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..dialects.dataflow.tiling import Box
 from .machine import Machine, effect
 from .stream import Effect
@@ -25,24 +26,28 @@ class Message:
     receivers: tuple[int, ...]
     source: View
     target: View
+    nonzero: Nonzero = ALL_NONZERO
+    """How much of it should not be zero."""
 
 
 @dataclass
 class MessagePlan:
     """Collects the transfers of one exchange and merges equal ones to multicasts."""
 
-    _merged: dict[tuple[int, View, View], list[int]] = field(default_factory=dict[tuple[int, View, View], list[int]])
+    _merged: dict[tuple[int, View, View, Nonzero], list[int]] = field(
+        default_factory=dict[tuple[int, View, View, Nonzero], list[int]]
+    )
 
-    def add(self, sender: int, receiver: int, source: View, target: View) -> None:
-        """`sender` sends `source` to `receiver`, which finds it at `target`."""
-        self._merged.setdefault((sender, source, target), []).append(receiver)
+    def add(self, sender: int, receiver: int, source: View, target: View, nonzero: Nonzero = ALL_NONZERO) -> None:
+        """`sender` sends `source` to `receiver`, which finds it at `target`; `nonzero` of it should not be zero."""
+        self._merged.setdefault((sender, source, target, nonzero), []).append(receiver)
 
     @property
     def messages(self) -> list[Message]:
         """All messages, in the order in which they were first added."""
         return [
-            Message(sender, tuple(receivers), source, target)
-            for (sender, source, target), receivers in self._merged.items()
+            Message(sender, tuple(receivers), source, target, nonzero)
+            for (sender, source, target, nonzero), receivers in self._merged.items()
         ]
 
 
@@ -106,7 +111,8 @@ def _emit_data(messages: Sequence[Message], machine: Machine, data: int) -> None
     arriving: dict[int, list[Effect]] = {}
     for message in _by_distance(messages, machine):
         core_set = machine.core_sets.intern(frozenset(message.receivers))
-        machine.emitters[message.sender].put(message.target, message.source, core_set, data)
+        emitter = machine.emitters[message.sender]
+        emitter.put(message.target, message.source, core_set, data, message.nonzero)
         for receiver in message.receivers:
             arriving.setdefault(receiver, []).append(effect(message.target, writes=True))
     for receiver, effects in arriving.items():

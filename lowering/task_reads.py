@@ -101,7 +101,7 @@ class TaskReads:
             if holder == core:
                 own.append((core, target, source))
             else:
-                messages.add(holder, core, source, target)
+                messages.add(holder, core, source, target, self.info.nonzero(self.plan.reads[index].read))
 
     def fetch(self, step: int, *, constants: bool) -> None:
         """Load or gather what the step needs and is not there yet: only constants, or only the rest."""

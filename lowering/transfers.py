@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
+from ..chips import Chip
 from ..support.errors import MeshloomError
 from .issue import Issuer
 from .plans import Prepared, plan_elementwise
 from .stream import UNUSED, Effect, core_set_operand, split_address
 from .view import View
+
+WORTHWHILE = 0.9
+"""Zeros are left out of a transfer that should then take less than this share of the time."""
 
 
 class Transfers(Issuer):
@@ -36,9 +42,11 @@ class Transfers(Issuer):
             low, high = split_address(to)
             self._emit("store", a.dtype * 17, (low, of, 0, high), prepared.descs, effects)
 
-    def put(self, remote_out: View, a: View, core_set: int, semaphore: int) -> None:
-        """Write SRAM `a` to `remote_out` in the SRAM of each core of the set, then raise their semaphore (once, after
-        the last part)."""
+    def put(self, remote_out: View, a: View, core_set: int, semaphore: int, nonzero: Nonzero = ALL_NONZERO) -> None:
+        """
+        Write SRAM `a` to `remote_out` in the SRAM of each core of the set, then raise their semaphore (once, after the
+        last part). `nonzero` says how much of it should not be zero: the rest need not travel.
+        """
         prepared = self._transfer(remote_out, a)
         if prepared is None:
             self.signal(core_set, semaphore)
@@ -48,7 +56,11 @@ class Transfers(Issuer):
         a = a.broadcast_to(remote_out.shape)
         effects, addr = self._ranges(prepared, next(iter(prepared.steps)).offsets, (remote_out, a))
         desc = (*prepared.descs, UNUSED, core_set_operand(core_set))
-        self._emit("put", a.dtype * 17, addr, desc, effects[1:], semaphore)
+        sent = bytes_without_zeros(self.chip, a.count, a.item_bytes, nonzero)
+        if sent is None:
+            self._emit("put", a.dtype * 17, addr, desc, effects[1:], semaphore)
+        else:
+            self._emit("put.z", a.dtype * 17, (*addr, 0, sent), desc, effects[1:], semaphore)
 
     def _transfer(self, out: View, a: View) -> Prepared | None:
         if out.dtype != a.dtype:
@@ -80,3 +92,17 @@ class Transfers(Issuer):
     def wait(self, semaphore: int, n: int, effects: Sequence[Effect]) -> None:
         """Hold the receive unit until the semaphore reaches n, and take n; `effects`: what others wrote here."""
         self._emit("wait", 0, (n,), (), effects, semaphore)
+
+
+def bytes_without_zeros(chip: Chip, elements: int, item_bytes: int, nonzero: Nonzero) -> int | None:
+    """
+    Bytes that should travel of so many elements without their zeros; None where it is faster to send them all.
+
+    The mapping unit looks at all elements before the first byte leaves.
+    """
+    if not nonzero.has_zeros:
+        return None
+    dense = elements * item_bytes
+    sent = -(-elements // 8) + math.ceil(elements * nonzero.density * item_bytes)
+    cycles = -(-elements // chip.map_encode_elements) + sent / chip.link_bytes_per_cycle
+    return sent if cycles < WORTHWHILE * dense / chip.link_bytes_per_cycle else None

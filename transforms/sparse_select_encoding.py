@@ -77,17 +77,18 @@ class SparseSelectEncodingPass(ModulePass):
 
 def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
     """Encode the weights and the neurons as planned, and make their contractions sparse ones."""
-    encoded: dict[tuple[SSAValue, IndexAttr], SSAValue] = {}
+    encoded: dict[tuple[SSAValue, IndexAttr, Nonzero | None], SSAValue] = {}
 
     def once(value: SSAValue, index: IndexAttr, nonzero: Nonzero | None = None) -> SSAValue:
-        if (value, index) not in encoded:
+        key = (value, index, nonzero)
+        if key not in encoded:
             encode = EncodeOp(value, index, nonzero)
             owner = value.owner
             Rewriter.insert_op(
                 encode, InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
             )
-            encoded[value, index] = encode.result
-        return encoded[value, index]
+            encoded[key] = encode.result
+        return encoded[key]
 
     for plan in plans:
         use, operands = plan.use, list(plan.use.op.operands)

@@ -62,9 +62,10 @@ class Cost(StrEnum):
     SPARSE_MATMUL = "sparse matmul"
     ENCODE = "encode"
     DECODE = "decode"
+    PUT_ENCODED = "put encoded"
 
 
-DATA_DEPENDENT = frozenset({Cost.SPARSE_MATMUL, Cost.ENCODE, Cost.DECODE})
+DATA_DEPENDENT = frozenset({Cost.SPARSE_MATMUL, Cost.ENCODE, Cost.DECODE, Cost.PUT_ENCODED})
 """Costs that depend on values, by the formulas of `emulator/costs_sparse.py`."""
 
 

@@ -133,6 +133,14 @@ _NETWORK = (
         imm=Imm.SEMAPHORE, core_set=True, function="signal",
     ),
     Instruction(
+        "put.z", 0xB3, Unit.SEND, Family.PUT, Cost.PUT_ENCODED, (_REMOTE_D, _S),
+        "D = S at every core of the set, without zeros on the way", scalars=(Scalar(3, "bytes"),),
+        imm=Imm.SEMAPHORE, types=_ALL, core_set=True, function="put",
+        doc="As `put`, and D is the same to the last bit. The sender's mapping unit looks at S, then a direct index and"
+        " the elements that are not all zero bits travel; the receivers' put the zeros in. `bytes` is what should"
+        " travel, for timing without values; nothing else uses it.",
+    ),
+    Instruction(
         "send.wait", 0xB2, Unit.SEND, Family.WAIT, Cost.WAIT, (), "waits until semaphore >= n, then semaphore -= n",
         scalars=(_COUNT,), imm=Imm.SEMAPHORE, function="wait", doc="In SEND's queue: credits from receivers.",
     ),

@@ -181,7 +181,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
             nonzero_of(self.nonzero),
         )
         macs = batch * m * work.entries * panels.format.group * products // count
-        return replace(dense, macs=macs, encoded=encoded)
+        return replace(dense, macs=macs, encoded=encoded, nonzero=encoded.nonzero)
 
     def compute(self, operands: Sequence[Array]) -> Array:
         """The dense operation on the decoded weights. Raises InputError for damaged ones."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dialects.coreasm.isa import ITEMSIZE, MNEMONICS
+from ...dialects.coreasm.isa import BY_CODE, ITEMSIZE, MNEMONICS, Family
 from ..deadlock import UNIT_NAMES
 from ..executable import Executable, source_name
 from ..expand import POST, Code, Sequencer, Stream
@@ -199,7 +199,7 @@ class _LaunchCheck:
                 decoded = steps.decode(local)
             except Fault as fault:
                 raise self._error(str(fault), core, local) from fault
-            put = MNEMONICS[int(steps.program.words["op"][local])] == "put"
+            put = BY_CODE[int(steps.program.words["op"][local])].family is Family.PUT
             self.number[word] = self.checker.table.number(decoded, put)
 
     def piece(self, stream: Stream) -> None:

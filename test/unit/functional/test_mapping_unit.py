@@ -136,7 +136,7 @@ def counted_cost(
     mapping, memory = max(time_a, time_b), math.ceil(max(nbytes) / chip.map_bytes_per_cycle)
     return {
         "cycles": max(1, max(work) - 1, mapping, memory), "pairs": pairs, "skipped": batch * m * n * k - pairs,
-        "index_elements": seen_a + seen_b, "map_cycles": mapping, "nbytes": sum(nbytes),
+        "index_elements": seen_a + seen_b, "map_cycles": mapping, "nbytes": sum(nbytes), "traffic": 0,
     }  # fmt: skip
 
 

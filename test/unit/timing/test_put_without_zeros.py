@@ -1,0 +1,95 @@
+"""Transfers between cores from which zeros are left out: the same bits arrive, fewer bytes travel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meshloom.analysis.sparse.nonzero import Nonzero
+from meshloom.chips import load_chip
+from meshloom.chips.chip import Chip
+from meshloom.emulator.executable import Executable
+from meshloom.emulator.functional import run_functional
+from meshloom.emulator.functional_build import Assembly, at
+from meshloom.emulator.memory import F32, I8, STORAGE, U8
+from meshloom.emulator.reference import run_reference
+from meshloom.emulator.stats import collect
+from meshloom.emulator.timing import run_timing
+from meshloom.lowering.transfers import bytes_without_zeros
+from numpy.typing import NDArray
+
+TINY = load_chip("tiny")
+LOAD, STORE, SEND, RECV = 3, 4, 5, 6
+
+
+def sent(chip: Chip, mnemonic: str, values: NDArray[Any], code: int, declared: int = 1) -> Executable:
+    """Core 0 loads values and sends them to its neighbour, which stores what it gets behind them."""
+    asm = Assembly(chip, dram_bytes=1 << 17, source="layer")
+    asm.weights = values.tobytes()
+    whole, x = at(0, (values.nbytes,), U8), at(0, (values.size,), code)
+    asm.op(0, "load", whole, whole, source=U8, signal=1 << SEND)
+    raw = (0, 0, 0, declared) if mnemonic == "put.z" else ()
+    asm.op(0, mnemonic, x, x, source=code, cores=[1], imm=2, wait=1 << LOAD, raw=raw)
+    asm.op(1, "wait", imm=2, raw=(1,), signal=1 << STORE)
+    asm.op(1, "store", at(1 << 16, (values.nbytes,), U8), whole, source=U8, wait=1 << RECV)
+    asm.tensor("y", "output", (values.nbytes,), 1 << 16, U8)
+    return asm.build()
+
+
+def stored(executable: Executable) -> bytes:
+    """What core 1 got."""
+    return run_functional(executable, {}, check=True).outputs["y"].tobytes()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 900), st.floats(0, 1), st.sampled_from([F32, I8]), st.integers(0, 99))
+def test_the_same_bits_in_fewer_bytes(count: int, density: float, code: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    values = generator.integers(-9, 10, count).astype(STORAGE[code]) * (generator.random(count) < density)
+    values = values.astype(STORAGE[code])  # of floats, some are -0: not all bits of it are 0
+    executable = sent(TINY, "put.z", values, code)
+    run = run_functional(executable, {}, check=True)
+    plain = run_timing(sent(TINY, "put", values, code))
+    timing = run_timing(executable, mapped=run.mapped)
+    bits = values.view(f"u{values.itemsize}")
+    travelled = -(-count // 8) + int(np.count_nonzero(bits)) * values.itemsize
+    assert run.mapped.total("traffic") == travelled
+    assert int(timing.link_bytes.sum() - plain.link_bytes.sum()) == 2 * (travelled - values.nbytes)
+    reference = run_reference(executable, run.mapped)
+    assert (reference.cycles, reference.link_bytes.tolist()) == (timing.cycles, timing.link_bytes.tolist())
+    assert collect(executable, timing, run.mapped)["sparse"]["index_elements"] == count
+
+
+def test_what_is_sent_arrives() -> None:
+    values = np.array([0.0, -0.0, np.nan, np.inf, 1e-45, 0.0, 3.0], np.float32)
+    for mnemonic in ("put", "put.z"):
+        assert stored(sent(TINY, mnemonic, values, F32)) == values.tobytes()
+
+
+@pytest.mark.parametrize("rate", [4, 64])
+def test_zeros_are_found_before_the_first_byte_leaves(rate: int) -> None:
+    """4,000 zeros: an index of 500 bytes travels, after 4,000 / rate cycles; else 16,000 bytes travel."""
+    chip = replace(TINY, map_encode_elements=rate, noc_packet_bytes=1 << 14)
+    zeros = np.zeros(4000, np.float32)
+    executable = sent(chip, "put.z", zeros, F32)
+    with_zeros = run_timing(sent(chip, "put", zeros, F32)).cycles
+    mapped = run_functional(executable, {}).mapped
+    spared = (16000 - 500) // chip.link_bytes_per_cycle - 4000 // rate
+    assert with_zeros - run_timing(executable, mapped=mapped).cycles == pytest.approx(spared, abs=2)
+    # Without a functional run, what the word declares travels.
+    declared = run_timing(sent(chip, "put.z", zeros, F32, declared=16000))
+    assert declared.declared
+    assert declared.cycles == with_zeros - (-4000 // rate)
+
+
+def test_the_choice() -> None:
+    chip = load_chip("edge")
+    assert bytes_without_zeros(chip, 1024, 4, Nonzero()) is None
+    assert bytes_without_zeros(chip, 1024, 4, Nonzero((0.25,))) == 128 + 1024
+    # 1,024 bytes take 32 cycles, and so does it to look at as many elements.
+    assert bytes_without_zeros(chip, 1024, 1, Nonzero((0.25,))) is None
+    assert bytes_without_zeros(chip, 1024, 4, Nonzero((0.9,))) is None
