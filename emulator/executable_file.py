@@ -140,6 +140,8 @@ def decode(data: bytes | bytearray | memoryview, place: str) -> Executable:
     data = memoryview(data).cast("B")
     sections = find_sections(data, place)
     parts = {name: content for name, content in sections if not name.startswith(".text.")}
+    if ".chips" in parts and ".note.meshloom" not in parts:
+        raise InputError(f"{place} holds a network on several chips: read it with meshloom.load or meshloom-run")
     texts = [content for name, content in sections if name.startswith(".text.")]
     notes = read_notes(_part(parts, ".note.meshloom", place), OWNER, place)
     if set(notes) != {CHECKSUM, VERSION, CHIP, FINGERPRINT, NOTES} or len(notes[VERSION]) != _VERSION.size:

@@ -17,13 +17,22 @@ from .timing import TimingResult, Trace
 HOST_TRACK = "host"
 
 
+def trace_content(exe: Executable, timing: TimingResult, path: str | Path) -> bytes | str:
+    """
+    What to write to a file of that name: `.npz` takes arrays, anything else Chrome's JSON.
+
+    Raises MeshloomError where the run was not traced.
+    """
+    return to_npz(timing) if Path(path).suffix == ".npz" else to_chrome(exe, timing)
+
+
 def write_trace(exe: Executable, timing: TimingResult, path: str | Path) -> None:
     """
-    Write the trace of `timing` to `path`: `.npz` gives arrays, anything else Chrome's JSON.
+    Write the trace of `timing` to `path`, see `trace_content`.
 
     Raises MeshloomError where the run was not traced or the file cannot be written.
     """
-    write_atomically(path, to_npz(timing) if Path(path).suffix == ".npz" else to_chrome(exe, timing))
+    write_atomically(path, trace_content(exe, timing, path))
 
 
 def _trace(timing: TimingResult) -> Trace:
