@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-Action = Literal["compile", "fit", "split", "split operator", "fuse", "link"]
+Action = Literal["compile", "fit", "split", "split operator", "fuse", "link", "chip"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class LogEntry:
 
     action: Action
     subgraph: str
-    """Its label: "1.2" is the second part of the first part; "all" is the whole network."""
+    """Its label: "1.2" is the second part of the first part; "all" is the whole network; "" is all that a chip does."""
     operators: int
     first: str
     last: str
@@ -26,11 +26,15 @@ class LogEntry:
     resource: str = ""
     needed: int = 0
     available: int = 0
+    chip: int | None = None
+    """Its number, where the network is for several."""
 
     def __str__(self) -> str:
         where = f"'{self.first}'" if self.operators == 1 else f"'{self.first}' to '{self.last}'"
         count = "1 operator" if self.operators == 1 else f"{self.operators} operators"
-        return f"subgraph {self.subgraph} ({count}, {where}): {self.text}"
+        chip = [] if self.chip is None else [f"chip {self.chip}"]
+        subgraph = [f"subgraph {self.subgraph}"] if self.subgraph else []
+        return f"{', '.join([*chip, *subgraph])} ({count}, {where}): {self.text}"
 
 
 @dataclass
@@ -42,9 +46,12 @@ class CompilationLog:
     entries: list[LogEntry] = field(default_factory=list[LogEntry])
     attempts: int = 0
     """Parts that were compiled, or looked up."""
+    chip: int | None = None
+    """The one that all steps are about."""
 
     def add(self, entry: LogEntry) -> None:
         """Write one line."""
+        entry = entry if self.chip is None else replace(entry, chip=self.chip)
         self.entries.append(entry)
         self.listener(str(entry))
 

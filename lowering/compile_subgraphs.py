@@ -81,15 +81,8 @@ class Driver:
         Raises ResourceError naming an operator that does not fit, with what it needs and what the chip has.
         """
         self._begin()
-        whole = self._whole()
-        parts = [whole]
-        if given:
-            groups = [tuple(op for op in ops if is_node(op)) for ops in given]
-            parts = with_work([Subgraph(str(number), ops) for number, ops in enumerate(groups, 1)])
-        elif self.options.rule is not None:
-            parts = self._parts(whole, self._cut(parts, 0, self.options.rule)) or parts
         with PiecePool(self.chip, self.options.jobs) as pool:
-            parts = self._settle(parts, pool)
+            parts = self._settle(self._first(given), pool)
             automatic = not given and self.options.rule is None
             if automatic and self.options.split_failures:
                 parts = self._overlapped(parts, pool)
@@ -109,6 +102,25 @@ class Driver:
         self.most_dram, self.most_alone = most_dram, most_alone
         with PiecePool(self.chip, self.options.jobs) as pool:
             return self._compiled([self._whole()], pool)
+
+    def pieces(self, given: Sequence[Sequence[Operation]] = ()) -> list[Subgraph]:
+        """
+        Subgraphs that all compile alone, whether or not all fit in DRAM in turn, and that are not fused. Raises as
+        `run` does.
+        """
+        self._begin()
+        with PiecePool(self.chip, self.options.jobs) as pool:
+            return self._compiled(self._first(given), pool)
+
+    def _first(self, given: Sequence[Sequence[Operation]]) -> list[Subgraph]:
+        """The subgraphs to begin with: those that are given, those of a rule, or the whole."""
+        if given:
+            groups = [tuple(op for op in ops if is_node(op)) for ops in given]
+            return with_work([Subgraph(str(number), ops) for number, ops in enumerate(groups, 1)])
+        whole = self._whole()
+        if self.options.rule is None:
+            return [whole]
+        return self._parts(whole, self._cut([whole], 0, self.options.rule)) or [whole]
 
     def _whole(self) -> Subgraph:
         graph = self._block_graph()
@@ -348,11 +360,11 @@ class Driver:
         launches = HostLayout(serial, residency).boundaries()
         copies = [copy for launch in launches for copy in (*launch.before, *launch.beside)]
         inward = sum(int(host_cycles(self.chip, copy.nbytes)) for copy in copies)
-        return max(inward, sum(self._emulated(part) for part in parts))
+        return max(inward, sum(self.emulated(part) for part in parts))
 
     def _total(self, parts: Sequence[Subgraph], serial: Serial, residency: Residency) -> float:
         boundaries = HostLayout(serial, residency).boundaries()
-        return total_cycles(self.chip, boundaries, [self._emulated(part) for part in parts])
+        return total_cycles(self.chip, boundaries, [self.emulated(part) for part in parts])
 
     def _fused(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
         """The list with neighbours made one, as the options say."""
@@ -394,7 +406,7 @@ class Driver:
             made[start, stop] = fused
             if isinstance(fused.outcome, Failure):
                 return Trial(None, fused.outcome.message)
-            return Trial(self._emulated(fused) if timed else fused.code.estimated_cycles)
+            return Trial(self.emulated(fused) if timed else fused.code.estimated_cycles)
 
         intervals = strategy(len(parts), candidate)
         chosen = [made[start, stop] if stop - start > 1 else parts[start] for start, stop in intervals]
@@ -417,7 +429,8 @@ class Driver:
         work = int(graph.graph.macs[nodes].sum() + graph.graph.other_ops[nodes].sum())
         return PartSize(work, constant_bytes_read(part.operators), len(part.code.tasks))
 
-    def _emulated(self, part: Subgraph) -> float:
+    def emulated(self, part: Subgraph) -> float:
+        """Cycles of a compiled subgraph by itself."""
         from ..emulator.timing import run_timing
 
         if part.key not in self._cycles:

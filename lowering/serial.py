@@ -70,15 +70,15 @@ def operators(function: FuncOp) -> Part:
     return tuple(op for op in function.body.block.ops if is_operator(op))
 
 
-def _sources(part: Part) -> tuple[list[Operation], list[SSAValue]]:
+def sources(part: Part, given: Sequence[SSAValue] = ()) -> tuple[list[Operation], list[SSAValue]]:
     """
-    The operations that a part's module holds (its own, and constants and reshapes that they read), and the storage
-    roots that enter from outside; both in the function's order.
+    The operations that a part's module holds (its own, and constants and reshapes that they read), in the function's
+    order, and the storage roots that enter from outside. `given`: values that it gives beside those that others read.
     """
     inside = set(part)
     held: set[Operation] = set(part)
     entering: dict[SSAValue, None] = {}
-    waiting = [value for op in reversed(part) for value in reversed(op.operands)]
+    waiting = [*reversed(given), *(value for op in reversed(part) for value in reversed(op.operands))]
     while waiting:
         value = waiting.pop()
         owner = value.owner
@@ -90,7 +90,7 @@ def _sources(part: Part) -> tuple[list[Operation], list[SSAValue]]:
                 waiting.append(owner.operands[0])
         elif isinstance(value, BlockArgument) or owner not in inside:
             entering[value] = None
-    block = part[0].parent_block() if part else None
+    block = next(iter(held)).parent_block() if held else None
     ordered = [op for op in block.ops if op in held] if block is not None else []
     return ordered, list(entering)
 
@@ -128,7 +128,7 @@ class PartModule:
 
 def part_module(part: Part) -> PartModule:
     """`@main` of the operators of a part, on its entering values, giving its leaving ones."""
-    ops, entering = _sources(part)
+    ops, entering = sources(part)
     leaving = _leaving(part)
     block = Block(arg_types=[value.type for value in entering])
     mapping: dict[SSAValue, SSAValue] = dict(zip(entering, block.args, strict=True))
@@ -153,7 +153,7 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
     readers: dict[SSAValue, list[int]] = {value: [] for value in numbers}
     crossings: list[Crossing] = []
     for launch, part in enumerate(parts):
-        ops, entering = _sources(part)
+        ops, entering = sources(part)
         for value in entering:
             readers[value].append(launch)
         leaving = _leaving(part)
@@ -190,4 +190,4 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
 
 def constant_bytes_read(part: Part) -> int:
     """Bytes of the constants and weights that a part reads."""
-    return sum(bytes_of(op.results[0]) for op in _sources(part)[0] if isinstance(op, ConstantOp | WeightOp))
+    return sum(bytes_of(op.results[0]) for op in sources(part)[0] if isinstance(op, ConstantOp | WeightOp))

@@ -1,0 +1,259 @@
+"""
+A network on several equal chips: its tasks in stages, one a chip, that take about the same time.
+
+Dynamic programming on the emulated cycles of the network's parts says where to cut (`analysis.subgraphs.chip_stages`).
+Each stage is compiled as a network of its own, whole or in subgraphs; what it really takes corrects the figures, and
+the cuts move until that does not help any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ..analysis.subgraphs.chip_stages import cut_stages
+from ..chips import Chip
+from ..dialects.dataflow.interpreter import argument_names, result_names
+from ..emulator.chip_pipeline import ChipPipeline
+from ..emulator.chip_pipeline_file import MOST_CHIPS
+from ..emulator.chip_pipeline_run import PipelineSchedule, schedule
+from ..emulator.timing import TimingResult, run_timing
+from ..support.errors import InputError
+from .chip_stages import StageModule, stage_modules, units_of
+from .compilation_log import CompilationLog, LogEntry
+from .compile_function import Compilation, compile_function
+from .compile_subgraphs import Driver
+from .offload.compile_launches import has_memory_ops
+from .piece_cache import PieceCache
+from .piece_pool import PiecePool
+from .piece_text import PieceText, piece_text
+from .pipeline import simplify
+from .serial import Part, operators, part_module
+from .stages import Observer, Progress, main_function
+from .subgraph import name_of
+from .subgraph_options import SubgraphOptions
+from .unit_costs import Units, unit_cycles
+
+ROUNDS = 5
+"""Times that the network is cut and compiled at most."""
+WORTHWHILE = 0.995
+"""It is cut again only if the interval is expected to fall to less than this share."""
+LEAST_SHARE = 4
+"""A chip is expected to have room for weights in its DRAM divided by this, at least."""
+
+
+def check_chips(chips: int, budget: bool = False) -> None:
+    """Raises InputError for a number of chips that makes no sense, or that does not go with a budget."""
+    if not 1 <= chips <= MOST_CHIPS:
+        raise InputError(f"--chips {chips}: expected a number from 1 to {MOST_CHIPS}")
+    if budget:
+        raise InputError("--chips and --budget do not go together: a budget is for the memory of one chip")
+
+
+@dataclass(frozen=True)
+class ChipsCompilation:
+    """A network on several chips and what the compiler knows about it."""
+
+    pipeline: ChipPipeline
+    chips: tuple[Compilation, ...]
+    schedule: PipelineSchedule
+    log: CompilationLog
+    note: str
+    """Why not as many chips are used as there are; empty where all are."""
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """A compiled stage."""
+
+    operators: Part
+    compilation: Compilation
+    timing: TimingResult
+
+
+def compile_for_chips(
+    module: ModuleOp,
+    chip: Chip,
+    chips: int,
+    progress: Progress = lambda stage: None,
+    observe: Observer | None = None,
+    options: SubgraphOptions | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> ChipsCompilation:
+    """
+    Compile @main of a module for up to `chips` equal chips, for as many as make it quicker. The module is changed.
+    Where `options` has a rule, or the module comes in subgraphs, it is cut between subgraphs only.
+
+    The other arguments are as for `compile_module`; `observe` is shown each stage, with its chip's number. Raises
+    InputError for a number of chips that makes no sense, and else as `compile_module` does.
+    """
+    check_chips(chips)
+    options = SubgraphOptions() if options is None else options
+    given = simplify(module, chip, progress)
+    if has_memory_ops(main_function(module)):
+        raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
+    return _ChipsDriver(module, chip, chips, options, progress, tell).run(given, observe)
+
+
+class _ChipsDriver:
+    def __init__(
+        self,
+        module: ModuleOp,
+        chip: Chip,
+        chips: int,
+        options: SubgraphOptions,
+        progress: Progress,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.function, self.chip, self.chips, self.options = main_function(module), chip, chips, options
+        self.progress, self.tell = progress, tell
+        self.log = CompilationLog(tell)
+        self.cache = PieceCache(chip, options.cache)
+        self.capacity = float(chip.dram_bytes)
+        """Bytes of weights that a chip is expected to have room for, beside the rest."""
+        self.in_subgraphs = options.rule is not None
+        self._stages: dict[object, _Stage] = {}
+
+    def run(self, given: Sequence[Sequence[Operation]], observe: Observer | None) -> ChipsCompilation:
+        self.in_subgraphs |= bool(given)
+        units = self._units(given)
+        tried: dict[tuple[int, ...], tuple[PipelineSchedule, list[StageModule], list[_Stage]]] = {}
+        shortest = float("inf")
+        for _ in range(ROUNDS):
+            costs = units.stage_costs(self.chip, self.capacity)
+            bounds = (0, *cut_stages(costs, self.chips), len(units.parts))
+            expected = max((float(costs[low, high]) for low, high in pairwise(bounds) if low < high), default=0.0)
+            if bounds in tried or expected >= shortest * WORTHWHILE:
+                break
+            self._note_cuts(units, bounds, expected)
+            modules, stages = self._compile(units, bounds)
+            when = schedule(self._pipeline(modules, stages), [stage.timing.total_cycles for stage in stages])
+            tried[bounds] = when, modules, stages
+            shortest = min(shortest, when.interval)
+            for (low, high), stage in zip(pairwise(bounds), stages, strict=True):
+                self._learn(units, low, high, stage)
+        bounds = min(tried, key=lambda one: (tried[one][0].interval, tried[one][0].latency, one))
+        when, modules, stages = tried[bounds]
+        if observe is not None:
+            self._show(units, bounds, observe)
+        pipeline = self._pipeline(modules, stages)
+        note = self._note(len(stages), len(units.parts))
+        return ChipsCompilation(pipeline, tuple(stage.compilation for stage in stages), when, self.log, note)
+
+    def _units(self, given: Sequence[Sequence[Operation]]) -> Units:
+        """What may go on different chips, timed by a compilation for one chip, in parts where it does not fit."""
+        options = replace(self.options, split_failures=True)
+        driver = Driver(self.function, self.chip, options, CompilationLog(), self.progress, self.cache)
+        compiled = driver.pieces(given)
+        if self.in_subgraphs:
+            parts = [part.operators for part in compiled if part.operators]
+            cycles = [driver.emulated(part) for part in compiled if part.operators]
+        else:
+            parts = units_of(self.function)
+            cycles = unit_cycles(parts, compiled, driver.emulated)
+        return Units.of(self.function, parts, cycles, self.chip)
+
+    # ---- Stages
+
+    def _modules(self, units: Units, bounds: Sequence[int]) -> list[StageModule]:
+        stages = [tuple(op for part in units.parts[low:high] for op in part) for low, high in pairwise(bounds)]
+        return stage_modules(self.function, stages)
+
+    def _compile(self, units: Units, bounds: Sequence[int]) -> tuple[list[StageModule], list[_Stage]]:
+        """The stages between the bounds, and each compiled; what was compiled before is not compiled again."""
+        modules = self._modules(units, bounds)
+        keys = [
+            (span, tuple(module.feeds), module.gives) for span, module in zip(pairwise(bounds), modules, strict=True)
+        ]
+        missing = [number for number, key in enumerate(keys) if key not in self._stages]
+        self.progress(f"compile for {len(modules)} chips")
+        if not self.in_subgraphs:
+            self._compile_whole([modules[number] for number in missing])
+        for number in missing:
+            log = CompilationLog(self.tell, chip=number)
+            low, high = bounds[number], bounds[number + 1]
+            compilation = self._compile_stage(units.parts[low:high], modules[number], log, None)
+            self.log.entries += log.entries
+            ops = tuple(op for part in units.parts[low:high] for op in part)
+            self._stages[keys[number]] = _Stage(ops, compilation, run_timing(compilation.executable))
+        stages = [self._stages[key] for key in keys]
+        self._note_stages(stages)
+        return modules, stages
+
+    def _compile_whole(self, modules: Sequence[StageModule]) -> None:
+        """Compile stages whole, side by side: the next step finds them in the cache."""
+        texts: dict[str, PieceText] = {}
+        for module in modules:
+            text = piece_text(part_module(operators(main_function(module.module))))
+            key = self.cache.key(text.text)
+            if self.cache.get(key) is None:
+                texts[key] = text
+        with PiecePool(self.chip, self.options.jobs) as pool:
+            for key, data in zip(texts, pool.compile(list(texts.values())), strict=True):
+                self.cache.put(key, data)
+
+    def _compile_stage(
+        self, parts: Sequence[Part], stage: StageModule, log: CompilationLog, observe: Observer | None
+    ) -> Compilation:
+        given = [[stage.clones[op] for op in part] for part in parts] if self.in_subgraphs else []
+        return compile_function(stage.module, self.chip, self.options, log, self.progress, observe, given, self.cache)
+
+    def _show(self, units: Units, bounds: Sequence[int], observe: Observer) -> None:
+        """Compile the stages once more, for a watcher."""
+        for number, module in enumerate(self._modules(units, bounds)):
+
+            def see(stage: str, seen: ModuleOp, number: int = number) -> None:
+                observe(f"chip {number} {stage}", seen)
+
+            parts = units.parts[bounds[number] : bounds[number + 1]]
+            self._compile_stage(parts, module, CompilationLog(), see)
+
+    def _learn(self, units: Units, low: int, high: int, stage: _Stage) -> None:
+        """Correct what is expected by what was seen."""
+        if low < high:
+            units.scale(low, high, sum(end - start for _, start, end in stage.timing.launches))
+        exe = stage.compilation.executable
+        if exe.host_weight_bytes:
+            least = self.chip.dram_bytes / LEAST_SHARE
+            self.capacity = max(min(self.capacity, float(exe.weight_bytes)), least)
+
+    def _pipeline(self, modules: Sequence[StageModule], stages: Sequence[_Stage]) -> ChipPipeline:
+        home = {name: number for number, module in enumerate(modules) for name in module.outputs}
+        return ChipPipeline(
+            tuple(stage.compilation.executable for stage in stages),
+            tuple(module.feeds for module in modules),
+            tuple(argument_names(self.function)),
+            tuple((name, home[name]) for name in result_names(self.function)),
+        )
+
+    # ---- What people are told
+
+    def _note_cuts(self, units: Units, bounds: Sequence[int], expected: float) -> None:
+        ops = [op for part in units.parts for op in part]
+        last = [name_of(units.parts[cut - 1][-1]) for cut in bounds[1:-1]]
+        after = ", ".join(f"'{name}'" for name in last)
+        text = f"is cut for {len(bounds) - 1} chips, after {after}" if last else "goes on one chip"
+        self._add("all", ops, f"{text}: about {expected:,.0f} cycles an input", None)
+
+    def _note_stages(self, stages: Sequence[_Stage]) -> None:
+        for number, stage in enumerate(stages):
+            total = stage.timing.total_cycles
+            work = sum(end - start for _, start, end in stage.timing.launches)
+            text = f"takes {total:,} cycles an input, {total - work:,} of them waiting for copies"
+            self._add("", stage.operators, text, number)
+
+    def _add(self, subgraph: str, ops: Sequence[Operation], text: str, chip: int | None) -> None:
+        first, last = (name_of(ops[0]), name_of(ops[-1])) if ops else ("", "")
+        self.log.add(LogEntry("chip", subgraph, len(ops), first, last, True, text, chip=chip))
+
+    def _note(self, used: int, units: int) -> str:
+        if used == self.chips:
+            return ""
+        verb = "is" if used == 1 else "are"
+        what = "subgraphs" if self.in_subgraphs else "tasks"
+        why = f"the network has {units} {what}" if used == units else "with more it would not be faster"
+        return f"{used} of {self.chips} chips {verb} used: {why}"
