@@ -138,7 +138,9 @@ def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
         compiled.append(compile_module(one, chip))
         return compiled[-1]
 
-    sparse = compile_encoded(module, chip, compile, calibration(name, module, inputs))
+    sparse = compile_encoded(
+        module, chip, compile, lambda made: run_timing(made.executable).cycles, calibration(name, module, inputs)
+    )
     # The last one is the dense network, whichever is taken.
     executables = [one.executable for one in (compiled[-1], compile(weights_only), sparse.compilation)]
     runs = [run_functional(executable, inputs) for executable in executables]

@@ -75,6 +75,15 @@ class _Stage:
     timing: TimingResult
 
 
+@dataclass(frozen=True)
+class _Tried:
+    """A way to cut the network, carried out."""
+
+    when: PipelineSchedule
+    modules: list[StageModule]
+    stages: list[_Stage]
+
+
 def compile_for_chips(
     module: ModuleOp,
     chip: Chip,
@@ -121,23 +130,20 @@ class _ChipsDriver:
     def run(self, given: Sequence[Sequence[Operation]], observe: Observer | None) -> ChipsCompilation:
         self.in_subgraphs |= bool(given)
         units = self._units(given)
-        tried: dict[tuple[int, ...], tuple[PipelineSchedule, list[StageModule], list[_Stage]]] = {}
-        shortest = float("inf")
+        one_chip = (0, len(units.parts))
+        alone = self._expected(units, one_chip)
+        tried: dict[tuple[int, ...], _Tried] = {}
         for _ in range(ROUNDS):
-            costs = units.stage_costs(self.chip, self.capacity)
-            bounds = (0, *cut_stages(costs, self.chips), len(units.parts))
-            expected = max((float(costs[low, high]) for low, high in pairwise(bounds) if low < high), default=0.0)
-            if bounds in tried or expected >= shortest * WORTHWHILE:
+            bounds = (0, *cut_stages(units.stage_costs(self.chip, self.capacity), self.chips), len(units.parts))
+            shortest = min((one.when.interval for one in tried.values()), default=float("inf"))
+            if bounds in tried or self._expected(units, bounds) >= shortest * WORTHWHILE:
                 break
-            self._note_cuts(units, bounds, expected)
-            modules, stages = self._compile(units, bounds)
-            when = schedule(self._pipeline(modules, stages), [stage.timing.total_cycles for stage in stages])
-            tried[bounds] = when, modules, stages
-            shortest = min(shortest, when.interval)
-            for (low, high), stage in zip(pairwise(bounds), stages, strict=True):
-                self._learn(units, low, high, stage)
-        bounds = min(tried, key=lambda one: (tried[one][0].interval, tried[one][0].latency, one))
-        when, modules, stages = tried[bounds]
+            tried[bounds] = self._try(units, bounds)
+        if one_chip not in tried and all(one.when.interval > alone for one in tried.values()):
+            # Parts of a task list are not always compiled as well as the whole.
+            tried[one_chip] = self._try(units, one_chip)
+        bounds = min(tried, key=lambda one: (tried[one].when.interval, tried[one].when.latency, one))
+        when, modules, stages = tried[bounds].when, tried[bounds].modules, tried[bounds].stages
         if observe is not None:
             self._show(units, bounds, observe)
         pipeline = self._pipeline(modules, stages)
@@ -156,6 +162,20 @@ class _ChipsDriver:
             parts = units_of(self.function)
             cycles = unit_cycles(parts, compiled, driver.emulated)
         return Units.of(self.function, parts, cycles, self.chip)
+
+    def _expected(self, units: Units, bounds: Sequence[int]) -> float:
+        """Cycles between two inputs, as far as is known."""
+        costs = units.stage_costs(self.chip, self.capacity)
+        return max((float(costs[low, high]) for low, high in pairwise(bounds) if low < high), default=0.0)
+
+    def _try(self, units: Units, bounds: tuple[int, ...]) -> _Tried:
+        """Compile the stages between the bounds, and learn from what they take."""
+        self._note_cuts(units, bounds, self._expected(units, bounds))
+        modules, stages = self._compile(units, bounds)
+        when = schedule(self._pipeline(modules, stages), [stage.timing.total_cycles for stage in stages])
+        for (low, high), stage in zip(pairwise(bounds), stages, strict=True):
+            self._learn(units, low, high, stage)
+        return _Tried(when, modules, stages)
 
     # ---- Stages
 

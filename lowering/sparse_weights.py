@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from numpy.typing import NDArray
 from xdsl.context import Context
@@ -14,22 +14,20 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from ..analysis.neuron_densities import neuron_densities
 from ..chips import Chip
 from ..dialects.dataflow import Dataflow
-from ..emulator.timing import run_timing
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_balance_lanes import balance_lanes
 from ..transforms.sparse_plan import PlannedWeight, plan_encodings
 from ..transforms.sparse_select_encoding import convert
-from .pipeline import Compilation
 
-Compile = Callable[[ModuleOp], Compilation]
-"""Compiles a module, which it changes."""
+Compiled = TypeVar("Compiled")
+"""What compilation makes."""
 
 
 @dataclass(frozen=True)
-class SparseNetwork:
+class SparseNetwork(Generic[Compiled]):
     """A network compiled for sparse execution, and what was decided about its layers."""
 
-    compilation: Compilation
+    compilation: Compiled
     plans: tuple[PlannedWeight, ...]
     """What is best for each layer by itself."""
     taken: bool
@@ -58,10 +56,15 @@ def encode_weights(
 
 
 def compile_encoded(
-    module: ModuleOp, chip: Chip, compile: Compile, calibration: Mapping[str, NDArray[Any]] | None = None
-) -> SparseNetwork:
+    module: ModuleOp,
+    chip: Chip,
+    compile: Callable[[ModuleOp], Compiled],
+    cycles: Callable[[Compiled], int],
+    calibration: Mapping[str, NDArray[Any]] | None = None,
+) -> SparseNetwork[Compiled]:
     """
-    The network with encoded weights and neurons, if that is faster than the dense one.
+    The network with encoded weights and neurons, if that is faster than the dense one. `compile` may change the module
+    that it is given, `cycles` times what it makes.
 
     Both are compiled and timed, sparse work as the compiler expects it: what a layer gains may be lost where others are
     cut otherwise for it. The module is changed to the one that was taken.
@@ -71,6 +74,6 @@ def compile_encoded(
     if not any(plan.is_sparse for plan in plans):
         return SparseNetwork(compile(dense), plans, False)
     encoded, plain = compile(module), compile(dense)
-    if run_timing(encoded.executable).cycles <= run_timing(plain.executable).cycles:
+    if cycles(encoded) <= cycles(plain):
         return SparseNetwork(encoded, plans, True)
     return SparseNetwork(plain, plans, False)

@@ -19,10 +19,21 @@ if TYPE_CHECKING:
     from meshloom.tools.api import RunResult as RunResult
     from meshloom.tools.api import compile as compile
     from meshloom.tools.api import load as load
+    from meshloom.tools.chips_api import CompiledPipeline as CompiledPipeline
+    from meshloom.tools.chips_api import PipelineResult as PipelineResult
 
     __version__: str
 
-__all__ = ["Budget", "CompiledNetwork", "RunResult", "__version__", "compile", "load"]
+__all__ = [
+    "Budget",
+    "CompiledNetwork",
+    "CompiledPipeline",
+    "PipelineResult",
+    "RunResult",
+    "__version__",
+    "compile",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -35,6 +46,10 @@ def __getattr__(name: str) -> Any:
         from meshloom.lowering.offload.compile_launches import Budget
 
         return Budget
+    if name in ("CompiledPipeline", "PipelineResult"):
+        from meshloom.tools import chips_api
+
+        return getattr(chips_api, name)
     if name in __all__:
         from meshloom.tools import api
 

@@ -89,7 +89,8 @@ class CompiledModel(BackendRep):
     def _compile(self, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Array]) -> Any:
         from meshloom.tools.api import compile as compile_model
 
-        return compile_model(import_onnx(self.model, shapes, values), chip=self.chip, **self.options)
+        options: dict[str, Any] = self.options
+        return cast("Any", compile_model)(import_onnx(self.model, shapes, values), chip=self.chip, **options)
 
 
 class MeshloomBackend(Backend):

@@ -7,13 +7,12 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from ..chips import Chip, load_chip
-from ..support.errors import InputError
+from .inputs import checked_inputs
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from ..emulator.timing import TimingResult
     from ..lowering.offload.compile_launches import Budget
     from ..lowering.subgraph_options import SubgraphOptions
+    from .chips_api import CompiledPipeline
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class CompiledNetwork:
         from ..emulator.stats import collect
         from ..emulator.timing import depends_on_values, run_timing
 
-        arrays = checked_inputs(self.executable, inputs)
+        arrays = checked_inputs(self.executable.inputs, inputs)
         functional = run_functional(self.executable, arrays, check=check)
         if not depends_on_values(self.executable):
             return RunResult(functional.outputs, self.timing, deepcopy(self._stats))
@@ -91,28 +91,52 @@ class CompiledNetwork:
         write_executable(self.executable, Path(path))
 
 
+Model: TypeAlias = "str | Path | bytes | ModelProto | ModuleOp"
+
+
+@overload
 def compile(
-    model: str | Path | bytes | ModelProto | ModuleOp,
+    model: Model,
     chip: str | Chip = "edge",
     shapes: Mapping[str, Sequence[int]] | None = None,
     progress: Callable[[str], None] = lambda stage: None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
-) -> CompiledNetwork:
+) -> CompiledNetwork: ...
+
+
+@overload
+def compile(
+    model: Model,
+    chip: str | Chip = "edge",
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    progress: Callable[[str], None] = lambda stage: None,
+    subgraphs: SubgraphOptions | None = None,
+    *,
+    chips: int,
+) -> CompiledPipeline: ...
+
+
+def compile(
+    model: Model,
+    chip: str | Chip = "edge",
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    progress: Callable[[str], None] = lambda stage: None,
+    subgraphs: SubgraphOptions | None = None,
+    budget: float | Budget | None = None,
+    chips: int | None = None,
+) -> CompiledNetwork | CompiledPipeline:
     """
     Compile an ONNX model (path, bytes or protobuf) or a `dataflow` module for a chip (name, TOML path or object).
 
     `shapes` gives the shapes of inputs with symbolic dimensions, `subgraphs` says how the network is compiled in parts:
     by default, it is split where it does not fit. `budget` limits the device memory: bytes, or up to 1 a share of what
     the network needs, or a `Budget` that also says how memory may be saved; then tensors leave the device's memory
-    while nobody uses them (docs/memory-saving.md). Raises InputError for models and chips that cannot be used,
-    MeshloomError if the network does not fit the chip.
+    while nobody uses them (docs/memory-saving.md). `chips`: put it on up to so many such chips that work side by side
+    (docs/chips.md). Raises InputError for models and chips that cannot be used, MeshloomError if the network does not
+    fit the chip.
     """
     from xdsl.dialects.builtin import ModuleOp
-
-    from ..lowering.offload.compile_launches import Budget
-    from ..lowering.offload.figures import saving_figures
-    from ..lowering.pipeline import compile_module
 
     target = chip if isinstance(chip, Chip) else load_chip(chip)
     if isinstance(model, ModuleOp):
@@ -122,6 +146,12 @@ def compile(
 
         progress("import")
         module = import_onnx(model, {name: tuple(shape) for name, shape in (shapes or {}).items()})
+    if chips is not None:
+        return _compile_for_chips(module, target, chips, progress, subgraphs, budget)
+    from ..lowering.offload.compile_launches import Budget
+    from ..lowering.offload.figures import saving_figures
+    from ..lowering.pipeline import compile_module
+
     limit = Budget(budget) if isinstance(budget, int | float) else budget
     compilation = compile_module(module, target, progress, options=subgraphs, budget=limit)
     report: dict[str, Any] = {
@@ -134,39 +164,28 @@ def compile(
     return CompiledNetwork(compilation.executable, report)
 
 
-def load(path: str | Path) -> CompiledNetwork:
-    """Read an executable. Raises InputError if it is damaged or of another version."""
-    from ..emulator.executable import read_executable
+def _compile_for_chips(
+    module: ModuleOp,
+    chip: Chip,
+    chips: int,
+    progress: Callable[[str], None],
+    subgraphs: SubgraphOptions | None,
+    budget: float | Budget | None,
+) -> CompiledPipeline:
+    from ..lowering.compile_chips import check_chips, compile_for_chips
+    from .chips_api import CompiledPipeline
 
-    return CompiledNetwork(read_executable(Path(path)))
-
-
-def checked_inputs(executable: Executable, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The inputs as arrays of the right type and shape; raises InputError naming the input and what is expected."""
-    wanted = {tensor.name: tensor for tensor in executable.inputs}
-    for name in inputs:
-        if name not in wanted:
-            raise InputError(f"unknown input '{name}': the network's inputs are {', '.join(wanted) or 'none'}")
-    arrays: dict[str, np.ndarray] = {}
-    for name, tensor in wanted.items():
-        if name not in inputs:
-            raise InputError(f"input '{name}' is missing: give an array of shape {list(tensor.shape)}")
-        arrays[name] = _checked(name, inputs[name], tensor.shape, tensor.dtype)
-    return arrays
+    check_chips(chips, budget is not None)
+    compilation = compile_for_chips(module, chip, chips, progress, options=subgraphs)
+    report = {"chips": len(compilation.chips), "note": compilation.note, "log": compilation.log.lines()}
+    return CompiledPipeline(compilation.pipeline, report)
 
 
-def _checked(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: int) -> NDArray[Any]:
-    import numpy as np
+def load(path: str | Path) -> CompiledNetwork | CompiledPipeline:
+    """Read an executable, for one chip or for several. Raises InputError if it is damaged or of another version."""
+    from ..emulator.chip_pipeline_file import read_any
+    from ..emulator.executable import Executable
+    from .chips_api import CompiledPipeline
 
-    from ..dialects.coreasm.encoding import TYPES
-
-    array = np.asarray(array)
-    expected = TYPES[dtype]
-    if tuple(array.shape) != shape:
-        raise InputError(f"input '{name}' has shape {list(array.shape)}, expected {list(shape)}")
-    if expected.name == "bf16" and array.dtype.name == "bfloat16":
-        array = array.view(np.uint16)
-    storage = np.dtype(np.bool_) if expected.name == "bool" else np.dtype(expected.storage)
-    if array.dtype.newbyteorder("<") != storage.newbyteorder("<"):
-        raise InputError(f"input '{name}' has type {array.dtype}, expected {expected.name}")
-    return np.asarray(array, order="C")
+    found = read_any(path)
+    return CompiledNetwork(found) if isinstance(found, Executable) else CompiledPipeline(found)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..support.errors import InputError
 from ..support.files import all_or_none, write_atomically
 from .budget import add_memory_options, read_memory_options, saving_table
+from .chips import chips_summary, file_of_chip
 from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, serial_list_table
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import PassPipeline
 
+    from ..lowering.compile_chips import ChipsCompilation
     from ..lowering.pipeline import Compilation
     from .report.sparse_layers import SparseLayer
     from .stages import Stages
@@ -30,6 +32,7 @@ EXAMPLES = """
   meshloom-compile net.onnx --chip edge -o net.mlx --report net.html
   meshloom-compile large.onnx --chip tiny -o large.mlx --cache --log large.log
   meshloom-compile net.onnx --chip edge -o net.mlx --subgraphs fewest-bytes,parts=4 --fuse forward
+  meshloom-compile large.onnx --chip edge --chips 4 -o large.mlx
   meshloom-compile pruned.onnx --chip edge -o net.mlx --sparse
   meshloom-compile pruned.onnx --chip edge -o net.mlx --sparse --calibrate image=photo.npy
   meshloom-compile step.mlir --chip tiny -o step.mlx --budget 0.5 --save swap,recompute
@@ -46,6 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = make_parser("meshloom-compile", "Compile a neural network for a many-core chip.", EXAMPLES)
     parser.add_argument("model", type=Path, help="an ONNX model, or a .mlir file in the dataflow dialect")
     parser.add_argument("--chip", required=True, metavar="NAME|FILE.toml", help="chip to compile for")
+    parser.add_argument(
+        "--chips", type=int, metavar="N", help="put the network on up to N such chips, each with a stage of a pipeline"
+    )
     parser.add_argument("-o", dest="output", type=Path, required=True, metavar="OUT.mlx", help="executable to write")
     parser.add_argument(
         "--shape",
@@ -89,13 +95,15 @@ def _compile(options: argparse.Namespace) -> None:
     check_folders(options.output, options.report, options.log, inputs=[options.model, Path(options.chip)])
     subgraphs = read_subgraph_options(options)
     budget = read_memory_options(options)
+    if options.chips is not None:
+        from ..lowering.compile_chips import check_chips
+
+        check_chips(options.chips, budget is not None)
     pipeline = _pipeline(options.passes)
     if options.calibrate and not options.sparse:
         raise InputError("--calibrate measures activations for --sparse: give both")
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
-        from ..emulator.executable import write_executable
-        from ..lowering.pipeline import compile_module
         from .levels import check_level
         from .read_module import read_module
         from .stages import Stages
@@ -112,7 +120,13 @@ def _compile(options: argparse.Namespace) -> None:
         check_level(module)
         log = LogLines(options.log, progress, options.quiet)
 
-        def run(one: ModuleOp) -> Compilation:
+        def run(one: ModuleOp) -> Compilation | ChipsCompilation:
+            if options.chips is not None:
+                from ..lowering.compile_chips import compile_for_chips
+
+                return compile_for_chips(one, chip, options.chips, stages.begin, stages.observer, subgraphs, log)
+            from ..lowering.pipeline import compile_module
+
             return compile_module(one, chip, stages.begin, stages.observer, subgraphs, log, budget)
 
         encoded = True
@@ -127,7 +141,7 @@ def _compile(options: argparse.Namespace) -> None:
                     from .calibration import calibration_inputs
 
                     calibration = calibration_inputs(module, options.calibrate)
-                sparse = compile_encoded(module, chip, run, calibration)
+                sparse = compile_encoded(module, chip, run, _cycles, calibration)
                 compilation, encoded = sparse.compilation, sparse.taken
                 if options.report is not None:
                     from .report.sparse_layers import sparse_layers
@@ -138,15 +152,56 @@ def _compile(options: argparse.Namespace) -> None:
         finally:
             log.write()
         stages.begin("write")
-        page = "" if options.report is None else _report(options.model, compilation, stages, layers, encoded)
-        with all_or_none():
-            write_executable(compilation.executable, options.output)
-            if options.report is not None:
-                write_atomically(options.report, page)
+        _write(options, compilation, stages, layers, encoded)
     if not options.quiet:
-        print(summary(options.output.name, compilation))
+        print(_summary(options.output.name, compilation))
         if not encoded:
             print("all stays dense: the network is not faster with weights or activations encoded")
+
+
+def _cycles(compilation: Compilation | ChipsCompilation) -> int:
+    """Cycles for an input, or between two of them."""
+    from ..emulator.timing import run_timing
+    from ..lowering.pipeline import Compilation
+
+    if isinstance(compilation, Compilation):
+        return run_timing(compilation.executable).cycles
+    return compilation.schedule.interval
+
+
+def _write(
+    options: argparse.Namespace,
+    compilation: Compilation | ChipsCompilation,
+    stages: Stages,
+    layers: Sequence[SparseLayer],
+    encoded: bool,
+) -> None:
+    """The executable, and the report: of several chips, a page each."""
+    from ..emulator.chip_pipeline_file import write_chip_pipeline
+    from ..emulator.executable import write_executable
+    from ..lowering.pipeline import Compilation
+
+    one_chip = isinstance(compilation, Compilation)
+    pages: dict[Path, str] = {}
+    if options.report is not None:
+        if one_chip:
+            pages[options.report] = _report(options.model, compilation, stages, layers, encoded)
+        else:
+            for number, each in enumerate(compilation.chips):
+                pages[file_of_chip(options.report, number)] = _report(options.model, each, stages, layers, encoded)
+    with all_or_none():
+        if one_chip:
+            write_executable(compilation.executable, options.output)
+        else:
+            write_chip_pipeline(compilation.pipeline, options.output)
+        for path, page in pages.items():
+            write_atomically(path, page)
+
+
+def _summary(name: str, compilation: Compilation | ChipsCompilation) -> str:
+    from ..lowering.pipeline import Compilation
+
+    return summary(name, compilation) if isinstance(compilation, Compilation) else chips_summary(name, compilation)
 
 
 def _pipeline(text: str) -> PassPipeline | None:

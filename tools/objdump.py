@@ -6,8 +6,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .cli import check_folders, make_parser, run_tool
+
+if TYPE_CHECKING:
+    from ..emulator.executable import Executable
 
 EXAMPLES = """
   # everything, weights as base64 at the end
@@ -18,6 +22,8 @@ EXAMPLES = """
   meshloom-objdump model.mlx -x
   meshloom-objdump model.mlx -d
   meshloom-objdump model.mlx --program NAME
+  # one of several chips
+  meshloom-objdump model.mlx --chip 1
   # to an executable again
   meshloom-objdump model.mlx --weights-file w.bin -o model.lst
   meshloom-as model.lst -o same.mlx
@@ -36,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = make_parser("meshloom-objdump", "Print a Meshloom executable (.mlx) as a complete listing.", EXAMPLES)
     parser.add_argument("file", metavar="FILE.mlx", help="the executable")
     parser.add_argument("-o", "--output", metavar="LISTING", help="write to a file instead of the terminal")
+    parser.add_argument("--chip", type=int, metavar="N", help="of an executable for several chips, the one to print")
     parts = parser.add_argument_group("parts (default: all; options add up)")
     parts.add_argument("-f", "--headers", action="store_true", help="chip, notes, version")
     parts.add_argument("-x", "--all-headers", action="store_true", help="headers, tensors, core sets and launches")
@@ -64,14 +71,14 @@ def _part_names() -> tuple[str, ...]:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ..emulator.executable import as_view, read_executable
+    from ..emulator.executable import as_view
     from ..lowering.listing import listing
     from ..support.errors import InputError
     from ..support.files import all_or_none, write_pieces
 
     results = [Path(name) for name in (options.output, options.weights_file) if name is not None]
     check_folders(*results, inputs=[Path(options.file)])
-    exe = read_executable(options.file)
+    exe = _chosen_chip(options.file, options.chip)
     names = [p.name for p in exe.programs]
     if options.program is not None and options.program not in names:
         some = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
@@ -92,6 +99,21 @@ def _run(options: argparse.Namespace) -> None:
             sys.stdout.flush()
         else:
             write_pieces(options.output, (line.encode() for line in lines))
+
+
+def _chosen_chip(file: str, number: int | None) -> Executable:
+    """The executable to print. Raises InputError where there are several, or no such one."""
+    from ..emulator.chip_pipeline_file import read_any
+    from ..emulator.executable import Executable
+    from ..support.errors import InputError
+
+    found = read_any(file)
+    chips = (found,) if isinstance(found, Executable) else found.chips
+    if number is None and len(chips) > 1:
+        raise InputError(f"{file} is for {len(chips)} chips: choose one with --chip, from 0 to {len(chips) - 1}")
+    if not 0 <= (number or 0) < len(chips):
+        raise InputError(f"--chip {number}: {file} has {len(chips)} chip{'s' if len(chips) > 1 else ''}, from 0")
+    return chips[number or 0]
 
 
 def _chosen(options: argparse.Namespace) -> tuple[str, ...]:

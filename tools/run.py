@@ -15,9 +15,7 @@ from .cli import check_folders, make_parser, run_tool
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from ..emulator.executable import Executable
-    from ..emulator.mapped_work import MappedWork
-    from ..emulator.timing import TimingResult
+    from .run_results import Results
 
 EXAMPLES = """
   meshloom-run net.mlx --random 0 --check net.onnx
@@ -71,45 +69,29 @@ def _run(options: argparse.Namespace) -> None:
     check_folders(options.stats, options.trace, options.report, inputs=[options.executable, options.check])
     with Progress("meshloom-run", options.quiet) as progress:
         progress("load")
-        from ..emulator.functional import run_functional
-        from ..emulator.stats import collect
-        from .api import checked_inputs, load
+        from ..emulator.chip_pipeline_file import read_any
+        from ..emulator.executable import Executable
         from .check import Check, report
-        from .summary import summary
-        from .tensor_files import random_inputs, read_inputs, write_outputs
+        from .inputs import checked_inputs
+        from .run_results import run_chips, run_one
+        from .tensor_files import random_inputs, read_inputs
 
-        exe = load(options.executable).executable
+        target = read_any(options.executable)
+        one = isinstance(target, Executable)
+        tensors = target.inputs if one else target.input_tensors()
         inputs = read_inputs(options.input)
         if options.random is not None:
-            inputs = random_inputs(exe.inputs, options.random) | inputs
-        inputs = checked_inputs(exe, inputs)
+            inputs = random_inputs(tensors, options.random) | inputs
+        inputs = checked_inputs(tensors, inputs)
         check = None if options.check is None else Check(options.check)
-        progress("compute")
-        functional = run_functional(exe, inputs, check=options.validate)
-        outputs = functional.outputs
-        progress("time")
-        timing = _timed(exe, options, functional.mapped)
-        stats = collect(exe, timing, functional.mapped)
+        results = run_one(target, inputs, options, progress) if one else run_chips(target, inputs, options, progress)
         progress("write")
-        with all_or_none():
-            if options.output is not None:
-                write_outputs(options.output, outputs)
-            if options.stats is not None:
-                write_atomically(options.stats, json.dumps(stats, indent=1) + "\n")
-            if options.trace is not None:
-                from ..emulator.trace import write_trace
-
-                write_trace(exe, timing, options.trace)
-            if options.report is not None:
-                from .report.run_report import run_facts, run_report
-
-                facts = run_facts(exe, timing, stats, functional.mapped)
-                write_atomically(options.report, run_report(options.executable.name, facts))
+        _write(options, results)
     if not options.quiet:
-        print(summary(options.executable.name, exe, stats), flush=True)
+        print(results.summary, flush=True)
     if check is None:
         return
-    comparisons = check.compare(inputs, outputs)
+    comparisons = check.compare(inputs, results.outputs)
     wrong = [c.name for c in comparisons if not c.equal]
     if not options.quiet:
         print(f"compared with {check.judge} on {check.model.name}:\n{report(comparisons)}", flush=True)
@@ -119,20 +101,21 @@ def _run(options: argparse.Namespace) -> None:
         return
     with Progress("meshloom-run", options.quiet) as progress:
         progress("find the first tensor that differs")
-        where = check.first_difference(inputs, exe.chip)
+        where = check.first_difference(inputs, target.chip)
     raise MeshloomError(f"outputs differ from {check.judge}'s: {', '.join(wrong)}; {where}")
 
 
-def _timed(exe: Executable, options: argparse.Namespace, mapped: MappedWork) -> TimingResult:
-    """Time the run, traced where that is asked for; a report goes without a trace that would be too long."""
-    from ..emulator.timing import run_timing
+def _write(options: argparse.Namespace, results: Results) -> None:
+    """All files that were asked for, or none."""
+    from .tensor_files import write_outputs
 
-    traced = options.trace is not None
-    if options.report is not None and not traced:
-        from .report.trace_sums import is_traceable
-
-        traced = is_traceable(exe)
-    return run_timing(exe, trace=traced, mapped=mapped)
+    with all_or_none():
+        if options.output is not None:
+            write_outputs(options.output, results.outputs)
+        if options.stats is not None:
+            write_atomically(options.stats, json.dumps(results.stats, indent=1) + "\n")
+        for path, content in results.files.items():
+            write_atomically(path, content)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..support.files import write_atomically
 from .progress import ERASE, Progress
+from .table import table
 
 if TYPE_CHECKING:
     from ..lowering.pipeline import CompiledPart
@@ -90,11 +91,4 @@ def serial_list_table(parts: Sequence[CompiledPart]) -> str:
         )
         for part in parts
     ]  # fmt: skip
-    widths = [max(len(row[column]) for row in rows) for column in range(8)]
-    return "\n".join(_line(row, widths) for row in rows)
-
-
-def _line(row: Iterable[str], widths: Sequence[int]) -> str:
-    first, *numbers, last = zip(row, widths, strict=True)
-    cells = [first[0].ljust(first[1]), *(text.rjust(width) for text, width in numbers), last[0]]
-    return "  " + "  ".join(cells).rstrip()
+    return table(rows)

@@ -1,0 +1,61 @@
+"""Networks on several chips on the command line: names of files, what people are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .summary import MICRO, PICO, scaled
+from .table import table
+
+if TYPE_CHECKING:
+    from ..emulator.chip_pipeline import ChipPipeline
+    from ..lowering.compile_chips import ChipsCompilation
+
+
+def file_of_chip(path: Path, number: int) -> Path:
+    """`run-chip2.html` for `run.html`: files that hold what one chip did."""
+    return path.with_name(f"{path.stem}-chip{number}{path.suffix}")
+
+
+def chips_summary(name: str, compilation: ChipsCompilation) -> str:
+    """What was compiled: cycles, and a line a chip."""
+    when, chip = compilation.schedule, compilation.pipeline.chip
+    rows = [("chip", "operators", "tasks", "launches", "cycles", "DRAM", "weights", "")]
+    for number, (each, cycles) in enumerate(zip(compilation.chips, when.cycles, strict=True)):
+        exe, parts = each.executable, each.parts
+        held = f" and {exe.host_weight_bytes:,} on the host" if exe.host_weight_bytes else ""
+        rows.append(
+            (
+                f"{number}", f"{sum(part.operators for part in parts)}", f"{each.tasks}", f"{len(parts)}",
+                f"{cycles:,}", f"{exe.dram_bytes_used:,}", f"{exe.weight_bytes:,}{held}",
+                f"{parts[0].first} to {parts[-1].last}",
+            )
+        )  # fmt: skip
+    used = f"{len(when.cycles)} {chip.name}" + (" chips" if len(when.cycles) > 1 else " chip")
+    lines = [f"{name}: {used}; an input every {when.interval:,} cycles, its results after {when.latency:,}"]
+    lines += [compilation.note] if compilation.note else []
+    return "\n".join([*lines, table(rows)])
+
+
+def run_summary(name: str, pipeline: ChipPipeline, stats: dict[str, Any]) -> str:
+    """What a run did. Keys as in `collect_chips`."""
+    chip, each = pipeline.chip, stats["of_chip"]
+    interval, latency = stats["interval_cycles"], stats["latency_cycles"]
+    rows = [("chip", "begins", "cycles", "busy", "launches", "host in", "host out", "DRAM")]
+    rows += [
+        (
+            f"{one['number']}", f"{one['start']:,}", f"{one['total_cycles']:,}", f"{100 * one['utilisation']:.1f}%",
+            f"{len(one['launches'])}", f"{one['bytes']['host_in']:,}", f"{one['bytes']['host_out']:,}",
+            f"{one['peak_dram']:,}",
+        )
+        for one in each
+    ]  # fmt: skip
+    count = len(each)
+    lines = [
+        f"{name} on {count} x {chip.name}: {chip.rows} x {chip.cols} cores each at {chip.clock_ghz:g} GHz",
+        f"  an input every {interval:,} cycles ({scaled(stats['interval_us'], MICRO)}), "
+        f"results after {latency:,} cycles ({scaled(stats['latency_us'], MICRO)})",
+        f"  energy   {scaled(stats['energy_pj'], PICO)}; host memory {stats['peak_host']:,} bytes",
+    ]
+    return "\n".join([*lines, table(rows)])

@@ -1,0 +1,106 @@
+"""The Python API for networks on several chips: run one, or one input after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .inputs import checked_inputs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..emulator.chip_pipeline import ChipPipeline
+    from ..emulator.chip_pipeline_run import PipelineSchedule
+    from ..emulator.timing import TimingResult
+
+
+@dataclass(frozen=True)
+class PipelineResult:
+    """What one run gave."""
+
+    outputs: dict[str, NDArray[Any]]
+    """By the names that the model gives them."""
+    schedule: PipelineSchedule
+    """When each chip works, as one input follows another."""
+    stats: dict[str, Any]
+    """As `meshloom-run --stats` writes them."""
+
+    @property
+    def cycles(self) -> int:
+        """Cycles from the input to the outputs, through all chips."""
+        return self.schedule.latency
+
+    @property
+    def interval(self) -> int:
+        """Cycles after which the next input may follow."""
+        return self.schedule.interval
+
+
+@dataclass(frozen=True)
+class StreamResult:
+    """What several inputs in a row gave."""
+
+    outputs: list[dict[str, NDArray[Any]]]
+    """Of each input."""
+    cycles: int
+    """From the first input to the last output."""
+
+
+@dataclass(frozen=True)
+class CompiledPipeline:
+    """A network on several chips that can be run in the emulator."""
+
+    pipeline: ChipPipeline
+    report: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the compiler tells: chips that are used, and why not more; the log."""
+
+    @cached_property
+    def timings(self) -> list[TimingResult]:
+        """Of each chip; for sparse work, cycles as the compiler declares them."""
+        from ..emulator.chip_pipeline_run import time_chip_pipeline
+
+        return time_chip_pipeline(self.pipeline)
+
+    @property
+    def schedule(self) -> PipelineSchedule:
+        """When each chip works."""
+        from ..emulator.chip_pipeline_run import schedule
+
+        return schedule(self.pipeline, [timing.total_cycles for timing in self.timings])
+
+    def run(self, inputs: Mapping[str, NDArray[Any]], check: bool = False) -> PipelineResult:
+        """
+        Run on `inputs` (by name). With `check`, races and reads of unwritten memory are errors, too.
+
+        Raises InputError for inputs that are missing, unknown or of another shape or type, EmulationError for a
+        program that does what it must not.
+        """
+        from ..emulator.chip_pipeline_run import collect_chips, run_chip_pipeline, schedule, time_chip_pipeline
+
+        arrays = checked_inputs(self.pipeline.input_tensors(), inputs)
+        values = run_chip_pipeline(self.pipeline, arrays, check)
+        depends = any(one is not None for one in values.mapped)
+        timings = time_chip_pipeline(self.pipeline, values.mapped) if depends else self.timings
+        when = schedule(self.pipeline, [timing.total_cycles for timing in timings])
+        return PipelineResult(values.outputs, when, collect_chips(self.pipeline, timings, values.mapped))
+
+    def run_stream(self, inputs: Sequence[Mapping[str, NDArray[Any]]], check: bool = False) -> StreamResult:
+        """
+        Run on one input after another, each as soon as the chips allow: while a chip works on one, those behind it
+        work on the ones before. Raises as `run` does.
+        """
+        from ..emulator.chip_pipeline_run import stream_cycles
+
+        results = [self.run(one, check) for one in inputs]
+        cycles = stream_cycles(self.pipeline, [result.schedule.cycles for result in results])
+        return StreamResult([result.outputs for result in results], cycles)
+
+    def save(self, path: str | Path) -> None:
+        """Write it as one `.mlx`; the file is complete or not there."""
+        from ..emulator.chip_pipeline_file import write_chip_pipeline
+
+        write_chip_pipeline(self.pipeline, path)

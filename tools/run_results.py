@@ -1,0 +1,107 @@
+"""What `meshloom-run` finds out about an executable, on one chip or on several: values, figures, traces and pages."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .chips import file_of_chip, run_summary
+from .summary import summary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..emulator.chip_pipeline import ChipPipeline
+    from ..emulator.executable import Executable
+    from ..emulator.mapped_work import MappedWork
+    from ..emulator.timing import TimingResult
+
+
+@dataclass
+class Results:
+    """What there is to write and to print."""
+
+    outputs: dict[str, NDArray[Any]]
+    stats: dict[str, Any]
+    summary: str
+    files: dict[Path, bytes | str] = field(default_factory=dict[Path, "bytes | str"])
+    """Traces and reports by the name of the file."""
+
+
+def run_one(
+    exe: Executable, inputs: Mapping[str, NDArray[Any]], options: argparse.Namespace, progress: Callable[[str], None]
+) -> Results:
+    """Run on one chip; `options` as `meshloom-run` takes them."""
+    from ..emulator.functional import run_functional
+    from ..emulator.stats import collect
+
+    progress("compute")
+    functional = run_functional(exe, inputs, check=options.validate)
+    progress("time")
+    timing = _timed(exe, options, functional.mapped)
+    stats = collect(exe, timing, functional.mapped)
+    results = Results(functional.outputs, stats, summary(options.executable.name, exe, stats))
+    _add_files(results, _Run(exe, timing, stats, functional.mapped), options, lambda path: path)
+    return results
+
+
+def run_chips(
+    pipeline: ChipPipeline,
+    inputs: Mapping[str, NDArray[Any]],
+    options: argparse.Namespace,
+    progress: Callable[[str], None],
+) -> Results:
+    """Run on several chips; a trace and a report for each."""
+    from ..emulator.chip_pipeline_run import collect_chips, run_chip_pipeline
+
+    progress("compute")
+    values = run_chip_pipeline(pipeline, inputs, check=options.validate)
+    progress("time")
+    timings = [_timed(exe, options, mapped) for exe, mapped in zip(pipeline.chips, values.mapped, strict=True)]
+    stats = collect_chips(pipeline, timings, values.mapped)
+    results = Results(values.outputs, stats, run_summary(options.executable.name, pipeline, stats))
+    for number, (exe, timing, mapped) in enumerate(zip(pipeline.chips, timings, values.mapped, strict=True)):
+
+        def file(path: Path, number: int = number) -> Path:
+            return file_of_chip(path, number)
+
+        _add_files(results, _Run(exe, timing, stats["of_chip"][number], mapped), options, file)
+    return results
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Of one chip."""
+
+    exe: Executable
+    timing: TimingResult
+    stats: dict[str, Any]
+    mapped: MappedWork | None
+
+
+def _add_files(results: Results, run: _Run, options: argparse.Namespace, file: Callable[[Path], Path]) -> None:
+    """The trace and the report of a chip's run; `file` makes its own name of the one that was asked for."""
+    if options.trace is not None:
+        from ..emulator.trace import trace_content
+
+        results.files[file(options.trace)] = trace_content(run.exe, run.timing, options.trace)
+    if options.report is not None:
+        from .report.run_report import run_facts, run_report
+
+        facts = run_facts(run.exe, run.timing, run.stats, run.mapped)
+        results.files[file(options.report)] = run_report(options.executable.name, facts)
+
+
+def _timed(exe: Executable, options: argparse.Namespace, mapped: MappedWork | None) -> TimingResult:
+    """Time the run, traced where that is asked for; a report goes without a trace that would be too long."""
+    from ..emulator.timing import run_timing
+
+    traced = options.trace is not None
+    if options.report is not None and not traced:
+        from .report.trace_sums import is_traceable
+
+        traced = is_traceable(exe)
+    return run_timing(exe, trace=traced, mapped=mapped)
