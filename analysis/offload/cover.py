@@ -19,7 +19,7 @@ def cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, b
     The worst operation is relieved first, by the gap over it with the largest `score` [kinds, c] (negative: not to be
     taken) of the `kinds`.
     """
-    while True:
+    while len(live):
         due, _, _ = rebuilds(net, plan)
         room = profile(live, net.before, due, saved_bytes(size, packed, plan))
         stale = False
@@ -39,6 +39,7 @@ def cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, b
             room[net.before[best] + 1 : due[best]] -= size[best] - packed[best] if chosen == COMPRESS else size[best]
             # Others may be due earlier now: the profile is made anew.
             stale = chosen == RECOMPUTE
+    return True
 
 
 @jit

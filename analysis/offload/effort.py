@@ -21,10 +21,14 @@ class Effort:
 
     evaluations: int
     """Simulated executions in one annealing."""
+    crossings: int
+    """Simulated executions of plans made of two."""
     restarts: int
     """Times that plans that are quick to evaluate are annealed: swaps alone, and computing again alone."""
-    thins: bool
-    """Whether plans that compute much again are thinned gap by gap."""
+    pairs: bool
+    """Whether each two of three kinds are searched for themselves before all are."""
+    thins: int
+    """Prices at which plans that compute much again are thinned gap by gap."""
     tries: int
     """Gaps that each step of covering by effect looks at."""
     thorough: bool
@@ -36,14 +40,20 @@ class Effort:
     """Of the budget, for first plans: saving memory needs some room on the way."""
 
 
-_ITEMS = {Preset.FAST: 150_000, Preset.NORMAL: 2_500_000}
+_ITEMS = {Preset.FAST: 80_000, Preset.NORMAL: 1_500_000}
 """Operations and gaps to look at in one annealing; about 15 ns each."""
+_CROSSED = {Preset.FAST: 35_000, Preset.NORMAL: 400_000}
+"""As `_ITEMS`, in crossings; about 80 ns each."""
 _SMALL = 300
 """Operations and gaps of graphs that get twice as many."""
+_TINY = 24
+"""Operations and gaps of graphs for which each preset has time for everything."""
 _PER_GAP = {Preset.FAST: 20, Preset.NORMAL: 200}
 """Simulated executions for each gap, at most."""
-_THIN = {Preset.FAST: 30_000, Preset.NORMAL: 6_000_000}
-"""Gaps times operations and gaps up to which plans are thinned."""
+_THIN = {Preset.FAST: 30_000, Preset.NORMAL: 1_000_000}
+"""Gaps times operations and gaps, times prices."""
+_PAIRED = 1_500
+"""Operations, gaps and their length up to which each two kinds are searched for themselves."""
 _COVER = {Preset.FAST: 2_000, Preset.NORMAL: 10_000}
 """Operations and gaps times candidates that a step of covering by effect may look at."""
 _LARGE = 50_000
@@ -57,14 +67,17 @@ def effort_of(problem: OffloadProblem, preset: Preset) -> Effort:
     # Changes to profiles along the gaps are cheap, but long ones add up.
     along = int((problem.after - problem.before).sum()) // 200
     items = problem.ops + problem.gaps + along + 1
+    preset = Preset.NORMAL if items <= _TINY else preset
     # Small graphs have time for more.
     wanted = _ITEMS[preset] // items * (items + _SMALL) // items
     # Large graphs may take longer, within limits.
     large = 0 if preset is Preset.FAST else min(1_500, 40_000_000 // items)
     return Effort(
         min(20_000, _PER_GAP[preset] * problem.gaps, max(wanted, large)),
+        min(3_000, max(_CROSSED[preset] // items, min(500, large // 5))),
         1 if preset is Preset.FAST else 2,
-        problem.gaps * items <= _THIN[preset],
+        preset is not Preset.FAST and items <= _PAIRED,
+        min(3, _THIN[preset] // (problem.gaps * items + 1)),
         max(1, min(64, _COVER[preset] // items)),
         items <= _LARGE,
         SHARES[::3] if preset is Preset.FAST else SHARES,

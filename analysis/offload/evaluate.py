@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..cost_graphs.graph import Flat, Ints, Lists, lists_of, starts_of
 from .anneal import anneal
 from .anneal_rebuilds import anneal_rebuilds
 from .cover import cover, cover_by_effect, take_in_order
+from .cross import cross
 from .kinds import Kind
 from .model import Model
 from .problem import OffloadProblem
@@ -60,6 +62,11 @@ class Evaluator:
             np.zeros((0, 4), np.int64) if log is None else log,
         )  # fmt: skip
 
+    @property
+    def nothing_saved(self) -> Ints:
+        """[c] the plan in which everything stays."""
+        return np.zeros(self.problem.gaps, np.int64)
+
     def room_again(self, plan: Ints) -> Ints:
         """[c] bytes of other results on the way to tensors that are computed again."""
         return rebuilds(self.problem.net, plan)[2]
@@ -87,6 +94,18 @@ class Evaluator:
         return result
 
     @cached_property
+    def _length(self) -> NDArray[np.float64]:
+        """[c] ns of the operations in each gap."""
+        p = self.problem
+        time = np.concatenate([[0], np.cumsum(p.duration)])
+        return (time[p.after] - time[p.before + 1]).astype(np.float64)
+
+    @cached_property
+    def _bytes_again(self) -> NDArray[np.float64]:
+        """[c] bytes for a ns of computing again, -1: not possible."""
+        return np.where(self._cost_again >= 0, self.problem.size / np.maximum(self._cost_again, 1), -1.0)
+
+    @cached_property
     def _alike(self) -> tuple[Ints, Ints, Ints]:
         """Numbers of gaps [c]: the same for tensors of one size with producers and users of one name; lists of each."""
         p, names = self.problem, self.problem.graph.op_names
@@ -101,15 +120,9 @@ class Evaluator:
     def covered(self, kinds: tuple[Kind, ...], budget: int, tries: int) -> Ints | None:
         """A plan whose profile stays within the budget; None where these kinds cannot do it. See `cover_by_effect`."""
         p = self.problem
-        time = np.concatenate([[0], np.cumsum(p.duration)])
-        length = (time[p.after] - time[p.before + 1]).astype(np.float64)
-        score = np.full((len(kinds), p.gaps), -1.0)
+        score = np.empty((len(kinds), p.gaps))
         for row, kind in enumerate(kinds):
-            if kind < Kind.RECOMPUTE:
-                score[row] = length
-            else:
-                cost = self._cost_again
-                score[row] = np.where(cost >= 0, p.size / np.maximum(cost, 1), -1)
+            score[row] = self._length if kind < Kind.RECOMPUTE else self._bytes_again
         plan = np.zeros(p.gaps, np.int64)
         if min(kinds) >= Kind.RECOMPUTE:
             rows = np.array(kinds, np.int64)
@@ -118,11 +131,11 @@ class Evaluator:
         fits = cover(p.net, p.live, p.size, self._packed, np.array(kinds, np.int64), score, budget, plan)
         return plan if fits else None
 
-    def thinned(self, kinds: tuple[Kind, ...], budget: int) -> tuple[int, Ints] | None:
+    def thinned(self, kinds: tuple[Kind, ...], budget: int, prices: int) -> tuple[int, Ints] | None:
         """
         (ns, plan) from plans that compute again all that is cheap for its bytes, up to some price, then less of it.
 
-        The first prices that fit are tried; None where none does.
+        The first `prices` that fit are tried; None where none does.
         """
         p, cost = self.problem, self._cost_again
         rate = np.where(cost >= 0, cost / p.size, np.inf)
@@ -141,7 +154,7 @@ class Evaluator:
                 fitting += time < NEVER
                 if time < NEVER and (best is None or time < best[0]):
                     best = time, plan
-            if fitting >= 3 * len(kinds):
+            if fitting >= prices * len(kinds):
                 break
         return best
 
@@ -149,6 +162,29 @@ class Evaluator:
         """Add the gaps of an order that relieve an operation over the budget to a plan, until there is none."""
         p = self.problem
         take_in_order(p.net, p.live, p.size, self._packed, order, int(kind), budget, plan)
+
+    @cached_property
+    def _orders(self) -> Ints:
+        """[o, c] orders in which plans are cut: cheap to compute again, long, large for long, early, large."""
+        p, length = self.problem, self._length
+        cost = np.where(self._cost_again < 0, np.inf, self._cost_again)
+        keys = (cost / p.size, -length, -length * p.size, p.before, -p.size)
+        return np.stack([np.argsort(key, kind="stable") for key in keys])
+
+    def crossed(
+        self, one: Ints, other: Ints, kinds: tuple[Kind, ...], budget: int, cuts: int, keep: int
+    ) -> list[tuple[int, Ints]]:
+        """(ns, plan) of the quickest plans that are partly like one and partly like the other; at most `keep`."""
+        p = self.problem
+        simple = [kind for kind in kinds if kind < Kind.RECOMPUTE]
+        rows = np.array(simple or kinds, np.int64)
+        score = np.tile(self._length if simple else self._bytes_again, (len(rows), 1))
+        best = np.zeros((keep, p.gaps), np.int64)
+        times = cross(
+            p.net, p.on_vpu, p.allocated, p.freed, p.live, p.size, self._packed, p.producer, *self._by_before, budget,
+            *self._times, rows, score, self._orders, cuts, one, other, best,
+        )  # fmt: skip
+        return [(int(time), plan) for time, plan in zip(times, best, strict=True) if time < NEVER]
 
     def annealed(
         self, start: Ints, kinds: tuple[Kind, ...], budget: int, evaluations: int, seed: int

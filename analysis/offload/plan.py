@@ -16,6 +16,7 @@ from .problem import OffloadProblem
 from .rules import Rule, Thresholds, planned_by_rule
 from .search import Found, searched
 from .simulate import NEVER
+from .smallest import any_plan, smallest_plan
 
 STEPS = 20
 """Budgets of 1/20 of the peak, 2/20 and so on are round: a plan for the next lower one is tried as well."""
@@ -43,21 +44,19 @@ def plan_offload(
     A plan within the budget (bytes), as quick as the search finds it.
 
     Names of kinds are tried alone and together. A plan for the next lower round budget is tried, too: that more memory
-    makes things slower is rare. Raises InputError where the budget is under the largest working set, or where no plan
-    of these kinds fits.
+    makes things slower is rare. Raises InputError, with the smallest budget, where no plan of these kinds fits.
     """
     problem = evaluator.problem
-    check_budget(problem, budget)
-    best = _least(evaluator, budget, kinds, preset, seed)
+    best = _least(evaluator, budget, kinds, preset, seed) if budget >= problem.smallest_budget else None
+    if best is None:
+        best = any_plan(evaluator, budget, kinds) if budget >= problem.smallest_budget else None
+        best = best or _smallest(evaluator, budget, kinds)
     lower = round_budget(problem, budget)
-    if not effort_of(problem, preset).thorough and best is not None:
-        return executed(evaluator, best)
-    if problem.smallest_budget <= lower and (best is None or best.time > problem.compute_ns):
+    tried = effort_of(problem, preset).thorough and lower >= problem.smallest_budget
+    if tried and best.time > lower_bound_ns(evaluator, kinds, lower):
         other = _least(evaluator, lower, kinds, preset, seed)
         if other is not None:
             best = better(best, _within(evaluator, other, budget))
-    if best is None:
-        raise no_plan(problem, budget)
     return executed(evaluator, best)
 
 
@@ -67,13 +66,17 @@ def plan_by_rule(
     """
     The plan of a fixed rule; all its tensors are saved by one kind: the largest of the allowed ones but recomputation.
 
-    Raises InputError where the budget is under the largest working set, or where the rule's plans do not fit.
+    Raises InputError, with the smallest budget of the kinds, where no plan of the rule fits.
     """
-    check_budget(evaluator.problem, budget)
     simple = [kind for kind in kinds if kind < Kind.RECOMPUTE]
-    found = planned_by_rule(evaluator, budget, max(simple or kinds), rule, thresholds)
+    fits = budget >= evaluator.problem.smallest_budget
+    found = planned_by_rule(evaluator, budget, max(simple or kinds), rule, thresholds) if fits else None
     if found is None:
-        raise no_plan(evaluator.problem, budget)
+        least = _smallest(evaluator, budget, kinds).limit
+        raise InputError(
+            f"no plan by this rule keeps below {budget} bytes; with method default, the smallest budget that works is "
+            f"{least}"
+        )
     return executed(evaluator, Found(found[0], found[1], budget))
 
 
@@ -83,10 +86,14 @@ def plans_for(
     """Plans for budgets in bytes, None where none fits. More memory never takes more time."""
     found: dict[int, OffloadPlan | None] = {}
     best: Found | None = None
+    least: Found | None = None
     for budget in sorted(set(budgets)):
         here = None
         if budget >= evaluator.problem.smallest_budget:
             here = _least(evaluator, budget, kinds, preset, seed)
+            if here is None and best is None:
+                least = least or smallest_plan(evaluator, kinds)
+                here = least if least.limit <= budget else None
         if best is not None:
             here = better(here, _within(evaluator, best, budget))
         best = here
@@ -113,24 +120,29 @@ def executed(evaluator: Evaluator, found: Found) -> OffloadPlan:
     return OffloadPlan(found.plan, evaluator.chains(found.plan), time, found.limit, log[:rows])
 
 
-def check_budget(problem: OffloadProblem, budget: int) -> None:
-    """Raises InputError for a budget that no plan can keep; it names the operation and the smallest budget."""
-    if budget >= problem.smallest_budget:
-        return
-    worst = int(np.argmax(problem.working_set))
+def too_small(problem: OffloadProblem, budget: int, least: int) -> InputError:
+    """The error for a budget that no plan keeps; it names the operation in the way and the smallest budget."""
+    over = problem.working_set if budget < problem.smallest_budget else problem.live
+    worst = int(np.argmax(over))
     name = f"{problem.graph.op_names[worst]} (id {problem.graph.op_ids[worst]})"
-    raise InputError(
-        f"a budget of {budget} bytes is too small: operation {name} alone works on "
-        f"{problem.smallest_budget} bytes; the smallest budget that works is {problem.smallest_budget}"
-    )
-
-
-def no_plan(problem: OffloadProblem, budget: int) -> InputError:
-    """The error where the allowed kinds do not suffice."""
+    if budget < problem.smallest_budget:
+        why = f"operation {name} alone works on {problem.smallest_budget} bytes"
+    else:
+        why = f"no plan of the allowed kinds is found; most bytes, {problem.peak}, are there with operation {name}"
+    other = f" (with swap: {problem.smallest_budget})" if least > problem.smallest_budget else ""
     return InputError(
-        f"no plan of the allowed kinds keeps below {budget} bytes; with swap, the smallest budget that works is "
-        f"{problem.smallest_budget}"
+        f"a budget of {budget} bytes is too small: {why}; the smallest budget that works is {least}{other}"
     )
+
+
+def _smallest(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Found:
+    """The plan of least memory. Raises InputError where the budget is below."""
+    if Kind.SWAP in kinds and budget < evaluator.problem.smallest_budget:
+        raise too_small(evaluator.problem, budget, evaluator.problem.smallest_budget)
+    found = smallest_plan(evaluator, kinds)
+    if found.limit > budget:
+        raise too_small(evaluator.problem, budget, found.limit)
+    return found
 
 
 def _within(evaluator: Evaluator, found: Found, budget: int) -> Found:
@@ -143,9 +155,11 @@ def _least(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: P
     """The best plan found for just this budget; more effort never finds a slower one."""
     bound = lower_bound_ns(evaluator, kinds, budget)
     best: Found | None = None
-    for one in (Preset.FAST,) if preset is Preset.FAST else (Preset.FAST, preset):
-        effort = effort_of(evaluator.problem, one)
-        if one is preset or effort.thorough:
+    wanted = effort_of(evaluator.problem, preset)
+    # Of tiny graphs both presets ask for the same.
+    efforts = dict.fromkeys((effort_of(evaluator.problem, Preset.FAST), wanted))
+    for effort in efforts:
+        if effort is wanted or effort.thorough:
             found = searched(evaluator, budget, kinds, effort, seed, bound)
             if found is not None and found.time < NEVER:
                 best = better(best, found)

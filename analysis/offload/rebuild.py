@@ -147,6 +147,13 @@ def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]
             if net.outputs[q] != tensor:
                 held += net.bytes[net.outputs[q]]
         return ns, held
+    # What no later operation of the chain reads is let go.
+    freed = np.zeros(count, np.int64)
+    for k in range(count):
+        for q in range(net.output_start[ops[k]], net.output_start[ops[k] + 1]):
+            value = net.outputs[q]
+            if value != tensor:
+                freed[_last_reader(net, ops, count, value, k)] += net.bytes[value]
     ns = held = most = 0
     for k in range(count):
         op = ops[k]
@@ -156,21 +163,15 @@ def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]
                 held += net.bytes[net.outputs[q]]
         # The tensor itself takes its room with the last operation: until then others may use it.
         most = max(most, held if k == count - 1 else held - net.bytes[tensor])
-        # What no later operation of the chain reads is let go.
-        for j in range(k + 1):
-            for q in range(net.output_start[ops[j]], net.output_start[ops[j] + 1]):
-                value = net.outputs[q]
-                if value != tensor and _last_reader(net, ops, count, value, j) == k:
-                    held -= net.bytes[value]
+        held -= freed[k]
     return ns, most
 
 
 @jit
 def _last_reader(net: Any, ops: Any, count: int, value: int, maker: int) -> int:
     """Number in the chain of the last operation that reads a value (its maker's if none does)."""
-    last = maker
-    for k in range(maker + 1, count):
+    for k in range(count - 1, maker, -1):
         for q in range(net.input_start[ops[k]], net.input_start[ops[k] + 1]):
             if net.inputs[q] == value:
-                last = k
-    return last
+                return k
+    return maker

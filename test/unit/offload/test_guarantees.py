@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -59,6 +60,32 @@ def test_every_budget_from_the_largest_working_set_on_is_kept(
     if least > 0:
         with pytest.raises(InputError, match=f"the smallest budget that works is {least}"):
             plan_offload(evaluator, least - 1, kinds)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 1 << 30), st.sampled_from([("compress",), ("recompute",), ("compress", "recompute")]))
+def test_without_swap_the_smallest_budget_named_works(seed: int, names: tuple[str, ...]) -> None:
+    evaluator, kinds = evaluator_of(training_graph(seed)), allowed_kinds(frozenset(names))
+    problem = evaluator.problem
+    if problem.smallest_budget <= 1:
+        return
+    with pytest.raises(InputError) as refused:
+        plan_offload(evaluator, 1, kinds, Preset.FAST)
+    named = re.search(r"the smallest budget that works is (\d+)", str(refused.value))
+    assert named is not None
+    least = int(named[1])
+    assert problem.smallest_budget <= least <= problem.peak
+    for preset in Preset:
+        plan = plan_offload(evaluator, least, kinds, preset)
+        assert recount(problem, plan, evaluator.model) <= least
+        with pytest.raises(InputError, match=f"the smallest budget that works is {least}"):
+            plan_offload(evaluator, least - 1, kinds, preset)
+
+
+def test_a_graph_without_operations_has_a_plan() -> None:
+    evaluator = evaluator_of(parse_cost_graph({"tensors": [], "ops": []}))
+    for kinds in (ALL, (Kind.SWAP,), (Kind.COMPRESS,)):
+        assert plan_offload(evaluator, 1, kinds).time_ns == 0
 
 
 @settings(max_examples=60, deadline=None)
