@@ -159,7 +159,7 @@ def _least(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: P
     # Of tiny graphs both presets ask for the same.
     efforts = dict.fromkeys((effort_of(evaluator.problem, Preset.FAST), wanted))
     for effort in efforts:
-        if effort is wanted or effort.thorough:
+        if effort == wanted or effort.thorough:
             found = searched(evaluator, budget, kinds, effort, seed, bound)
             if found is not None and found.time < NEVER:
                 best = better(best, found)
