@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dialects.coreasm.isa import BY_CODE, ITEMSIZE, NO_DESC, OPCODE, SLOTS, Space, TypeOf
+from ..dialects.coreasm.isa import BY_CODE, NO_DESC, SLOTS, Space
 from ..support.jit import jit
 from .executable import Executable, Launch
+from .follow import LOOPS, REGISTERS, item_bytes, next_access, reach
 from .functional_errors import EmulationError
 from .functional_host import ControllerStep, controller_steps
 from .functional_load import patched_words
@@ -27,13 +28,22 @@ NOTE = "device memory"
 Ints = NDArray[np.int64]
 _IN_DRAM = np.zeros((256, SLOTS), np.bool_)
 _HIGH = np.zeros((256, SLOTS), np.int64)
-_TYPE = np.zeros((256, SLOTS), np.uint8)
 for _code, _entry in BY_CODE.items():
     for _operand in _entry.operands:
         if _operand.space is Space.DRAM and _operand.high is not None:
             _IN_DRAM[_code, _operand.slot], _HIGH[_code, _operand.slot] = True, _operand.high
-        _TYPE[_code, _operand.slot] = [TypeOf.SOURCE, TypeOf.DESTINATION, TypeOf.BOOL].index(_operand.type)
-_LOOP, _ADDI, _LI, _HALT = (OPCODE[name] for name in ("loop", "addi", "li", "halt"))
+
+
+class PlannedBuffer(NamedTuple):
+    """Bytes of DRAM and the controller's steps that they are for; constants that stay: steps -1."""
+
+    name: str
+    address: int
+    nbytes: int
+    first: int
+    last: int
+    ends: int
+    """The step that is done with the buffer last: a copy may end after launches that begin later."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +58,7 @@ class PlannedMemory:
     cycles: int
     steps: tuple[tuple[str, str, int, int], ...]
     """(name, purpose, start, end) in the controller's order."""
-    buffers: tuple[tuple[str, int, int, int, int], ...]
-    """(name, address, bytes, first step, last step); constants that stay: steps -1."""
+    buffers: tuple[PlannedBuffer, ...]
 
     def profile(self) -> tuple[Ints, Ints]:
         """(cycles, bytes in use from each of them on), as planned."""
@@ -88,12 +97,15 @@ def planned_memory(exe: Executable) -> PlannedMemory | None:
             int(note["peak"]),
             int(note["cycles"]),
             tuple((str(name), str(purpose), int(start), int(end)) for name, purpose, start, end in note["steps"]),
-            tuple((str(one[0]), *(int(value) for value in one[1:5])) for one in note["buffers"]),  # pyright: ignore[reportArgumentType]
+            tuple(
+                PlannedBuffer(str(name), int(address), int(nbytes), int(first), int(last), int(ends))
+                for name, address, nbytes, first, last, ends in note["buffers"]
+            ),
         )
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise EmulationError(f"the note '{NOTE}' cannot be read") from error
     count = len(planned.steps)
-    if any(not -1 <= first <= last < count for _, _, _, first, last in planned.buffers):
+    if any(not -1 <= one.first <= one.ends <= one.last < count for one in planned.buffers):
         raise EmulationError(f"the note '{NOTE}' names steps that do not exist")
     return planned
 
@@ -110,7 +122,9 @@ def device_memory(exe: Executable, timing: TimingResult) -> DeviceMemory | None:
     stray = 0
     for number, (step, start, end) in enumerate(steps):
         there = [
-            one for one, (_, _, _, first, last) in enumerate(planned.buffers) if first <= number <= last or first < 0
+            one
+            for one, buffer in enumerate(planned.buffers)
+            if buffer.first <= number <= buffer.last or buffer.first < 0
         ]
         touched, outside = _touched(exe, step, planned, there)
         stray += outside
@@ -137,18 +151,17 @@ def _steps(exe: Executable, timing: TimingResult) -> Iterator[tuple[ControllerSt
 def _profile(
     memory: PlannedMemory, used: dict[int, tuple[int, int]], steps: list[tuple[int, int]], planned: bool
 ) -> tuple[Ints, Ints]:
-    always = sum(nbytes for _, _, nbytes, first, _ in memory.buffers if first < 0)
+    always = sum(buffer.nbytes for buffer in memory.buffers if buffer.first < 0)
     starts: list[int] = []
     ends: list[int] = []
     sizes: list[int] = []
-    for number, (_, _, nbytes, first, last) in enumerate(memory.buffers):
-        if first < 0 or not (planned or number in used):
+    for number, buffer in enumerate(memory.buffers):
+        if buffer.first < 0 or not (planned or number in used):
             continue
-        # As planned, a buffer is in use from the first to the last step that it is for.
-        begin, end = used.get(number, (steps[first][0], steps[last][1]))
+        begin, end = used.get(number, (steps[buffer.first][0], steps[buffer.ends][1]))
         starts.append(begin)
         ends.append(end)
-        sizes.append(nbytes)
+        sizes.append(buffer.nbytes)
     size = np.array(sizes, np.int64)
     moments = np.array([*starts, *ends], np.int64)
     times, place = np.unique(moments, return_inverse=True)
@@ -159,9 +172,9 @@ def _profile(
 
 def _touched(exe: Executable, step: ControllerStep, planned: PlannedMemory, there: list[int]) -> tuple[list[int], int]:
     """(buffers that a step accesses, accesses that are in none of those that are there)."""
-    there = sorted(there, key=lambda one: planned.buffers[one][1])
-    start = np.array([planned.buffers[one][1] for one in there], np.int64)
-    end = start + np.array([planned.buffers[one][2] for one in there], np.int64)
+    there = sorted(there, key=lambda one: planned.buffers[one].address)
+    start = np.array([planned.buffers[one].address for one in there], np.int64)
+    end = start + np.array([planned.buffers[one].nbytes for one in there], np.int64)
     hit = np.zeros(len(there) + 1, np.int64)
     if step.mnemonic == "ctl.launch":
         _touch_launch(exe, exe.launches[step.number], start, end, hit)
@@ -195,20 +208,14 @@ def _touch_launch(exe: Executable, launch: Launch, start: Ints, end: Ints, hit: 
         _touch(
             words["op"].astype(np.int64), words["imm"].astype(np.int64), words["regs"].astype(np.int64), address,
             address + (upper << 32) + low, address + (upper << 32) + high, where, start, end, hit,
-            _LOOP, _ADDI, _LI, _HALT,
         )  # fmt: skip
 
 
 def _extents(words: NDArray[Any], descs: NDArray[Any]) -> tuple[Ints, Ints]:
     """[n, 4] bytes from an operand's address to its lowest byte, and to the end of its highest element."""
-    sizes, strides = descs["size"].astype(np.int64), descs["stride"].astype(np.int64)
-    up = np.append((np.maximum(strides, 0) * (sizes - 1)).sum(axis=1), 0)
-    down = np.append((np.minimum(strides, 0) * (sizes - 1)).sum(axis=1), 0)
+    down, up = reach(descs)
     desc = np.minimum(words["desc"].astype(np.int64), len(descs))
-    low, high = (words["dtype"] & 15).astype(np.int64), (words["dtype"] >> 4).astype(np.int64)
-    kind = _TYPE[words["op"]]
-    item = np.where(kind == 0, ITEMSIZE[low][:, None], np.where(kind == 1, ITEMSIZE[high][:, None], 1))
-    return cast(Ints, down[desc]), cast(Ints, up[desc] + item)
+    return down[desc], up[desc] + item_bytes(words)
 
 
 @jit
@@ -223,44 +230,18 @@ def _touch(
     start: Ints,
     end: Ints,
     hit: Ints,
-    loop: int,
-    addi: int,
-    li: int,
-    halt: int,
 ) -> None:
     """Follow one program; count accesses by buffer [buffers + 1], the last: outside of all."""
-    register = np.zeros(16, np.int64)
-    first, stop, left = np.zeros(8, np.int64), np.zeros(8, np.int64), np.zeros(8, np.int64)
-    level, pc = 0, 0
+    register, loops = np.zeros(REGISTERS, np.int64), np.zeros((LOOPS, 3), np.int64)
+    pc, depth = next_access(op, imm, addr, register, loops, 0, 0)
     while pc < len(op):
-        if op[pc] == halt:
-            break
-        if op[pc] == loop:
-            first[level], stop[level], left[level] = pc + 1, pc + 1 + addr[pc, 1], addr[pc, 0]
-            level += 1
-            pc += 1
-            continue
-        if op[pc] == addi or op[pc] == li:
-            value = addr[pc, 0]
-            if value >= 1 << 31:
-                value -= 1 << 32
-            number = imm[pc] & 15
-            register[number] = value + (register[number] if op[pc] == addi else 0)
-            register[0] = 0
-        else:
-            for slot in range(4):
-                if where[pc, slot]:
-                    moved = int(register[int(regs[pc]) >> (4 * slot) & 15])
-                    bottom: int = low[pc, slot] + moved
-                    at = np.searchsorted(start, bottom, side="right") - 1
-                    if at >= 0 and high[pc, slot] + moved <= end[at]:
-                        hit[at] += 1
-                    else:
-                        hit[len(start)] += 1
-        pc += 1
-        while level > 0 and pc == stop[level - 1]:
-            left[level - 1] -= 1
-            if left[level - 1] > 0:
-                pc = first[level - 1]
-                break
-            level -= 1
+        for slot in range(4):
+            if where[pc, slot]:
+                moved = int(register[int(regs[pc]) >> (4 * slot) & 15])
+                bottom: int = low[pc, slot] + moved
+                at = np.searchsorted(start, bottom, side="right") - 1
+                if at >= 0 and high[pc, slot] + moved <= end[at]:
+                    hit[at] += 1
+                else:
+                    hit[len(start)] += 1
+        pc, depth = next_access(op, imm, addr, register, loops, pc + 1, depth)

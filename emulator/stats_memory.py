@@ -9,19 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..analysis.sparse.block import ALIGNMENT
-from ..dialects.coreasm.isa import BY_CODE, ENCODED, ITEMSIZE, NO_DESC, OPCODE, SLOTS, Space, TypeOf
+from ..dialects.coreasm.isa import BY_CODE, ENCODED, NO_DESC, SLOTS, Space
 from ..support.jit import jit
 from .executable import Executable, Launch
+from .follow import LOOPS, REGISTERS, item_bytes, next_access, reach
 from .functional_load import patched_words
 
 _LOCAL, _REMOTE = 1, 2
 _WHERE = np.zeros((256, SLOTS), np.uint8)
-_TYPE = np.zeros((256, SLOTS), np.uint8)
 for _code, _entry in BY_CODE.items():
     for _operand in _entry.operands:
         _WHERE[_code, _operand.slot] = {Space.SRAM: _LOCAL, Space.REMOTE: _REMOTE, Space.DRAM: 0}[_operand.space]
-        _TYPE[_code, _operand.slot] = [TypeOf.SOURCE, TypeOf.DESTINATION, TypeOf.BOOL].index(_operand.type)
-_LOOP, _ADDI, _LI, _HALT = (OPCODE[name] for name in ("loop", "addi", "li", "halt"))
 
 
 def peak_sram(exe: Executable, launches: Sequence[int]) -> NDArray[np.int64]:
@@ -49,7 +47,6 @@ def _one_launch(exe: Executable, launch: Launch, peak: NDArray[np.int64]) -> Non
             own = _walk(
                 words["op"].astype(np.int64), words["imm"].astype(np.int64), words["regs"].astype(np.int64),
                 words["addr"].astype(np.int64), extent, where, words["desc"][:, 3].astype(np.int64), remote,
-                _LOOP, _ADDI, _LI, _HALT,
             )  # fmt: skip
             known[key] = (own, remote)
         own, remote = known[key]
@@ -62,13 +59,11 @@ def _one_launch(exe: Executable, launch: Launch, peak: NDArray[np.int64]) -> Non
 def _extents(words: NDArray[Any], descs: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     """[n, 4] bytes from the address to the end of the highest element; and where each operand lies (0: not in SRAM)."""
     sizes, strides = descs["size"].astype(np.int64), descs["stride"].astype(np.int64)
-    reach = np.append((np.maximum(strides, 0) * (sizes - 1)).sum(axis=1), 0)
+    _, up = reach(descs)
     desc = words["desc"].astype(np.int64)
     where = np.where(desc == NO_DESC, 0, _WHERE[words["op"]]).astype(np.uint8)
-    low, high = (words["dtype"] & 15).astype(np.int64), (words["dtype"] >> 4).astype(np.int64)
-    kind = _TYPE[words["op"]]
-    item = np.where(kind == 0, ITEMSIZE[low][:, None], np.where(kind == 1, ITEMSIZE[high][:, None], 1))
-    extent = reach[np.where(where > 0, desc, len(descs))] + item
+    item = item_bytes(words)
+    extent = up[np.where(where > 0, desc, len(descs))] + item
     blocks = ENCODED[words["op"]] & (where > 0)
     if blocks.any():
         at = desc[blocks]
@@ -87,43 +82,18 @@ def _walk(
     where: NDArray[Any],
     core_set: NDArray[Any],
     remote: NDArray[Any],
-    loop: int,
-    addi: int,
-    li: int,
-    halt: int,
 ) -> int:
-    """Follow one program; the peak in the own SRAM, that of puts by core set goes to `remote`."""
-    register = np.zeros(16, np.int64)
-    start, end, left = np.zeros(8, np.int64), np.zeros(8, np.int64), np.zeros(8, np.int64)
-    level, pc, peak = 0, 0, 0
+    """The peak of a program in its own SRAM; that of its puts, by core set, goes to `remote`."""
+    register, loops = np.zeros(REGISTERS, np.int64), np.zeros((LOOPS, 3), np.int64)
+    peak = 0
+    pc, depth = next_access(op, imm, addr, register, loops, 0, 0)
     while pc < len(op):
-        if op[pc] == halt:
-            break
-        if op[pc] == loop:
-            start[level], end[level], left[level] = pc + 1, pc + 1 + addr[pc, 1], addr[pc, 0]
-            level += 1
-            pc += 1
-            continue
-        if op[pc] == addi or op[pc] == li:
-            value = addr[pc, 0]
-            if value >= 1 << 31:
-                value -= 1 << 32
-            number = imm[pc] & 15
-            register[number] = value + (register[number] if op[pc] == addi else 0)
-            register[0] = 0
-        else:
-            for slot in range(4):
-                if where[pc, slot] != 0:
-                    top = addr[pc, slot] + register[regs[pc] >> (4 * slot) & 15] + extent[pc, slot]
-                    if where[pc, slot] == 1:
-                        peak = max(peak, top)
-                    else:
-                        remote[core_set[pc]] = max(remote[core_set[pc]], top)
-        pc += 1
-        while level > 0 and pc == end[level - 1]:
-            left[level - 1] -= 1
-            if left[level - 1] > 0:
-                pc = start[level - 1]
-                break
-            level -= 1
+        for slot in range(4):
+            if where[pc, slot] != 0:
+                top = addr[pc, slot] + register[regs[pc] >> (4 * slot) & 15] + extent[pc, slot]
+                if where[pc, slot] == _LOCAL:
+                    peak = max(peak, top)
+                else:
+                    remote[core_set[pc]] = max(remote[core_set[pc]], top)
+        pc, depth = next_access(op, imm, addr, register, loops, pc + 1, depth)
     return peak

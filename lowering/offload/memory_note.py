@@ -15,8 +15,8 @@ def memory_note(layout: DeviceLayout, capacity: int, unsaved_peak: int) -> str:
     JSON: bytes that were there, needed if nothing is saved, and planned; and all steps and buffers.
 
     A step is [name, purpose, start, end] (cycles as planned), in the controller's order; a buffer is [name, address,
-    bytes, first step, last step]: it is filled and used by steps from the first to the last. Constants that stay are
-    buffers without steps (-1).
+    bytes, first step, last step, the one of its steps that ends last]: it is filled and used by steps from the first to
+    the last. Constants that stay are buffers without steps (-1).
     """
     program = layout.steps.program
     steps = [
@@ -26,10 +26,17 @@ def memory_note(layout: DeviceLayout, capacity: int, unsaved_peak: int) -> str:
         )
     ]
     buffers = [
-        [name, address, buffer.nbytes, buffer.maker, max(buffer.users)]
+        [
+            name,
+            address,
+            buffer.nbytes,
+            buffer.maker,
+            max(buffer.users),
+            max(buffer.users, key=lambda user: layout.planned.end[user]),
+        ]
         for name, address, buffer in zip(layout.steps.buffer_names, layout.addresses, program.buffers, strict=True)
     ]
-    buffers += [["", layout.constants[number], size, -1, -1] for number, size in layout.constant_sizes.items()]
+    buffers += [["", layout.constants[number], size, -1, -1, -1] for number, size in layout.constant_sizes.items()]
     return json.dumps(
         {
             "capacity": capacity,

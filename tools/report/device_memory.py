@@ -81,7 +81,7 @@ def device_memory_section(planned: PlannedMemory, measured: DeviceMemory | None)
         blocks = [
             Block(name or "constant", address, nbytes, max(first, 0), len(spans) - 1 if first < 0 else last,
                   "constant" if first < 0 else PURPOSES.get(planned.steps[first][1], ("", "mpu"))[1])
-            for name, address, nbytes, first, last in planned.buffers
+            for name, address, nbytes, first, last, _ in planned.buffers
         ]  # fmt: skip
         names = [f"{name}, {purpose}" for name, purpose, _, _ in planned.steps]
         parts += [
@@ -130,9 +130,9 @@ def saved_steps(planned: PlannedMemory, spans: Sequence[Span]) -> Iterator[Saved
         if PURPOSES.get(purpose, ("cores",))[0] == "cores"
     ]
     by_name: dict[str, list[tuple[int, int, int]]] = {}
-    for name, _, nbytes, first, last in planned.buffers:
-        if first >= 0:
-            by_name.setdefault(name, []).append((first, last, nbytes))
+    for buffer in planned.buffers:
+        if buffer.first >= 0:
+            by_name.setdefault(buffer.name, []).append((buffer.first, buffer.last, buffer.nbytes))
     for number, (name, purpose, _, _) in enumerate(planned.steps):
         if purpose not in SAVING:
             continue

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import pytest
-from meshloom.emulator.device_memory import PlannedMemory
+from meshloom.emulator.device_memory import PlannedBuffer, PlannedMemory
 from meshloom.tools.compile import main as compile_main
 from meshloom.tools.report.device_memory import device_memory_section, rows_of, saved_steps
 from meshloom.tools.run import main as run_main
@@ -22,8 +22,10 @@ PLAN = PlannedMemory(
         ("c", "compute", 270, 400), ("a", "swap in", 350, 450), ("d", "compute", 450, 550), ("d", "output", 550, 600),
     ),
     buffers=(
-        ("x", 0, 100, 0, 1), ("a", 100, 400, 1, 3), ("b", 500, 300, 2, 4), ("c", 100, 500, 4, 6), ("a", 600, 400, 5, 6),
-        ("d", 0, 50, 6, 7), ("", 960, 40, -1, -1),
+        PlannedBuffer("x", 0, 100, 0, 1, 1),
+        PlannedBuffer("a", 100, 400, 1, 3, 3), PlannedBuffer("b", 500, 300, 2, 4, 4),
+        PlannedBuffer("c", 100, 500, 4, 6, 6), PlannedBuffer("a", 600, 400, 5, 6, 6),
+        PlannedBuffer("d", 0, 50, 6, 7, 7), PlannedBuffer("", 960, 40, -1, -1, -1),
     ),
 )  # fmt: skip
 
