@@ -44,7 +44,11 @@ class CompiledModel(BackendRep):
         self.cycles = 0
         """Cycles of the last run."""
         initialised = {tensor.name for tensor in model.graph.initializer}
-        self._inputs = [info.name for info in model.graph.input if info.name not in initialised]
+        inputs = [info for info in model.graph.input if info.name not in initialised]
+        for info in inputs:
+            if (kind := info.type.WhichOneof("value")) != "tensor_type":
+                raise BackendIsNotSupposedToImplementIt(f"input {info.name!r} is not a tensor ({kind})")
+        self._inputs = [info.name for info in inputs]
         self._programs: dict[Any, Any] = {}
         self._fixed: set[str] = set()
 
