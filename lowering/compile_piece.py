@@ -79,7 +79,7 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
     network = plan_piece(module, chip, progress)
     progress("lay out memory")
-    segments: DramSegments = segment_dram(function, network)
+    segments: DramSegments = segment_dram(function, network, chip)
     inside = f"constants, inputs, results, and {segments.sizes[-1]:,} bytes in between"
     check_dram(sum(map(padded, segments.sizes)), chip, inside)
     places = Places(network, segments, lay_out_sram(network, chip))

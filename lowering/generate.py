@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 from xdsl.ir import BlockArgument, SSAValue
 
-from ..analysis.planning.plan_network import NetworkPlan, storage_root
+from ..analysis.planning.plan_network import NetworkPlan
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.task_info import TaskInfo
 from ..chips import Chip
 from ..dialects.dataflow.types import dtype_code
 from .kernels import select_tile
 from .machine import Machine
+from .passing_values import PassingValues
 from .places import Places
 from .task_reads import TaskReads
 from .view import View
@@ -28,28 +29,16 @@ def generate(network: NetworkPlan, places: Places, chip: Chip) -> Machine:
     """Streams of all cores that have work, without synchronisation between the units of a core."""
     cores = {core for plan in network.plans for core in plan.tiling.cores}
     machine = Machine(chip, cores)
-    readers = _dram_readers(network, places)
+    passing = PassingValues(network, places, machine)
     coded = [_CodedTask(number, places, machine) for number in range(len(network.tasks))]
     for number, task in enumerate(coded):
         machine.set_source(number)
         if number not in places.sram.ahead:
             task.reads.fetch(0, constants=True)
+        passing.take_room(number)
         task.emit([coded[later] for later, start in places.sram.ahead.items() if start == number])
-        consumers = sorted(readers.get(task.info.result, ()))
-        if not task.plan.resident and consumers:
-            machine.announce(task.producers, consumers, places.in_dram(task.info.result))
+        passing.announce(number)
     return machine
-
-
-def _dram_readers(network: NetworkPlan, places: Places) -> dict[SSAValue, set[int]]:
-    """Values computed by tasks that pass through DRAM -> the cores that read them."""
-    readers: dict[SSAValue, set[int]] = {}
-    for info, plan in zip(network.tasks, network.plans, strict=True):
-        for read in plan.reads:
-            value = info.operands[read.read.operand]
-            if not read.constant and places.distribution(value) is None:
-                readers.setdefault(storage_root(value), set()).update(read.whole)
-    return readers
 
 
 class _CodedTask:
@@ -66,11 +55,6 @@ class _CodedTask:
         self.reads = TaskReads(number, places, machine, self.steps)
         self.begun: dict[int, int] = {}
         """Core -> the newest step for which the sum of the addends has been emitted."""
-
-    @property
-    def producers(self) -> list[int]:
-        """Cores that compute a part of the result."""
-        return sorted(self.tiles)
 
     def emit(self, later: Sequence[_CodedTask]) -> None:
         """All code of the task; its first constants are loaded already, those of `later` tasks are on the way."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..chips import Chip
 from .emitter import Emitter
@@ -51,17 +51,25 @@ class Machine:
         for emitter in self.emitters.values():
             emitter.wait(semaphore, len(self.emitters), passed)
 
-    def announce(self, producers: Sequence[int], consumers: Sequence[int], written: View) -> None:
+    def announce(self, producers: Sequence[int], consumers: Sequence[int], written: View, semaphore: int) -> None:
         """Consumers may go on to read `written` (in DRAM) when all producers have stored their parts."""
-        pair = self.take_semaphores()
-        _, semaphore = pair
         target = self.core_sets.intern(frozenset(consumers))
         after: list[Effect] = [effect(written, writes=False), (ORDER_SPACE, 0, 1, False)]
         for core in producers:
             self.emitters[core].signal(target, semaphore, after)
         for core in consumers:
             self.emitters[core].wait(semaphore, len(producers), [effect(written, writes=True)])
-        self.release_semaphores(pair)
+
+    def make_room(
+        self, users: Mapping[int, Sequence[View]], writers: Sequence[int], room: View, semaphore: int
+    ) -> None:
+        """Writers may go on to write `room` (in DRAM) when all users (core -> what it reads) are done."""
+        target = self.core_sets.intern(frozenset(writers))
+        for core, views in users.items():
+            after = [effect(view, writes=True) for view in views]
+            self.emitters[core].signal(target, semaphore, [*after, (ORDER_SPACE, 0, 1, False)])
+        for core in writers:
+            self.emitters[core].send_wait(semaphore, len(users), [effect(room, writes=True)])
 
     def loaders(self, cores: Sequence[int]) -> list[int]:
         """Cores of a group that read DRAM for the others: as many as there are ports, spread over the rows."""

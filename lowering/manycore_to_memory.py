@@ -30,7 +30,7 @@ from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.manycore import CHIP, ExecuteOp, Scratch, chip_of
 from ..dialects.memory import AllocOp, BufferType, FreeOp, HoldOp, Space, ViewOp
 from ..support.errors import InputError
-from .dram_layout import lay_out_dram
+from .dram_layout import DramLayout, lay_out_dram
 from .sram_layout import Key, SramLayout, lay_out_sram
 
 
@@ -65,7 +65,7 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
 def lower_function(function: FuncOp, network: NetworkPlan, chip: Chip) -> None:
     """Replace the tasks of a function by buffers and `manycore.execute`. Raises MeshloomError if they do not fit."""
     dram, sram = lay_out_dram(function, network, chip), lay_out_sram(network, chip)
-    _Lowering(function, network, sram, dram.addresses).run()
+    _Lowering(function, network, sram, dram).run()
 
 
 @dataclass
@@ -73,7 +73,7 @@ class _Lowering:
     function: FuncOp
     network: NetworkPlan
     sram: SramLayout
-    dram: dict[SSAValue, int]
+    dram: DramLayout
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Storage root -> the buffer that holds it."""
 
@@ -90,9 +90,14 @@ class _Lowering:
             end.setdefault(high, []).append(key)
         self._place_sources(first)
         self._place_results_in_dram(first)
+        last_read: dict[int, list[SSAValue]] = {}
+        for value, (_, last) in self.dram.lives.items():
+            last_read.setdefault(last, []).append(value)
         allocated: dict[Key, AllocOp] = {}
         dead: list[Operation] = []
         for number, info in enumerate(self.network.tasks):
+            if info.result in self.dram.lives:
+                self._place_in_dram(info.result, InsertPoint.before(info.op))
             for key in begin.get(number, ()):
                 allocated[key] = self._alloc(key)
                 Rewriter.insert_op(allocated[key], InsertPoint.before(info.op))
@@ -102,6 +107,8 @@ class _Lowering:
             Rewriter.insert_op(execute, InsertPoint.before(info.op))
             for key in end.get(number, ()):
                 Rewriter.insert_op(FreeOp(allocated[key]), InsertPoint.before(info.op))
+            for value in last_read.get(number, ()):
+                Rewriter.insert_op(FreeOp(self.buffers[value]), InsertPoint.before(info.op))
             dead.append(info.op)
         self._finish(dead)
 
@@ -122,22 +129,26 @@ class _Lowering:
         for argument in block.args:
             self.buffers[argument] = argument
         for op in list(block.ops):
-            if isinstance(op, ConstantOp | WeightOp) and op.results[0] in self.dram:
+            if isinstance(op, ConstantOp | WeightOp) and op.results[0] in self.dram.addresses:
                 value = op.results[0]
-                hold = HoldOp(value, BufferType(shape_of(value), element_of(value), Space.DRAM, self.dram[value]))
+                hold = HoldOp(
+                    value, BufferType(shape_of(value), element_of(value), Space.DRAM, self.dram.addresses[value])
+                )
                 hold.buffer.name_hint = value.name_hint
                 Rewriter.insert_op(hold, InsertPoint.after(op))
                 self.buffers[value] = hold.buffer
 
     def _place_results_in_dram(self, first: Operation) -> None:
         for info, plan in zip(self.network.tasks, self.network.plans, strict=True):
-            if plan.resident:
-                continue
-            value = info.result
-            alloc = AllocOp(BufferType(shape_of(value), element_of(value), Space.DRAM, self.dram[value]))
-            alloc.buffer.name_hint = value.name_hint
-            Rewriter.insert_op(alloc, InsertPoint.before(first))
-            self.buffers[value] = alloc.buffer
+            if not plan.resident and info.result not in self.dram.lives:
+                self._place_in_dram(info.result, InsertPoint.before(first))
+
+    def _place_in_dram(self, value: SSAValue, where: InsertPoint) -> None:
+        type = BufferType(shape_of(value), element_of(value), Space.DRAM, self.dram.addresses[value])
+        alloc = AllocOp(type, self.dram.lives.get(value))
+        alloc.buffer.name_hint = value.name_hint
+        Rewriter.insert_op(alloc, where)
+        self.buffers[value] = alloc.buffer
 
     def _alloc(self, key: Key) -> AllocOp:
         role, number, index, slot = key
@@ -187,7 +198,7 @@ class _Lowering:
             op.detach()
             op.erase()
         for argument in function.body.block.args:
-            type = BufferType(shape_of(argument), element_of(argument), Space.DRAM, self.dram[argument])
+            type = BufferType(shape_of(argument), element_of(argument), Space.DRAM, self.dram.addresses[argument])
             Rewriter.replace_value_with_new_type(argument, type)
         arguments = list(function.body.block.args)
         for index, (buffer, held, shape) in enumerate(returned):
