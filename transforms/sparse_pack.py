@@ -61,8 +61,7 @@ class SparsePackPass(ModulePass):
     Put the encoded weights of contractions in panels for a chip (`chip`, or the module's): as many output neurons as
     its matrix unit has columns, and as many inputs as a core's memory has room for.
 
-    Contractions whose neurons are encoded too, with groups, or with weights of more than two dimensions or as first
-    operand stay as they are.
+    Depthwise convolutions, and products with weights of more than two dimensions or as first operand, stay as they are.
     """
 
     name = "sparse-pack"
@@ -117,7 +116,8 @@ def packable(op: Contraction) -> EncodeOp | None:
     if not isinstance(encode.operand.owner, ConstantOp | WeightOp) or not _in_matrix_unit(op, encode):
         return None
     if isinstance(op, ConvOp):
-        return encode if op.groups.value.data == 1 else None
+        depthwise = op.groups.value.data > 1 and shape_of(weights)[1] == 1
+        return None if depthwise else encode
     return encode if len(shape_of(weights)) == 2 else None
 
 
@@ -144,7 +144,8 @@ def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
     inputs = math.prod(shape) // max(1, outputs)
     rows = math.prod(shape_of(op.results[0])) // max(1, outputs)
     taps = math.prod(shape[2:]) if isinstance(op, ConvOp) else 1
-    layer = Layer(rows, inputs, outputs, element_bytes(type.element_type), taps)
+    groups = op.groups.value.data if isinstance(op, ConvOp) else 1
+    layer = Layer(rows, inputs, outputs, element_bytes(type.element_type), taps, groups=groups)
     encoded = encode_array(evaluate_source(encode), type, index)
     strings = strings_of(type, index)
     mask = strings.matrix(counts(decode_array(encoded)))

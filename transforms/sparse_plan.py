@@ -126,7 +126,8 @@ def layer_of(use: WeightUse, nonzero: Nonzero = ALL_NONZERO) -> Layer:
     strings, shape = use.strings, use.strings.shape
     taps = math.prod(shape[2:]) if isinstance(use.op, ConvOp) else 1
     item_bytes = element_bytes(element_of(use.source.result))
-    return Layer(use.rows, strings.inputs, strings.outputs, item_bytes, taps, nonzero)
+    groups = use.op.group_count if isinstance(use.op, ConvOp) else 1
+    return Layer(use.rows, strings.inputs, strings.outputs, item_bytes, taps, nonzero, groups)
 
 
 def on_panels(use: WeightUse) -> bool:
@@ -140,9 +141,7 @@ def not_on_panels(use: WeightUse) -> str:
         return "they are the first operand"
     if not _matrix_types(use):
         return f"matrix units take no {element_of(use.source.result)} into {element_of(use.op.results[0])}"
-    if isinstance(use.op, ConvOp):
-        return "" if use.op.group_count == 1 else f"the convolution has {use.op.group_count} groups"
-    return "" if len(use.strings.shape) == 2 else "they differ from batch to batch"
+    return "" if isinstance(use.op, ConvOp) or len(use.strings.shape) == 2 else "they differ from batch to batch"
 
 
 def _matrix_types(use: WeightUse) -> bool:

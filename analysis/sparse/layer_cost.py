@@ -49,6 +49,13 @@ class Layer:
     """Inputs that stay together when the inputs are cut in parts: places of a kernel."""
     nonzero: Nonzero = ALL_NONZERO
     """Which share of the neurons is expected not to be zero; the others may be left out."""
+    groups: int = 1
+    """Equal groups of outputs that have inputs of their own."""
+
+    @property
+    def group_outputs(self) -> int:
+        """Outputs of a group."""
+        return self.outputs // self.groups
 
     @property
     def rate(self) -> int:
@@ -113,17 +120,18 @@ def dense_cycles(chip: Chip, layer: Layer) -> float:
     fill, depth = 2 * chip.mpu_rows + chip.mpu_cols - 2, chip.mpu_rows * layer.rate
     folds = -(-layer.inputs // depth)
     best = math.inf
-    for m, n in grids(len(chip.usable_cores), layer.rows, layer.outputs):
-        straight = folds * -(-n // chip.mpu_cols) * (m + fill)
-        swapped = folds * -(-m // chip.mpu_cols) * (n + fill)
+    for m, outputs in grids(len(chip.usable_cores), layer.rows, layer.outputs):
+        groups, n = -(-outputs // layer.group_outputs), min(outputs, layer.group_outputs)
+        straight = groups * folds * -(-n // chip.mpu_cols) * (m + fill)
+        swapped = groups * folds * -(-m // chip.mpu_cols) * (n + fill)
         best = min(best, straight - 1, swapped - 1)
         if layer.nonzero.has_zeros:
             neurons = m * layer.inputs * layer.item_bytes // layer.taps
-            largest = max(neurons, m * n * 4, n * layer.inputs * layer.item_bytes)
-            sizes = (1, m, layer.inputs, n)
+            largest = groups * max(neurons, m * n * 4, n * layer.inputs * layer.item_bytes)
+            sizes = (groups, m, layer.inputs, n)
             best = min(best, dense_weights_cycles(chip, sizes, layer.rate, layer.nonzero, largest))
         if layer.item_bytes == 4:
-            points = m * n * layer.inputs
+            points = m * outputs * layer.inputs
             moved = points * layer.item_bytes / chip.sram_bytes_per_cycle
             best = min(best, max(points / chip.vpu_lanes, moved))
     return best
@@ -150,7 +158,7 @@ def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCo
     assert choice.format is not None
     found: list[LayerCost] = []
     for columns in WIDTHS:
-        if columns > 1 and columns * chip.mpu_cols >= layer.outputs + chip.mpu_cols:
+        if columns > 1 and columns * chip.mpu_cols >= layer.group_outputs + chip.mpu_cols:
             break
         panels = _cut(chip, layer, choice, columns)
         cost = _cost_in(chip, layer, mask, choice, panels)
@@ -159,9 +167,15 @@ def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCo
 
 
 def _cut(chip: Chip, layer: Layer, choice: Choice, columns: int) -> Panels:
-    """Panels of equal width, of so many columns of the matrix unit at most, with as few parts as memory allows."""
+    """
+    Panels of equal width, of so many columns of the matrix unit at most, with as few parts as memory allows; none
+    reaches over the end of a group.
+    """
     assert choice.format is not None
-    width = -(-layer.outputs // -(-layer.outputs // (columns * chip.mpu_cols)))
+    count = -(-layer.group_outputs // (columns * chip.mpu_cols))
+    while layer.groups > 1 and layer.group_outputs % count:
+        count += 1
+    width = -(-layer.group_outputs // count)
     panel_bytes = choice.nbytes * width / layer.outputs
     parts = max(
         math.ceil(panel_bytes / (chip.sram_bytes // PANEL_SHARE)),

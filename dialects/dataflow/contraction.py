@@ -26,6 +26,7 @@ from .base import (
     verify_list,
     verify_shares,
 )
+from .sliding import SlidingOp
 from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice
 from .types import (
     Shape,
@@ -208,7 +209,7 @@ class MatmulOp(ContractionOp):
 
 
 @irdl_op_definition
-class ConvOp(ContractionOp):
+class ConvOp(SlidingOp, ContractionOp):
     """
     Convolution (without flipping the kernel) of [N, C, S...] with weights [O, C / groups, K...], over 1 to 3 spatial
     dimensions. Positions outside the operand count as 0. There is no bias operand: a bias is an `add` of [1, O, 1...].
@@ -224,10 +225,6 @@ class ConvOp(ContractionOp):
     name = "dataflow.conv"
     operand = operand_def(Tensor)
     weights = operand_def(Tensor)
-    strides = prop_def(DenseArrayBase.constr(I64))
-    dilations = prop_def(DenseArrayBase.constr(I64))
-    pad_low = prop_def(DenseArrayBase.constr(I64))
-    pad_high = prop_def(DenseArrayBase.constr(I64))
     groups = prop_def(IntegerAttr[I64])
     result = result_def(Tensor)
     assembly_format = (
@@ -308,15 +305,7 @@ class ConvOp(ContractionOp):
         return tensor(contraction_element(operand, weights), (x[0], w[0], *out))
 
     def expected_type(self) -> Tensor:
-        inferred = self.infer(
-            self.operand,
-            self.weights,
-            ints(self.strides),
-            ints(self.dilations),
-            ints(self.pad_low),
-            ints(self.pad_high),
-            self.group_count,
-        )
+        inferred = self.infer(self.operand, self.weights, **self.sliding, groups=self.group_count)
         return widened(inferred, self.result_type)
 
     @property

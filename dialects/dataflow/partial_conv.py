@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr
+from xdsl.dialects.builtin import I64, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from .base import TiledOp, Value, int_attr, int_list, ints
 from .contraction import ConvOp, channels_of, padded_windows, widened
+from .sliding import SlidingOp
 from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice
 from .types import Tensor, element_of, is_float, shape_of, tensor, tensor_of
 
 
 @irdl_op_definition
-class PartialConvOp(TiledOp):
+class PartialConvOp(SlidingOp, TiledOp):
     """
     The convolution of one image [1, C, S...] with weights [O, C, K...], its input channels in `parts` equal groups:
     result p is the sum over group p alone. The sum of all parts is the convolution.
@@ -34,10 +35,6 @@ class PartialConvOp(TiledOp):
     operand = operand_def(Tensor)
     weights = operand_def(Tensor)
     parts = prop_def(IntegerAttr[I64])
-    strides = prop_def(DenseArrayBase.constr(I64))
-    dilations = prop_def(DenseArrayBase.constr(I64))
-    pad_low = prop_def(DenseArrayBase.constr(I64))
-    pad_high = prop_def(DenseArrayBase.constr(I64))
     result = result_def(Tensor)
     assembly_format = (
         "$operand `,` $weights `parts` $parts `strides` $strides `dilations` $dilations `pad` $pad_low `to` $pad_high "
@@ -73,11 +70,7 @@ class PartialConvOp(TiledOp):
     def of(conv: ConvOp, parts: int) -> PartialConvOp:
         """The partial sums of a convolution of one image without groups."""
         type = tensor(element_of(conv.result), (parts, *conv.result_shape[1:]))
-        return PartialConvOp(
-            conv.operand, conv.weights, parts,
-            strides=ints(conv.strides), dilations=ints(conv.dilations), pad_low=ints(conv.pad_low),
-            pad_high=ints(conv.pad_high), result_type=type,
-        )  # fmt: skip
+        return PartialConvOp(conv.operand, conv.weights, parts, **conv.sliding, result_type=type)
 
     @staticmethod
     def infer(
@@ -99,10 +92,7 @@ class PartialConvOp(TiledOp):
         return tensor(whole.element_type, (parts, *whole.get_shape()[1:]))
 
     def expected_type(self) -> Tensor:
-        inferred = self.infer(
-            self.operand, self.weights, self.part_count, ints(self.strides), ints(self.dilations), ints(self.pad_low),
-            ints(self.pad_high),
-        )  # fmt: skip
+        inferred = self.infer(self.operand, self.weights, self.part_count, **self.sliding)
         return widened(inferred, self.result_type)
 
     @property

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from .base import TiledOp, Value, int_attr, int_list, ints, padded_range, verify_list
+from .sliding import SlidingOp
 from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice
 from .types import Tensor, element_of, integer_range, is_bool, is_float, normalise_axis, shape_of, tensor, window_output
 
@@ -269,7 +270,7 @@ class CumsumOp(AxisOp):
 
 
 @irdl_op_definition
-class ReduceWindowOp(TiledOp):
+class ReduceWindowOp(SlidingOp, TiledOp):
     """
     Joins the elements of each window; window, strides, dilations and padding have one entry for each dimension of the
     operand (1, 1, 1, 0 and 0 where nothing happens). Positions outside the operand hold the identity of the kind.
@@ -286,10 +287,6 @@ class ReduceWindowOp(TiledOp):
     kind = prop_def(ReductionAttr)
     operand = operand_def(Tensor)
     window = prop_def(DenseArrayBase.constr(I64))
-    strides = prop_def(DenseArrayBase.constr(I64))
-    dilations = prop_def(DenseArrayBase.constr(I64))
-    pad_low = prop_def(DenseArrayBase.constr(I64))
-    pad_high = prop_def(DenseArrayBase.constr(I64))
     result = result_def(Tensor)
     assembly_format = (
         "$kind $operand `window` $window `strides` $strides `dilations` $dilations `pad` $pad_low `to` $pad_high "
@@ -356,14 +353,7 @@ class ReduceWindowOp(TiledOp):
     def expected_type(self) -> Tensor:
         if self.kind.data == Reduction.PROD:
             raise VerifyException("kind = prod should be sum, max or min")
-        return self.infer(
-            self.operand,
-            ints(self.window),
-            ints(self.strides),
-            ints(self.dilations),
-            ints(self.pad_low),
-            ints(self.pad_high),
-        )
+        return self.infer(self.operand, ints(self.window), **self.sliding)
 
     @property
     def window_dims(self) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import I64, IntegerAttr, TensorType, UnitAttr
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
@@ -14,8 +14,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...analysis.sparse.nonzero import Nonzero
 from ..dataflow import contraction
-from ..dataflow.base import Value, ints
+from ..dataflow.base import Value
 from ..dataflow.contraction import widened
+from ..dataflow.sliding import SlidingOp
 from ..dataflow.types import Tensor, tensor_of
 from .types import index_of, verify_any
 
@@ -106,7 +107,7 @@ class MatmulOp(SparseOp):
 
 
 @irdl_op_definition
-class ConvOp(SparseOp):
+class ConvOp(SlidingOp, SparseOp):
     """
     Convolution as `dataflow.conv`, of operands of which one at least is encoded.
 
@@ -119,10 +120,6 @@ class ConvOp(SparseOp):
     name = "sparse.conv"
     operand = operand_def(TensorType)
     weights = operand_def(TensorType)
-    strides = prop_def(DenseArrayBase.constr(I64))
-    dilations = prop_def(DenseArrayBase.constr(I64))
-    pad_low = prop_def(DenseArrayBase.constr(I64))
-    pad_high = prop_def(DenseArrayBase.constr(I64))
     groups = prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
     assembly_format = (
@@ -138,25 +135,14 @@ class ConvOp(SparseOp):
         return ConvOp.create(operands=operands, result_types=[op.result_type], properties=properties)
 
     def expected_type(self) -> Tensor:
-        inferred = contraction.ConvOp.infer(
-            self.operand,
-            self.weights,
-            ints(self.strides),
-            ints(self.dilations),
-            ints(self.pad_low),
-            ints(self.pad_high),
-            self.groups.value.data,
-        )
+        inferred = contraction.ConvOp.infer(self.operand, self.weights, **self.sliding, groups=self.groups.value.data)
         return widened(inferred, tensor_of(self.result))
 
     def dense(self, first: SSAValue, second: SSAValue, nonzero: Nonzero | None = None) -> contraction.ConvOp:
         return contraction.ConvOp(
             first,
             second,
-            strides=ints(self.strides),
-            dilations=ints(self.dilations),
-            pad_low=ints(self.pad_low),
-            pad_high=ints(self.pad_high),
+            **self.sliding,
             groups=self.groups.value.data,
             result_element=tensor_of(self.result).element_type,
             nonzero=nonzero,

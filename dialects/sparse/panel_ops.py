@@ -9,7 +9,7 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from xdsl.dialects.builtin import I64, DenseArrayBase, UnitAttr, bf16, f64
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, UnitAttr, bf16, f64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -18,10 +18,12 @@ from ...analysis.sparse.formats import Kind
 from ...analysis.sparse.nonzero import Nonzero
 from ...analysis.sparse.panels import Panels, unpack_panels
 from ..dataflow import contraction
-from ..dataflow.base import ComputedOp, TiledOp, Value, int_list, ints, nonzero_of, shares_attr, verify_shares
+from ..dataflow.base import ComputedOp, TiledOp, Value, int_attr, int_list, ints, nonzero_of, shares_attr, verify_shares
 from ..dataflow.constants import Array, numpy_type
-from ..dataflow.contraction import widened
+from ..dataflow.contraction import channels_of, widened
 from ..dataflow.evaluate import evaluate
+from ..dataflow.movement import ConcatOp
+from ..dataflow.sliding import SlidingOp
 from ..dataflow.tiling import Box, Combine, DimKind, EncodedWork, IterDim, OpCost, OperandSlice
 from ..dataflow.types import Tensor, element_bytes, element_of, shape_of, tensor, tensor_of, ui8
 from .compute import ConvOp
@@ -141,6 +143,8 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
     def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
         # The last part may have fewer inputs than others.
         start = Box((*tile.offsets[:-1], 0), tile.sizes)
+        if index == 0:
+            return self.dense.largest_slice(0, self.dense_box(start))
         return self.operand_slice(index, start).shape
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
@@ -161,15 +165,15 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         products = tile.sizes[self.output_dim] * tile.sizes[-1]
         if not products or dense.matmul is None:
             return dense
-        batch, m, _, _ = dense.matmul
+        groups, m, _, _ = dense.matmul
         count, work = math.prod(panels.counts), layout.work
         strings, inputs = min(panels.width, panels.outputs), min(panels.depth, panels.inputs)
         direct = panels.format.kind is Kind.DIRECT
-        slices = self.operand_slice(0, tile).box.volume // max(1, tile.sizes[-1])
-        neuron_bytes = max(slices * self.item_bytes, batch * m * strings * element_bytes(self.result_type.element_type))
+        slices = self.operand_slice(0, tile).box.volume // max(1, groups * tile.sizes[-1])
+        neuron_bytes = max(slices * self.item_bytes, m * strings * element_bytes(self.result_type.element_type))
         encoded = EncodedWork(
             products,
-            batch * m,
+            m,
             strings,
             work.fullest / count,
             work.loads / count,
@@ -180,7 +184,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
             inputs,
             nonzero_of(self.nonzero),
         )
-        macs = batch * m * work.entries * panels.format.group * products // count
+        macs = m * work.entries * panels.format.group * products // count
         return replace(dense, macs=macs, encoded=encoded, nonzero=encoded.nonzero)
 
     def compute(self, operands: Sequence[Array]) -> Array:
@@ -277,13 +281,14 @@ class PanelMatmulOp(PanelOp):
 
 
 @irdl_op_definition
-class PanelConvOp(PanelOp):
+class PanelConvOp(SlidingOp, PanelOp):
     """
-    Convolution of [N, C, S...] with weights in panels, each string over channel and kernel; otherwise as
-    `dataflow.conv` with one group. Iteration space: (N, panels, spatial dimensions of the result..., parts).
+    Convolution of [N, C, S...] with weights in panels, each string over the kernel and the channels of a group;
+    otherwise as `dataflow.conv`. A panel lies in one group. Iteration space: (N, panels, spatial dimensions of the
+    result..., parts).
 
     ```
-    %2 = sparse.panel_conv %x, %w kernel [3] strides [1] dilations [1] pad [1] to [1]
+    %2 = sparse.panel_conv %x, %w kernel [3] strides [1] dilations [1] pad [1] to [1] groups 1
       by <stride, bits = 3, outputs = 4 by 4, inputs = 9 by 9, values_at = 12, entries = 11, fullest = 5, loads = 1>
       : (tensor<1x3x8xf32>, tensor<1x1x56xui8>) -> tensor<1x4x8xf32>
     ```
@@ -291,21 +296,18 @@ class PanelConvOp(PanelOp):
 
     name = "sparse.panel_conv"
     kernel = prop_def(DenseArrayBase.constr(I64))
-    strides = prop_def(DenseArrayBase.constr(I64))
-    dilations = prop_def(DenseArrayBase.constr(I64))
-    pad_low = prop_def(DenseArrayBase.constr(I64))
-    pad_high = prop_def(DenseArrayBase.constr(I64))
+    groups = prop_def(IntegerAttr[I64])
     assembly_format = (
         "$neurons `,` $weights (`nonzero` $nonzero^)? `kernel` $kernel `strides` $strides `dilations` $dilations "
-        "`pad` $pad_low `to` $pad_high `by` $layout attr-dict `:` functional-type(operands, results)"
+        "`pad` $pad_low `to` $pad_high `groups` $groups `by` $layout attr-dict `:` functional-type(operands, results)"
     )
 
     @staticmethod
     def of(
         op: ConvOp, neurons: Value, weights: Value, layout: PanelsAttr, nonzero: Nonzero | None = None
     ) -> PanelConvOp:
-        """The same convolution, of one group, with its weights in panels."""
-        kept = ("strides", "dilations", "pad_low", "pad_high")
+        """The same convolution with its weights in panels."""
+        kept = ("strides", "dilations", "pad_low", "pad_high", "groups")
         return PanelConvOp.create(
             operands=[SSAValue.get(neurons), SSAValue.get(weights)],
             result_types=[op.result.type],
@@ -325,33 +327,82 @@ class PanelConvOp(PanelOp):
     def output_dim(self) -> int:
         return 1
 
+    @property
+    def dense(self) -> contraction.ConvOp:
+        found = super().dense
+        assert isinstance(found, contraction.ConvOp)
+        return found
+
+    @property
+    def group_count(self) -> int:
+        """Number of groups as a Python integer."""
+        return self.groups.value.data
+
+    def expected_type(self) -> Tensor:
+        panels, groups = self.panels, self.group_count
+        if groups != 1 and (groups < 1 or panels.outputs % (groups * panels.width)):
+            raise VerifyException(
+                f"outputs = {panels.outputs} by {panels.width} in {groups} groups: expected whole panels in each group"
+            )
+        return super().expected_type()
+
+    def may_split(self, dim: int, parts: int) -> bool:
+        # Tiles of panels hold whole groups, or lie in one.
+        if dim != self.output_dim or self.group_count == 1:
+            return True
+        panels = self.panels.counts[0]
+        per_group = panels // self.group_count
+        size, rest = divmod(panels, parts)
+        return not rest and (size % per_group == 0 or per_group % size == 0)
+
+    def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
+        box = self.dense_box(tile)
+        pieces = self.dense.groups_of_tile(box)
+        channels, inputs = self.dense.operand_shape(1)[1], box.sizes[2 + self.dense.spatial]
+        whole = all(size == self.panels.outputs // self.group_count for _, _, size in pieces)
+        if len(pieces) == 1 or (whole and inputs == channels):
+            return super().build_tile(tile, operands)
+        # The tile touches groups partly: one convolution for each, joined along the output channels.
+        neurons, weights = operands
+        ops: list[Operation] = []
+        parts: list[SSAValue] = []
+        for number, (_, first, size) in enumerate(pieces):
+            start = number * channels + box.offsets[2 + self.dense.spatial]
+            own = channels_of(neurons, 1, start, inputs, shape_of(neurons))
+            panel, count = first // self.panels.width, size // self.panels.width
+            kernels = channels_of(weights, 0, panel, count, shape_of(weights))
+            layout = self.layout.resized(size, inputs * self.taps)
+            conv = self.resized((own.results[0], kernels.results[0]), layout)
+            ops += [own, kernels, conv]
+            parts.append(conv.result)
+        return (*ops, ConcatOp(parts, 1))
+
     def dense_weights(self) -> Tensor:
-        panels = self.layout.panels()
-        shape = (panels.outputs, panels.inputs // self.taps, *ints(self.kernel))
-        return tensor(element_of(self.neurons), shape)
+        return tensor(element_of(self.neurons), self._decoded_shape(self.layout))
 
     def make_dense(self, neurons: SSAValue, weights: SSAValue) -> contraction.ConvOp:
         return contraction.ConvOp(
             neurons,
             weights,
-            strides=ints(self.strides),
-            dilations=ints(self.dilations),
-            pad_low=ints(self.pad_low),
-            pad_high=ints(self.pad_high),
+            **self.sliding,
+            groups=self.group_count,
             result_element=self.result_type.element_type,
         )
 
     def resized(self, operands: Sequence[SSAValue], panels: PanelsAttr) -> PanelConvOp:
         neurons, weights = operands
         none: dict[str, Attribute] = {name: int_list((0,) * len(ints(self.kernel))) for name in ("pad_low", "pad_high")}
-        inner = Block(arg_types=[neurons.type, tensor(element_of(neurons), self._decoded_shape(panels))])
+        weight_shape = self._decoded_shape(panels)
+        inner = Block(arg_types=[neurons.type, tensor(element_of(neurons), weight_shape)])
+        groups = shape_of(neurons)[1] // weight_shape[1]
         dense = contraction.ConvOp(
             *inner.args,
             strides=ints(self.strides),
             dilations=ints(self.dilations),
+            groups=groups,
             result_element=self.result_type.element_type,
         )
-        properties: dict[str, Attribute] = {**self.properties, **none, "layout": panels}
+        properties: dict[str, Attribute] = {**self.properties, **none, "layout": panels, "groups": int_attr(groups)}
         return PanelConvOp.create(operands=[neurons, weights], result_types=[dense.result_type], properties=properties)
 
     def _decoded_shape(self, layout: PanelsAttr) -> tuple[int, ...]:

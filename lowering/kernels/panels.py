@@ -24,6 +24,11 @@ def select_panels(
     x, weights = (in_memory(operand) for operand in operands)
     panels, dim = op.panels, op.output_dim
     first, begin = tile.offsets[dim] * panels.width, tile.offsets[-1]
+    per_group = panels.outputs // (op.group_count if isinstance(op, PanelConvOp) else 1)
+    # Neurons of several groups are there with all their channels, those of one only from the first part on.
+    end = min(first + tile.sizes[dim] * panels.width, panels.outputs)
+    several = (end - 1) // per_group > first // per_group
+    before = begin * panels.depth if several else 0
     skip_zeros, cycles = _manner(op, tile, emitter.chip)
     for part in range(tile.sizes[-1]):
         for panel in range(tile.sizes[dim]):
@@ -31,7 +36,9 @@ def select_panels(
             block = panels.block_at(tile.offsets[dim] + panel, begin + part, op.item_bytes)
             low = (tile.offsets[dim] + panel) * panels.width - first
             target, encoded = out.part(dim, low, block.strings), EncodedView(there, block, skip_zeros, cycles)
-            _product(op, target, x, part * panels.depth, encoded, accumulate or part > 0, emitter)
+            group = (first + low) // per_group - first // per_group
+            start = group * panels.inputs + before + part * panels.depth
+            _product(op, target, x, start, encoded, accumulate or part > 0, emitter)
 
 
 def _product(

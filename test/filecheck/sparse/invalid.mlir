@@ -134,9 +134,17 @@
 
 // CHECK: inputs = 9 by 4 should be whole kernels, of 3 places
 %0, %1 = "test.op"() : () -> (tensor<1x3x8xi8>, tensor<1x3x56xui8>)
-%2 = sparse.panel_conv %0, %1 kernel [3] strides [1] dilations [1] pad [1] to [1]
+%2 = sparse.panel_conv %0, %1 kernel [3] strides [1] dilations [1] pad [1] to [1] groups 1
   by <direct, outputs = 4 by 4, inputs = 9 by 4, values_at = 12, entries = 4, fullest = 6, loads = 1>
   : (tensor<1x3x8xi8>, tensor<1x3x56xui8>) -> tensor<1x4x8xi32>
+
+// -----
+
+// CHECK: outputs = 6 by 2 in 2 groups: expected whole panels in each group
+%0, %1 = "test.op"() : () -> (tensor<1x6x8xi8>, tensor<3x1x56xui8>)
+%2 = sparse.panel_conv %0, %1 kernel [3] strides [1] dilations [1] pad [1] to [1] groups 2
+  by <direct, outputs = 6 by 2, inputs = 9 by 9, values_at = 12, entries = 4, fullest = 6, loads = 1>
+  : (tensor<1x6x8xi8>, tensor<3x1x56xui8>) -> tensor<1x6x8xi32>
 
 // -----
 

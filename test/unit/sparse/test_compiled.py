@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,18 +12,22 @@ from meshloom.analysis.interpret import make_inputs, run_main
 from meshloom.analysis.sparse.formats import Kind
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects import dataflow, sparse
+from meshloom.dialects.dataflow.base import DataflowOp
 from meshloom.dialects.dataflow.constants import widen_bf16
-from meshloom.dialects.dataflow.types import tensor
-from meshloom.dialects.sparse import IndexAttr, PanelOp
+from meshloom.dialects.dataflow.evaluate import evaluate
+from meshloom.dialects.dataflow.tiling import Box
+from meshloom.dialects.dataflow.types import tensor, ui8
+from meshloom.dialects.sparse import IndexAttr, PanelConvOp, PanelOp
 from meshloom.emulator.functional import run_functional
 from meshloom.emulator.timing import run_timing
 from meshloom.lowering.pipeline import compile_module
 from meshloom.transforms.known_values import rounded, source_of
 from meshloom.transforms.sparse_pack import pack_module
+from numpy.typing import NDArray
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import FunctionType, ModuleOp, bf16, f16, f32, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 FORMATS = [(Kind.DIRECT, 1), *((Kind.STRIDE, bits) for bits in range(2, 9))]
@@ -132,6 +137,70 @@ def test_convolutions(seed: int) -> None:
         return result
 
     check(module_of(build, (int(generator.integers(1, 3)), channels, *image), element), small_chip(generator))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_convolutions_in_groups(seed: int) -> None:
+    """A panel lies in one group; a tile in one, or over whole ones."""
+    generator = np.random.default_rng(seed + 200)
+    element = ELEMENTS[seed % len(ELEMENTS)]
+    groups, channels = int(generator.integers(2, 5)), int(generator.integers(2, 9))
+    outputs = (1, 6, 20, 34, 48)[seed % 5]
+
+    def build(builder: Builder, argument: SSAValue) -> SSAValue:
+        weights = weights_of(builder, generator, (groups * outputs, channels, 3, 2), element, 0)
+        dense = dataflow.ConvOp(argument, weights, pad_low=(1, 0), pad_high=(0, 1), strides=(1, 2), groups=groups)
+        result = builder.insert(sparse.ConvOp.of(dense, argument, weights)).result
+        dense.erase()
+        return result
+
+    check(module_of(build, (1 + seed % 2, groups * channels, 9, 8), element), small_chip(generator))
+
+
+def test_tiles_of_panels_in_groups() -> None:
+    """Every tile gives what the whole gives there, also one that cuts groups."""
+    generator = np.random.default_rng(5)
+
+    def build(builder: Builder, argument: SSAValue) -> SSAValue:
+        weights = weights_of(builder, generator, (108, 4, 3), i8, 0)
+        dense = dataflow.ConvOp(argument, weights, pad_low=(1,), pad_high=(1,), groups=3)
+        result = builder.insert(sparse.ConvOp.of(dense, argument, weights)).result
+        dense.erase()
+        return result
+
+    module = module_of(build, (1, 12, 7), i8)
+    pack_module(module, replace(load_chip("tiny"), mpu_cols=4))
+    (op,) = (op for op in module.walk() if isinstance(op, PanelConvOp))
+    x = generator.integers(-9, 10, (1, 12, 7)).astype(np.int8)
+    assert isinstance(op.operands[1].owner, dataflow.ConstantOp | dataflow.WeightOp)
+    weights = evaluate(op.operands[1].owner, ())
+    whole = op.compute([x, weights])
+    panels, parts = op.panels.counts
+    assert panels % 3 == 0
+    assert panels > 3
+    for first in range(panels):
+        for count in range(1, panels - first + 1):
+            tile = Box((0, first, 0, 0), (1, count, 7, parts))
+            operands: list[NDArray[Any]] = []
+            for index, value in enumerate((x, weights)):
+                part = op.operand_slice(index, tile)
+                assert all(n <= most for n, most in zip(part.shape, op.largest_slice(index, tile), strict=True))
+                span = [slice(o, o + n) for o, n in zip(part.box.offsets, part.box.sizes, strict=True)]
+                operands.append(np.pad(value[tuple(span)], list(zip(part.pad_low, part.pad_high, strict=True))))
+            block = Block(arg_types=[tensor(e, v.shape) for e, v in zip((i8, ui8), operands, strict=True)])
+            block.add_ops(op.build_tile(tile, block.args))
+            values: dict[SSAValue, Any] = dict(zip(block.args, operands, strict=True))
+            for inner in block.ops:
+                inner.verify()
+                assert isinstance(inner, DataflowOp)
+                values[inner.results[0]] = evaluate(inner, [values[one] for one in inner.operands])
+            box = op.result_box(tile)
+            span = [slice(o, o + n) for o, n in zip(box.offsets, box.sizes, strict=True)]
+            assert block.last_op is not None
+            assert np.array_equal(values[block.last_op.results[0]], whole[tuple(span)])
+    assert [op.may_split(1, parts) for parts in range(1, panels + 1)] == [
+        panels % parts == 0 and (3 % parts == 0 or parts % 3 == 0) for parts in range(1, panels + 1)
+    ]
 
 
 def test_zeros_of_neurons_are_skipped() -> None:
