@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ....support.jit import Array, jit
+from ..kernels.members import core_loads, member_table, move_member, swap_members
 from ..kernels.random import random_below
 from ..mesh import Mesh
 from ..topology.topology import Topology
-from .members import member_table, move_member
 from .proposals import COOLING, TRIALS, accepted, choose_partner, propose_core
 
 
@@ -63,9 +63,7 @@ def _anneal(
     flat: int,
 ) -> None:
     members, count, place = member_table(core_of, len(usable))
-    load = np.zeros(len(usable), np.int64)
-    for v in range(len(core_of)):
-        load[core_of[v]] += size[v]
+    load = core_loads(core_of, size, len(usable))
     temperature = 1.0
     cooling = 1.0
     tried, seen = 0, 0.0
@@ -92,19 +90,10 @@ def _anneal(
                 continue
         if accepted(state, change, temperature):
             if u >= 0:
-                _swap(members, place, core_of, v, u)
+                swap_members(members, place, core_of, v, u)
                 load[home] += size[u] - size[v]
                 load[to] += size[v] - size[u]
             else:
                 load[home] -= size[v]
                 load[to] += size[v]
                 move_member(members, count, place, core_of, v, to)
-
-
-@jit
-def _swap(members: Array, place: Array, core_of: Array, v: int, u: int) -> None:
-    """Two vertices take each other's places."""
-    members[core_of[v], place[v]] = u
-    members[core_of[u], place[u]] = v
-    place[v], place[u] = place[u], place[v]
-    core_of[v], core_of[u] = core_of[u], core_of[v]

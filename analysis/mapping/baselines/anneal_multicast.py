@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....support.jit import Array, jit
+from ..kernels.members import core_loads, member_table, move_member
 from ..kernels.random import random_below
 from ..mesh import Mesh
-from .members import member_table, move_member
 from .proposals import COOLING, TRIALS, accepted, choose_partner, propose_core
 
 
@@ -162,9 +162,8 @@ def _anneal(
     cores = len(usable)
     members, count, place = member_table(core_of, cores)
     table = np.zeros((len(core_of), cores), np.int32)
-    load = np.zeros(cores, np.int64)
+    load = core_loads(core_of, size, cores)
     for v in range(len(core_of)):
-        load[core_of[v]] += size[v]
         for k in range(in_indptr[v], in_indptr[v + 1]):
             table[sources[k], core_of[v]] += 1
     seen = np.full(cores, -1, np.int64)

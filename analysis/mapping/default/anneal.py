@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....support.jit import Array, jit
-from ..kernels.graph import Graph, group_members, induced
+from ..kernels.graph import Graph, induced
+from ..kernels.members import core_loads, member_table, move_member
 from ..kernels.random import random_below, random_bits, random_unit
 from ..mesh import Mesh
 from .hop_table import hop_table
@@ -39,7 +40,6 @@ def anneal(
     unit = float(graph.data.sum()) / max(1, graph.vertices)
     if unit == 0:
         return 0
-    start, members = group_members(placed, mesh.cores)
     change = _anneal(
         near.indptr,
         near.indices,
@@ -50,8 +50,6 @@ def anneal(
         mesh.row_positions,
         usable,
         hop_table(near, placed, mesh),
-        start,
-        members,
         capacity,
         hot * unit,
         cold * unit,
@@ -71,23 +69,16 @@ def _move(
     ys: Array,
     table: Array,
     core_of: Array,
-    slots: Array,
+    members: Array,
     counts: Array,
-    slot_of: Array,
+    place: Array,
     v: int,
     to: int,
 ) -> None:
     """Move v to core `to`, and bring the tables of its neighbours and the members of both cores up to date."""
     width = xs.size
     at = int(core_of[v])
-    last = slots[at, counts[at] - 1]
-    slots[at, slot_of[v]] = last
-    slot_of[last] = slot_of[v]
-    counts[at] -= 1
-    slots[to, counts[to]] = v
-    slot_of[v] = counts[to]
-    counts[to] += 1
-    core_of[v] = to
+    move_member(members, counts, place, core_of, v, to)
     from_x = xs[at % width]
     to_x = xs[to % width]
     from_y = ys[at // width]
@@ -145,8 +136,6 @@ def _anneal(
     ys: Array,
     usable: Array,
     table: Array,
-    start: Array,
-    members: Array,
     capacity: int,
     hot: float,
     cold: float,
@@ -157,22 +146,9 @@ def _anneal(
     width = xs.size
     height = ys.size
     cores = width * height
-    load = np.zeros(cores, np.int64)
-    counts = np.zeros(cores, np.int64)
-    most = 0
-    for c in range(cores):
-        counts[c] = start[c + 1] - start[c]
-        most = max(most, counts[c])
-    # Room for the members of each core to change; a move that finds no free slot is not done.
-    room = min(n, most + n // cores + 16)
-    slots = np.empty((cores, room), np.int32)
-    slot_of = np.empty(n, np.int32)
-    for c in range(cores):
-        for i in range(counts[c]):
-            v = members[start[c] + i]
-            slots[c, i] = v
-            slot_of[v] = i
-            load[c] += size[v]
+    # A move to a core whose row of members is full is not done.
+    members, counts, place = member_table(core_of, cores)
+    load = core_loads(core_of, size, cores)
     temperature = hot
     block = min(n, 4096)
     first = 0
@@ -204,17 +180,17 @@ def _anneal(
         cost -= np.int64(table[v, at % width]) + table[v, width + at // width]
         threshold = -temperature * np.log(1.0 - random_unit(state))
         if load[to] + size[v] <= capacity:
-            if cost <= threshold and counts[to] < room:
+            if cost <= threshold and counts[to] < members.shape[1]:
                 load[at] -= size[v]
                 load[to] += size[v]
-                _move(indptr, indices, data, xs, ys, table, core_of, slots, counts, slot_of, v, to)
+                _move(indptr, indices, data, xs, ys, table, core_of, members, counts, place, v, to)
                 change += cost
                 work += row_work * degree
             continue
         if counts[to] == 0:
             continue
         for _ in range(2):
-            u = slots[to, random_below(state, counts[to])]
+            u = members[to, random_below(state, counts[to])]
             more = size[v] - size[u]
             if (more > 0 and load[to] + more > capacity) or (more < 0 and load[at] - more > capacity):
                 continue
@@ -225,12 +201,12 @@ def _anneal(
             # An edge between the two keeps its length, but each alone would have lost it.
             hops = abs(xs[at % width] - xs[to % width]) + abs(ys[at // width] - ys[to // width])
             both += 2 * hops * np.int64(_weight_between(indptr, indices, data, u, v))
-            if both > threshold or counts[to] >= room or counts[at] >= room:
+            if both > threshold or counts[to] >= members.shape[1] or counts[at] >= members.shape[1]:
                 continue
             load[at] -= more
             load[to] += more
-            _move(indptr, indices, data, xs, ys, table, core_of, slots, counts, slot_of, v, to)
-            _move(indptr, indices, data, xs, ys, table, core_of, slots, counts, slot_of, u, at)
+            _move(indptr, indices, data, xs, ys, table, core_of, members, counts, place, v, to)
+            _move(indptr, indices, data, xs, ys, table, core_of, members, counts, place, u, at)
             change += both
             work += row_work * (degree + indptr[u + 1] - indptr[u])
             break

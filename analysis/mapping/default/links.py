@@ -10,6 +10,7 @@ import numpy as np
 
 from ....support.jit import Array, jit
 from ..kernels.graph import Graph, group_members
+from ..kernels.members import core_loads
 from ..kernels.random import random_below, random_unit
 from ..mapping import Effort
 from ..mesh import Mesh
@@ -146,9 +147,8 @@ def _level(
     n = core_of.size
     cores = width * height
     links = np.zeros((4, cores), np.int64)
-    load = np.zeros(cores, np.int64)
+    load = core_loads(core_of, size, cores)
     for v in range(n):
-        load[core_of[v]] += size[v]
         for k in range(indptr[v], indptr[v + 1]):
             _send(links, width, int(core_of[v]), int(core_of[indices[k]]), int(data[k]), 0.0)
     busiest = links.max()

@@ -14,6 +14,7 @@ import numpy as np
 
 from ....support.jit import Array, jit
 from ..kernels.graph import group_members
+from ..kernels.members import core_loads, member_table, move_member
 from ..kernels.random import random_below, random_bits, random_unit
 from ..mesh import Mesh
 from .anneal import next_core
@@ -78,7 +79,6 @@ def anneal_multicast(
         return 0
     # Numbered by the core of the root, nets that a vertex is a pin of lie close in memory.
     nets = permuted_nets(nets, np.argsort(core_of[nets.root], kind="stable").astype(np.int32), n)
-    start, members = group_members(core_of, count)
     root_start, rooted = group_members(nets.root, n)
     return _anneal(
         nets.root,
@@ -94,8 +94,6 @@ def anneal_multicast(
         across,
         along,
         usable,
-        start,
-        members,
         capacity,
         hot * unit,
         cold * unit,
@@ -191,21 +189,14 @@ def _move(
     core_of: Array,
     across: Array,
     along: Array,
-    slots: Array,
+    members: Array,
     counts: Array,
-    slot_of: Array,
+    place: Array,
     v: int,
     to: int,
 ) -> None:
     at = int(core_of[v])
-    last = slots[at, counts[at] - 1]
-    slots[at, slot_of[v]] = last
-    slot_of[last] = slot_of[v]
-    counts[at] -= 1
-    slots[to, counts[to]] = v
-    slot_of[v] = counts[to]
-    counts[to] += 1
-    core_of[v] = to
+    move_member(members, counts, place, core_of, v, to)
     for k in range(of_start[v], of_start[v + 1]):
         e = of[k]
         held[at, e] -= 1
@@ -231,8 +222,6 @@ def _anneal(
     across: Array,
     along: Array,
     usable: Array,
-    start: Array,
-    members: Array,
     capacity: int,
     hot: float,
     cold: float,
@@ -251,21 +240,8 @@ def _anneal(
             if held[c, e] == 0:
                 _reach(table, root[e], weight[e], c, across, along)
             held[c, e] += 1
-    load = np.zeros(cores, np.int64)
-    counts = np.zeros(cores, np.int64)
-    most = 0
-    for c in range(cores):
-        counts[c] = start[c + 1] - start[c]
-        most = max(most, counts[c])
-    room = min(n, most + n // cores + 16)
-    slots = np.empty((cores, room), np.int32)
-    slot_of = np.empty(n, np.int32)
-    for c in range(cores):
-        for i in range(counts[c]):
-            v = members[start[c] + i]
-            slots[c, i] = v
-            slot_of[v] = i
-            load[c] += size[v]
+    members, counts, place = member_table(core_of, cores)
+    load = core_loads(core_of, size, cores)
     temperature = hot
     work = 0.0
     change = 0
@@ -302,17 +278,17 @@ def _anneal(
         threshold = -temperature * np.log(1.0 - random_unit(state))
         cost = _cost(root, weight, of_start, of, held, table, core_of, across, along, v, to)
         if load[to] + size[v] <= capacity:
-            if cost <= threshold and counts[to] < room:
+            if cost <= threshold and counts[to] < members.shape[1]:
                 load[at] -= size[v]
                 load[to] += size[v]
-                _move(root, weight, of_start, of, held, table, core_of, across, along, slots, counts, slot_of, v, to)
+                _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, v, to)
                 change += cost
                 work += 0.1 * nets
             continue
-        if counts[to] == 0 or counts[to] >= room or counts[at] >= room:
+        if counts[to] == 0 or counts[to] >= members.shape[1] or counts[at] >= members.shape[1]:
             continue
         for _ in range(2):
-            u = int(slots[to, random_below(state, counts[to])])
+            u = int(members[to, random_below(state, counts[to])])
             more = size[v] - size[u]
             if (more > 0 and load[to] + more > capacity) or (more < 0 and load[at] - more > capacity):
                 continue
@@ -321,13 +297,13 @@ def _anneal(
             if cost + _cost(root, weight, of_start, of, held, table, core_of, across, along, u, at) > threshold:
                 continue
             work += 0.1 * nets
-            _move(root, weight, of_start, of, held, table, core_of, across, along, slots, counts, slot_of, v, to)
+            _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, v, to)
             both = cost + _cost(root, weight, of_start, of, held, table, core_of, across, along, u, at)
             if both > threshold:
-                _move(root, weight, of_start, of, held, table, core_of, across, along, slots, counts, slot_of, v, at)
+                _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, v, at)
                 work += 0.1 * nets
                 continue
-            _move(root, weight, of_start, of, held, table, core_of, across, along, slots, counts, slot_of, u, at)
+            _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, u, at)
             load[at] -= more
             load[to] += more
             change += both

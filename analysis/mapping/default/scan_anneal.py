@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....support.jit import Array, jit
-from ..kernels.graph import Graph, group_members
+from ..kernels.graph import Graph
+from ..kernels.members import core_loads, member_table, move_member, swap_members
 from ..kernels.random import random_below, random_unit
 
 
@@ -32,7 +33,6 @@ def anneal_scanning(
     unit = float(graph.data.sum()) / max(1, graph.vertices)
     if unit == 0:
         return 0
-    start, members = group_members(core_of, distance.shape[0])
     return _anneal(
         graph.indptr,
         graph.indices,
@@ -40,8 +40,6 @@ def anneal_scanning(
         graph.size,
         core_of,
         distance,
-        start,
-        members,
         capacity,
         hot * unit,
         cold * unit,
@@ -75,8 +73,6 @@ def _anneal(
     size: Array,
     core_of: Array,
     distance: Array,
-    start: Array,
-    members: Array,
     capacity: int,
     hot: float,
     cold: float,
@@ -84,22 +80,9 @@ def _anneal(
     state: Array,
 ) -> int:
     n = core_of.size
-    cores = start.size - 1
-    load = np.zeros(cores, np.int64)
-    counts = np.zeros(cores, np.int64)
-    most = 0
-    for c in range(cores):
-        counts[c] = start[c + 1] - start[c]
-        most = max(most, counts[c])
-    room = min(n, most + n // cores + 16)
-    slots = np.empty((cores, room), np.int32)
-    slot_of = np.empty(n, np.int32)
-    for c in range(cores):
-        for i in range(counts[c]):
-            v = members[start[c] + i]
-            slots[c, i] = v
-            slot_of[v] = i
-            load[c] += size[v]
+    cores = distance.shape[0]
+    members, counts, place = member_table(core_of, cores)
+    load = core_loads(core_of, size, cores)
     temperature = hot
     change = 0
     for proposal in range(proposals):
@@ -117,23 +100,16 @@ def _anneal(
         threshold = -temperature * np.log(1.0 - random_unit(state))
         if load[to] + size[v] <= capacity:
             cost, _ = _gain(indptr, indices, data, core_of, distance, v, to, -1)
-            if cost > threshold or counts[to] >= room:
+            if cost > threshold or counts[to] >= members.shape[1]:
                 continue
             change += cost
             load[at] -= size[v]
             load[to] += size[v]
-            last = slots[at, counts[at] - 1]
-            slots[at, slot_of[v]] = last
-            slot_of[last] = slot_of[v]
-            counts[at] -= 1
-            slots[to, counts[to]] = v
-            slot_of[v] = counts[to]
-            counts[to] += 1
-            core_of[v] = to
+            move_member(members, counts, place, core_of, v, to)
             continue
         if counts[to] == 0:
             continue
-        u = int(slots[to, random_below(state, counts[to])])
+        u = int(members[to, random_below(state, counts[to])])
         more = size[v] - size[u]
         if (more > 0 and load[to] + more > capacity) or (more < 0 and load[at] - more > capacity):
             continue
@@ -145,11 +121,5 @@ def _anneal(
         change += cost
         load[at] -= more
         load[to] += more
-        slots[at, slot_of[v]] = u
-        slots[to, slot_of[u]] = v
-        other = slot_of[u]
-        slot_of[u] = slot_of[v]
-        slot_of[v] = other
-        core_of[v] = to
-        core_of[u] = at
+        swap_members(members, place, core_of, v, u)
     return change
