@@ -123,7 +123,8 @@ class TaskInfo:
         key = (number, index, tile.sizes)
         found = self._largest.get(key)
         if found is None:
-            box = tile if number == 0 else self.root.result_box(tile)
+            # The tile that is asked about may be the last one, cut off at the end.
+            box = tile if number == 0 else Box.whole(self.root.largest_result(tile))
             found = self._largest[key] = self.body[number].largest_slice(index, box)
         return found
 
@@ -146,7 +147,7 @@ class TaskInfo:
         """The cost of operation `number` for a tile of the root's iteration space; only the tile's sizes count."""
         key = (number, tile.sizes)
         if key not in self._costs:
-            box = tile if number == 0 else self.root.result_box(tile)
+            box = tile if number == 0 else Box.whole(self.root.largest_result(tile))
             self._costs[key] = self.body[number].cost(box)
         return self._costs[key]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from meshloom.analysis.interpret import make_inputs, run_main
 from meshloom.analysis.sparse.formats import Kind
+from meshloom.analysis.task_info import TaskInfo
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects import dataflow, sparse
 from meshloom.dialects.dataflow.base import DataflowOp
@@ -17,14 +18,17 @@ from meshloom.dialects.dataflow.constants import widen_bf16
 from meshloom.dialects.dataflow.evaluate import evaluate
 from meshloom.dialects.dataflow.tiling import Box
 from meshloom.dialects.dataflow.types import tensor, ui8
+from meshloom.dialects.manycore import TaskOp
 from meshloom.dialects.sparse import IndexAttr, PanelConvOp, PanelOp
 from meshloom.emulator.functional import run_functional
 from meshloom.emulator.timing import run_timing
+from meshloom.lowering.dataflow_to_manycore import DataflowToManycorePass
 from meshloom.lowering.pipeline import compile_module
 from meshloom.transforms.known_values import rounded, source_of
 from meshloom.transforms.sparse_pack import pack_module
 from numpy.typing import NDArray
 from xdsl.builder import Builder
+from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, bf16, f16, f32, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, SSAValue
@@ -201,6 +205,31 @@ def test_tiles_of_panels_in_groups() -> None:
     assert [op.may_split(1, parts) for parts in range(1, panels + 1)] == [
         panels % parts == 0 and (3 % parts == 0 or parts % 3 == 0) for parts in range(1, panels + 1)
     ]
+
+
+def test_rooms_of_what_follows_panels() -> None:
+    """A bias has room for the panels of any tile, whichever tile is asked about: the last one may be cut off."""
+    generator = np.random.default_rng(6)
+
+    def build(builder: Builder, argument: SSAValue) -> SSAValue:
+        weights = weights_of(builder, generator, (250, 64), f32, 0)
+        dense = dataflow.MatmulOp(argument, weights, transpose_b=True)
+        product = builder.insert(sparse.MatmulOp.of(dense, argument, weights)).result
+        dense.erase()
+        bias = builder.insert(source_of(np.ones(250, np.float32), f32, "bias")).results[0]
+        return builder.insert(dataflow.AddOp(product, bias)).result
+
+    module, chip = module_of(build, (3, 64), f32), load_chip("tiny")
+    pack_module(module, chip)
+    DataflowToManycorePass().apply(Context(), module)
+    info = next(TaskInfo.of(op) for op in module.walk() if isinstance(op, TaskOp))
+    assert isinstance(info.root, PanelOp)
+    panels, width = info.root.panels.counts[0], info.root.panels.width
+    assert panels * width > 250
+    # The last two panels: the one that is cut off is among them.
+    tile = Box((0, panels - 2, 0), (3, 2, 1))
+    assert info.largest_slice(1, 1, tile) == (2 * width,)
+    assert info.largest_result(tile) == 3 * 2 * width
 
 
 def test_zeros_of_neurons_are_skipped() -> None:
