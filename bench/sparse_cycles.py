@@ -9,10 +9,13 @@ were measured on others:
 
 faster             cycles dense over sparse; 1 where the compiler keeps to the dense network
 mpu_fewer          cycles of the matrix and vector units that contractions take, dense over sparse
-weights_only       the same two figures where only weights are encoded
+matrix_fewer       of single layers: cycles of one matrix unit for all dense weights, each loaded once, over those of
+                   all matrix units as compiled (dense products of one row run on the vector unit, which loads none)
+weights_only       `faster` and `mpu_fewer` where only weights are encoded
 smaller            bytes of weights in the executable, dense over sparse
 neurons            share of the neurons that is not zero, the mean over layers
-model_error        over the sparse layers, |declared / counted - 1| of cycles: of all of them, and of the worst
+model_error        over the sparse layers, |declared / counted - 1| of cycles: of all of them, and of the worst, with
+                   activations measured on the inputs of the run; `other_inputs`: on others, as in all other figures
 lanes_before/after efficiency of the lanes with channels in the network's order and balanced, over the layers moved
 difference         largest difference of a result to the dense network's, over the largest result
 
@@ -120,6 +123,9 @@ def calibration(name: str, module: ModuleOp, inputs: Arrays) -> Arrays:
     """Inputs on which activations are measured: others than those of the run; of single layers, the same mirrored."""
     if name in LAYERS:
         return {key: value[..., ::-1].copy() for key, value in inputs.items()}
+    if name in LIGHT_MODELS:
+        generator = np.random.default_rng(1)
+        return {key: generator.standard_normal(value.shape).astype(value.dtype) for key, value in inputs.items()}
     return PUBLIC_MODELS[name].inputs(1) if name in PUBLIC_MODELS else make_inputs(module, 1)
 
 
@@ -130,8 +136,9 @@ def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
     if density < 1:
         DataflowPrunePass(density=density).apply(Context(), module)
     balanced = balance_lanes(module.clone(), chip)
-    weights_only = module.clone()
+    weights_only, same_inputs = module.clone(), module.clone()
     encode_weights(weights_only, chip)
+    encode_weights(same_inputs, chip, inputs)
     compiled: list[Compilation] = []
 
     def compile(one: ModuleOp) -> Compilation:
@@ -141,8 +148,9 @@ def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
     sparse = compile_encoded(
         module, chip, compile, lambda made: run_timing(made.executable).cycles, calibration(name, module, inputs)
     )
-    # The last one is the dense network, whichever is taken.
-    executables = [one.executable for one in (compiled[-1], compile(weights_only), sparse.compilation)]
+    dense = compiled[-1]  # it comes last, whichever is taken
+    networks = (dense, compile(weights_only), sparse.compilation, compile(same_inputs))
+    executables = [one.executable for one in networks]
     runs = [run_functional(executable, inputs) for executable in executables]
     pairs = list(zip(executables, runs, strict=True))
     cycles = [run_timing(executable, mapped=run.mapped).cycles for executable, run in pairs]
@@ -164,12 +172,21 @@ def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
         "sparse_cycles": cycles[2],
         "faster": round(cycles[0] / cycles[2], 3),
         "mpu_fewer": round(units[0] / units[2], 3),
+        **({"matrix_fewer": round(_matrix_cycles(name, chip) / units[2], 3)} if name in LAYERS else {}),
         "weights_only": [round(cycles[0] / cycles[1], 3), round(units[0] / units[1], 3)],
         "smaller": round(_weights(executables[0]) / max(1, _weights(executables[2])), 3),
-        "model_error": model_errors(executables[2], runs[2]),
+        "model_error": model_errors(executables[3], runs[3]),
+        "other_inputs": model_errors(executables[2], runs[2]),
         **_lanes(balanced),
         "difference": float(f"{difference:.3g}"),
     }
+
+
+def _matrix_cycles(name: str, chip: Chip) -> int:
+    """Weights in tiles of the array's size, each loaded (see `costs.matmul_cycles`), then all rows passing."""
+    rows, inputs, outputs = PRODUCTS.get(name, (56 * 56, 128 * 9, 128))
+    tiles = -(-inputs // chip.mpu_rows) * -(-outputs // chip.mpu_cols)
+    return tiles * (2 * chip.mpu_rows + chip.mpu_cols - 2 + rows)
 
 
 def _weights(exe: Executable) -> int:
