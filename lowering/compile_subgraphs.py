@@ -221,10 +221,15 @@ class Driver:
         made: dict[int, list[Subgraph]] = {}
         failed = [number for number, part in enumerate(parts) if isinstance(part.outcome, Failure)]
         # Operators change the function when they are split: all cuts come first.
-        for number in sorted(failed, key=lambda number: (len(parts[number].operators) == 1, number)):
-            several = len(parts[number].operators) > 1
-            made[number] = self._split(parts, number) if several else self._split_operator(parts, parts[number])
-        return [one for number, part in enumerate(parts) for one in made.get(number, [part])]
+        for number in failed:
+            if len(parts[number].operators) > 1:
+                made[number] = self._split(parts, number)
+        cut = [one for number, part in enumerate(parts) for one in made.get(number, [part])]
+        for number in failed:
+            # What failed may have been split along with what it reads.
+            if number not in made and isinstance(parts[number].outcome, Failure):
+                self._split_operator(cut, parts[number])
+        return cut
 
     def _split(self, parts: Sequence[Subgraph], number: int) -> list[Subgraph]:
         """A failed part in several."""
@@ -239,29 +244,30 @@ class Driver:
         self._note("split", part, True, f"is split into {len(made)} parts, after {after}")
         return made
 
-    def _split_operator(self, parts: Sequence[Subgraph], part: Subgraph) -> list[Subgraph]:
-        """A failed part with its only operator split in the function."""
+    def _split_operator(self, parts: Sequence[Subgraph], part: Subgraph) -> None:
+        """Split the only operator of a failed part, in the function; and in other parts what reads it, if need be."""
         operators = part.operators
         failure = part.outcome
         assert isinstance(failure, Failure)
         if not operators:  # inputs that are given back
             self._give_up(part)
-        block = self.function.body.block
-        before = set(block.ops)
+        ends = part.ends
         try:
-            text = self.splitter.split(next(iter(operators)), failure)
+            split = self.splitter.split(next(iter(operators)), failure)
         except ResourceError as error:
             raise self._hopeless(part, failure, str(error)) from error
-        if text is None:
+        if split is None:
             self._give_up(part)
-        self._note("split operator", part, True, text)
+        self.log.add(LogEntry("split operator", part.label, 1, *ends, True, split.text))
         self._graph = None
-        added = [op for op in block.ops if is_node(op) and (op not in before or op in part.nodes)]
-        self._most += ATTEMPTS_AN_OPERATOR * len(added)
         for other in parts:
-            if other is not part and not isinstance(other.outcome, Failure):
+            if any(op in split.replaced for op in other.nodes):
+                there = (split.replaced.get(op, [op]) for op in other.nodes)
+                other.nodes = tuple(new for ops in there for new in ops if is_node(new))
+                other.outcome = None
+                self._most += ATTEMPTS_AN_OPERATOR * len(other.nodes)
+            elif not isinstance(other.outcome, Failure):
                 other.outcome = None  # what crosses its border may have changed
-        return [Subgraph(part.label, tuple(added))]
 
     def _hopeless(self, part: Subgraph, failure: Failure, detail: str) -> ResourceError:
         op = part.operators[0]

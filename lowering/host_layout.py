@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from .constants import constant_bytes
 from .controller import Boundary, Copy
 from .dram_layout import ALIGNMENT, padded
 from .residency import Residency, Stay
-from .serial import NamedTensor, Serial
+from .serial import NamedTensor, Piece, Serial
 
 
 class HostLayout:
@@ -22,7 +24,7 @@ class HostLayout:
         self._input_at: dict[int, int] = {}
         self._output_at: list[tuple[NamedTensor, int]] = []
         for tensor in serial.inputs:
-            self._input_at[tensor.number] = self._reserve(tensor.nbytes)
+            self._input_at[tensor.pieces[0].number] = self._reserve(tensor.nbytes)
         for tensor in serial.outputs:
             self._output_at.append((tensor, self._reserve(tensor.nbytes)))
         self.weights_address = self._cursor
@@ -60,15 +62,17 @@ class HostLayout:
             table.append(TensorInfo(tensor.name, role, tensor.dtype, tensor.shape, dram, tensor.nbytes, host))
 
         for tensor in serial.inputs:
-            first = next(stay for stay in residency.stays if stay.kind == "value" and stay.number == tensor.number)
-            add("input", tensor, residency.address("value", tensor.number, first.first), self._input_at[tensor.number])
+            number = tensor.pieces[0].number
+            first = next(stay for stay in residency.stays if stay.kind == "value" and stay.number == number)
+            add("input", tensor, residency.address("value", number, first.first), self._input_at[number])
         for tensor, host in self._output_at:
-            add("output", tensor, self._leaves_from(tensor), host)
+            # One that leaves in pieces is nowhere in DRAM as a whole.
+            add("output", tensor, self._leaves_from(tensor.pieces[0]) if len(tensor.pieces) == 1 else 0, host)
         return table
 
-    def _leaves_from(self, tensor: NamedTensor) -> int:
-        launch = self._residency.leaving[tensor.number][0] if tensor.kind == "value" else 0
-        return self._residency.address(tensor.kind, tensor.number, launch)
+    def _leaves_from(self, piece: Piece) -> int:
+        launch = self._residency.leaving[piece.number][0] if piece.kind == "value" else 0
+        return self._residency.address(piece.kind, piece.number, launch)
 
     def boundaries(self) -> list[Boundary]:
         """The copies around each launch."""
@@ -82,11 +86,11 @@ class HostLayout:
                 launches[stay.first].beside.append(copy)
             else:
                 launches[stay.arrives_for].before.append(copy)
-        for tensor, host in self._output_at:
-            copy = Copy(False, self._leaves_from(tensor), host, tensor.nbytes)
+        for piece, host in self._outputs():
+            copy = Copy(False, self._leaves_from(piece), host, piece.nbytes)
             launch, beside = len(launches) - 1, False
-            if tensor.kind == "value":
-                launch, beside = residency.leaving[tensor.number]
+            if piece.kind == "value":
+                launch, beside = residency.leaving[piece.number]
             (launches[launch].after_beside if beside else launches[launch].after).append(copy)
         for number, host in self._kept_at.items():
             launch, beside = residency.leaving[number]
@@ -102,4 +106,10 @@ class HostLayout:
             return self._input_at[stay.number]
         if stay.number in self._kept_at:
             return self._kept_at[stay.number]
-        return next(at for tensor, at in self._output_at if (tensor.kind, tensor.number) == ("value", stay.number))
+        return next(at for piece, at in self._outputs() if (piece.kind, piece.number) == ("value", stay.number))
+
+    def _outputs(self) -> Iterator[tuple[Piece, int]]:
+        """What holds the outputs, and where on the host it goes."""
+        for tensor, host in self._output_at:
+            for piece in tensor.pieces:
+                yield piece, host + piece.offset

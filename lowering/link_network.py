@@ -33,7 +33,7 @@ def network_of(serial: Serial, scratch: Sequence[int]) -> Network:
         for part, own in zip(serial.parts, scratch, strict=True)
     )
     constants = tuple(constant_bytes(op).size for op in serial.constants)
-    outputs = frozenset(one.number for one in serial.outputs if one.kind == "constant")
+    outputs = frozenset(piece.number for one in serial.outputs for piece in one.pieces if piece.kind == "constant")
     return Network(launches, serial.values, constants, outputs)
 
 

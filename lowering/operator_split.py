@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -10,13 +13,27 @@ from ..analysis.operator_parts import Parts, choose_parts, data_bytes
 from ..chips import Chip
 from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.tiling import Box, TilingInterface
+from ..dialects.dataflow.types import shape_of
 from ..support.errors import ResourceError
 from ..transforms.dataflow_split_to_fit import core_limit
 from ..transforms.split_operator import Splitter
+from ..transforms.take_apart import Replaced, operations_between, read_pieces, split_slice, take_apart
+from .dram_layout import bytes_of
 from .piece_cache import Failure
+from .subgraph import name_of
 
 MARGIN = 0.75
 """Parts aim at this share of what would just fit: beside an operator's data stand its neighbours' and buffers."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """What was done about an operator."""
+
+    text: str
+    """As a sentence."""
+    replaced: Replaced
+    """The operator, and what reads it, where that is gone."""
 
 
 class OperatorSplitter:
@@ -30,40 +47,95 @@ class OperatorSplitter:
         self._pieces: dict[SSAValue, dict[Box, SSAValue]] = {}
         self._grids: dict[SSAValue, Parts] = {}
 
-    def split(self, op: Operation, failure: Failure) -> str | None:
+    def split(self, op: Operation, failure: Failure) -> Split | None:
         """
-        Split an operator in place, into parts small enough that the failure should not come again. Returns what was
-        done, as a sentence; None if it is of a kind that is not split.
+        Split an operator in place, into parts small enough that the failure should not come again; for one that puts a
+        value together, what reads that value. None if nothing can be done about one of its kind.
 
         Raises ResourceError where not even the smallest parts are small enough.
         """
-        if not isinstance(op, TilingInterface) or isinstance(op, ReshapeOp | SliceOp | ConcatOp):
+        if isinstance(op, ConcatOp):
+            return self._take_apart(op, failure)
+        if isinstance(op, SliceOp):
+            return self._split_slice(op, failure)
+        if not isinstance(op, TilingInterface) or isinstance(op, ReshapeOp):
             return None
-        sizes = tuple(dim.size for dim in op.iteration_space())
-        whole = data_bytes(op, sizes)
-        limit = self._limit(whole, failure)
-        name = op.results[0].name_hint or op.name.partition(".")[2]
-        parts = choose_parts(op, limit, name)
-        # Parts of a producer that was split are read as they are; slices that others made may stand further down.
-        splitter = Splitter(self._names)
-        splitter.pieces = {value: dict(boxes) for value, boxes in self._pieces.items()}
-        splitter.grids = dict(self._grids)
-        known = set(splitter.grids)
+        limit = self._limit(op, failure)
+        splitter = self._splitter()
+        parts = splitter.as_producer(op, limit, choose_parts(op, limit, name_of(op)))
+        before, after = op.prev_op, op.next_op
         splitter.split(op, parts)
-        for value, grid in splitter.grids.items():
-            if value not in known:
-                boxes = splitter.pieces[value]
-                self._pieces[value], self._grids[value] = dict(boxes), grid
+        self._remember(splitter)
         count = " x ".join(str(part) for part in parts)
-        return f"its operator is split into {count} parts of its iteration space, of at most {limit:,} bytes of data"
+        text = f"its operator is split into {count} parts of its iteration space, of at most {limit:,} bytes of data"
+        return Split(text, {op: operations_between(before, after)})
 
-    def _limit(self, whole: int, failure: Failure) -> int:
+    def _take_apart(self, op: ConcatOp, failure: Failure) -> Split | None:
+        made: list[Splitter] = []
+
+        def splitter() -> Splitter:
+            made.append(self._splitter())
+            return made[-1]
+
+        def parts(reader: TilingInterface) -> Parts:
+            limit = self._limit(reader, failure)
+            return self._splitter().as_producer(reader, limit, choose_parts(reader, limit, name_of(reader)))
+
+        readers = list(dict.fromkeys(f"'{name_of(use.operation)}'" for use in op.result.uses))
+        replaced = take_apart(op, splitter, parts, int(failure.available * MARGIN) // 2, self._splitter().unique)
+        if replaced is None:
+            return None
+        for one in made:
+            self._remember(one)
+        first = ", ".join(readers[:4]) + (", ..." if len(readers) > 4 else "")
+        return Split(f"its operator is left out: what it puts together goes in parts to {first}", replaced)
+
+    def _split_slice(self, op: SliceOp, failure: Failure) -> Split | None:
+        """Beside the whole operand there has to be room for a part of the slice; a concatenation need not be whole."""
+        name = self._splitter().unique
+        if (replaced := read_pieces(op, name)) is not None:
+            return Split("its operator reads what the concatenation before it puts together", replaced)
+        shape, whole = shape_of(op.result), bytes_of(op.result)
+        room = int((failure.available - bytes_of(op.operand)) * MARGIN)
+        dim = next((dim for dim, size in enumerate(shape) if size > 1), None)
+        if dim is None or room * shape[dim] < whole:
+            return None
+        count = min(shape[dim], max(2, math.ceil(shape[dim] / (room * shape[dim] // whole))))
+        counts = tuple(count if one == dim else 1 for one in range(len(shape)))
+        return Split(
+            f"its operator is split into {count} slices, of at most {room:,} bytes", split_slice(op, counts, name)
+        )
+
+    def _splitter(self) -> Splitter:
+        # Parts of a producer that was split are read as they are, unless they were split in turn; slices that others
+        # made may stand further down.
+        splitter = Splitter(self._names)
+        for value, boxes in self._pieces.items():
+            there = {box: part for box, part in boxes.items() if _is_there(part)}
+            splitter.pieces[value] = there
+        splitter.grids = dict(self._grids)
+        return splitter
+
+    def _remember(self, splitter: Splitter) -> None:
+        for value, grid in splitter.grids.items():
+            if value not in self._grids:
+                self._pieces[value], self._grids[value] = dict(splitter.pieces[value]), grid
+
+    def _limit(self, op: TilingInterface, failure: Failure) -> int:
         """Bytes of data that a part should have."""
+        whole = data_bytes(op, tuple(dim.size for dim in op.iteration_space()))
         if failure.needed > failure.available > 0:
             limit = int(whole * failure.available / failure.needed * MARGIN)
+            if failure.resource == "DRAM":  # where all of the part's data has to lie
+                limit = min(limit, int(failure.available * MARGIN))
         else:
             limit = whole // 2
         if limit < 1:
             raise ResourceError("its data cannot be made any smaller", "memory for an operator's data", whole, limit)
         # Parts that fit in a core are as small as any failure asks for.
         return min(max(limit, min(core_limit(self._chip), whole // 2)), whole - 1)
+
+
+def _is_there(value: SSAValue) -> bool:
+    """Whether an operation that computes a value has not been removed."""
+    return not isinstance(value.owner, Operation) or value.owner.parent is not None

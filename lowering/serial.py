@@ -7,7 +7,7 @@ in another shape) stand again in every part that reads them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,7 @@ from ..analysis.planning.plan_network import storage_root
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.interpreter import argument_names, result_names
 from ..dialects.dataflow.types import dtype_code, shape_of
+from ..transforms.take_apart import ON_HOST
 from .constants import ConstantTable
 from .dram_layout import bytes_of
 from .residency import Value
@@ -28,15 +29,25 @@ Part = tuple[Operation, ...]
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A value or constant that holds consecutive bytes of an input or output of the network."""
+
+    kind: Literal["value", "constant"]
+    number: int
+    offset: int
+    """In the tensor."""
+    nbytes: int
+
+
+@dataclass(frozen=True)
 class NamedTensor:
-    """An input or output of the network, and which value or constant holds it."""
+    """An input or output of the network, and what holds it: one value or constant, or several pieces of an output."""
 
     name: str
     dtype: int
     shape: tuple[int, ...]
     nbytes: int
-    kind: Literal["value", "constant"]
-    number: int
+    pieces: tuple[Piece, ...]
 
 
 @dataclass(frozen=True)
@@ -60,9 +71,17 @@ class Serial:
     outputs: tuple[NamedTensor, ...]
 
 
+def _held_by(value: SSAValue) -> list[SSAValue]:
+    """What has the memory of an output, in the order of its bytes."""
+    root = storage_root(value)
+    if isinstance(root.owner, Operation) and ON_HOST in root.owner.attributes:
+        return [storage_root(operand) for operand in root.owner.operands]
+    return [root]
+
+
 def is_operator(op: Operation) -> bool:
     """Whether an operation of @main does work: it then belongs to exactly one part."""
-    return not isinstance(op, ConstantOp | WeightOp | ReshapeOp | ReturnOp)
+    return not isinstance(op, ConstantOp | WeightOp | ReshapeOp | ReturnOp) and ON_HOST not in op.attributes
 
 
 def operators(function: FuncOp) -> Part:
@@ -84,10 +103,10 @@ def sources(part: Part, given: Sequence[SSAValue] = ()) -> tuple[list[Operation]
         owner = value.owner
         if isinstance(owner, ConstantOp | WeightOp):
             held.add(owner)
-        elif isinstance(owner, ReshapeOp):
+        elif isinstance(owner, Operation) and not is_operator(owner):
             if owner not in held:
                 held.add(owner)
-                waiting.append(owner.operands[0])
+                waiting.extend(reversed(owner.operands))
         elif isinstance(value, BlockArgument) or owner not in inside:
             entering[value] = None
     block = next(iter(held)).parent_block() if held else None
@@ -169,18 +188,22 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
             )
         )
 
+    def pieces(value: SSAValue) -> Iterator[Piece]:
+        offset = 0
+        for root in _held_by(value):
+            owner = root.owner
+            if isinstance(owner, ConstantOp | WeightOp):
+                yield Piece("constant", constants.number(owner), offset, bytes_of(root))
+            else:
+                yield Piece("value", numbers[root], offset, bytes_of(root))
+            offset += bytes_of(root)
+
     def tensor(value: SSAValue, name: str) -> NamedTensor:
-        root = storage_root(value)
-        owner = root.owner
-        fixed = isinstance(owner, ConstantOp | WeightOp)
-        number = constants.number(owner) if fixed else numbers[root]
-        return NamedTensor(
-            name, dtype_code(value), shape_of(value), bytes_of(value), "constant" if fixed else "value", number
-        )
+        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(pieces(value)))
 
     inputs = [tensor(*pair) for pair in zip(function.body.block.args, argument_names(function), strict=True)]
     outputs = [tensor(*pair) for pair in zip(returned, result_names(function), strict=True)]
-    given = {one.number for one in outputs if one.kind == "value"}
+    given = {piece.number for one in outputs for piece in one.pieces if piece.kind == "value"}
     values = tuple(
         Value(bytes_of(value), producer[value], tuple(readers[value]), number in given)
         for value, number in numbers.items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -18,16 +17,13 @@ from ..analysis.operator_parts import Parts, choose_parts, data_bytes
 from ..chips import Chip, load_chip
 from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.tiling import DimKind, TilingInterface
-from ..dialects.dataflow.types import element_of, is_float, shape_of
+from ..dialects.dataflow.types import element_of, is_float
 from ..dialects.manycore import SubgraphOp
 from ..support.errors import InputError
 from .split_operator import Splitter
 
 RESERVE = 8
 """One part in so many of a core's memory is left for code, queues and what is loaded ahead."""
-
-FINER = 4
-"""Times as many parts as it needs, into which an operator is cut so as to be cut like its operand."""
 
 ROUNDING = {"f64": 1e-12, "f32": 1e-4, "f16": 4e-3, "bf16": 3e-2}
 """Difference that adding in another order makes at most, relative to the largest result, by element type."""
@@ -109,23 +105,10 @@ def _split_block(block: Block, limit: int, names: set[str], done: Splitting) -> 
         parts = choose_parts(op, limit, name)
         if all(count == 1 for count in parts):
             continue
-        parts = _as_producer(op, limit, splitter, FINER * math.prod(parts)) or parts
+        parts = splitter.as_producer(op, limit, parts)
         done.parts.append((name, parts))
         done.nature = _looser(done.nature, _nature_of(op))
         waiting.extendleft(reversed(splitter.split(op, parts)))
-
-
-def _as_producer(op: TilingInterface, limit: int, splitter: Splitter, most: int) -> Parts | None:
-    """The cut of an operand that is over the same positions, if it suffices and has no more than `most` parts."""
-    sizes = tuple(dim.size for dim in op.iteration_space())
-    if sizes != shape_of(op.results[0]):
-        return None
-    for value in op.operands:
-        grid = splitter.grids.get(value)
-        if grid is not None and shape_of(value) == sizes and math.prod(grid) <= most:
-            if data_bytes(op, [-(-size // count) for size, count in zip(sizes, grid, strict=True)]) <= limit:
-                return grid
-    return None
 
 
 def _nature_of(op: TilingInterface) -> Nature:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import cast
@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..analysis.operator_parts import Parts
+from ..analysis.operator_parts import Parts, data_bytes
 from ..dialects.dataflow import (
     AddOp,
     BroadcastOp,
@@ -45,11 +45,16 @@ JOIN: dict[Combine, Callable[[SSAValue, SSAValue], Operation]] = {
 """The operation that joins two partial results."""
 
 
+FINER = 4
+"""Times as many parts as it needs, into which an operator is cut so as to be cut like its operand."""
+
+
 @dataclass
 class Splitter:
     """
     Splits operators of one block. Parts of values that are known (pieces of a split operator, slices made before) are
-    used again, and parts of weights become weights of their own. `names` are those of all weights of the module.
+    used again, and parts of weights become weights of their own. `names` are those of all weights of the module, and of
+    parts.
     """
 
     names: set[str]
@@ -62,6 +67,21 @@ class Splitter:
     )
     """Where in `pieces` a value is: it may be split itself."""
 
+    def as_producer(self, op: TilingInterface, limit: int, parts: Parts) -> Parts:
+        """
+        The cut of an operand that is over the same positions, if parts then have no more than `limit` bytes of data,
+        and there are not many more of them than of `parts`; else `parts`.
+        """
+        sizes = tuple(dim.size for dim in op.iteration_space())
+        if sizes != shape_of(op.results[0]):
+            return parts
+        for value in op.operands:
+            grid = self.grids.get(value)
+            if grid is not None and shape_of(value) == sizes and math.prod(grid) <= FINER * math.prod(parts):
+                if data_bytes(op, [-(-size // count) for size, count in zip(sizes, grid, strict=True)]) <= limit:
+                    return grid
+        return parts
+
     def split(self, op: TilingInterface, parts: Parts) -> list[Operation]:
         """
         Replace an operator by its parts, the slices that they need, and what puts their results together. Returns the
@@ -71,19 +91,19 @@ class Splitter:
         hint = op.results[0].name_hint
         results: dict[Box, SSAValue] = {}
         joining: list[Operation] = []
-        for number, chosen in enumerate(product(*ranges)):
+        for chosen in product(*ranges):
             tile = Box(tuple(low for low, _ in chosen), tuple(size for _, size in chosen))
             part = self._build(op, tile)
-            part.name_hint = f"{hint}_{number}" if hint else None
+            part.name_hint = name = self.unique(hint) if hint else None
             target = op.result_box(tile)
             if target in results:
                 assert op.combine is not None, "only reductions whose partial results can be joined are split"
                 join = JOIN[op.combine](results[target], part)
                 part = self._insert(join, op)
-                part.name_hint = f"{hint}_{number}_sum" if hint else None
+                part.name_hint = f"{name}_sum" if name else None
                 joining.append(join)
             results[target] = part
-        whole = self._join(op, results)
+        whole = join_boxes(results, op)
         whole.name_hint = hint
         op.results[0].replace_all_uses_with(whole)
         for pieces, box in self.places.pop(op.results[0], ()):
@@ -143,9 +163,10 @@ class Splitter:
         owner = value.owner
         if isinstance(owner, ConstantOp | WeightOp) and not stepped:
             made = self._insert(self._part_of_source(owner, box), owner)
+            made.name_hint = value.name_hint
         else:
             made = self._insert(SliceOp(value, box.offsets, box.sizes, part.steps), before)
-        made.name_hint = value.name_hint
+            made.name_hint = self.unique(value.name_hint) if value.name_hint else None
         if not stepped:
             known[box] = made
         return made
@@ -161,7 +182,7 @@ class Splitter:
         reference = reference_of(op)
         array = STORE.get(reference, numpy_type(element), shape)
         part = array[index]
-        name = self._unique(op.sym_name.data)
+        name = self.unique(op.sym_name.data)
         if reference.source == MEMORY or part.nbytes <= LARGEST_CONSTANT or not part.flags.c_contiguous:
             return source_of(np.ascontiguousarray(part), element, name)
         strides = zip(box.offsets, array.strides, strict=True)
@@ -171,36 +192,42 @@ class Splitter:
             name, tensor(element, box.sizes), source=reference.source, offset=offset, nbytes=part.nbytes, sha256=digest
         )
 
-    def _unique(self, name: str) -> str:
+    def unique(self, name: str) -> str:
+        """A name for a part of something that has a name."""
         number = 0
         while (unique := f"{name}_part{number}") in self.names:
             number += 1
         self.names.add(unique)
         return unique
 
-    def _join(self, op: Operation, results: dict[Box, SSAValue]) -> SSAValue:
-        """Boxes that cover a tensor as one value: along the last dimension first."""
-        boxes = dict(results)
-        for axis in reversed(range(next(iter(boxes)).rank)):
-            lines: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Box]] = {}
-            for box in boxes:
-                lines.setdefault((_without(box.offsets, axis), _without(box.sizes, axis)), []).append(box)
-            joined: dict[Box, SSAValue] = {}
-            for line in lines.values():
-                line.sort(key=lambda box: box.offsets[axis])
-                offsets, sizes = line[0].offsets, line[0].sizes
-                total = sum(box.sizes[axis] for box in line)
-                whole = Box(offsets, (*sizes[:axis], total, *sizes[axis + 1 :]))
-                values = [boxes[box] for box in line]
-                joined[whole] = values[0] if len(values) == 1 else self._insert(ConcatOp(values, axis), op)
-            boxes = joined
-        (value,) = boxes.values()
-        return value
-
     @staticmethod
     def _insert(op: Operation, before: Operation) -> SSAValue:
         Rewriter.insert_op(op, InsertPoint.before(before))
         return op.results[0]
+
+
+def join_boxes(results: Mapping[Box, SSAValue], before: Operation) -> SSAValue:
+    """Boxes that cover a tensor as one value, put together in front of an operation: along the last dimension first."""
+    boxes = dict(results)
+    for axis in reversed(range(next(iter(boxes)).rank)):
+        lines: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Box]] = {}
+        for box in boxes:
+            lines.setdefault((_without(box.offsets, axis), _without(box.sizes, axis)), []).append(box)
+        joined: dict[Box, SSAValue] = {}
+        for line in lines.values():
+            line.sort(key=lambda box: box.offsets[axis])
+            offsets, sizes = line[0].offsets, line[0].sizes
+            total = sum(box.sizes[axis] for box in line)
+            whole = Box(offsets, (*sizes[:axis], total, *sizes[axis + 1 :]))
+            values = [boxes[box] for box in line]
+            joined[whole] = values[0]
+            if len(values) > 1:
+                concat = ConcatOp(values, axis)
+                Rewriter.insert_op(concat, InsertPoint.before(before))
+                joined[whole] = concat.results[0]
+        boxes = joined
+    (value,) = boxes.values()
+    return value
 
 
 def _without(values: Sequence[int], axis: int) -> tuple[int, ...]:

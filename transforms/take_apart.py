@@ -1,0 +1,264 @@
+"""
+Values that are too large to be put together: what reads them reads their pieces instead.
+
+A concatenation, or a slice of nearly all of a value, computes nothing; but a task that does it needs room for all of
+its operands and its result at once. Where there is none, operators that read the result are split, and their parts
+read slices of the pieces, put together as far as each part needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import product
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ..analysis.operator_parts import Parts
+from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp
+from ..dialects.dataflow.base import ints
+from ..dialects.dataflow.tiling import Box, TilingInterface, split_evenly
+from ..dialects.dataflow.types import element_bytes, element_of, shape_of
+from .split_operator import Splitter, join_boxes
+
+ON_HOST = "on_host"
+"""Attribute of concatenations along the outermost dimension that give an output of the network: the host puts their
+operands together when these leave."""
+Pieces = dict[Box, SSAValue]
+"""Boxes that make up a value, cut along each dimension at the same positions everywhere, and what lies in each."""
+
+Naming = Callable[[str], str]
+"""Gives a name to a part of something that has one."""
+Replaced = dict[Operation, list[Operation]]
+"""What stands in place of operations that are gone, by operation."""
+
+
+def pieces_of(value: SSAValue) -> Pieces:
+    """The operands of a concatenation, those of concatenations among them; of any other value the value itself."""
+    owner = value.owner
+    if not isinstance(owner, ConcatOp):
+        return {Box.whole(shape_of(value)): value}
+    axis, rank = owner.axis.value.data, len(shape_of(value))
+    inner = [pieces_of(operand) for operand in owner.inputs]
+    cuts = [{tuple((box.offsets[d], box.sizes[d]) for d in range(rank) if d != axis) for box in one} for one in inner]
+    if any(one != cuts[0] for one in cuts):  # not cut alike: only along the axis
+        inner = [{Box.whole(shape_of(operand)): operand} for operand in owner.inputs]
+    found: Pieces = {}
+    start = 0
+    for operand, boxes in zip(owner.inputs, inner, strict=True):
+        for box, piece in boxes.items():
+            offset = (*box.offsets[:axis], box.offsets[axis] + start, *box.offsets[axis + 1 :])
+            found[Box(offset, box.sizes)] = piece
+        start += shape_of(operand)[axis]
+    return found
+
+
+def take_apart(
+    concat: ConcatOp,
+    splitter: Callable[[], Splitter],
+    parts_of: Callable[[TilingInterface], Parts],
+    most: int,
+    unique: Naming,
+) -> Replaced | None:
+    """
+    Make all that reads a concatenation read its pieces, and remove it; where it is an output, the host puts it together
+    of blocks of no more than `most` bytes. Returns what stands in place of each operation; None (nothing is changed)
+    where it is read in another shape, or an output that is one block.
+
+    `splitter` gives a new one for each reader, `parts_of` into how many parts a reader is split; what that raises is
+    raised before anything is changed.
+    """
+    value = concat.result
+    pieces = pieces_of(value)
+    readers = _readers(value)
+    blocks = _blocks(value, most) if any(isinstance(reader, ReturnOp) for reader in readers) else None
+    if any(isinstance(reader, ReshapeOp) for reader in readers) or blocks == 1:
+        return None
+    chosen = {
+        reader: parts_of(reader)
+        for reader in readers
+        if isinstance(reader, TilingInterface) and not isinstance(reader, SliceOp | ConcatOp)
+    }
+    replaced: Replaced = {}
+    for reader in readers:
+        before, after = reader.prev_op, reader.next_op
+        if isinstance(reader, SliceOp):
+            _slice_pieces(reader, pieces, unique)
+        elif isinstance(reader, ConcatOp):
+            _concat_pieces(reader, value, pieces, unique)
+        elif isinstance(reader, ReturnOp):
+            assert blocks is not None
+            replaced[concat] = _join_on_host(concat, blocks, pieces, unique)
+            continue
+        else:
+            assert isinstance(reader, TilingInterface)
+            splitter().split(reader, chosen[reader])
+            for slice in [op for op in _readers(value) if isinstance(op, SliceOp) and op not in readers]:
+                _slice_pieces(slice, pieces, unique)
+        replaced[reader] = operations_between(before, after)
+    waiting: list[Operation] = [concat]
+    while waiting:
+        op = waiting.pop()
+        if op.results[0].first_use is None:
+            waiting += [one for value in op.operands if isinstance(one := value.owner, ConcatOp)]
+            replaced.setdefault(op, [])
+            Rewriter.erase_op(op)
+    return replaced
+
+
+def _outermost(shape: Sequence[int]) -> int:
+    """The first dimension that is not 1."""
+    return next((dim for dim, size in enumerate(shape) if size > 1), 0)
+
+
+def _blocks(value: SSAValue, most: int) -> int:
+    """Into how many blocks of at most `most` bytes a value is cut along its outermost dimension; 1: not at all."""
+    shape = shape_of(value)
+    row = math.prod(shape) * element_bytes(element_of(value)) // max(1, shape[_outermost(shape)] if shape else 1)
+    return 1 if not shape or row > most else -(-shape[_outermost(shape)] // max(1, most // max(row, 1)))
+
+
+def _join_on_host(concat: ConcatOp, blocks: int, pieces: Pieces, unique: Naming) -> list[Operation]:
+    """Give the network's caller blocks of a concatenation's pieces, in order. Returns what was added."""
+    value, before = concat.result, concat.prev_op
+    shape = shape_of(value)
+    axis = _outermost(shape)
+    hint = value.name_hint
+    slices: list[SliceOp] = []
+    for low, size in split_evenly(shape[axis], blocks):
+        box = Box(tuple(low if d == axis else 0 for d in range(len(shape))), (*shape[:axis], size, *shape[axis + 1 :]))
+        slices.append(SliceOp(value, box.offsets, box.sizes))
+        slices[-1].result.name_hint = unique(hint) if hint else None
+        Rewriter.insert_op(slices[-1], InsertPoint.before(concat))
+    whole = ConcatOp([one.result for one in slices], axis)
+    whole.attributes[ON_HOST] = UnitAttr()
+    whole.result.name_hint = hint
+    Rewriter.insert_op(whole, InsertPoint.before(concat))
+    for one in slices:
+        _slice_pieces(one, pieces, unique)
+    for use in list(value.uses):
+        if isinstance(use.operation, ReturnOp):
+            use.operation.operands[use.index] = whole.result
+    return operations_between(before, concat)
+
+
+def read_pieces(op: SliceOp, unique: Naming) -> Replaced | None:
+    """Make a slice of a concatenation read what this puts together; None if it is a slice of something else."""
+    if not isinstance(op.operand.owner, ConcatOp):
+        return None
+    before, after = op.prev_op, op.next_op
+    _slice_pieces(op, pieces_of(op.operand), unique)
+    return {op: operations_between(before, after)}
+
+
+def split_slice(op: SliceOp, counts: Sequence[int], unique: Naming) -> Replaced:
+    """Replace a slice by slices of so many parts of it, and what puts these together."""
+    before, after = op.prev_op, op.next_op
+    ranges = [split_evenly(size, count) for size, count in zip(ints(op.sizes), counts, strict=True)]
+    found: Pieces = {}
+    for chosen in product(*ranges):
+        box = Box(tuple(low for low, _ in chosen), tuple(size for _, size in chosen))
+        found[box] = _slice_of(op, op.operand, box, (0,) * box.rank)
+    _replace(op, found, unique)
+    return {op: operations_between(before, after)}
+
+
+def _readers(value: SSAValue) -> list[Operation]:
+    """Each once, in the order of the block."""
+    users = {use.operation for use in value.uses}
+    block = next(iter(users)).parent if users else None
+    return [op for op in block.ops if op in users] if block is not None else []
+
+
+def operations_between(before: Operation | None, after: Operation | None) -> list[Operation]:
+    """The operations between two others; None: from the block's begin on."""
+    assert after is not None
+    found: list[Operation] = []
+    op = after.prev_op
+    while op is not None and op is not before:
+        found.append(op)
+        op = op.prev_op
+    return found[::-1]
+
+
+def _replace(op: Operation, boxes: Pieces, unique: Naming) -> None:
+    """Put boxes together in place of an operation's result; new ones get names."""
+    hint = op.results[0].name_hint
+    for part in boxes.values():
+        if hint and part.name_hint is None:
+            part.name_hint = hint if len(boxes) == 1 else unique(hint)
+    whole = join_boxes(boxes, op)
+    whole.name_hint = whole.name_hint or hint
+    op.results[0].replace_all_uses_with(whole)
+    Rewriter.erase_op(op)
+
+
+def _slice_of(op: SliceOp, piece: SSAValue, box: Box, offsets: Sequence[int]) -> SSAValue:
+    """The part `box` of a slice's result, from a piece of its operand that lies at `offsets`."""
+    starts = tuple(
+        start + low * step - offset
+        for start, low, step, offset in zip(ints(op.starts), box.offsets, ints(op.steps), offsets, strict=True)
+    )
+    if starts == (0,) * box.rank and box.sizes == shape_of(piece) and set(ints(op.steps)) <= {1}:
+        return piece
+    made = SliceOp(piece, starts, box.sizes, ints(op.steps))
+    Rewriter.insert_op(made, InsertPoint.before(op))
+    return made.results[0]
+
+
+def _slice_pieces(op: SliceOp, pieces: Pieces, unique: Naming) -> None:
+    """A slice of a value as slices of its pieces."""
+    found: Pieces = {}
+    for box, piece in pieces.items():
+        ranges = [
+            _taken(*one)
+            for one in zip(ints(op.starts), ints(op.steps), ints(op.sizes), box.offsets, box.ends, strict=True)
+        ]
+        part = Box(tuple(low for low, _ in ranges), tuple(high - low for low, high in ranges))
+        if part.volume:
+            found[part] = _slice_of(op, piece, part, box.offsets)
+    if found:
+        _replace(op, found, unique)
+
+
+def _taken(start: int, step: int, size: int, low: int, high: int) -> tuple[int, int]:
+    """The numbers i below `size`, as a range, for which `low <= start + i * step < high`."""
+    if step < 0:
+        start, step, low, high = -start, -step, 1 - high, 1 - low
+    first = max(0, -((start - low) // step))
+    return first, max(first, min(size, -((start - high) // step)))
+
+
+def _concat_pieces(op: ConcatOp, value: SSAValue, pieces: Pieces, unique: Naming) -> None:
+    """A concatenation with the pieces of `value` in its place; its other operands are cut like it across the axis."""
+    axis = op.axis.value.data
+    across = {
+        (*box.offsets[:axis], 0, *box.offsets[axis + 1 :]): (*box.sizes[:axis], 0, *box.sizes[axis + 1 :])
+        for box in pieces
+    }
+    found: Pieces = {}
+    start = 0
+    for operand in op.inputs:
+        extent = shape_of(operand)[axis]
+        own = pieces
+        if operand is not value:
+            own = {}
+            for offsets, sizes in across.items():
+                box = Box(offsets, (*sizes[:axis], extent, *sizes[axis + 1 :]))
+                own[box] = _part_of(operand, box, op)
+        for box, piece in own.items():
+            offset = (*box.offsets[:axis], box.offsets[axis] + start, *box.offsets[axis + 1 :])
+            found[Box(offset, box.sizes)] = piece
+        start += extent
+    _replace(op, found, unique)
+
+
+def _part_of(value: SSAValue, box: Box, before: Operation) -> SSAValue:
+    if box.volume == math.prod(shape_of(value)):
+        return value
+    made = SliceOp(value, box.offsets, box.sizes)
+    Rewriter.insert_op(made, InsertPoint.before(before))
+    return made.results[0]
