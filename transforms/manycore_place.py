@@ -16,10 +16,11 @@ from ..analysis.placement.methods import find_place_method
 from ..analysis.placement.tile_graph import cores_of, tile_graph
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
-from ..chips import Chip, load_chip
+from ..chips import Chip
 from ..dialects.dataflow.interpreter import find_main
-from ..dialects.manycore import CHIP, ChipAttr, TaskOp, TilingAttr, chip_of
+from ..dialects.manycore import TaskOp, TilingAttr
 from ..support.errors import InputError, MeshloomError
+from .chip_option import chip_for
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,7 @@ class ManycorePlacePass(ModulePass):
     seed: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.chip is not None:
-            chip = load_chip(self.chip)
-            op.attributes[CHIP] = ChipAttr(self.chip)
-        else:
-            chip = chip_of(op)
-        if chip is None:
-            raise InputError(f"no chip is given: use manycore-place{{chip=NAME}}, or module attribute {CHIP}")
+        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         if self.objective not in list(PlaceObjective):
             raise InputError(f"objective '{self.objective}': choose one of {', '.join(PlaceObjective)}")
         function = find_main(op)

@@ -18,10 +18,11 @@ from ..analysis.orders.pieces import PieceCost
 from ..analysis.orders.search import Effort, Found, Search
 from ..analysis.orders.simple import exhaustive, program_order, random_orders
 from ..analysis.task_pieces import estimated_pieces
-from ..chips import Chip, load_chip
+from ..chips import Chip
 from ..dialects.dataflow.interpreter import find_main
-from ..dialects.manycore import CHIP, ChipAttr, TaskOp, chip_of
+from ..dialects.manycore import TaskOp
 from ..support.errors import InputError
+from .chip_option import chip_for
 from .reorder import is_free_to_order, reorder_tasks, task_predecessors, tasks_of
 
 Method = Literal["default", "program", "random", "anneal", "mcts", "exhaustive"]
@@ -66,13 +67,7 @@ class ManycoreSchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.method not in get_args(Method):
             raise InputError(f"unknown method '{self.method}': choose one of {', '.join(get_args(Method))}")
-        if self.chip is not None:
-            chip = load_chip(self.chip)
-            op.attributes[CHIP] = ChipAttr(self.chip)
-        else:
-            chip = chip_of(op)
-        if chip is None:
-            raise InputError(f"no chip is given: use manycore-schedule{{chip=NAME}}, or module attribute {CHIP}")
+        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         block = find_main(op).body.block
         if self.model == "stream":
             schedule_by_streams(op, block, chip, self.method, self.seed)

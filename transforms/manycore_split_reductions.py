@@ -21,15 +21,15 @@ from ..analysis.planning.plan_network import WORKING_SHARE, NetworkPlan, plan_ne
 from ..analysis.planning.plan_task import Shortage, Source, TaskPlan, aligned, plan_task
 from ..analysis.planning.reads import ReadKind
 from ..analysis.task_info import TaskInfo, value_bytes
-from ..chips import Chip, load_chip
+from ..chips import Chip
 from ..dialects.dataflow import ReduceOp
 from ..dialects.dataflow.contraction import ConvOp
 from ..dialects.dataflow.interpreter import find_main
 from ..dialects.dataflow.partial_conv import PartialConvOp
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.types import shape_of
-from ..dialects.manycore import CHIP, ChipAttr, TaskOp, TilingAttr, YieldOp, chip_of
-from ..support.errors import InputError
+from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
+from .chip_option import chip_for
 
 GAIN = 0.95
 """Two tasks instead of one have to take less than this fraction of its time."""
@@ -58,15 +58,7 @@ class ManycoreSplitReductionsPass(ModulePass):
     chip: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.chip is not None:
-            chip = load_chip(self.chip)
-            op.attributes[CHIP] = ChipAttr(self.chip)
-        else:
-            chip = chip_of(op)
-        if chip is None:
-            raise InputError(
-                f"no chip is given: use manycore-split-reductions{{chip=NAME}}, or module attribute {CHIP}"
-            )
+        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         split_reductions(find_main(op), chip)
 
 

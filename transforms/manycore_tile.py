@@ -14,11 +14,11 @@ from ..analysis.nature import Nature, reassociating
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
-from ..chips import Chip, load_chip
+from ..chips import Chip
 from ..dialects.dataflow.interpreter import find_main
-from ..dialects.manycore import CHIP, ChipAttr, TilingAttr, chip_of
+from ..dialects.manycore import TilingAttr
 from ..dialects.memory import Space, SpaceAttr
-from ..support.errors import InputError
+from .chip_option import chip_for
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,7 @@ class ManycoreTilePass(ModulePass):
     chip: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.chip is not None:
-            chip = load_chip(self.chip)
-            op.attributes[CHIP] = ChipAttr(self.chip)
-        else:
-            chip = chip_of(op)
-        if chip is None:
-            raise InputError(f"no chip is given: use manycore-tile{{chip=NAME}}, or module attribute {CHIP}")
+        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         tile_function(find_main(op), chip)
 
 

@@ -13,12 +13,12 @@ from ..analysis.cost_graphs.from_dataflow import cost_graph_of
 from ..analysis.nature import EXACT, Nature, lossy
 from ..analysis.offload.kinds import NAMES, Kind
 from ..analysis.offload_steps.from_function import ChipCosts
-from ..chips import Chip, load_chip
+from ..chips import Chip
 from ..dialects.dataflow.interpreter import find_main
 from ..dialects.dataflow.types import element_of
-from ..dialects.manycore import CHIP, ChipAttr, chip_of
 from ..dialects.memory.formats import Format
 from ..support.errors import InputError
+from .chip_option import chip_for
 from .offload.budget import FormatModel, insert_for_budget
 from .offload.emit import Emitter, add_control
 from .offload.script import function_parts
@@ -104,9 +104,4 @@ class MemoryInsertOffloadPass(ModulePass):
         return Format(self.format)
 
     def _chip(self, module: ModuleOp) -> Chip:
-        if self.chip is not None:
-            module.attributes[CHIP] = ChipAttr(self.chip)
-            return load_chip(self.chip)
-        if (chip := chip_of(module)) is None:
-            raise InputError(f"no chip is given: use memory-insert-offload{{chip=NAME}}, or module attribute {CHIP}")
-        return chip
+        return chip_for(module, self.chip, f"{self.name}{{chip=NAME}}")

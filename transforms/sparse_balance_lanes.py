@@ -19,13 +19,12 @@ from ..analysis.sparse.bits import Ints
 from ..analysis.sparse.choose import Choice, all_choices
 from ..analysis.sparse.encode import Mask, counts
 from ..analysis.sparse.layer_cost import LayerCost, best_panels
-from ..chips import Chip, load_chip
+from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of
-from ..dialects.manycore import chip_of
-from ..support.errors import InputError
 from .channel_places import Channels, Place
+from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
 from .known_values import Array, Doubles, source_of
 from .sparse_plan import layer_of, on_panels
@@ -63,9 +62,7 @@ class SparseBalanceLanesPass(ModulePass):
     chip: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = load_chip(self.chip) if self.chip is not None else chip_of(op)
-        if chip is None:
-            raise InputError("no chip is given: use sparse-balance-lanes{chip=NAME}")
+        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         balance_lanes(op, chip)
 
 

@@ -21,7 +21,7 @@ from ..analysis.sparse.encode import decode as decode_array
 from ..analysis.sparse.layer_cost import Layer, best_panels
 from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..analysis.sparse.panels import Lanes, Panels, pack
-from ..chips import Chip, load_chip
+from ..chips import Chip
 from ..dialects.dataflow import (
     ConstantOp,
     MinimumOp,
@@ -34,7 +34,6 @@ from ..dialects.dataflow import (
 )
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_bytes, element_of, is_float, shape_of, tensor_of, ui8
-from ..dialects.manycore import chip_of
 from ..dialects.sparse import (
     ConvOp,
     DecodeOp,
@@ -48,7 +47,7 @@ from ..dialects.sparse import (
 )
 from ..dialects.sparse.types import index_of
 from ..dialects.sparse.values import encode_array, strings_of
-from ..support.errors import InputError
+from .chip_option import chip_for
 from .known_values import Array, source_of
 from .sparse_plan import MATRIX_RATES
 
@@ -70,9 +69,7 @@ class SparsePackPass(ModulePass):
     chip: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = load_chip(self.chip) if self.chip is not None else chip_of(op)
-        if chip is None:
-            raise InputError("no chip is given: use sparse-pack{chip=NAME}")
+        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         pack_module(op, chip)
 
 

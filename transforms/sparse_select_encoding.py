@@ -16,14 +16,13 @@ from ..analysis.nature import EXACT, Nature, lossy
 from ..analysis.neuron_densities import neuron_densities
 from ..analysis.sparse.formats import Kind
 from ..analysis.sparse.nonzero import Nonzero
-from ..chips import Chip, load_chip
+from ..chips import Chip
 from ..dialects.dataflow import MatmulOp
 from ..dialects.dataflow.types import shape_of
-from ..dialects.manycore import chip_of
 from ..dialects.sparse import ConvOp as SparseConvOp
 from ..dialects.sparse import EncodeOp, IndexAttr
 from ..dialects.sparse import MatmulOp as SparseMatmulOp
-from ..support.errors import InputError
+from .chip_option import chip_for
 from .options import Number, number
 from .sparse_plan import PlannedWeight, plan_encodings
 
@@ -69,10 +68,7 @@ class SparseSelectEncodingPass(ModulePass):
         """The chip, where cycles count."""
         if self.objective == "bytes":
             return None
-        chip = load_chip(self.chip) if self.chip is not None else chip_of(module)
-        if chip is None:
-            raise InputError("no chip is given: use sparse-select-encoding{objective=cycles chip=NAME}")
-        return chip
+        return chip_for(module, self.chip, f"{self.name}{{objective=cycles chip=NAME}}")
 
 
 def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
