@@ -18,7 +18,7 @@ from ..dialects import dataflow
 from ..dialects.dataflow.types import shape_of
 from . import folding
 from .sources import Sources
-from .tensors import HELD_IN, Array, Dtype, NodeError, Shape, Tensor, element_type, known, tensor_type
+from .tensors import HELD_IN, Array, Dtype, NodeError, Shape, Tensor, TensorSequence, element_type, known, tensor_type
 
 Operand: TypeAlias = "Tensor | float | int | bool"
 
@@ -52,6 +52,8 @@ class Values:
     def value(self, tensor: Tensor) -> SSAValue:
         """The SSA value of a tensor; makes the constant or weight of a known one the first time it is asked for."""
         if tensor.value is None:
+            if isinstance(tensor, TensorSequence):
+                raise NodeError("it is a sequence, which is not supported")
             if tensor.array is None:
                 raise AssertionError("a tensor is known or computed")
             array = tensor.array.astype(HELD_IN.get(tensor.dtype, tensor.dtype), copy=False)

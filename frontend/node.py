@@ -10,7 +10,7 @@ import onnx
 from onnx import AttributeProto, numpy_helper
 
 from .builder import Builder
-from .tensors import Array, Dtype, NodeError, Shape, Tensor
+from .tensors import Array, Dtype, NodeError, Shape, Tensor, TensorSequence
 
 if TYPE_CHECKING:
     from .onnx_import import Scope
@@ -37,8 +37,25 @@ class Node:
         return tensor
 
     def get(self, index: int) -> Tensor | None:
-        """An operand, or None where it is left out."""
-        return self.inputs[index] if index < len(self.inputs) else None
+        """An operand, or None where it is left out. Raises NodeError for a sequence."""
+        tensor = self.inputs[index] if index < len(self.inputs) else None
+        if isinstance(tensor, TensorSequence):
+            raise NodeError(f"operand {index} is a sequence, expected a tensor")
+        return tensor
+
+    def any(self, index: int) -> Tensor:
+        """An operand that must be there, a tensor or a sequence."""
+        tensor = self.inputs[index] if index < len(self.inputs) else None
+        if tensor is None:
+            raise NodeError(f"operand {index} is missing")
+        return tensor
+
+    def sequence(self, index: int) -> tuple[Tensor, ...]:
+        """The tensors of an operand that must be a sequence."""
+        tensor = self.any(index)
+        if not isinstance(tensor, TensorSequence):
+            raise NodeError(f"operand {index} is a tensor, expected a sequence")
+        return tensor.items
 
     def all(self) -> list[Tensor]:
         """All operands of a variadic operator."""

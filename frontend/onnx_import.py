@@ -357,7 +357,7 @@ class _ModelImporter:
         opsets = {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()}
         scope = Scope(self, opsets, {}, node.build)
         for position, name in enumerate(function.input):
-            scope.values[name] = node.get(position)
+            scope.values[name] = node.inputs[position] if position < len(node.inputs) else None
         given = dict(node.attributes())
         for default in function.attribute_proto:
             given.setdefault(default.name, default)

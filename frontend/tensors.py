@@ -131,6 +131,18 @@ class Tensor:
         return axis + rank if axis < 0 else axis
 
 
+@dataclass(eq=False)
+class TensorSequence(Tensor):
+    """A sequence of ONNX, which no operation has as operand or result: its tensors, by position."""
+
+    items: tuple[Tensor, ...] = ()
+
+    @staticmethod
+    def of(items: Sequence[Tensor]) -> TensorSequence:
+        """The sequence of these tensors."""
+        return TensorSequence((), FLOAT32, items=tuple(items))
+
+
 def known(array: Any, dtype: Any = None, name: str = "") -> Tensor:
     """A tensor whose elements are known at import."""
     array = np.asarray(array, dtype)

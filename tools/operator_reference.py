@@ -24,9 +24,10 @@ that function.
 
 Shapes are static. An operand that decides a shape (of `Reshape`, `Range`, `TopK`, ...) must be known at import: a
 constant, or computed from constants and shapes. Loops and recurrent layers are unrolled; with a condition that is known
-only at run time both branches are computed. Not supported, each with an error that names the node: strings, sequences,
-optionals, complex numbers, results whose shape depends on values (`NonZero`, `Unique`, `NonMaxSuppression` of what is
-not known), and random numbers.
+only at run time both branches are computed. Sequences live at import alone, where positions in them are known. Not
+supported, each with an error that names the node: strings, sequences and optionals as inputs or outputs of the network,
+complex numbers, results whose shape depends on values (`NonZero`, `Unique`, `NonMaxSuppression` of what is not known),
+and random numbers.
 
 | operator | opset | meaning |
 | --- | --- | --- |

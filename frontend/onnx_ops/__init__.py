@@ -20,6 +20,7 @@ FAMILIES = (
     "resize",
     "sampling",
     "scatter",
+    "sequences",
     "shape",
     "spectral",
     "trigonometry",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import NodeError, Tensor, known
+from ..tensors import NodeError, Tensor, TensorSequence, known
 
 LONGEST_LOOP = 4096
 """Iterations up to which loops are unrolled."""
@@ -22,6 +22,8 @@ def if_op(node: Node) -> Sequence[Tensor]:
         return node.scope.subgraph(node.graph("then_branch" if condition.array.reshape(-1)[0] else "else_branch"))
     chosen = node.scope.subgraph(node.graph("then_branch"))
     other = node.scope.subgraph(node.graph("else_branch"))
+    if any(isinstance(x, TensorSequence) for x in (*chosen, *other)):
+        raise NodeError("the condition is known only at run time and the branches give sequences")
     if [(x.shape, x.dtype) for x in chosen] != [(x.shape, x.dtype) for x in other]:
         raise NodeError("the condition is known only at run time and the branches give different shapes")
     scalar = node.build.reshape(condition, [])
@@ -34,7 +36,7 @@ def loop(node: Node) -> Sequence[Tensor]:
     body, b = node.graph("body"), node.build
     limit = None if node.get(0) is None else int(node.known(0, "the trip count").reshape(-1)[0])
     going = node.get(1)
-    state = [node[index] for index in range(2, len(node.inputs))]
+    state = [node.any(index) for index in range(2, len(node.inputs))]
     scans: list[list[Tensor]] = [[] for _ in range(len(body.output) - 1 - len(state))]
     iteration = 0
     while limit is None or iteration < limit:

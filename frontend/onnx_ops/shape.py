@@ -121,7 +121,7 @@ def unsqueeze(node: Node) -> Tensor:
 @onnx_op("Identity")
 def identity(node: Node) -> Tensor:
     """The operand."""
-    return node[0]
+    return node.any(0)
 
 
 @onnx_op("Expand", since=8)
