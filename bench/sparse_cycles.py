@@ -14,6 +14,8 @@ matrix_fewer       of single layers: cycles of one matrix unit for all dense wei
 weights_only       `faster` and `mpu_fewer` where only weights are encoded
 smaller            bytes of weights in the executable, dense over sparse
 neurons            share of the neurons that is not zero, the mean over layers
+multiplied         share of the pairs of neurons and weights that sparse products multiply: where the two are
+                   independent, the product of both densities
 model_error        over the sparse layers, |declared / counted - 1| of cycles: of all of them, and of the worst, with
                    activations measured on the inputs of the run; `other_inputs`: on others, as in all other figures
 lanes_before/after efficiency of the lanes with channels in the network's order and balanced, over the layers moved
@@ -168,6 +170,7 @@ def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
         "encoded": sparse.taken * sum(plan.choice.format is not None for plan in sparse.plans),
         "skipping": sparse.taken * sum(plan.encode_neurons for plan in sparse.plans),
         "neurons": round(float(np.mean(known)), 3) if known else 1.0,
+        "multiplied": round(_multiplied(runs[2]), 4),
         "dense_cycles": cycles[0],
         "sparse_cycles": cycles[2],
         "faster": round(cycles[0] / cycles[2], 3),
@@ -187,6 +190,11 @@ def _matrix_cycles(name: str, chip: Chip) -> int:
     rows, inputs, outputs = PRODUCTS.get(name, (56 * 56, 128 * 9, 128))
     tiles = -(-inputs // chip.mpu_rows) * -(-outputs // chip.mpu_cols)
     return tiles * (2 * chip.mpu_rows + chip.mpu_cols - 2 + rows)
+
+
+def _multiplied(run: FunctionalResult) -> float:
+    pairs, skipped = run.mapped.total("pairs"), run.mapped.total("skipped")
+    return pairs / (pairs + skipped) if pairs + skipped else 1.0
 
 
 def _weights(exe: Executable) -> int:
