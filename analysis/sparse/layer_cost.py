@@ -206,7 +206,7 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
             work.append(
                 EncodedWork(
                     1, layer.rows, len(part), fullest, loads, looked_at, direct, nbytes, neurons, panels.depth,
-                    layer.nonzero,
+                    float(part.sum()), layer.nonzero,
                 )
             )  # fmt: skip
     nbytes = max(one.weight_bytes for one in work) * count * parts

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+
+import numpy as np
 
 from ...chips import Chip
 from ...dialects.dataflow.tiling import EncodedWork
@@ -37,8 +40,9 @@ def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) 
     loads, fullest = work.loads, work.fullest
     if nonzero.has_zeros:
         met = nonzero.met(work.rows)
-        # Of each output neuron, the last load may be a part of one.
-        loads = max(each, 0.5 * each + met * (work.loads - 0.5 * each))
+        # Once the zeros are left out, another lane than before may take longest.
+        stored, lanes = work.stored / max(1, work.strings), min(work.strings, chip.mpu_cols)
+        loads = min(loads, longest_loads(round(each), round(stored, 1), work.inputs, round(met, 3), depth, lanes))
         fullest *= nonzero.density if before else met
     if work.rows == 1:
         passing = loads
@@ -52,6 +56,28 @@ def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) 
         looked_at = max(looked_at, uses * work.rows * work.inputs / chip.map_direct_bits)
     memory = max(work.weight_bytes, work.neuron_bytes) / chip.map_bytes_per_cycle
     return max(1.0, lanes, math.ceil(looked_at), math.ceil(memory))
+
+
+@lru_cache(maxsize=1 << 14)
+def longest_loads(each: int, stored: float, inputs: int, met: float, depth: int, lanes: int) -> float:
+    """
+    Loads that the slowest of so many lanes is expected to take for `each` output neurons, if each neuron stores about
+    `stored` weights, at random among its inputs, and those count whose input is one of the share `met`.
+
+    How many count is binomial (taken as normal); loads are whole; lanes and neurons are independent.
+    """
+    mean = stored * met
+    deviation = math.sqrt(max(0.0, mean * (1 - stored / max(1, inputs))))
+    if deviation < 1e-3:
+        return each * math.ceil(mean / depth)
+    highest = max(1, math.ceil(min(inputs * met, mean + 5 * deviation) / depth))
+    below = [0.5 * (1 + math.erf((loads * depth + 0.5 - mean) / deviation / math.sqrt(2))) for loads in range(highest)]
+    share = np.diff([0.0, *below, 1.0])
+    total = np.ones(1)
+    for _ in range(each):
+        total = np.convolve(total, share)
+    # The largest of several: the sum over n of the chance that not all are at most n.
+    return float((1 - np.minimum(1.0, np.cumsum(total)) ** lanes).sum())
 
 
 def dense_weights_cycles(

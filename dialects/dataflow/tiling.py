@@ -168,8 +168,10 @@ class EncodedWork:
     weight_bytes: int
     neuron_bytes: int
     """Of the neurons that come in or go out, whichever are more."""
-    inputs: int = 0
+    inputs: int
     """Neurons of a row."""
+    stored: float
+    """Stored weights of all output neurons."""
     nonzero: Nonzero = ALL_NONZERO
     """Which share of the neurons is expected not to be zero; the others may be left out."""
 

@@ -182,6 +182,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
             panels.nbytes,
             neuron_bytes,
             inputs,
+            work.entries * panels.format.group / count,
             nonzero_of(self.nonzero),
         )
         macs = m * work.entries * panels.format.group * products // count
