@@ -152,14 +152,17 @@ def _loop_count_problem(words: NDArray[Any]) -> tuple[int, str] | None:
 def _check_tensor(tensor: TensorInfo, chip: Chip, place: str) -> None:
     if tensor.role not in ROLES or not 0 <= tensor.dtype < len(TYPES):
         raise InputError(f"{place}: unknown role {tensor.role!r} or element type {tensor.dtype}")
+    # An input or output may come or leave in pieces, and be too large for DRAM as a whole.
+    in_pieces = tensor.host_address >= 0 and tensor.dram_address == 0 and tensor.nbytes > chip.dram_bytes
+    room, where = (MAX_HOST_BYTES, "host memory") if in_pieces else (chip.dram_bytes, "DRAM")
     elements = 1
     for size in tensor.shape:
         elements *= size
-        if not 0 <= size <= chip.dram_bytes or elements > chip.dram_bytes:
-            raise InputError(f"{place}: shape {tensor.shape} does not fit in DRAM")
+        if not 0 <= size <= room or elements > room:
+            raise InputError(f"{place}: shape {tensor.shape} does not fit in {where}")
     if tensor.nbytes < elements * tensor.element_bytes:
         raise InputError(f"{place}: {tensor.nbytes} bytes are too few for {elements} elements")
-    if tensor.dram_address < 0 or tensor.dram_address + tensor.nbytes > chip.dram_bytes:
+    if tensor.dram_address < 0 or tensor.dram_address + tensor.nbytes > room:
         raise InputError(f"{place}: DRAM address {tensor.dram_address} and size do not fit in {chip.dram_bytes} bytes")
     if tensor.host_address < -1 or tensor.host_address + tensor.nbytes > MAX_HOST_BYTES:
         raise InputError(f"{place}: host address {tensor.host_address} is out of range")

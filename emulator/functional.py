@@ -61,7 +61,13 @@ class FunctionalResult:
 
 
 def read_tensor(result: FunctionalResult, info: TensorInfo) -> Array:
-    """The value of a tensor in DRAM after a run, as a copy of its shape. bf16 comes as f32."""
+    """
+    The value of a tensor in DRAM after a run, as a copy of its shape. bf16 comes as f32.
+
+    Raises EmulationError for a tensor that is larger than DRAM.
+    """
+    if info.nbytes > len(result.machine.dram):
+        raise EmulationError(f"tensor '{info.name}' is larger than DRAM: it is never there as a whole")
     raw = result.machine.dram[info.dram_address : info.dram_address + info.nbytes]
     return tensor_values(raw, info)
 

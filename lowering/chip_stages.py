@@ -65,7 +65,7 @@ def stage_modules(function: FuncOp, stages: Sequence[Part]) -> list[StageModule]
         named.setdefault(root, name)
     outputs = [tuple(values) for values in given]
     crossing = _fresh_names({*arguments.values(), *result_names(function)})
-    read = [sources(ops, list(given[number].values())) for number, ops in enumerate(stages)]
+    read = [sources(ops, list(given[number].values()), with_host=True) for number, ops in enumerate(stages)]
     for number, (_, entering) in enumerate(read):
         for value in entering:
             if value in home and value not in named:

@@ -268,6 +268,7 @@ class Driver:
                 self._most += ATTEMPTS_AN_OPERATOR * len(other.nodes)
             elif not isinstance(other.outcome, Failure):
                 other.outcome = None  # what crosses its border may have changed
+        parts[0].nodes = (*split.blocks, *parts[0].nodes)
 
     def _hopeless(self, part: Subgraph, failure: Failure, detail: str) -> ResourceError:
         op = part.operators[0]

@@ -22,9 +22,12 @@ class HostLayout:
         self._serial, self._residency = serial, residency
         self._cursor = 0
         self._input_at: dict[int, int] = {}
+        self._inputs: list[tuple[NamedTensor, int]] = []
         self._output_at: list[tuple[NamedTensor, int]] = []
         for tensor in serial.inputs:
-            self._input_at[tensor.pieces[0].number] = self._reserve(tensor.nbytes)
+            host = self._reserve(tensor.nbytes)
+            self._input_at |= {piece.number: host + piece.offset for piece in tensor.pieces}
+            self._inputs.append((tensor, host))
         for tensor in serial.outputs:
             self._output_at.append((tensor, self._reserve(tensor.nbytes)))
         self.weights_address = self._cursor
@@ -55,18 +58,19 @@ class HostLayout:
 
     def tensors(self) -> list[TensorInfo]:
         """The executable's table."""
-        serial, residency = self._serial, self._residency
+        residency = self._residency
         table: list[TensorInfo] = []
 
         def add(role: Role, tensor: NamedTensor, dram: int, host: int) -> None:
             table.append(TensorInfo(tensor.name, role, tensor.dtype, tensor.shape, dram, tensor.nbytes, host))
 
-        for tensor in serial.inputs:
+        # What comes or leaves in pieces is nowhere in DRAM as a whole.
+        for tensor, host in self._inputs:
             number = tensor.pieces[0].number
             first = next(stay for stay in residency.stays if stay.kind == "value" and stay.number == number)
-            add("input", tensor, residency.address("value", number, first.first), self._input_at[number])
+            dram = residency.address("value", number, first.first) if len(tensor.pieces) == 1 else 0
+            add("input", tensor, dram, host)
         for tensor, host in self._output_at:
-            # One that leaves in pieces is nowhere in DRAM as a whole.
             add("output", tensor, self._leaves_from(tensor.pieces[0]) if len(tensor.pieces) == 1 else 0, host)
         return table
 

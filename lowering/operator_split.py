@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..analysis.operator_parts import Parts, choose_parts, data_bytes
 from ..chips import Chip
@@ -17,7 +18,7 @@ from ..dialects.dataflow.types import shape_of
 from ..support.errors import ResourceError
 from ..transforms.dataflow_split_to_fit import core_limit
 from ..transforms.split_operator import Splitter
-from ..transforms.take_apart import Replaced, operations_between, read_pieces, split_slice, take_apart
+from ..transforms.take_apart import Replaced, operations_between, read_pieces, split_slice, take_apart, take_input_apart
 from .dram_layout import bytes_of
 from .piece_cache import Failure
 from .subgraph import name_of
@@ -34,6 +35,8 @@ class Split:
     """As a sentence."""
     replaced: Replaced
     """The operator, and what reads it, where that is gone."""
+    blocks: Sequence[Operation] = ()
+    """Of an input, to stand before everything."""
 
 
 class OperatorSplitter:
@@ -71,18 +74,10 @@ class OperatorSplitter:
         return Split(text, {op: operations_between(before, after)})
 
     def _take_apart(self, op: ConcatOp, failure: Failure) -> Split | None:
-        made: list[Splitter] = []
-
-        def splitter() -> Splitter:
-            made.append(self._splitter())
-            return made[-1]
-
-        def parts(reader: TilingInterface) -> Parts:
-            limit = self._limit(reader, failure)
-            return self._splitter().as_producer(reader, limit, choose_parts(reader, limit, name_of(reader)))
-
+        splitter, made = self._splitters()
         readers = list(dict.fromkeys(f"'{name_of(use.operation)}'" for use in op.result.uses))
-        replaced = take_apart(op, splitter, parts, int(failure.available * MARGIN) // 2, self._splitter().unique)
+        most = int(failure.available * MARGIN) // 2
+        replaced = take_apart(op, splitter, self._parts_of(failure), most, self._splitter().unique)
         if replaced is None:
             return None
         for one in made:
@@ -99,12 +94,45 @@ class OperatorSplitter:
         room = int((failure.available - bytes_of(op.operand)) * MARGIN)
         dim = next((dim for dim, size in enumerate(shape) if size > 1), None)
         if dim is None or room * shape[dim] < whole:
-            return None
+            return self._split_input(op.operand, failure)
         count = min(shape[dim], max(2, math.ceil(shape[dim] / (room * shape[dim] // whole))))
         counts = tuple(count if one == dim else 1 for one in range(len(shape)))
         return Split(
             f"its operator is split into {count} slices, of at most {room:,} bytes", split_slice(op, counts, name)
         )
+
+    def _split_input(self, value: SSAValue, failure: Failure) -> Split | None:
+        """What reads an input of the network reads blocks of it."""
+        if not isinstance(value, BlockArgument):
+            return None
+        splitter, made = self._splitters()
+        most = int(failure.available * MARGIN) // 2
+        taken = take_input_apart(value, splitter, self._parts_of(failure), most, self._splitter().unique)
+        if taken is None:
+            return None
+        for one in made:
+            self._remember(one)
+        blocks, replaced = taken
+        return Split(f"the input '{value.name_hint}' that it reads comes in {len(blocks)} blocks", replaced, blocks)
+
+    def _parts_of(self, failure: Failure) -> Callable[[TilingInterface], Parts]:
+        """Into how many parts an operator is split that reads something too large."""
+
+        def parts(reader: TilingInterface) -> Parts:
+            limit = self._limit(reader, failure)
+            return self._splitter().as_producer(reader, limit, choose_parts(reader, limit, name_of(reader)))
+
+        return parts
+
+    def _splitters(self) -> tuple[Callable[[], Splitter], list[Splitter]]:
+        """What makes splitters, and the list of all that it has made."""
+        made: list[Splitter] = []
+
+        def splitter() -> Splitter:
+            made.append(self._splitter())
+            return made[-1]
+
+        return splitter, made
 
     def _splitter(self) -> Splitter:
         # Parts of a producer that was split are read as they are, unless they were split in turn; slices that others

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
 from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +18,9 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ..analysis.planning.plan_network import storage_root
-from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ..analysis.task_info import value_bytes
+from ..dialects.dataflow import ConcatOp, ConstantOp, ReshapeOp, SliceOp, WeightOp
+from ..dialects.dataflow.base import ints
 from ..dialects.dataflow.interpreter import argument_names, result_names
 from ..dialects.dataflow.types import dtype_code, shape_of
 from ..transforms.take_apart import ON_HOST
@@ -71,17 +75,36 @@ class Serial:
     outputs: tuple[NamedTensor, ...]
 
 
+def _sent_as(argument: SSAValue) -> list[SSAValue]:
+    """The values as which an input comes: itself, or blocks that the host sends, in the order of their bytes."""
+    users = {op for use in argument.uses if isinstance(op := use.operation, SliceOp) and is_on_host(op)}
+    block = argument.owner
+    assert isinstance(block, Block)
+    return [op.results[0] for op in block.ops if op in users] or [argument]
+
+
+def _start(op: SliceOp) -> int:
+    """Bytes of an input before a block of it, which is cut along the outermost dimension."""
+    strides = accumulate(reversed(shape_of(op.operand)[1:]), mul, initial=value_bytes(op.operand))
+    return sum(start * stride for start, stride in zip(reversed(ints(op.starts)), strides, strict=True))
+
+
 def _held_by(value: SSAValue) -> list[SSAValue]:
     """What has the memory of an output, in the order of its bytes."""
     root = storage_root(value)
-    if isinstance(root.owner, Operation) and ON_HOST in root.owner.attributes:
+    if isinstance(root.owner, ConcatOp) and is_on_host(root.owner):
         return [storage_root(operand) for operand in root.owner.operands]
     return [root]
 
 
 def is_operator(op: Operation) -> bool:
     """Whether an operation of @main does work: it then belongs to exactly one part."""
-    return not isinstance(op, ConstantOp | WeightOp | ReshapeOp | ReturnOp) and ON_HOST not in op.attributes
+    return not isinstance(op, ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op)
+
+
+def is_on_host(owner: Operation | Block) -> bool:
+    """Whether the host does this, with inputs or outputs of the network."""
+    return isinstance(owner, Operation) and ON_HOST in owner.attributes
 
 
 def operators(function: FuncOp) -> Part:
@@ -89,10 +112,13 @@ def operators(function: FuncOp) -> Part:
     return tuple(op for op in function.body.block.ops if is_operator(op))
 
 
-def sources(part: Part, given: Sequence[SSAValue] = ()) -> tuple[list[Operation], list[SSAValue]]:
+def sources(
+    part: Part, given: Sequence[SSAValue] = (), with_host: bool = False
+) -> tuple[list[Operation], list[SSAValue]]:
     """
-    The operations that a part's module holds (its own, and constants and reshapes that they read), in the function's
-    order, and the storage roots that enter from outside. `given`: values that it gives beside those that others read.
+    The operations that a part's module holds (its own, and constants and reshapes that they read; `with_host`: also
+    what the host does for them), in the function's order, and the storage roots that enter from outside. `given`:
+    values that it gives beside those that others read.
     """
     inside = set(part)
     held: set[Operation] = set(part)
@@ -103,7 +129,7 @@ def sources(part: Part, given: Sequence[SSAValue] = ()) -> tuple[list[Operation]
         owner = value.owner
         if isinstance(owner, ConstantOp | WeightOp):
             held.add(owner)
-        elif isinstance(owner, Operation) and not is_operator(owner):
+        elif isinstance(owner, Operation) and (isinstance(owner, ReshapeOp) or (with_host and is_on_host(owner))):
             if owner not in held:
                 held.add(owner)
                 waiting.extend(reversed(owner.operands))
@@ -167,7 +193,8 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
     last = function.body.block.last_op
     returned = list(last.operands) if last is not None else []
     constants = ConstantTable()
-    numbers: dict[SSAValue, int] = {value: n for n, value in enumerate(function.body.block.args)}
+    entering = [root for value in function.body.block.args for root in _sent_as(value)]
+    numbers: dict[SSAValue, int] = {value: n for n, value in enumerate(entering)}
     producer = dict.fromkeys(numbers, -1)
     readers: dict[SSAValue, list[int]] = {value: [] for value in numbers}
     crossings: list[Crossing] = []
@@ -188,21 +215,24 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
             )
         )
 
-    def pieces(value: SSAValue) -> Iterator[Piece]:
+    def pieces(roots: Sequence[SSAValue]) -> Iterator[Piece]:
         offset = 0
-        for root in _held_by(value):
+        for root in roots:
             owner = root.owner
+            if isinstance(owner, SliceOp) and is_on_host(owner):
+                offset = _start(owner)
             if isinstance(owner, ConstantOp | WeightOp):
                 yield Piece("constant", constants.number(owner), offset, bytes_of(root))
             else:
                 yield Piece("value", numbers[root], offset, bytes_of(root))
             offset += bytes_of(root)
 
-    def tensor(value: SSAValue, name: str) -> NamedTensor:
-        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(pieces(value)))
+    def tensor(value: SSAValue, name: str, roots: Sequence[SSAValue]) -> NamedTensor:
+        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(pieces(roots)))
 
-    inputs = [tensor(*pair) for pair in zip(function.body.block.args, argument_names(function), strict=True)]
-    outputs = [tensor(*pair) for pair in zip(returned, result_names(function), strict=True)]
+    names = argument_names(function), result_names(function)
+    inputs = [tensor(*pair, _sent_as(pair[0])) for pair in zip(function.body.block.args, names[0], strict=True)]
+    outputs = [tensor(*pair, _held_by(pair[0])) for pair in zip(returned, names[1], strict=True)]
     given = {piece.number for one in outputs for piece in one.pieces if piece.kind == "value"}
     values = tuple(
         Value(bytes_of(value), producer[value], tuple(readers[value]), number in given)

@@ -9,12 +9,12 @@ read slices of the pieces, put together as far as each part needs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.operator_parts import Parts
@@ -25,8 +25,8 @@ from ..dialects.dataflow.types import element_bytes, element_of, shape_of
 from .split_operator import Splitter, join_boxes
 
 ON_HOST = "on_host"
-"""Attribute of concatenations along the outermost dimension that give an output of the network: the host puts their
-operands together when these leave."""
+"""Attribute of what the host does with inputs and outputs of the network, along the outermost dimension: slices of an
+input, which come in by themselves, and the concatenation that gives an output, whose operands leave by themselves."""
 Pieces = dict[Box, SSAValue]
 """Boxes that make up a value, cut along each dimension at the same positions everywhere, and what lies in each."""
 
@@ -73,32 +73,13 @@ def take_apart(
     """
     value = concat.result
     pieces = pieces_of(value)
-    readers = _readers(value)
-    blocks = _blocks(value, most) if any(isinstance(reader, ReturnOp) for reader in readers) else None
-    if any(isinstance(reader, ReshapeOp) for reader in readers) or blocks == 1:
+    given = any(isinstance(reader, ReturnOp) for reader in _readers(value))
+    blocks = _blocks(value, most) if given else 0
+    if blocks == 1 or not _is_read_as_it_is(value):
         return None
-    chosen = {
-        reader: parts_of(reader)
-        for reader in readers
-        if isinstance(reader, TilingInterface) and not isinstance(reader, SliceOp | ConcatOp)
-    }
-    replaced: Replaced = {}
-    for reader in readers:
-        before, after = reader.prev_op, reader.next_op
-        if isinstance(reader, SliceOp):
-            _slice_pieces(reader, pieces, unique)
-        elif isinstance(reader, ConcatOp):
-            _concat_pieces(reader, value, pieces, unique)
-        elif isinstance(reader, ReturnOp):
-            assert blocks is not None
-            replaced[concat] = _join_on_host(concat, blocks, pieces, unique)
-            continue
-        else:
-            assert isinstance(reader, TilingInterface)
-            splitter().split(reader, chosen[reader])
-            for slice in [op for op in _readers(value) if isinstance(op, SliceOp) and op not in readers]:
-                _slice_pieces(slice, pieces, unique)
-        replaced[reader] = operations_between(before, after)
+    replaced = _read_instead(value, pieces, splitter, _chosen(value, parts_of), unique)
+    if given:
+        replaced[concat] = _join_on_host(concat, blocks, pieces, unique)
     waiting: list[Operation] = [concat]
     while waiting:
         op = waiting.pop()
@@ -106,6 +87,69 @@ def take_apart(
             waiting += [one for value in op.operands if isinstance(one := value.owner, ConcatOp)]
             replaced.setdefault(op, [])
             Rewriter.erase_op(op)
+    return replaced
+
+
+def take_input_apart(
+    argument: BlockArgument,
+    splitter: Callable[[], Splitter],
+    parts_of: Callable[[TilingInterface], Parts],
+    most: int,
+    unique: Naming,
+) -> tuple[list[Operation], Replaced] | None:
+    """
+    Make all that reads an input of the network read blocks of it of no more than `most` bytes, each of which the host
+    sends by itself. Returns the blocks, and else as `take_apart`; None also where the input is an output as well.
+    """
+    count = _blocks(argument, most)
+    first = argument.block.first_op
+    if count == 1 or first is None or not _is_read_as_it_is(argument):
+        return None
+    if any(isinstance(reader, ReturnOp) for reader in _readers(argument)):
+        return None
+    chosen = _chosen(argument, parts_of)
+    boxes = _rows(shape_of(argument), count)
+    made = [SliceOp(argument, box.offsets, box.sizes) for box in boxes]
+    for one in made:
+        one.attributes[ON_HOST] = UnitAttr()
+        one.result.name_hint = unique(argument.name_hint) if argument.name_hint else None
+        Rewriter.insert_op(one, InsertPoint.before(first))
+    pieces: Pieces = {box: one.result for box, one in zip(boxes, made, strict=True)}
+    return list(made), _read_instead(argument, pieces, splitter, chosen, unique)
+
+
+def _chosen(value: SSAValue, parts_of: Callable[[TilingInterface], Parts]) -> dict[Operation, Parts]:
+    """Into how many parts readers of a value are split."""
+    readers = [op for op in _readers(value) if isinstance(op, TilingInterface)]
+    return {reader: parts_of(reader) for reader in readers if not isinstance(reader, SliceOp | ConcatOp)}
+
+
+def _is_read_as_it_is(value: SSAValue) -> bool:
+    return not any(isinstance(reader, ReshapeOp) for reader in _readers(value))
+
+
+def _read_instead(
+    value: SSAValue,
+    pieces: Pieces,
+    splitter: Callable[[], Splitter],
+    parts: Mapping[Operation, Parts],
+    unique: Naming,
+) -> Replaced:
+    """Make operators that read a value read its pieces; `parts`: into how many those are split that do work."""
+    readers = [op for op in _readers(value) if isinstance(op, TilingInterface) and ON_HOST not in op.attributes]
+    replaced: Replaced = {}
+    for reader in readers:
+        before, after = reader.prev_op, reader.next_op
+        if isinstance(reader, SliceOp):
+            _slice_pieces(reader, pieces, unique)
+        elif isinstance(reader, ConcatOp):
+            _concat_pieces(reader, value, pieces, unique)
+        else:
+            splitter().split(reader, parts[reader])
+            for new in _readers(value):
+                if isinstance(new, SliceOp) and new not in readers and ON_HOST not in new.attributes:
+                    _slice_pieces(new, pieces, unique)
+        replaced[reader] = operations_between(before, after)
     return replaced
 
 
@@ -121,18 +165,25 @@ def _blocks(value: SSAValue, most: int) -> int:
     return 1 if not shape or row > most else -(-shape[_outermost(shape)] // max(1, most // max(row, 1)))
 
 
+def _rows(shape: Sequence[int], count: int) -> list[Box]:
+    """A tensor in so many blocks along its outermost dimension, in the order of its elements."""
+    axis = _outermost(shape)
+    return [
+        Box(tuple(low if d == axis else 0 for d in range(len(shape))), (*shape[:axis], size, *shape[axis + 1 :]))
+        for low, size in split_evenly(shape[axis], count)
+    ]
+
+
 def _join_on_host(concat: ConcatOp, blocks: int, pieces: Pieces, unique: Naming) -> list[Operation]:
     """Give the network's caller blocks of a concatenation's pieces, in order. Returns what was added."""
     value, before = concat.result, concat.prev_op
     shape = shape_of(value)
     axis = _outermost(shape)
     hint = value.name_hint
-    slices: list[SliceOp] = []
-    for low, size in split_evenly(shape[axis], blocks):
-        box = Box(tuple(low if d == axis else 0 for d in range(len(shape))), (*shape[:axis], size, *shape[axis + 1 :]))
-        slices.append(SliceOp(value, box.offsets, box.sizes))
-        slices[-1].result.name_hint = unique(hint) if hint else None
-        Rewriter.insert_op(slices[-1], InsertPoint.before(concat))
+    slices = [SliceOp(value, box.offsets, box.sizes) for box in _rows(shape, blocks)]
+    for one in slices:
+        one.result.name_hint = unique(hint) if hint else None
+        Rewriter.insert_op(one, InsertPoint.before(concat))
     whole = ConcatOp([one.result for one in slices], axis)
     whole.attributes[ON_HOST] = UnitAttr()
     whole.result.name_hint = hint

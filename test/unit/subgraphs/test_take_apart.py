@@ -32,6 +32,8 @@ from xdsl.dialects.func import Func
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 
+import meshloom
+
 # ---- in the IR ----
 
 
@@ -174,6 +176,12 @@ NETWORKS = {
         ],
         [48, 32], [640], w=WEIGHTS, axes=np.array([1]),
     ),
+    "an input of twice the DRAM": network(
+        [node("Tanh", "x", "a"), node("ReduceSum", "a axes", "y", keepdims=0)], [64, 512], [64], axes=np.array([1])
+    ),
+    "five times the DRAM in and out": network(
+        [node("Tanh", "x", "a"), node("Add", "a x", "y")], [1, 320, 256], [1, 320, 256]
+    ),
     "a slice of nearly all, as output": network(
         [node("Tanh", "x", "a"), node("Slice", "a starts ends axes", "y")], [64, 160], [64, 158], **COLUMNS
     ),
@@ -200,6 +208,15 @@ def test_values_as_large_as_dram(name: str) -> None:
     # Operators of one part have names of their own, so that the log can be read.
     tasks = [task for part in compilation.parts for task in (part.first, part.last)]
     assert len(set(tasks)) > len(compilation.parts) // 2
+
+
+def test_on_chips() -> None:
+    model = NETWORKS["a concatenation as large as DRAM, as output"]
+    network = meshloom.compile(model, SMALL, chips=2)
+    inputs = {"x": RNG.standard_normal((64, 128)).astype(np.float32)}
+    outputs = network.run(inputs, check=True).outputs
+    for output, value in Oracle(model.SerializeToString()).run(inputs).items():
+        assert compare(output, outputs[output], value).equal
 
 
 def test_an_output_in_another_shape_is_refused() -> None:
