@@ -66,7 +66,7 @@ def take_apart(
     """
     Make all that reads a concatenation read its pieces, and remove it; where it is an output, the host puts it together
     of blocks of no more than `most` bytes. Returns what stands in place of each operation; None (nothing is changed)
-    where it is read in another shape, or an output that is one block.
+    where it is an output that is one block, or read in another shape that has no such blocks.
 
     `splitter` gives a new one for each reader, `parts_of` into how many parts a reader is split; what that raises is
     raised before anything is changed.
@@ -75,9 +75,10 @@ def take_apart(
     pieces = pieces_of(value)
     given = any(isinstance(reader, ReturnOp) for reader in _readers(value))
     blocks = _blocks(value, most) if given else 0
-    if blocks == 1 or not _is_read_as_it_is(value):
+    chosen = _chosen(value, parts_of, most) if blocks != 1 else None
+    if chosen is None:
         return None
-    replaced = _read_instead(value, pieces, splitter, _chosen(value, parts_of), unique)
+    replaced = _read_instead(value, pieces, splitter, chosen, unique)
     if given:
         replaced[concat] = _join_on_host(concat, blocks, pieces, unique)
     waiting: list[Operation] = [concat]
@@ -103,11 +104,11 @@ def take_input_apart(
     """
     count = _blocks(argument, most)
     first = argument.block.first_op
-    if count == 1 or first is None or not _is_read_as_it_is(argument):
+    if count == 1 or first is None or any(isinstance(reader, ReturnOp) for reader in _readers(argument)):
         return None
-    if any(isinstance(reader, ReturnOp) for reader in _readers(argument)):
+    chosen = _chosen(argument, parts_of, most)
+    if chosen is None:
         return None
-    chosen = _chosen(argument, parts_of)
     boxes = _rows(shape_of(argument), count)
     made = [SliceOp(argument, box.offsets, box.sizes) for box in boxes]
     for one in made:
@@ -118,14 +119,31 @@ def take_input_apart(
     return list(made), _read_instead(argument, pieces, splitter, chosen, unique)
 
 
-def _chosen(value: SSAValue, parts_of: Callable[[TilingInterface], Parts]) -> dict[Operation, Parts]:
-    """Into how many parts readers of a value are split."""
+def _chosen(value: SSAValue, parts_of: Callable[[TilingInterface], Parts], most: int) -> dict[Operation, Parts] | None:
+    """
+    Into how many parts readers of a value are split that do work, and into how many blocks of at most `most` bytes
+    those that give it another shape; None where that cannot be.
+    """
     readers = [op for op in _readers(value) if isinstance(op, TilingInterface)]
-    return {reader: parts_of(reader) for reader in readers if not isinstance(reader, SliceOp | ConcatOp)}
+    chosen: dict[Operation, Parts] = {}
+    for reader in readers:
+        if isinstance(reader, ReshapeOp):
+            chosen[reader] = (_common_blocks(value, reader.result, most),)
+    if any(counts == (0,) for counts in chosen.values()):
+        return None
+    working = [reader for reader in readers if not isinstance(reader, SliceOp | ConcatOp | ReshapeOp)]
+    return chosen | {reader: parts_of(reader) for reader in working}
 
 
-def _is_read_as_it_is(value: SSAValue) -> bool:
-    return not any(isinstance(reader, ReshapeOp) for reader in _readers(value))
+def _common_blocks(value: SSAValue, other: SSAValue, most: int) -> int:
+    """
+    The fewest equal blocks of at most `most` bytes along the outermost dimensions of two values with the same elements;
+    0 where there are none.
+    """
+    sizes = [shape[_outermost(shape)] for shape in (shape_of(value), shape_of(other)) if shape]
+    nbytes = math.prod(shape_of(value)) * element_bytes(element_of(value))
+    common = math.gcd(*sizes) if len(sizes) == 2 else 1
+    return next((count for count in range(2, common + 1) if common % count == 0 and nbytes <= most * count), 0)
 
 
 def _read_instead(
@@ -144,6 +162,8 @@ def _read_instead(
             _slice_pieces(reader, pieces, unique)
         elif isinstance(reader, ConcatOp):
             _concat_pieces(reader, value, pieces, unique)
+        elif isinstance(reader, ReshapeOp):
+            _reshape_pieces(reader, pieces, parts[reader][0], unique)
         else:
             splitter().split(reader, parts[reader])
             for new in _readers(value):
@@ -273,6 +293,20 @@ def _slice_pieces(op: SliceOp, pieces: Pieces, unique: Naming) -> None:
             found[part] = _slice_of(op, piece, part, box.offsets)
     if found:
         _replace(op, found, unique)
+
+
+def _reshape_pieces(op: ReshapeOp, pieces: Pieces, count: int, unique: Naming) -> None:
+    """A value in another shape as so many blocks, each in its own other shape."""
+    found: Pieces = {}
+    operand, result = shape_of(op.operand), shape_of(op.result)
+    for inside, box in zip(_rows(operand, count), _rows(result, count), strict=True):
+        rows = SliceOp(op.operand, inside.offsets, inside.sizes)
+        block = ReshapeOp(rows.result, box.sizes)
+        for one in (rows, block):
+            Rewriter.insert_op(one, InsertPoint.before(op))
+        _slice_pieces(rows, pieces, unique)
+        found[box] = block.result
+    _replace(op, found, unique)
 
 
 def _taken(start: int, step: int, size: int, low: int, high: int) -> tuple[int, int]:
