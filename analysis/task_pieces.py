@@ -15,8 +15,7 @@ from ..dialects.dataflow.types import shape_of
 from ..dialects.manycore import TaskOp
 from .cost_graphs.graph import lists_of
 from .orders.pieces import Pieces
-from .planning.estimate import HANDSHAKE, op_cycles
-from .planning.plan_task import PASS_THROUGH
+from .planning.estimate import HANDSHAKE, PASS_THROUGH, op_cycles
 from .task_info import TaskInfo, value_bytes
 
 UNITS = ("MPU", "VPU", "DAU")

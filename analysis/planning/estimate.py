@@ -19,6 +19,8 @@ from ..sparse.product_cycles import dense_weights_cycles, product_cycles
 from ..task_info import TaskInfo, value_bytes
 from .reads import ReadSize
 
+PASS_THROUGH = 2
+"""A result in DRAM costs its bytes twice: when it is stored, and when it is read."""
 HANDSHAKE = 30
 """Cycles from the end of the work that an exchange waits for to its first byte, and from its last byte to its use."""
 MESSAGE = 15
@@ -115,8 +117,9 @@ class TaskWork(NamedTuple):
 
     @property
     def dram(self) -> float:
-        """DRAM in all."""
-        return self.constants + self.values + self.later * (self.steps - 1) + self.stored * self.outputs
+        """DRAM in all, those who read the result from there included."""
+        stored = PASS_THROUGH * self.stored * self.outputs
+        return self.constants + self.values + self.later * (self.steps - 1) + stored
 
     @property
     def network(self) -> float:
@@ -145,7 +148,7 @@ def task_work(
     gather: float,
     arriving: float,
     reads: Sequence[tuple[ReadSize, bool]],
-    result_bytes: int,
+    result_bytes: float,
     chip: Chip,
     cores: Sequence[int],
 ) -> TaskWork:
@@ -205,21 +208,25 @@ class Clocks:
         when its result is complete.
         """
         step, steps = task.step, task.steps
-        arrived = max(self.load(inputs, task.values), constants)
+        loaded = max(self.load(inputs, task.values), constants)
         prepared = self.work("VPU", inputs, task.prepare) if task.prepare else inputs
         gathered = self.send(inputs, task.gather)
-        arrived = max(arrived, prepared, gathered, self.send(arrived, task.passed_values))
+        # Cores that load for others begin a step before these have it from them: passing it on does not hold up the
+        # next load, for which there is room as soon as the loading core has begun the step.
+        lead = max(loaded, prepared, gathered, self.units[step.unit])
+        following = max(lead, self.send(loaded, task.passed_values))
         each = steps // task.outputs
         begun = self.work("VPU", constants, step.begun) if step.begun else 0.0
-        end, following = arrived, arrived
+        start = end = lead
         ends: list[float] = []
         for number in range(min(steps, EXAMINED_STEPS)):
             arrived = following
-            start = max(self.units[step.unit], arrived, begun)
+            before, start = start, max(self.units[step.unit], arrived, begun)
+            lead = min(start, max(lead + step.root, loaded, before) if number else lead)
             if number + 1 < steps:
-                following = self.load(start if number else inputs, task.later)
+                following = loaded = self.load(lead if number else inputs, task.later)
                 if task.later:
-                    following = self.send(following, task.passed_constants + task.passed_values)
+                    following = self.send(loaded, task.passed_constants + task.passed_values)
                 if task.arriving:
                     following = max(following, self.send(gathered, task.arriving / (steps - 1)))
             done = self.work(step.unit, start, step.root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...chips import Chip
-from .plan_task import PASS_THROUGH, TaskPlan
+from .plan_task import TaskPlan
 
 FARTHEST = 6
 """Tasks ahead at most."""
@@ -47,5 +47,5 @@ def _first_constant_bytes(plan: TaskPlan) -> float:
 
 def _own_bytes(plan: TaskPlan) -> float:
     """Bytes that a task itself moves from and to DRAM while it runs."""
-    result = 0 if plan.resident else PASS_THROUGH // 2 * plan.tile_bytes * len(plan.tiling.cores)
+    result = 0 if plan.resident else plan.tile_bytes * len(plan.tiling.cores)
     return result + sum(size.dram_bytes for size in plan.sizes) - _first_constant_bytes(plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from xdsl.ir import SSAValue
 
@@ -23,8 +24,8 @@ def network_estimate(network: NetworkPlan, ahead: Mapping[int, int], chip: Chip)
         later.setdefault(start, []).append(task)
     complete: dict[SSAValue, float] = {}
     constants: dict[int, float] = {}
-    takes: list[int] = []
-    reached, before = 0.0, 0.0
+    reached = [0.0]
+    """Ends of all tasks so far, the latest last, from the start on."""
 
     def load(task: int, ready: float) -> None:
         """Load the first constants of a task, and pass them on."""
@@ -34,13 +35,14 @@ def network_estimate(network: NetworkPlan, ahead: Mapping[int, int], chip: Chip)
 
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
         if number not in ahead:
-            load(number, before)
+            load(number, reached[-1])
         inputs = max((complete.get(storage_root(value), 0.0) for value in info.operands), default=0.0)
         end = clocks.run(plan.work, inputs, constants[number])
         for task in later.get(number, ()):
-            load(task, before)
+            # Cores do not wait for each other to load: they come to it while others are at the task before.
+            load(task, reached[-2] if number else 0.0)
         complete[info.result] = end
-        before = max(reached, end)
-        takes.append(round(before) - round(reached))
-        reached = before
-    return takes
+        reached.append(max(reached[-1], end))
+    # What is stored last has to arrive.
+    reached[-1] += chip.dram_latency
+    return [round(end) - round(start) for start, end in pairwise(reached)]

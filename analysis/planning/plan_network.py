@@ -18,8 +18,9 @@ from ...dialects.dataflow.types import shape_of
 from ...dialects.manycore import TaskOp
 from ...support.errors import ResourceError
 from ..task_info import TaskInfo, value_bytes
+from .estimate import PASS_THROUGH
 from .plan_memo import PlanMemo
-from .plan_task import PASS_THROUGH, PlaceTiles, Shortage, Source, TaskPlan, aligned, plan_task
+from .plan_task import PlaceTiles, Shortage, Source, TaskPlan, aligned, plan_task
 from .plan_written import is_written, plan_written
 from .storage import Distribution
 

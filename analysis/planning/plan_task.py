@@ -14,7 +14,7 @@ from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
 from ..task_info import TaskInfo, value_bytes
 from .estimate import TaskWork, alone, step_work, task_work
-from .reads import ReadPlan, ReadSize, last_tile, measure_read, plan_read, sample_boxes
+from .reads import ReadPlan, ReadSize, burst_bytes, last_tile, measure_read, plan_read, sample_boxes
 from .storage import Distribution
 from .tiling_search import coarser_steps, finer_steps, grid_candidates
 
@@ -22,8 +22,6 @@ ALIGNMENT = 64
 """Bytes to which buffers in SRAM are aligned."""
 CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be loaded ahead."""
-PASS_THROUGH = 2
-"""A result in DRAM costs its bytes twice: when it is stored, and when it is read."""
 MAX_REFINEMENTS = 64
 MAX_GRIDS = 12
 """Grids that are looked at closely."""
@@ -300,7 +298,7 @@ class Cut:
         sizes_of_step = tuple(math.ceil(size / steps) for size, steps in zip(tile.sizes, tiling.steps, strict=True))
         # The first step is as large as any (`split_blocks`).
         step = Box(tile.offsets, sizes_of_step)
-        sizes = tuple(measure_read(read, info, tiling, step, tile, keep_constants) for read in self.reads)
+        sizes = tuple(measure_read(read, info, self.chip, tiling, step, tile, keep_constants) for read in self.reads)
         item = value_bytes(info.result)
         tile_bytes = info.largest_result(tile) * item
         step_elements = info.largest_result(step)
@@ -310,23 +308,30 @@ class Cut:
         working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
         return TaskPlan(
             tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, working,
-            lambda: self._work(tiling, step, sizes), self.chip,
+            lambda: self._work(tiling, step, sizes, outputs), self.chip,
         )  # fmt: skip
 
-    def _work(self, tiling: Tiling, step: Box, sizes: Sequence[ReadSize]) -> TaskWork:
+    def _work(self, tiling: Tiling, step: Box, sizes: Sequence[ReadSize], outputs: int) -> TaskWork:
         info = self.info
-        whole_bytes = info.root.result_box(Box.whole(info.sizes)).volume * value_bytes(info.result)
         exchange = sum(read.exchange_cycles for read in self.reads)
         first = sum(read.exchange_cycles / size.parts for read, size in zip(self.reads, sizes, strict=True))
         return task_work(
             step_work(info, step, self.chip),
             tiling.step_count,
-            output_steps(info, tiling),
+            outputs,
             sum(read.prepare_cycles for read in self.reads),
             first,
             exchange - first,
             [(size, read.constant) for read, size in zip(self.reads, sizes, strict=True)],
-            0 if self.resident else PASS_THROUGH * whole_bytes,
+            0.0 if self.resident else self._stored_bytes(step),
             self.chip,
             tiling.cores,
         )
+
+    def _stored_bytes(self, step: Box) -> float:
+        """Bytes that cross ports of DRAM for the result, of which each step stores a part: whole bursts."""
+        info = self.info
+        item, piece = value_bytes(info.result), info.root.largest_result(step)
+        whole = info.root.result_box(Box.whole(info.sizes))
+        share = burst_bytes(whole.sizes, piece, item, self.chip) / max(1, math.prod(piece) * item)
+        return share * whole.volume * item

@@ -10,8 +10,9 @@ from enum import StrEnum
 from functools import cached_property
 
 from ...chips import Chip
-from ...chips.cycles import RATE_BY_WIDTH, vector_cycles
+from ...chips.cycles import RATE_BY_WIDTH, dram_traffic, vector_cycles
 from ...dialects.dataflow.tiling import Box, OperandSlice
+from ...dialects.dataflow.types import shape_of
 from ...dialects.manycore import Tiling
 from ..task_info import Read, TaskInfo, value_bytes
 from .storage import Distribution, contains
@@ -102,7 +103,7 @@ class ReadSize:
     received_bytes: int
     """Bytes that other cores which read the same pass on to a core, step by step."""
     dram_bytes: int
-    """Bytes read from DRAM by all cores."""
+    """Bytes that cross the ports of DRAM for all cores: whole bursts."""
     parts: int = 1
     """GATHER: exchanges in which the buffer fills."""
     kept: bool = False
@@ -170,7 +171,7 @@ def plan_read(
 
 
 def measure_read(
-    plan: ReadPlan, info: TaskInfo, tiling: Tiling, step: Box, tile: Box, keep_constants: bool
+    plan: ReadPlan, info: TaskInfo, chip: Chip, tiling: Tiling, step: Box, tile: Box, keep_constants: bool
 ) -> ReadSize:
     """Sizes of a read, given the largest step of the largest tile; constants of all steps may be kept."""
     match plan.kind:
@@ -179,19 +180,37 @@ def measure_read(
         case ReadKind.STREAM:
             number, index = plan.read.uses[0]
             versions = version_count(info, tiling, plan.read)
-            size = math.prod(info.largest_slice(number, index, step)) * plan.item_bytes
+            shape = shape_of(info.operands[plan.read.operand])
+            piece = info.largest_slice(number, index, step)
+            size = math.prod(piece) * plan.item_bytes
             if keep_constants and plan.constant and versions > 1 and plan.is_plain:
-                whole = math.prod(info.largest_slice(number, index, tile)) * plan.item_bytes
+                kept = info.largest_slice(number, index, tile)
+                whole = math.prod(kept) * plan.item_bytes
                 # What cores pass on to each other keeps the network busy: better while they compute.
                 if not any(is_shared(cores, whole) for cores in plan.group_sizes):
-                    return ReadSize(1, whole, 0, sum(map(len, plan.groups)) * whole, kept=True)
+                    loads = sum(map(len, plan.groups))
+                    return ReadSize(1, whole, 0, loads * burst_bytes(shape, kept, plan.item_bytes, chip), kept=True)
             loads = sum(
                 count * (1 if is_shared(cores, size * versions) else cores) for cores, count in plan.group_sizes.items()
             )
             shared = any(is_shared(cores, size * versions) for cores in plan.group_sizes)
-            return ReadSize(versions, size, size * versions if shared else 0, loads * size * versions)
+            loaded = loads * versions * burst_bytes(shape, piece, plan.item_bytes, chip)
+            return ReadSize(versions, size, size * versions if shared else 0, loaded)
         case _:
             return ReadSize(1, 0, 0, 0)
+
+
+def burst_bytes(shape: Sequence[int], piece: Sequence[int], item_bytes: int, chip: Chip) -> int:
+    """
+    Bytes that cross a port of DRAM for a piece of these sizes out of a value of `shape`, which lies there in row-major
+    order: whole bursts for each contiguous run.
+    """
+    run = 1
+    for size, whole in zip(reversed(piece), reversed(shape), strict=True):
+        run *= min(size, whole)
+        if size != whole:
+            break
+    return dram_traffic(chip, math.prod(piece) // max(run, 1), run * item_bytes)
 
 
 def gather_parts(plan: ReadPlan, info: TaskInfo, tiling: Tiling) -> int:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ...chips import Chip
 from ...dialects.dataflow.tiling import Box
 
-LINK_EFFICIENCY = 0.5
-"""Of the bandwidth of all links that traffic with contention reaches."""
+LINK_EFFICIENCY = 0.85
+"""Of its bandwidth that the busiest link reaches, since messages wait for each other on their way to it."""
 MESSAGE_CYCLES = 8
 """A sender's time for a message beside its bytes."""
 
@@ -27,14 +27,13 @@ class Traffic:
     """Bytes that reach the busiest receiver."""
     messages: int
     """Messages of the busiest sender."""
-    byte_hops: int
-    """Bytes times links, over all messages."""
+    crossing: int
+    """Bytes over the busiest link between two routers."""
 
     def cycles(self, chip: Chip) -> float:
         """Time of the exchange if nothing else uses the network."""
-        links = 2 * (chip.rows * (chip.cols - 1) + chip.cols * (chip.rows - 1))
-        spread = self.byte_hops / max(1, links) / LINK_EFFICIENCY
-        return max(self.sent, self.received, spread) / chip.link_bytes_per_cycle + self.messages * MESSAGE_CYCLES
+        busiest = max(self.sent, self.received, self.crossing / LINK_EFFICIENCY)
+        return busiest / chip.link_bytes_per_cycle + self.messages * MESSAGE_CYCLES
 
 
 @dataclass(frozen=True)
@@ -98,13 +97,48 @@ def exchange_traffic(held: Mapping[int, Box], needed: Mapping[int, Box], item_by
     sender = holders[first]
     sent = np.bincount(sender, sizes[first]).max()
     messages = np.bincount(sender).max()
-    y, x = readers // chip.cols, readers % chip.cols
-    hops = np.abs(y - holders // chip.cols) + np.abs(x - holders % chip.cols)
-    # A multicast uses a link once: at least as many links as it has receivers, never more than separate messages.
-    fan_out = np.bincount(inverse)
-    total_hops = np.bincount(inverse, hops)
-    links = np.minimum(total_hops, np.maximum(fan_out, total_hops / np.maximum(fan_out, 1)))
-    return Traffic(int(sent), int(received), int(messages), int((links * sizes[first]).sum()))
+    crossing = _busiest_link(sender, sizes[first], inverse, readers, chip)
+    return Traffic(int(sent), int(received), int(messages), crossing)
+
+
+def _busiest_link(
+    senders: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    message: NDArray[np.int64],
+    readers: NDArray[np.int64],
+    chip: Chip,
+) -> int:
+    """
+    Bytes over the busiest link between routers, of messages from `senders` of `sizes`; `message` of each of `readers`.
+
+    Routes go along the row first; a multicast uses each link of its tree once. A tree is one range of links to the
+    east and one to the west in the sender's row, and one to the north and one to the south in each column with readers.
+    """
+    y, x = np.divmod(senders, chip.cols)
+    to_y, to_x = np.divmod(readers, chip.cols)
+    lowest, highest = x.copy(), x.copy()
+    np.minimum.at(lowest, message, to_x)
+    np.maximum.at(highest, message, to_x)
+    branches, branch = np.unique(message * chip.cols + to_x, return_inverse=True)
+    of, column = np.divmod(branches, chip.cols)
+    start = y[of]
+    top, bottom = start.copy(), start.copy()
+    np.minimum.at(top, branch, to_y)
+    np.maximum.at(bottom, branch, to_y)
+    return max(
+        _most(y, x, highest, sizes, chip), _most(y, lowest, x, sizes, chip),
+        _most(column, start, bottom, sizes[of], chip), _most(column, top, start, sizes[of], chip),
+    )  # fmt: skip
+
+
+def _most(
+    line: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64], sizes: NDArray[np.int64], chip: Chip
+) -> int:
+    """The largest sum of `sizes` at any place of a line, of ranges from `low` to before `high` on lines."""
+    length = max(chip.rows, chip.cols) + 1
+    change = np.bincount(line * length + low, sizes, length * length)
+    change -= np.bincount(line * length + high, sizes, length * length)
+    return int(change.reshape(length, length).cumsum(axis=1).max(initial=0))
 
 
 def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from meshloom.analysis.planning.estimate import HANDSHAKE, MESSAGE, Clocks, StepWork, TaskWork
+from meshloom.analysis.planning.reads import burst_bytes
 from meshloom.chips import load_chip
 from meshloom.chips.cycles import STARTUP, matmul_cycles, vector_cycles
 
@@ -63,3 +64,20 @@ def test_forms_take_integers_and_arrays() -> None:
     assert many.tolist() == [6 * 42 - 1, 2 * 23 - 1]
     assert vector_cycles(TINY, 1, 100, 4, 0) == STARTUP + 13 * 4
     assert vector_cycles(TINY, 1, 8, 1, 1000) == STARTUP + 32
+
+
+def test_passing_on_does_not_hold_up_the_next_load() -> None:
+    """Cores that load are ahead: 90 cycles of DRAM, then 20 of the network and its latency, beside steps of 100."""
+    steps = 10
+    task = NOTHING._replace(
+        step=StepWork("MPU", 100, 0, 0), steps=steps, outputs=steps, values=90, later=90, passed_values=20
+    )
+    first = 90 + HANDSHAKE + MESSAGE + 20 + HANDSHAKE
+    assert Clocks(BARE).run(task, 0, 0) == pytest.approx(first + steps * 100)
+
+
+def test_short_runs_cost_whole_bursts() -> None:
+    """Bursts of 32 bytes: columns of 4 of 64 numbers cost twice their bytes, whole rows what they are."""
+    assert burst_bytes((128, 64), (128, 4), 4, TINY) == 128 * 32
+    assert burst_bytes((128, 64), (16, 64), 4, TINY) == 16 * 64 * 4
+    assert burst_bytes((8, 5, 3), (2, 4, 3), 4, TINY) == 2 * 64

@@ -20,16 +20,40 @@ def test_nothing_moves_where_everyone_holds_what_it_needs() -> None:
 
 
 def test_everyone_needs_everything() -> None:
-    # Each core multicasts its 2 elements of 4 bytes to three others, at hops 1 + 1 + 2: a tree of at least 3 links.
+    # Each core multicasts its 2 elements of 4 bytes to three others: along its row, then along both columns. A link to
+    # the north or south carries what both cores of the row that it comes from have sent.
     traffic = exchange_traffic(rows(8, 4), {core: Box((0,), (8,)) for core in range(4)}, 4, TINY)
     assert (traffic.sent, traffic.received, traffic.messages) == (8, 24, 1)
-    assert traffic.byte_hops == 4 * 3 * 8
+    assert traffic.crossing == 2 * 8
 
 
 def test_a_halo_comes_from_the_neighbours() -> None:
-    # Core 1 holds 2..4 and needs 1..5: one element from core 0 (1 hop away) and one from core 2 (2 hops away).
+    # Core 1 holds 2..4 and needs 1..5: one element from core 0 (west of it) and one from core 2 (by way of core 3).
     traffic = exchange_traffic(rows(8, 4), {1: Box((1,), (4,))}, 4, TINY)
-    assert (traffic.sent, traffic.received, traffic.messages, traffic.byte_hops) == (4, 8, 1, 4 * (1 + 2))
+    assert (traffic.sent, traffic.received, traffic.messages, traffic.crossing) == (4, 8, 1, 4)
+
+
+EDGE = load_chip("edge")
+
+
+@given(st.lists(st.tuples(st.integers(1, 16), st.integers(1, 16)), min_size=1, max_size=16))
+def test_the_busiest_link_is_that_of_the_routes_drawn(needs: list[tuple[int, int]]) -> None:
+    """Core `i` holds element i and reads a range: every element travels a tree of links, drawn here step by step."""
+    needed = {core: Box((min(ends) - 1,), (abs(ends[0] - ends[1]) + 1,)) for core, ends in enumerate(needs)}
+    carried: dict[tuple[int, int], int] = {}
+    for holder in range(16):
+        tree: set[tuple[int, int]] = set()
+        for core, box in needed.items():
+            if box.offsets[0] <= holder < box.ends[0]:
+                here = holder
+                while here != core:
+                    across = core % EDGE.cols - here % EDGE.cols
+                    step = (1 if across > 0 else -1) if across else (EDGE.cols if core > here else -EDGE.cols)
+                    tree.add((here, here + step))
+                    here += step
+        for link in tree:
+            carried[link] = carried.get(link, 0) + 4
+    assert exchange_traffic(rows(16, 16), needed, 4, EDGE).crossing == max(carried.values(), default=0)
 
 
 @given(st.integers(1, 30), st.integers(1, 4), st.integers(1, 4))
