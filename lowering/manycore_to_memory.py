@@ -21,7 +21,7 @@ from ..analysis.nature import Nature, reassociating
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network, storage_root
 from ..analysis.planning.plan_task import TaskPlan
-from ..analysis.planning.reads import ReadKind, gathered_shape
+from ..analysis.planning.reads import ReadKind
 from ..analysis.task_info import TaskInfo
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
@@ -224,7 +224,7 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
         element = element_of(info.operands[read.read.operand])
         count = plan.sizes[index].buffer_bytes // read.item_bytes
         pieces = [piece for piece in read.whole.values() if read.kind is ReadKind.GATHER]
-        shapes = [gathered_shape(piece) for piece in pieces] or [info.largest_slice(*read.read.uses[0], step)]
+        shapes = [piece.gathered_shape for piece in pieces] or [info.largest_slice(*read.read.uses[0], step)]
         return max(shapes, key=prod) if max(map(prod, shapes)) == count else (count,), element
     operation = info.buffers.of_op.index(index) if role == "temporary" else len(info.body) - 1
     return info.root.largest_result(step), element_of(info.body[operation].results[0])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..analysis.planning.plan_task import TaskPlan
-from ..analysis.planning.reads import ReadKind, gathered_shape, is_shared
+from ..analysis.planning.reads import ReadKind, is_shared
 from ..analysis.planning.traffic import overlaps
 from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.tiling import Box, OperandSlice
@@ -65,7 +65,7 @@ class TaskReads:
             value = self.info.operands[read.read.operand]
             address = self.places.sram.read(self.number, index, 0)
             for core, piece in read.whole.items():
-                buffer = View.dense("sram", address, dtype_code(value), gathered_shape(piece))
+                buffer = View.dense("sram", address, dtype_code(value), piece.gathered_shape)
                 origin = tuple(low - pad for low, pad in zip(piece.bounds.offsets, piece.pad_low, strict=True))
                 self._gathered[index, core] = (buffer, origin)
                 self.machine.pad(core, buffer, piece.pad_low, piece.pad_high, piece.pad_value)

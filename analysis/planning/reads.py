@@ -69,7 +69,7 @@ class ReadPlan:
         GATHER: the outermost axis of the value along which a core's buffer extends: what arrives along it, part after
         part, does not lie between what is there already. None: nothing is gathered.
         """
-        shapes = {gathered_shape(piece) for piece in set(self.whole.values())}
+        shapes = {piece.gathered_shape for piece in self.whole.values()}
         rank = len(next(iter(shapes), ()))
         return next((axis for axis in range(rank) if any(shape[axis] > 1 for shape in shapes)), None)
 
@@ -162,7 +162,7 @@ def plan_read(
     )
     if direct:
         return ReadPlan(read, ReadKind.DIRECT, False, item_bytes, whole)
-    size = max((gathered_bytes(piece, item_bytes) for piece in set(whole.values())), default=0)
+    size = max(map(math.prod, {piece.gathered_shape for piece in whole.values()}), default=0) * item_bytes
     missing = most_missing(source.boxes, {core: piece.bounds for core, piece in whole.items()}) * item_bytes
     cycles = missing / chip.link_bytes_per_cycle
     kept = max(0, size - missing)
@@ -235,15 +235,3 @@ def version_count(info: TaskInfo, tiling: Tiling, read: Read) -> int:
         if dim in affecting and tiling.steps[dim] > 1:
             count = pending
     return count
-
-
-def gathered_bytes(piece: OperandSlice, item_bytes: int) -> int:
-    """Bytes of a buffer for everything between the first and the last element of a slice, padding included."""
-    return math.prod(gathered_shape(piece)) * item_bytes
-
-
-def gathered_shape(piece: OperandSlice) -> tuple[int, ...]:
-    """Shape of that buffer: steps are applied when it is read."""
-    return tuple(
-        low + size + high for low, size, high in zip(piece.pad_low, piece.bounds.sizes, piece.pad_high, strict=True)
-    )

@@ -65,10 +65,14 @@ class Overlaps:
 
 def overlaps(held: Mapping[int, Box], needed: Mapping[int, Box]) -> Overlaps:
     """Where the boxes of `held` and of `needed` meet."""
-    low = np.maximum(_offsets(held)[None], _offsets(needed)[:, None])
-    high = np.minimum(_ends(held)[None], _ends(needed)[:, None])
-    readers, holders = np.nonzero((high > low).all(axis=-1))
-    return Overlaps(_cores(held)[holders], _cores(needed)[readers], low[readers, holders], high[readers, holders])
+    low, high, from_low, from_high = _offsets(needed), _ends(needed), _offsets(held), _ends(held)
+    meet = np.ones((len(low), len(from_low)), np.bool_)
+    for dim in range(low.shape[1]):
+        top = np.minimum(high[:, dim, None], from_high[None, :, dim])
+        meet &= top > np.maximum(low[:, dim, None], from_low[None, :, dim])
+    readers, holders = np.nonzero(meet)
+    common = np.maximum(low[readers], from_low[holders]), np.minimum(high[readers], from_high[holders])
+    return Overlaps(_cores(held)[holders], _cores(needed)[readers], *common)
 
 
 def most_missing(held: Mapping[int, Box], needed: Mapping[int, Box]) -> int:

@@ -79,7 +79,7 @@ class Box:
         """Number of positions."""
         return math.prod(self.sizes)
 
-    @property
+    @cached_property
     def ends(self) -> tuple[int, ...]:
         """One past the last position in each dimension."""
         return tuple(offset + size for offset, size in zip(self.offsets, self.sizes, strict=True))
@@ -135,6 +135,12 @@ class OperandSlice:
     def is_padded(self) -> bool:
         """Whether the tile reads positions outside the operand."""
         return any(self.pad_low) or any(self.pad_high)
+
+    @cached_property
+    def gathered_shape(self) -> tuple[int, ...]:
+        """Shape of a buffer for everything between the first and the last element, padding included: steps are taken
+        when it is read."""
+        return tuple(map(sum, zip(self.pad_low, self.bounds.sizes, self.pad_high, strict=True)))
 
     @cached_property
     def bounds(self) -> Box:
