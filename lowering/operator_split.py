@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..analysis.operator_parts import Parts, choose_parts, data_bytes
@@ -75,7 +75,10 @@ class OperatorSplitter:
 
     def _take_apart(self, op: ConcatOp, failure: Failure) -> Split | None:
         splitter, made = self._splitters()
-        readers = list(dict.fromkeys(f"'{name_of(use.operation)}'" for use in op.result.uses))
+        users = [use.operation for use in op.result.uses]
+        readers = list(
+            dict.fromkeys("the host" if isinstance(user, ReturnOp) else f"'{name_of(user)}'" for user in users)
+        )
         most = int(failure.available * MARGIN) // 2
         replaced = take_apart(op, splitter, self._parts_of(failure), most, self._splitter().unique)
         if replaced is None:

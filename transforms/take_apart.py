@@ -22,7 +22,7 @@ from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp
 from ..dialects.dataflow.base import ints
 from ..dialects.dataflow.tiling import Box, TilingInterface, split_evenly
 from ..dialects.dataflow.types import element_bytes, element_of, shape_of
-from .split_operator import Splitter, join_boxes
+from .split_operator import FINER, Splitter, join_boxes
 
 ON_HOST = "on_host"
 """Attribute of what the host does with inputs and outputs of the network, along the outermost dimension: slices of an
@@ -74,7 +74,7 @@ def take_apart(
     value = concat.result
     pieces = pieces_of(value)
     given = any(isinstance(reader, ReturnOp) for reader in _readers(value))
-    blocks = _blocks(value, most) if given else 0
+    blocks = _blocks(value, most, list(pieces)) if given else 0
     chosen = _chosen(value, parts_of, most) if blocks != 1 else None
     if chosen is None:
         return None
@@ -102,7 +102,8 @@ def take_input_apart(
     Make all that reads an input of the network read blocks of it of no more than `most` bytes, each of which the host
     sends by itself. Returns the blocks, and else as `take_apart`; None also where the input is an output as well.
     """
-    count = _blocks(argument, most)
+    slices = [op for op in _readers(argument) if isinstance(op, SliceOp) and set(ints(op.steps)) == {1}]
+    count = _blocks(argument, most, [Box(ints(op.starts), ints(op.sizes)) for op in slices])
     first = argument.block.first_op
     if count == 1 or first is None or any(isinstance(reader, ReturnOp) for reader in _readers(argument)):
         return None
@@ -178,11 +179,27 @@ def _outermost(shape: Sequence[int]) -> int:
     return next((dim for dim, size in enumerate(shape) if size > 1), 0)
 
 
-def _blocks(value: SSAValue, most: int) -> int:
-    """Into how many blocks of at most `most` bytes a value is cut along its outermost dimension; 1: not at all."""
+def _blocks(value: SSAValue, most: int, boxes: Sequence[Box]) -> int:
+    """
+    Into how many blocks of at most `most` bytes a value is cut along its outermost dimension; 1: not at all. If it can
+    be, so that these boxes, which are read or written, each lie in one block or in several whole ones.
+    """
     shape = shape_of(value)
-    row = math.prod(shape) * element_bytes(element_of(value)) // max(1, shape[_outermost(shape)] if shape else 1)
-    return 1 if not shape or row > most else -(-shape[_outermost(shape)] // max(1, most // max(row, 1)))
+    axis = _outermost(shape)
+    row = math.prod(shape) * element_bytes(element_of(value)) // max(1, shape[axis] if shape else 1)
+    if not shape or row > most:
+        return 1
+    least = -(-shape[axis] // max(1, most // max(row, 1)))
+    ranges = {(box.offsets[axis], box.ends[axis]) for box in boxes}
+    alike = len(ranges) * -(-least // max(1, len(ranges)))
+    if least == 1 or not least <= alike <= min(shape[axis], FINER * least):
+        return least
+
+    def touching(count: int) -> int:
+        blocks = split_evenly(shape[axis], count)
+        return sum(start < end and low < start + size for start, size in blocks for low, end in ranges)
+
+    return min(least, alike, key=touching)
 
 
 def _rows(shape: Sequence[int], count: int) -> list[Box]:
