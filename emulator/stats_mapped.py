@@ -35,9 +35,15 @@ def sparse_figures(mapped: MappedWork | None) -> dict[str, Any]:
     """
     The figures of sparse work for `stats.collect`; None: there was no functional run, cycles are as declared.
 
-    `map_cycles` are those in which the mapping unit looks at indices, for encoding, decoding and the matrix unit.
+    `map_cycles` are those in which the mapping unit looks at indices, for encoding, decoding, sending and the matrix
+    unit. `bytes_sent` are those that cores sent without zeros, `bytes_sent_dense` what they would be with them.
     """
     if mapped is None:
         return {"cycles": "declared"}
     totals = {name: mapped.total(name) for name in ("pairs", "skipped", "index_elements", "map_cycles")}
-    return {"cycles": "counted", "executed": len(mapped.run), **totals}
+    sent = mapped.costs[:, COLUMNS.index("traffic")]
+    dense = int(mapped.costs[sent > 0, COLUMNS.index("nbytes")].sum())
+    return {
+        "cycles": "counted", "executed": len(mapped.run), **totals, "bytes_sent": int(sent.sum()),
+        "bytes_sent_dense": dense,
+    }  # fmt: skip

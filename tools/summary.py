@@ -52,10 +52,13 @@ def _sparse(figures: dict[str, Any]) -> str:
     if figures["cycles"] == "declared":
         return "cycles as the compiler declares them"
     pairs, skipped = figures["pairs"], figures["skipped"]
-    return (
+    text = (
         f"{pairs:,} pairs multiplied, {skipped:,} skipped ({100 * skipped / max(1, pairs + skipped):.1f}%); "
         f"the mapping unit looks at {figures['index_elements']:,} index elements in {figures['map_cycles']:,} cycles"
     )
+    if figures["bytes_sent_dense"]:
+        text += f"; {figures['bytes_sent']:,} bytes sent instead of {figures['bytes_sent_dense']:,} with zeros"
+    return text
 
 
 def _launch(launch: dict[str, Any]) -> str:

@@ -330,6 +330,13 @@ def sparse(facts: RunFacts) -> Section | None:
         Bar("skipped", skipped, f"{skipped:,} ({percent(skipped / max(pairs + skipped, 1))})", "free"),
     ]
     body: list[Child] = [stacked_bar("pairs of sparse products", parts, pairs + skipped)]
+    sent, with_zeros = figures["bytes_sent"], figures["bytes_sent_dense"]
+    if with_zeros:
+        parts = [
+            Bar("sent", sent, f"{in_bytes(sent)} ({percent(sent / with_zeros)})", "send"),
+            Bar("left out", with_zeros - sent, in_bytes(with_zeros - sent), "free"),
+        ]
+        body.append(stacked_bar("bytes between cores, of transfers without zeros", parts, with_zeros))
     rows: list[list[Child]] = [
         [name_cell(name, 40), f"{declared:,}", f"{counted:,}", error_text(declared, counted)]
         for name, (declared, counted) in facts.sparse.items()

@@ -398,6 +398,7 @@ def test_statistics_count_pairs() -> None:
     # The index: 200 bits, looked at once (caches after the mapping unit). A lane: 22 + ceil(3 * 10 / 32) - 1 cycles.
     assert stats["sparse"] == {
         "cycles": "counted", "executed": 2, "pairs": 300, "skipped": 900, "index_elements": 400, "map_cycles": 2,
+        "bytes_sent": 0, "bytes_sent_dense": 0,
     }  # fmt: skip
     assert stats["units"]["MPU"]["busy_cycles"] == 2 * (22 + 1 - 1)
     assert stats["macs"] == 300

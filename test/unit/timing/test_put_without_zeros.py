@@ -61,7 +61,9 @@ def test_the_same_bits_in_fewer_bytes(count: int, density: float, code: int, see
     assert int(timing.link_bytes.sum() - plain.link_bytes.sum()) == 2 * (travelled - values.nbytes)
     reference = run_reference(executable, run.mapped)
     assert (reference.cycles, reference.link_bytes.tolist()) == (timing.cycles, timing.link_bytes.tolist())
-    assert collect(executable, timing, run.mapped)["sparse"]["index_elements"] == count
+    figures = collect(executable, timing, run.mapped)["sparse"]
+    assert figures["index_elements"] == count
+    assert (figures["bytes_sent"], figures["bytes_sent_dense"]) == (travelled, values.nbytes)
 
 
 def test_what_is_sent_arrives() -> None:
