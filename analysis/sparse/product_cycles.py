@@ -40,9 +40,17 @@ def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) 
     loads, fullest = work.loads, work.fullest
     if nonzero.has_zeros:
         met = nonzero.met(work.rows)
-        # Once the zeros are left out, another lane than before may take longest.
-        stored, lanes = work.stored / max(1, work.strings), min(work.strings, chip.mpu_cols)
-        loads = min(loads, longest_loads(round(each), round(stored, 1), work.inputs, round(met, 3), depth, lanes))
+        if met < 1:
+            # The lane that was longest, or another one, by chance.
+            neurons, lanes = max(1, round(each)), min(work.strings, chip.mpu_cols)
+            mean = work.stored / max(1, work.strings)
+            loads = min(
+                loads,
+                max(
+                    longest_loads(neurons, round(stored, 1), work.inputs, round(met, 3), depth, among)
+                    for stored, among in ((fullest / neurons, 1), (mean, lanes))
+                ),
+            )
         fullest *= nonzero.density if before else met
     if work.rows == 1:
         passing = loads
