@@ -63,7 +63,8 @@ def actions(problem: OffloadProblem, plan: OffloadPlan, budget: int) -> Iterator
     times = {row: {int(n): (int(s), int(e)) for _, n, s, e in plan.log[plan.log[:, 0] == row]} for row in range(6)}
     spans = times[OP]
     starts, ends = (np.array([spans[op][side] for op in range(problem.ops)], np.int64) for side in (0, 1))
-    copied = {int(problem.tensor[gap]): span for gap, span in times[OUT].items()}
+    plain = plan.kind == Kind.SWAP
+    copied = {int(problem.tensor[gap]): span for gap, span in times[OUT].items() if plain[gap]}
     found: list[Action] = []
     for gap in np.flatnonzero(plan.kind != Kind.KEEP).tolist():
         kind, tensor = Kind(int(plan.kind[gap])), int(problem.tensor[gap])

@@ -51,6 +51,9 @@ def anneal_rebuilds(
             else:
                 b = np.random.randint(m)
                 plan[a], plan[b] = plan[b], plan[a]
+                if plan[b] != KEEP and np.random.random() < 0.5:
+                    # What suits one gap may not suit another.
+                    plan[b] = kinds[np.random.randint(len(kinds))]
         dearer = 1.0 + 20.0 * (turn / (evaluations + 1.0)) ** 2
         due, again_ns, again_room = rebuilds(net, plan)
         energy = np.inf

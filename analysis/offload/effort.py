@@ -36,21 +36,23 @@ class Effort:
     Whether everything is tried. Large graphs with a plan do without computing again by itself, without compression with
     swap by itself, and without a plan for the next lower round budget.
     """
+    smallest: bool
+    """Whether plans of least memory are made of each kind alone where no other plan of it is found."""
     shares: tuple[float, ...]
     """Of the budget, for first plans: saving memory needs some room on the way."""
 
 
-_ITEMS = {Preset.FAST: 80_000, Preset.NORMAL: 1_500_000}
+_ITEMS = {Preset.FAST: 80_000, Preset.NORMAL: 1_200_000}
 """Operations and gaps to look at in one annealing; about 15 ns each."""
-_CROSSED = {Preset.FAST: 35_000, Preset.NORMAL: 400_000}
+_CROSSED = {Preset.FAST: 35_000, Preset.NORMAL: 300_000}
 """As `_ITEMS`, in crossings; about 80 ns each."""
 _SMALL = 300
 """Operations and gaps of graphs that get twice as many."""
-_TINY = 24
-"""Operations and gaps of graphs for which each preset has time for everything."""
+_TINY = 120
+"""Operations and gaps of graphs for which each preset has time for all first plans."""
 _PER_GAP = {Preset.FAST: 20, Preset.NORMAL: 200}
 """Simulated executions for each gap, at most."""
-_THIN = {Preset.FAST: 30_000, Preset.NORMAL: 1_000_000}
+_THIN = {Preset.FAST: 30_000, Preset.NORMAL: 600_000}
 """Gaps times operations and gaps, times prices."""
 _PAIRED = 1_500
 """Operations, gaps and their length up to which each two kinds are searched for themselves."""
@@ -67,7 +69,7 @@ def effort_of(problem: OffloadProblem, preset: Preset) -> Effort:
     # Changes to profiles along the gaps are cheap, but long ones add up.
     along = int((problem.after - problem.before).sum()) // 200
     items = problem.ops + problem.gaps + along + 1
-    preset = Preset.NORMAL if items <= _TINY else preset
+    first = Preset.NORMAL if items <= _TINY else preset
     # Small graphs have time for more.
     wanted = _ITEMS[preset] // items * (items + _SMALL) // items
     # Large graphs may take longer, within limits.
@@ -77,8 +79,9 @@ def effort_of(problem: OffloadProblem, preset: Preset) -> Effort:
         min(3_000, max(_CROSSED[preset] // items, min(500, large // 5))),
         1 if preset is Preset.FAST else 2,
         preset is not Preset.FAST and items <= _PAIRED,
-        min(3, _THIN[preset] // (problem.gaps * items + 1)),
-        max(1, min(64, _COVER[preset] // items)),
+        min(3, _THIN[first] // (problem.gaps * items + 1)),
+        max(1, min(64, _COVER[first] // items)),
         items <= _LARGE,
-        SHARES[::3] if preset is Preset.FAST else SHARES,
+        items <= _TINY,
+        SHARES[::3] if first is Preset.FAST else SHARES,
     )

@@ -16,7 +16,7 @@ from .problem import OffloadProblem
 from .rules import Rule, Thresholds, planned_by_rule
 from .search import Found, searched
 from .simulate import NEVER
-from .smallest import any_plan, smallest_plan
+from .smallest import any_plan, smallest_alone, smallest_plan
 
 STEPS = 20
 """Budgets of 1/20 of the peak, 2/20 and so on are round: a plan for the next lower one is tried as well."""
@@ -51,8 +51,10 @@ def plan_offload(
     if best is None:
         best = any_plan(evaluator, budget, kinds) if budget >= problem.smallest_budget else None
         best = best or _smallest(evaluator, budget, kinds)
-    lower = round_budget(problem, budget)
-    tried = effort_of(problem, preset).thorough and lower >= problem.smallest_budget
+    lower, effort = round_budget(problem, budget), effort_of(problem, preset)
+    if effort.smallest and best.time > lower_bound_ns(evaluator, kinds, budget):
+        best = min((best, *smallest_alone(evaluator, budget, kinds)), key=lambda found: found.time)
+    tried = effort.thorough and lower >= problem.smallest_budget
     if tried and best.time > lower_bound_ns(evaluator, kinds, lower):
         other = _least(evaluator, lower, kinds, preset, seed)
         if other is not None:
@@ -156,7 +158,6 @@ def _least(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: P
     bound = lower_bound_ns(evaluator, kinds, budget)
     best: Found | None = None
     wanted = effort_of(evaluator.problem, preset)
-    # Of tiny graphs both presets ask for the same.
     efforts = dict.fromkeys((effort_of(evaluator.problem, Preset.FAST), wanted))
     for effort in efforts:
         if effort == wanted or effort.thorough:
