@@ -90,6 +90,19 @@ def test_fixed_places_within_the_budget(step: Path) -> None:
         assert apart_in_time or low["offset"] + low["bytes"] <= high["offset"]
 
 
+def test_buffers_that_need_more_at_fixed_places_are_reported(step: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stats = step.with_name("stats.json")
+    assert main([str(step), "--budget", "3000", "--kinds", "swap", "--stats", str(stats)]) == 0
+    found = json.loads(stats.read_text())
+    # Three results of 1000 bytes, each rounded up to a multiple of 256.
+    assert found["offsets_peak_bytes"] >= 3 * 1024
+    assert f"at fixed places the buffers end at {found['offsets_peak_bytes']:,} bytes" in capsys.readouterr().out
+    assert main([str(step), "--budget", "1.0", "--stats", str(stats)]) == 0
+    assert "at fixed places" in capsys.readouterr().out, "21 results of 1024 bytes"
+    assert main([str(step), "--budget", "30000", "--stats", str(stats)]) == 0
+    assert "at fixed places" not in capsys.readouterr().out
+
+
 def test_options_for_networks_are_refused_with_a_cost_graph(step: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for option in (["--chip", "edge"], ["--shape", "x=1x3"]):
         assert main([str(step), "--budget", "0.5", *option]) == 2
