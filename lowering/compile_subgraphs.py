@@ -30,7 +30,7 @@ from .compilation_log import Action, CompilationLog, LogEntry, over
 from .compile_piece import PieceCode
 from .host_layout import HostLayout
 from .link_network import network_of
-from .operator_split import OperatorSplitter
+from .operator_split import DeviceSplitter, OperatorSplitter
 from .piece_cache import Failure, Outcome, PieceCache
 from .piece_file import piece_executable
 from .piece_pool import PiecePool
@@ -99,6 +99,7 @@ class Driver:
         ResourceError as `run` does.
         """
         self._begin()
+        self.splitter = DeviceSplitter(self.function, self.chip)
         self.most_dram, self.most_alone = most_dram, most_alone
         with PiecePool(self.chip, self.options.jobs) as pool:
             return self._compiled([self._whole()], pool)

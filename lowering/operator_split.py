@@ -18,7 +18,15 @@ from ..dialects.dataflow.types import shape_of
 from ..support.errors import ResourceError
 from ..transforms.dataflow_split_to_fit import core_limit
 from ..transforms.split_operator import Splitter
-from ..transforms.take_apart import Replaced, operations_between, read_pieces, split_slice, take_apart, take_input_apart
+from ..transforms.take_apart import (
+    Replaced,
+    is_output,
+    operations_between,
+    read_pieces,
+    split_slice,
+    take_apart,
+    take_input_apart,
+)
 from .dram_layout import bytes_of
 from .piece_cache import Failure
 from .subgraph import name_of
@@ -170,3 +178,14 @@ class OperatorSplitter:
 def _is_there(value: SSAValue) -> bool:
     """Whether an operation that computes a value has not been removed."""
     return not isinstance(value.owner, Operation) or value.owner.parent is not None
+
+
+class DeviceSplitter(OperatorSplitter):
+    """Splits operators of a function all of whose values have a place in device memory: the host moves them whole."""
+
+    def split(self, op: Operation, failure: Failure) -> Split | None:
+        """See `OperatorSplitter.split`; nothing can be done about outputs that are too large."""
+        return None if isinstance(op, ConcatOp) and is_output(op.result) else super().split(op, failure)
+
+    def _split_input(self, value: SSAValue, failure: Failure) -> Split | None:
+        return None

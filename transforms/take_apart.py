@@ -56,6 +56,11 @@ def pieces_of(value: SSAValue) -> Pieces:
     return found
 
 
+def is_output(value: SSAValue) -> bool:
+    """Whether the function returns a value."""
+    return any(isinstance(reader, ReturnOp) for reader in _readers(value))
+
+
 def take_apart(
     concat: ConcatOp,
     splitter: Callable[[], Splitter],
@@ -73,7 +78,7 @@ def take_apart(
     """
     value = concat.result
     pieces = pieces_of(value)
-    given = any(isinstance(reader, ReturnOp) for reader in _readers(value))
+    given = is_output(value)
     blocks = _blocks(value, most, list(pieces)) if given else 0
     chosen = _chosen(value, parts_of, most) if blocks != 1 else None
     if chosen is None:
@@ -105,7 +110,7 @@ def take_input_apart(
     slices = [op for op in _readers(argument) if isinstance(op, SliceOp) and set(ints(op.steps)) == {1}]
     count = _blocks(argument, most, [Box(ints(op.starts), ints(op.sizes)) for op in slices])
     first = argument.block.first_op
-    if count == 1 or first is None or any(isinstance(reader, ReturnOp) for reader in _readers(argument)):
+    if count == 1 or first is None or is_output(argument):
         return None
     chosen = _chosen(argument, parts_of, most)
     if chosen is None:
