@@ -19,7 +19,10 @@ help:
 demo: .venv/.ready models/.ready
 	@$(BIN)/python examples/what_file_is_this.py README.md Makefile tools/run.py
 
-test: lint filecheck unit
+# The type checker takes one processor, IR tests take what is left.
+test: .venv/.ready models/.ready
+	@$(MAKE) --no-print-directory -j2 lint filecheck
+	@$(MAKE) --no-print-directory unit
 
 lint: .venv/.ready
 	$(BIN)/ruff check .
@@ -32,7 +35,8 @@ filecheck: .venv/.ready
 unit: .venv/.ready models/.ready
 	$(PYTEST) -m "not slow" --durations=15 test
 
-test-all: lint filecheck models/.ready
+test-all: .venv/.ready models/.ready
+	@$(MAKE) --no-print-directory -j2 lint filecheck
 	$(PYTEST) --durations=30 test
 
 bench: .venv/.ready models/.ready
