@@ -99,19 +99,24 @@ def compile_function(
     codes = [part.code for part in found.parts]
     parts = tuple(_describe(number, found) for number in range(len(codes)))
     progress("link")
-    notes = {
-        "entry": "main",
-        "ideal": json.dumps(ideal),
-        "sram_peak": str(max(code.sram_peak for code in codes)),
-        "sram_lower_bound": str(max(code.sram_lower_bound for code in codes)),
-        "subgraphs": json.dumps([[part.label, part.operators, part.code.estimated_cycles] for part in parts]),
-    }
+    notes = notes_of(ideal, parts)
     names = [part.task_names for part in found.parts]
     executable = link_network(chip, found.serial, codes, names, notes, found.residency)
     if observe is not None:
         progress("write levels")
         _show(module, found, chip, observe)
     return Compilation(executable, parts, log, driver.cache.hits)
+
+
+def notes_of(ideal: dict[str, int], parts: Sequence[CompiledPart]) -> dict[str, str]:
+    """What an executable says of the network's work (see `ideal_work`) and of its parts."""
+    return {
+        "entry": "main",
+        "ideal": json.dumps(ideal),
+        "sram_peak": str(max(part.code.sram_peak for part in parts)),
+        "sram_lower_bound": str(max(part.code.sram_lower_bound for part in parts)),
+        "subgraphs": json.dumps([[part.label, part.operators, part.code.estimated_cycles] for part in parts]),
+    }
 
 
 def _describe(number: int, found: Subgraphs) -> CompiledPart:

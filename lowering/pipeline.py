@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from xdsl.context import Context
@@ -20,7 +19,7 @@ from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.outline import inline
 from ..transforms.sparse_pack import pack_module
 from .compilation_log import CompilationLog
-from .compile_function import Compilation, CompiledPart, compile_function, ideal_work
+from .compile_function import Compilation, CompiledPart, compile_function, ideal_work, notes_of
 from .offload.compile_launches import Budget, compile_launches, has_memory_ops
 from .offload.device_steps import Run
 from .offload.link_steps import link_steps
@@ -114,7 +113,6 @@ def _with_saving(
         observe("memory saving", shown)
     progress("link")
     runs = [action for action in saving.layout.steps.actions if isinstance(action, Run)]
-    codes = [run.piece.code for run in runs]
     names = [
         step.name
         for step, action in zip(saving.layout.steps.program.steps, saving.layout.steps.actions, strict=True)
@@ -124,14 +122,7 @@ def _with_saving(
         CompiledPart(name, len(run.piece.task_names), name, name, run.piece.code, 0, False)
         for name, run in zip(names, runs, strict=True)
     )
-    notes = {
-        "entry": "main",
-        "ideal": json.dumps(ideal),
-        "sram_peak": str(max(code.sram_peak for code in codes)),
-        "sram_lower_bound": str(max(code.sram_lower_bound for code in codes)),
-        "subgraphs": json.dumps([[part.label, part.operators, part.code.estimated_cycles] for part in parts]),
-        NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak),
-    }
+    notes = notes_of(ideal, parts) | {NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak)}
     return Compilation(link_steps(chip, saving.function, saving.layout, notes), parts, log, saving=saving)
 
 

@@ -1,5 +1,5 @@
-// RUN: MESHLOOM_ROUNDTRIP
-// RUN: MESHLOOM_GENERIC_ROUNDTRIP
+// RUN: meshloom-opt %s --print-op-generic | meshloom-opt | filecheck %s
+// RUN: meshloom-opt %s | meshloom-opt --print-op-generic | filecheck %s --check-prefix=CHECK-GENERIC
 
 // Every operation of the dialect in its own syntax, there and back through the generic one.
 

@@ -1,5 +1,5 @@
 // RUN: meshloom-opt %s | meshloom-opt | filecheck %s
-// RUN: MESHLOOM_ROUNDTRIP
+// RUN: meshloom-opt %s --print-op-generic | meshloom-opt | filecheck %s
 
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   func.func @main(%x: tensor<3x8xf32>, %w: tensor<8x5xf32>, %b: tensor<5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) {

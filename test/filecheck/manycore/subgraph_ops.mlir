@@ -1,6 +1,6 @@
 // RUN: meshloom-opt %s | meshloom-opt | filecheck %s
-// RUN: MESHLOOM_ROUNDTRIP
-// RUN: MESHLOOM_GENERIC_ROUNDTRIP
+// RUN: meshloom-opt %s --print-op-generic | meshloom-opt | filecheck %s
+// RUN: meshloom-opt %s | meshloom-opt --print-op-generic | filecheck %s --check-prefix=CHECK-GENERIC
 
 func.func @main(%x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) {
   %y, %mask = manycore.subgraph @"stem/1"(%a = %x : tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>)

@@ -1,5 +1,5 @@
 // RUN: meshloom-opt %s | meshloom-opt | filecheck %s
-// RUN: MESHLOOM_ROUNDTRIP
+// RUN: meshloom-opt %s --print-op-generic | meshloom-opt | filecheck %s
 
 // CHECK:      func.func @main(%x: !memory.buffer<4x2xf32, dram, 64>, %h: !memory.buffer<bf16, host>) {
 // CHECK-NEXT:   %0 = memory.alloc {live = array<i64: 0, 3>} : !memory.buffer<4x2xf32, sram, 4096>

@@ -1,5 +1,5 @@
 // RUN: meshloom-opt %s | meshloom-opt | filecheck %s
-// RUN: MESHLOOM_ROUNDTRIP
+// RUN: meshloom-opt %s --print-op-generic | meshloom-opt | filecheck %s
 
 // CHECK:      %s, %t = memory.swap_out %y : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
 // CHECK-NEXT: %y1 = memory.after %y after(%t) : tensor<4xf32>

@@ -1,5 +1,5 @@
 // RUN: meshloom-opt %s | meshloom-opt | filecheck %s
-// RUN: MESHLOOM_ROUNDTRIP
+// RUN: meshloom-opt %s --print-op-generic | meshloom-opt | filecheck %s
 // RUN: meshloom-opt %s -p 'sparse-pack{chip=edge}' | filecheck %s --check-prefix=PACK
 // RUN: meshloom-opt %s -p 'sparse-pack{chip=edge},sparse-to-dataflow' --check-semantics | filecheck %s --check-prefix=DENSE
 

@@ -1,5 +1,5 @@
 // RUN: meshloom-opt %s | meshloom-opt | filecheck %s
-// RUN: MESHLOOM_ROUNDTRIP
+// RUN: meshloom-opt %s --print-op-generic | meshloom-opt | filecheck %s
 
 // CHECK:      func.func @main(%x: tensor<2x5xf32>, %w: tensor<5x3xf32>, %c: tensor<2x5xi1, #sparse.index<direct>>) {
 func.func @main(%x: tensor<2x5xf32>, %w: tensor<5x3xf32>, %c: tensor<2x5xi1, #sparse.index<direct>>) {
