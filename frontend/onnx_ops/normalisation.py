@@ -10,7 +10,7 @@ import numpy as np
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import FLOAT32, NodeError, Tensor, known
+from ..tensors import FLOAT32, Array, Dtype, NodeError, Tensor, known
 from .convolution import scaled
 
 
@@ -166,12 +166,30 @@ def mean_variance_normalisation(node: Node) -> Tensor:
 
 @onnx_op("Dropout")
 def dropout(node: Node) -> Tensor | Sequence[Tensor]:
-    """Inference: the operand, and a mask of ones if it is asked for."""
+    """Inference: the operand. Training: of a node with a seed, the mask of ONNX's reference, the same on every run."""
     x, b = node[0], node.build
-    if node.opset >= 12 and node.get(2) is not None and bool(node.known(2, "training_mode")):
-        ratio = 0.5 if node.get(1) is None else float(node.known(1, "ratio"))
-        if ratio != 0:
-            raise NodeError("dropout in training mode is random, which is not supported")
-    if node.wants(1):
-        return [x, b.full(x.shape, 1, np.dtype(np.bool_) if node.opset >= 10 else x.dtype)]
-    return x
+    training = node.get(2) if node.opset >= 12 else None
+    given = node.get(1) if node.opset >= 12 else None
+    ratio = known(np.float32(0.5)) if given is None else b.reshape(given, ())
+    if training is None or _is_zero(training) or _is_zero(ratio):
+        if node.wants(1):
+            return [x, b.full(x.shape, 1, np.dtype(np.bool_) if node.opset >= 10 else x.dtype)]
+        return x
+    if not node.has("seed"):
+        raise NodeError("dropout in training mode is random: give the node a seed, or leave out its training_mode")
+    drawn = known(_uniform(node.int("seed"), x.shape, ratio.dtype))
+    mask = b.select(training, b.compare("ge", drawn, ratio), b.full(x.shape, 1, np.dtype(np.bool_)))
+    scale = b.select(training, b.div(1.0, b.sub(1.0, ratio)), 1.0)
+    y = b.mul(b.mul(x, b.cast(mask, x.dtype)), b.cast(scale, x.dtype))
+    return [y, mask] if node.wants(1) else y
+
+
+def _is_zero(x: Tensor) -> bool:
+    return x.array is not None and not np.any(x.array)
+
+
+def _uniform(seed: int, shape: Sequence[int], dtype: Dtype) -> Array:
+    """Numbers in [0, 1), rounded down: how they compare with a number of this type is then as before the rounding."""
+    drawn = np.random.RandomState(seed % 2**32).uniform(0, 1, tuple(shape))
+    rounded = drawn.astype(dtype)
+    return np.where(rounded > drawn, np.nextafter(rounded, dtype.type(0)), rounded)

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from meshloom.dialects.dataflow.interpreter import interpret_function
 from meshloom.frontend.onnx_import import import_onnx
+from meshloom.support.errors import InputError
 from onnx import helper
+from onnx.reference import ReferenceEvaluator
 from reference import check_node, ints, model_of, random
 
 
@@ -149,3 +151,30 @@ def test_adam_step() -> None:
 )
 def test_transposed_convolution_with_wide_strides_gets_no_negative_padding(attributes: dict[str, Any]) -> None:
     check_node("ConvTranspose", [random(1, 4, 4, 4)], {1: random(4, 3, 2, 2, seed=1)}, **attributes)
+
+
+@pytest.mark.parametrize(("dtype", "epsilon"), [("f2", 2.0**-10), ("f4", 2.0**-23), ("f8", 2.0**-52)])
+@pytest.mark.parametrize("at_run_time", [False, True])
+def test_seeded_dropout_draws_the_mask_of_the_reference(dtype: str, epsilon: float, at_run_time: bool) -> None:
+    x = random(7, 300).astype(dtype)
+    for training in (False, True):
+        operands: dict[str, Any] = {"x": x, "ratio": np.asarray(0.3, dtype), "training": np.asarray(training)}
+        node = helper.make_node("Dropout", list(operands), ["y", "mask"], seed=11)
+        given: dict[str, Any] = operands if at_run_time else {"x": x}
+        rest = {name: array for name, array in operands.items() if name not in given}
+        model = model_of([node], given, ["y", "mask"], rest, opset=22)
+        reference: Any = ReferenceEvaluator(model)
+        wanted, mask = reference.run(None, given)
+        got = interpret_function(import_onnx(model), given)
+        np.testing.assert_array_equal(got["mask"], mask)
+        assert training != bool(mask.all())
+        # The reference scales in f64 where the ratio is a Python number or an f64: one rounding more or less.
+        np.testing.assert_allclose(got["y"], wanted, rtol=2 * epsilon)
+
+
+def test_dropout_without_a_seed_is_refused_in_training() -> None:
+    x, half = random(4, 4), np.asarray(0.5, np.float32)
+    node = helper.make_node("Dropout", ["x", "ratio", "training"], ["y"])
+    model = model_of([node], {"x": x}, ["y"], {"ratio": half, "training": np.asarray(True)}, opset=22)
+    with pytest.raises(InputError, match="give the node a seed"):
+        import_onnx(model)
