@@ -2,10 +2,12 @@
 Saving of memory under budgets: one JSON line a graph, link and budget.
 
     python bench/offload.py [GRAPH.json ...] [--kinds swap] [--links 16e9,64e9] [--budgets 0.8,0.5] [--cells]
+        [--cp-sat SECONDS]
 
 Overheads are time over computing alone, minus 1: of the default method in both presets, of the spec's rule (no
 thresholds), of the orders of slack and of size, and of the closed-form lower bound. The smallest feasible budget is
 added to the budgets. `--cells`: the cells of the table of best-known overheads (swap only), with the best known.
+`--cp-sat`: also the best schedule of swaps that CP-SAT (OR-Tools) finds in this time, and whether that is proven.
 Graphs: by default those in ../shared/graphs, where they are there.
 """
 
@@ -50,7 +52,9 @@ def overhead(problem: OffloadProblem, time_ns: int) -> float:
     return round(100 * (time_ns / problem.compute_ns - 1), 2)
 
 
-def line(name: str, problem: OffloadProblem, link: float, budget: int, kinds: tuple[Kind, ...]) -> dict[str, object]:
+def line(
+    name: str, problem: OffloadProblem, link: float, budget: int, kinds: tuple[Kind, ...], cp_sat: float
+) -> dict[str, object]:
     """The figures of one cell."""
     evaluator = Evaluator(problem, Model(link))
     bound = lower_bound_ns(evaluator, kinds, budget)
@@ -79,6 +83,12 @@ def line(name: str, problem: OffloadProblem, link: float, budget: int, kinds: tu
             result[str(rule)] = overhead(problem, plan_by_rule(evaluator, budget, kinds, rule, Thresholds()).time_ns)
         except InputError:
             result[str(rule)] = None
+    if cp_sat:
+        from cp_sat_swaps import solve
+
+        found = solve(problem, budget, link, cp_sat)
+        result["cp_sat"] = None if found.time_ns is None else overhead(problem, found.time_ns)
+        result["cp_sat_proven"] = found.time_ns == found.bound_ns
     return result
 
 
@@ -89,6 +99,7 @@ def main() -> None:
     parser.add_argument("--links", default="16e9,64e9")
     parser.add_argument("--budgets", default="0.8,0.7,0.6,0.5,0.4,0.3")
     parser.add_argument("--cells", action="store_true")
+    parser.add_argument("--cp-sat", type=float, default=0.0, metavar="SECONDS")
     options = parser.parse_args()
     if not options.graphs:
         parser.error(f"there are no graphs in {GRAPHS}: name some")
@@ -99,7 +110,7 @@ def main() -> None:
         for name, link, share, best in BEST_KNOWN:
             if name in problems:
                 problem = problems[name]
-                found = line(name, problem, link, int(share * problem.peak), (Kind.SWAP,))
+                found = line(name, problem, link, int(share * problem.peak), (Kind.SWAP,), options.cp_sat)
                 print(json.dumps({**found, "best_known": best}), flush=True)
         return
     for name, problem in problems.items():
@@ -107,7 +118,7 @@ def main() -> None:
         feasible = [budget for budget in budgets if budget > problem.smallest_budget]
         for link in map(float, options.links.split(",")):
             for budget in (*feasible, problem.smallest_budget):
-                print(json.dumps(line(name, problem, link, budget, kinds)), flush=True)
+                print(json.dumps(line(name, problem, link, budget, kinds, options.cp_sat)), flush=True)
 
 
 if __name__ == "__main__":
