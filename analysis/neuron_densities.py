@@ -16,12 +16,18 @@ from ..dialects.dataflow.base import ints
 from ..dialects.dataflow.constants import widen_bf16
 from ..dialects.dataflow.types import element_of
 from .interpret import run_main
+from .sparse.encode import Mask
 from .sparse.nonzero import Nonzero, measured
 
 
-def neuron_densities(module: ModuleOp, inputs: Mapping[str, NDArray[Any]]) -> dict[Operation, Nonzero]:
+def neuron_densities(
+    module: ModuleOp, inputs: Mapping[str, NDArray[Any]], stored: Mapping[Operation, Mask], lanes: int = 1
+) -> dict[Operation, Nonzero]:
     """
     Contraction -> which share of its first operand is not zero, when `@main` is run on these inputs.
+
+    `stored` says of contractions with known weights which are not zero, [groups, outputs, inputs of a group] (see
+    `transforms.contraction_weights.stored_weights`); the chip works on `lanes` outputs at a time.
 
     Raises what running a module raises (`interpret.run_main`).
     """
@@ -31,7 +37,7 @@ def neuron_densities(module: ModuleOp, inputs: Mapping[str, NDArray[Any]]) -> di
         if isinstance(op, MatmulOp | ConvOp):
             values = operands[0]
             numbers = widen_bf16(values) if element_of(op.operands[0]) == bf16 else values
-            found[op] = measured(_by_input(op, numbers != 0))
+            found[op] = measured(_by_input(op, numbers != 0), stored.get(op), lanes)
 
     run_main(module, inputs, watch)
     return found

@@ -2,22 +2,24 @@
 What the mapping unit and sparse products cost, from counts of the values that they meet.
 
 A sparse product runs on the matrix unit's R x C array (R = mpu_rows * rate of the type), whose columns are its lanes.
-Output neuron n of a batch belongs to lane n mod C. A lane holds R stored weights of its neuron at a time, which take as
-long to load, fill and drain as in a dense product; then the pairs that matter pass at R a cycle. (Sums of several rows
-pass together, as in the forwarding adder network of SIGMA, HPCA 2020.) Lanes go on to their next neuron without waiting
-for each other, and meet at the end of the instruction. Beside that, the mapping unit looks at the indices of both
-operands, and memory delivers each operand once:
+Output neuron n of a batch belongs to lane n mod C. A lane holds R of the stored weights of its neurons at a time, one
+neuron after the other without gaps, which take as long to load, fill and drain as in a dense product; then the pairs
+that matter pass at R a cycle. (Sums of several rows and of several neurons pass together, as in the forwarding adder
+network of SIGMA, HPCA 2020.) Lanes go on to their next weights without waiting for each other, and meet at the end of
+the instruction. Beside that, the mapping unit looks at the indices of both operands, and memory delivers each operand
+once:
 
-    lanes  = max over lanes of the sum over its neurons of (2 mpu_rows + C - 2) * ceil(used / R) + ceil(pairs / R)
+    lanes  = max over lanes of (2 mpu_rows + C - 2) * ceil(used / R) + ceil(pairs / R), added up over the batch
     map    = max over both operands of ceil(uses * elements of the index / rate)
     memory = ceil(bytes of the largest operand / map_bytes_per_cycle)
     cycles = max(1, lanes - 1, map, memory)
 
-`used` are the neuron's stored weights that meet an input in at least one of the m rows. With the caches before the
-mapping unit it maps at each use: `pairs` are those that matter in each row, the weights' index is looked at in each row
-(m uses), the inputs' once for each C neurons. With the caches behind it, it maps once and keeps what is left for all
-rows: `pairs` are m * used, and both indices are looked at once. Where nothing is left out and R divides k, this is the
-cost of `matmul`, or more.
+`used` are the stored weights of the lane's neurons that meet an input in at least one of the m rows. With the caches
+before the mapping unit it maps at each use: `pairs` are those that matter in each row, the weights' index is looked at
+in each row (m uses), the inputs' once for each C neurons. With the caches behind it, it maps once and keeps what is
+left for all rows: `pairs` are m * used, and both indices are looked at once. Where nothing is left out and R divides k,
+this is the cost of `matmul`, or more; where R does not divide k, `matmul` leaves places of the array empty, and this
+does not.
 """
 
 from __future__ import annotations
@@ -122,11 +124,12 @@ def sparse_matmul_cost(chip: Chip, code: int, product: Product, nbytes: tuple[in
     pairs = product.pairs if again else product.rows * product.used
     array_rows = chip.mpu_rows * int(RATE[code])
     fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
-    work = fill * -(-product.used // array_rows) + -(-pairs // array_rows)
     rounds = -(-neurons // chip.mpu_cols)
-    lanes = np.zeros((batch, rounds * chip.mpu_cols), np.int64)
-    lanes[:, :neurons] = work
-    longest = int(lanes.reshape(batch * rounds, chip.mpu_cols).sum(axis=0).max())
+    lanes = np.zeros((2, batch, rounds * chip.mpu_cols), np.int64)
+    lanes[:, :, :neurons] = product.used, pairs
+    used, passing = lanes.reshape(2, batch, rounds, chip.mpu_cols).sum(axis=2)
+    work = fill * -(-used // array_rows) + -(-passing // array_rows)
+    longest = int(work.sum(axis=0).max())
     of_weights, of_inputs = (product.rows, rounds) if again else (1, 1)
     mapping = max(product.weights.cycles(chip, of_weights), product.inputs.cycles(chip, of_inputs))
     multiplied = int(pairs.sum())

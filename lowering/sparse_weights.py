@@ -14,6 +14,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from ..analysis.neuron_densities import neuron_densities
 from ..chips import Chip
 from ..dialects.dataflow import Dataflow
+from ..transforms.contraction_weights import stored_weights
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_balance_lanes import balance_lanes
 from ..transforms.sparse_plan import PlannedWeight, plan_encodings
@@ -49,7 +50,9 @@ def encode_weights(
     # Afterwards, scales cannot move into weights any more.
     DataflowFoldAffinePass().apply(context, module)
     balance_lanes(module, chip)
-    neurons = None if calibration is None else neuron_densities(module, calibration)
+    neurons = None
+    if calibration is not None:
+        neurons = neuron_densities(module, calibration, stored_weights(module), chip.mpu_cols)
     plans = plan_encodings(module, chip=chip, neurons=neurons)
     convert(plans)
     return plans

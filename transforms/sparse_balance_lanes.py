@@ -136,10 +136,9 @@ class _Producer:
         mask = use.strings.matrix(counts(numeric_values(use.source)))
         choices = all_choices(values, use.strings)[1:]
         stored = mask.sum(axis=1)
-        loaded = chip.mpu_rows * layer.rate
         rows = max(1, use.rows // len(chip.usable_cores))
-        work = (2 * chip.mpu_rows + chip.mpu_cols - 2) * np.ceil(stored / loaded) + rows * stored / loaded
-        return _Producer(use, chip, mask, min(choices, key=lambda choice: choice.nbytes), work)
+        each = (2 * chip.mpu_rows + chip.mpu_cols - 2 + rows) / (chip.mpu_rows * layer.rate)
+        return _Producer(use, chip, mask, min(choices, key=lambda choice: choice.nbytes), each * stored)
 
     def cost(self, order: Ints) -> LayerCost:
         """What the layer takes with its channels in this order."""

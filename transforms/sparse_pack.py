@@ -89,7 +89,7 @@ def pack_module(module: ModuleOp, chip: Chip) -> None:
         panels = choose_panels(op, encode, chip)
         key = (encode.result, panels.width, panels.depth)
         if key not in packed:
-            layout, data = _packed(encode, panels, chip, math.prod(shape_of(op.results[0])) // max(1, panels.outputs))
+            layout, data = _packed(encode, panels, chip)
             source = source_of(data, ui8, f"{encode.operand.name_hint or 'weights'}_packed")
             source.results[0].name_hint = encode.operand.name_hint
             Rewriter.insert_op(source, InsertPoint.before(encode))
@@ -142,7 +142,9 @@ def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
     rows = math.prod(shape_of(op.results[0])) // max(1, outputs)
     taps = math.prod(shape[2:]) if isinstance(op, ConvOp) else 1
     groups = op.groups.value.data if isinstance(op, ConvOp) else 1
-    layer = Layer(rows, inputs, outputs, element_bytes(type.element_type), taps, groups=groups)
+    neurons = encoding(op.operands[0])
+    nonzero = ALL_NONZERO if neurons is None else neurons.expected
+    layer = Layer(rows, inputs, outputs, element_bytes(type.element_type), taps, nonzero, groups)
     encoded = encode_array(evaluate_source(encode), type, index)
     strings = strings_of(type, index)
     mask = strings.matrix(counts(decode_array(encoded)))
@@ -160,7 +162,7 @@ def evaluate_source(encode: EncodeOp) -> Array:
     return evaluate(source, ())
 
 
-def _packed(encode: EncodeOp, panels: Panels, chip: Chip, rows: int) -> tuple[PanelsAttr, Bytes]:
+def _packed(encode: EncodeOp, panels: Panels, chip: Chip) -> tuple[PanelsAttr, Bytes]:
     index = index_of(encode.result.type)
     assert index is not None
     type = tensor_of(encode.operand)
@@ -168,7 +170,7 @@ def _packed(encode: EncodeOp, panels: Panels, chip: Chip, rows: int) -> tuple[Pa
     kept = decode_array(encode_array(evaluate_source(encode), type, index))
     strings = strings_of(type, index)
     matrix = np.ascontiguousarray(strings.matrix(kept))
-    sized, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES[str(type.element_type)], rows))
+    sized, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES[str(type.element_type)]))
     return PanelsAttr(sized, work), data
 
 

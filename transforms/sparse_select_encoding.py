@@ -23,6 +23,7 @@ from ..dialects.sparse import ConvOp as SparseConvOp
 from ..dialects.sparse import EncodeOp, IndexAttr
 from ..dialects.sparse import MatmulOp as SparseMatmulOp
 from .chip_option import chip_for
+from .contraction_weights import stored_weights
 from .options import Number, number
 from .sparse_plan import PlannedWeight, plan_encodings
 
@@ -58,7 +59,10 @@ class SparseSelectEncodingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         threshold, chip = self._threshold(), self._chip(op)
-        neurons = None if self.calibrate is None else neuron_densities(op, make_inputs(op, self.calibrate))
+        neurons = None
+        if self.calibrate is not None:
+            lanes = 1 if chip is None else chip.mpu_cols
+            neurons = neuron_densities(op, make_inputs(op, self.calibrate), stored_weights(op), lanes)
         convert(plan_encodings(op, self.groups, threshold, chip, neurons), threshold)
 
     def _threshold(self) -> float:

@@ -137,10 +137,17 @@ def dense_cycles(chip: Chip, layer: Layer) -> float:
     return best
 
 
-def encoded_cycles(chip: Chip, layer: Layer, panels: Panels, work: Sequence[EncodedWork]) -> float:
-    """Cycles of the busiest core for weights in panels; `work` is that of each panel, part by part, for all rows."""
+def encoded_cycles(
+    chip: Chip, layer: Layer, panels: Panels, work: Sequence[EncodedWork], nbytes: int
+) -> tuple[float, float]:
+    """
+    Cycles of the busiest core for weights in panels, and those in which the weights, of so many bytes, come from DRAM;
+    `work` is that of each panel, part by part, for all rows.
+
+    Each panel is loaded by one core, at no more than its link carries.
+    """
     count, parts = panels.counts
-    best = math.inf
+    best = (math.inf, math.inf)
     for m, own in grids(len(chip.usable_cores), layer.rows, count):
         share = m / layer.rows
         cycles = [
@@ -149,7 +156,9 @@ def encoded_cycles(chip: Chip, layer: Layer, panels: Panels, work: Sequence[Enco
         ]
         of_panel = np.array(cycles).reshape(parts, count).sum(axis=0)
         tiles = split_evenly(count, -(-count // own))
-        best = min(best, max(float(of_panel[low : low + size].sum()) for low, size in tiles))
+        compute = max(float(of_panel[low : low + size].sum()) for low, size in tiles)
+        memory = nbytes / min(chip.dram_bytes_per_cycle, len(tiles) * chip.link_bytes_per_cycle)
+        best = min(best, (compute, memory), key=sum)
     return best
 
 
@@ -194,12 +203,12 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
     index_bits = 1 / format.group if direct else format.bits * choice.entries / (layer.outputs * layer.inputs)
     index_bytes = panels.width * panels.depth * index_bits / 8
     neurons = max(layer.rows * panels.depth * layer.item_bytes // layer.taps, layer.rows * panels.width * 4)
-    lanes = Lanes.of(chip, layer.rate, layer.rows)
+    lanes = Lanes.of(chip, layer.rate)
     work: list[EncodedWork] = []
     for own in stored:
         for start in range(0, layer.outputs, panels.width):
             part = own[start : start + panels.width]
-            fullest, loads = fullest_lane(np.ceil(part).astype(np.int64), lanes)
+            fullest, loads = fullest_lane(part, lanes)
             entries = float(part.sum()) / format.group
             looked_at = len(part) * format.positions(panels.depth) if direct else entries
             nbytes = round(index_bytes + float(part.sum()) * layer.item_bytes)
@@ -210,8 +219,8 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
                 )
             )  # fmt: skip
     nbytes = max(one.weight_bytes for one in work) * count * parts
-    compute = encoded_cycles(chip, layer, panels, work)
-    return LayerCost(choice, panels, nbytes, compute, nbytes / chip.dram_bytes_per_cycle)
+    compute, memory = encoded_cycles(chip, layer, panels, work, nbytes)
+    return LayerCost(choice, panels, nbytes, compute, memory)
 
 
 def _stored(mask: Mask, format: Format) -> Ints:

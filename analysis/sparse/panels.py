@@ -8,6 +8,7 @@ those of the largest, so that an array [panels, parts, bytes] can be sliced, loa
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,17 +76,12 @@ class Lanes:
 
     count: int
     depth: int
-    """Weights of one neuron that a lane holds at a time."""
-    fill: int
-    """Cycles to load them, and for inputs and results to pass."""
-    rows: int
-    """Vectors of inputs that a core works on, about."""
+    """Weights that a lane holds at a time."""
 
     @staticmethod
-    def of(chip: Chip, rate: int, rows: int) -> Lanes:
-        """Those of a chip, for elements of which `rate` go where one of f32 does, and so many rows on all cores."""
-        fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
-        return Lanes(chip.mpu_cols, chip.mpu_rows * rate, fill, max(1, rows // len(chip.usable_cores)))
+    def of(chip: Chip, rate: int) -> Lanes:
+        """Those of a chip, for elements of which `rate` go where one of f32 does."""
+        return Lanes(chip.mpu_cols, chip.mpu_rows * rate)
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,7 @@ def pack(matrix: Array, panels: Panels, lanes: Lanes) -> tuple[Panels, Work, Byt
         data.append(pack_block(part, replace(block, entries=room, offset=values_at)))
         lane = fullest_lane(stored_per_string(part), lanes)
         entries += len(part.values) // panels.format.group
-        fullest, loads = fullest + lane[0], loads + lane[1]
+        fullest, loads = fullest + int(lane[0]), loads + lane[1]
     packed = np.stack(data).reshape(rows, columns, -1)
     return replace(panels, values_at=values_at, nbytes=packed.shape[2]), Work(entries, fullest, loads), packed
 
@@ -129,13 +125,12 @@ def stored_per_string(encoded: Encoded) -> Ints:
     return np.bincount(row, minlength=encoded.strings.count) * encoded.format.group
 
 
-def fullest_lane(elements: Ints, lanes: Lanes) -> tuple[int, int]:
-    """Stored elements and loads of the lane that takes longest."""
-    padded = np.zeros((-(-len(elements) // lanes.count), lanes.count), np.int64)
+def fullest_lane(elements: Array, lanes: Lanes) -> tuple[float, int]:
+    """Stored elements (expected ones, or counted) and loads of the lane that takes longest."""
+    padded = np.zeros((-(-len(elements) // lanes.count), lanes.count), elements.dtype)
     padded.reshape(-1)[: len(elements)] = elements
-    sums, loads = padded.sum(axis=0), (-(-padded // lanes.depth)).sum(axis=0)
-    longest = int(np.argmax(lanes.fill * loads + lanes.rows * sums / lanes.depth))
-    return int(sums[longest]), int(loads[longest])
+    fullest = padded.sum(axis=0).max(initial=0).item()
+    return fullest, math.ceil(fullest / lanes.depth)
 
 
 def unpack_panels(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-
-import numpy as np
 
 from ...chips import Chip
 from ...dialects.dataflow.tiling import EncodedWork
 from .nonzero import ALL_NONZERO, Nonzero
-
-SPREAD = (0.96, 0.98, 1.0, 1.02, 1.04)
-"""How far tiles of a layer lie from the mean of what counts."""
 
 
 def product_cycles(chip: Chip, work: EncodedWork, rate: int) -> float:
@@ -30,32 +24,19 @@ def skipping_cycles(chip: Chip, work: EncodedWork, rate: int) -> float:
 
 def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) -> float:
     """
-    Lanes load up to R weights of an output neuron and let the rows pass, and meet at the end; the mapping unit looks at
-    the index beside that, for each row anew where the input caches stand before it. Numbers of the fullest lane may
-    be averages over several products.
+    Lanes load up to R weights at a time and let the rows pass, and meet at the end; the mapping unit looks at the index
+    beside that, for each row anew where the input caches stand before it. Numbers of the fullest lane may be averages
+    over several products.
     """
     depth, fill = chip.mpu_rows * rate, 2 * chip.mpu_rows + chip.mpu_cols - 2
     before = chip.map_caches == "before"
-    each = min(-(-work.strings // chip.mpu_cols), work.loads)
     loads, fullest = work.loads, work.fullest
     if nonzero.has_zeros:
-        met = nonzero.met(work.rows)
-        if met < 1:
-            # The lane that was longest, or another one, by chance.
-            neurons, lanes = max(1, round(each)), min(work.strings, chip.mpu_cols)
-            mean = work.stored / max(1, work.strings)
-            loads = min(
-                loads,
-                max(
-                    longest_loads(neurons, round(stored, 1), work.inputs, round(met, 3), depth, among)
-                    for stored, among in ((fullest / neurons, 1), (mean, lanes))
-                ),
-            )
-        fullest *= nonzero.density if before else met
-    if work.rows == 1:
-        passing = loads
-    else:  # each output neuron of the lane rounds up by itself: by half a cycle on average
-        passing = work.rows * fullest / depth + 0.5 * each
+        shares = nonzero.of_lane(work.rows)
+        loads = min(loads, expected_loads(fullest * shares.met, fullest * shares.spread, depth))
+        fullest *= shares.pairs if before else shares.met
+    # Averages round up by half a cycle.
+    passing = loads if work.rows == 1 else _rounded_up(work.rows * fullest / depth, exact=fullest == int(work.fullest))
     lanes = fill * loads + passing - 1
     times = work.rows if before else 1
     looked_at = times * work.looked_at / (chip.map_direct_bits if work.direct else chip.map_stride_codes)
@@ -66,26 +47,20 @@ def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) 
     return max(1.0, lanes, math.ceil(looked_at), math.ceil(memory))
 
 
-@lru_cache(maxsize=1 << 14)
-def longest_loads(each: int, stored: float, inputs: int, met: float, depth: int, lanes: int) -> float:
-    """
-    Loads that the slowest of so many lanes is expected to take for `each` output neurons, if each neuron stores about
-    `stored` weights, at random among its inputs, and those count whose input is one of the share `met`.
+def _rounded_up(cycles: float, exact: bool) -> float:
+    return math.ceil(cycles) if exact else cycles + 0.5
 
-    How many count is binomial (taken as normal); loads are whole; lanes and neurons are independent.
+
+def expected_loads(mean: float, deviation: float, depth: int) -> float:
     """
-    mean = stored * met
-    deviation = math.sqrt(max(0.0, mean * (1 - stored / max(1, inputs))))
+    Loads of so many weights, taken as normal: the sum over n of the chance that there are more than n loads hold. There
+    are seldom none at all.
+    """
     if deviation < 1e-3:
-        return each * math.ceil(mean / depth)
-    highest = max(1, math.ceil(min(inputs * met, mean + 5 * deviation) / depth))
-    below = [0.5 * (1 + math.erf((loads * depth + 0.5 - mean) / deviation / math.sqrt(2))) for loads in range(highest)]
-    share = np.diff([0.0, *below, 1.0])
-    total = np.ones(1)
-    for _ in range(each):
-        total = np.convolve(total, share)
-    # The largest of several: the sum over n of the chance that not all are at most n.
-    return float((1 - np.minimum(1.0, np.cumsum(total)) ** lanes).sum())
+        return math.ceil(round(mean, 6) / depth)
+    limits = range(depth, math.ceil(mean + 5 * deviation), depth)
+    more = sum(0.5 * math.erfc((limit + 0.5 - mean) / deviation / math.sqrt(2)) for limit in limits)
+    return min(1.0, mean) + more
 
 
 def dense_weights_cycles(
@@ -98,12 +73,10 @@ def dense_weights_cycles(
     batch, m, k, n = sizes
     depth, fill = chip.mpu_rows * rate, 2 * chip.mpu_rows + chip.mpu_cols - 2
     before = chip.map_caches == "before"
-    met = k * nonzero.met(m)
-    pairs = m * (k * nonzero.density if before else met)
-    rounds = -(-n // chip.mpu_cols)
-    # Tiles differ a little in what they meet: some need a load more than others.
-    likely = [min(k, met * share) for share in (SPREAD if met < k else (1.0,))]
-    loads = sum(math.ceil(used / depth) for used in likely) / len(likely)
-    lanes = batch * rounds * (fill * loads + math.ceil(pairs / depth)) - 1
+    shares, rounds = nonzero.of_lane(m), -(-n // chip.mpu_cols)
+    stored = rounds * k
+    loads = min(math.ceil(stored / depth), expected_loads(stored * shares.met, stored * shares.spread, depth))
+    pairs = m * stored * (shares.pairs if before else shares.met)
+    lanes = batch * (fill * loads + math.ceil(pairs / depth)) - 1
     looked_at = batch * m * k * (rounds if before else 1) / chip.map_direct_bits
     return max(1.0, lanes, math.ceil(looked_at), math.ceil(operand_bytes / chip.map_bytes_per_cycle))

@@ -43,21 +43,20 @@ def int_attr(value: int) -> IntegerAttr[I64]:
 
 def shares_attr(nonzero: Nonzero | None) -> Shares | None:
     """Expected shares of elements that are not zero as an attribute; None stands for none."""
-    return None if nonzero is None else DenseArrayBase.from_list(f64, list(nonzero.shares))
+    return None if nonzero is None else DenseArrayBase.from_list(f64, nonzero.numbers)
 
 
 def nonzero_of(shares: Shares | None) -> Nonzero:
     """What the attribute says; that nothing is zero where there is none."""
-    return ALL_NONZERO if shares is None else Nonzero(tuple(shares.get_values()))
+    return ALL_NONZERO if shares is None else Nonzero.from_numbers(shares.get_values())
 
 
 def verify_shares(name: str, shares: Shares | None) -> None:
-    """Check that shares, where given, are ascending numbers from 0 to 1."""
-    if shares is None:
-        return
-    values = list(shares.get_values())
-    if not values or sorted(values) != values or not (0 <= values[0] and values[-1] <= 1):
-        raise VerifyException(f"{name} = {values}: expected ascending shares from 0 to 1, at least one")
+    """Check that shares, where given, are such as `Nonzero` knows."""
+    try:
+        nonzero_of(shares)
+    except ValueError as error:
+        raise VerifyException(f"{name} = {error}") from error
 
 
 def verify_list(name: str, values: Sequence[int], length: int, of: str, at_least: int | None = None) -> None:

@@ -148,12 +148,18 @@
 
 // -----
 
-// CHECK: nonzero = [0.5, 0.25]: expected ascending shares from 0 to 1, at least one
+// CHECK: nonzero = [0.5, 0.25]: expected a density and 3 for each number of rows, all 0 to 1
 %0 = "test.op"() : () -> tensor<4x4xf32>
 %1 = sparse.encode %0 nonzero [0.5, 0.25] : tensor<4x4xf32> -> tensor<4x4xf32, #sparse.index<direct>>
 
 // -----
 
-// CHECK: nonzero = [1.5]: expected ascending shares from 0 to 1, at least one
+// CHECK: nonzero = [0.5, 0.5, 0.5, 0.0, 0.5, 0.25, 0.0]: more rows cannot meet less than [0.5, 0.25]
+%0 = "test.op"() : () -> tensor<4x4xf32>
+%1 = sparse.encode %0 nonzero [0.5, 0.5, 0.5, 0.0, 0.5, 0.25, 0.0] : tensor<4x4xf32> -> tensor<4x4xf32, #sparse.index<direct>>
+
+// -----
+
+// CHECK: nonzero = [1.5]: expected a density and 3 for each number of rows, all 0 to 1
 %0 = "test.op"() : () -> tensor<4x4xf32>
 %1 = dataflow.matmul %0, %0 nonzero [1.5] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>

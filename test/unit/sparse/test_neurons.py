@@ -37,13 +37,30 @@ from xdsl.rewriter import InsertPoint
 def test_shares_of_neighbouring_rows() -> None:
     counts = np.array([[1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0], [0, 1, 0, 1]], np.bool_)  # [inputs, rows]
     nonzero = measured(counts)
-    assert nonzero.shares == (round(7 / 16, 3), round(5 / 8, 3), 0.75)
-    assert [nonzero.met(rows) for rows in (1, 2, 4)] == list(nonzero.shares)
-    assert nonzero.met(3) == pytest.approx(0.625 + (np.log2(3) - 1) * 0.125)
+    assert nonzero.density == round(7 / 16, 3)
+    assert [nonzero.of_lane(rows).met for rows in (1, 2, 4)] == [round(7 / 16, 3), round(5 / 8, 3), 0.75]
+    # Rows meet 2, 2, 1 and 2 of 4 inputs; both pairs of them, 2 and 3.
+    assert nonzero.of_lane(1).spread == round(float(np.std([2, 2, 1, 2])) / 4, 3)
+    assert nonzero.of_lane(2).spread == 0.125
+    assert nonzero.of_lane(3).met == pytest.approx(0.625 + (np.log2(3) - 1) * 0.125)
     # Beyond what was seen, rows are taken as independent.
-    assert nonzero.met(8) == pytest.approx(1 - 0.25**2)
-    assert Nonzero((0.3,)).met(5) == pytest.approx(1 - 0.7**5)
+    assert nonzero.of_lane(8).met == pytest.approx(1 - 0.25**2)
+    assert Nonzero(0.3).of_lane(5).met == pytest.approx(1 - 0.7**5)
     assert not Nonzero().has_zeros
+
+
+def test_what_stored_weights_meet() -> None:
+    """Two neurons side by side: one has its three weights where nothing is, the other its two where all is."""
+    counts = np.array([[0, 0], [0, 0], [0, 0], [1, 1], [1, 0]], np.bool_)  # [inputs, rows]
+    stored = np.array([[[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]]], np.bool_)
+    nonzero = measured(counts, stored, lanes=2)
+    assert nonzero.density == (2 + 1) / 2 / 5
+    # In lanes side by side, the second takes longest: 2 and 1 of the 3 weights that the fullest has, 2 in both rows.
+    assert nonzero.of_lane(1) == (0.5, 0.5, round(0.5 / 3, 3))
+    assert nonzero.of_lane(2) == (0.5, round(2 / 3, 3), 0)
+    # One after the other on the same lane: the mean of both.
+    alone = measured(counts, stored)
+    assert alone.of_lane(1).met == round((0 + 0 + 2 + 1) / 4 / 2.5, 3)
 
 
 @settings(deadline=None, max_examples=50)
@@ -52,7 +69,8 @@ def test_more_rows_meet_more(inputs: int, rows: int, density: float, seed: int) 
     counts = np.random.default_rng(seed).random((inputs, rows)) < density
     nonzero = measured(counts)
     assert nonzero.density == round(float(counts.mean()), 3)
-    curve = [nonzero.met(number) for number in range(1, 100)]
+    assert Nonzero.from_numbers(nonzero.numbers) == nonzero
+    curve = [nonzero.of_lane(number).met for number in range(1, 100)]
     assert all(0 <= low <= high + 1e-12 <= 1 + 1e-12 for low, high in pairwise(curve))
 
 
@@ -79,11 +97,12 @@ def test_what_convolutions_see(seed: int) -> None:
     kernel = (5, 4, *generator.integers(1, 4, 2))
     module = module_of((2, 4, 11, 9), [options], [generator.standard_normal(kernel).astype(np.float32)])
     x = np.maximum(generator.standard_normal((2, 4, 11, 9)), 0).astype(np.float32)
-    (found,) = neuron_densities(module, {"arg0": x}).values()
+    (found,) = neuron_densities(module, {"arg0": x}, {}).values()
     ones = module_of((2, 4, 11, 9), [options], [np.ones(kernel, np.float32)])
     (seen,) = run_main(ones, {"arg0": (x != 0).astype(np.float32)}).values()
     assert found.density == pytest.approx(float(seen.mean()) / np.prod(kernel[1:]), abs=1e-3)
-    assert list(found.shares) == sorted(found.shares)
+    assert found.lanes
+    assert found.of_lane(1).met == found.density
 
 
 def opcodes(executable: Executable) -> set[str]:

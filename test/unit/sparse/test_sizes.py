@@ -108,11 +108,11 @@ def test_cost_of_a_layer_by_hand() -> None:
     assert direct.panels is not None
     assert (direct.panels.width, direct.panels.depth) == (8, 64)
     assert direct.memory == (64 + 8 * 8 * 4) / chip.dram_bytes_per_cycle
-    assert direct.compute == 22 + 2 + 0.5 - 1
+    assert direct.compute == 22 + 2 - 1
     assert fastest([dense, direct]) is direct
     # With more rows, the core's memory must deliver all neurons: 64 of 4 bytes a row.
     (_, more) = layer_costs(chip, replace(layer, rows=40), weights, Strings((8, 64)), (DIRECT,))
-    assert more.compute == max(40 * 64 * 4 / chip.map_bytes_per_cycle, 22 + 40 + 0.5 - 1)
+    assert more.compute == max(40 * 64 * 4 / chip.map_bytes_per_cycle, 22 + 40 - 1)
 
 
 def test_the_model_falls_back_to_dense() -> None:

@@ -91,7 +91,7 @@ def test_zeros_are_found_before_the_first_byte_leaves(rate: int) -> None:
 def test_the_choice() -> None:
     chip = load_chip("edge")
     assert bytes_without_zeros(chip, 1024, 4, Nonzero()) is None
-    assert bytes_without_zeros(chip, 1024, 4, Nonzero((0.25,))) == 128 + 1024
+    assert bytes_without_zeros(chip, 1024, 4, Nonzero(0.25)) == 128 + 1024
     # 1,024 bytes take 32 cycles, and so does it to look at as many elements.
-    assert bytes_without_zeros(chip, 1024, 1, Nonzero((0.25,))) is None
-    assert bytes_without_zeros(chip, 1024, 4, Nonzero((0.9,))) is None
+    assert bytes_without_zeros(chip, 1024, 1, Nonzero(0.25)) is None
+    assert bytes_without_zeros(chip, 1024, 4, Nonzero(0.9)) is None

@@ -76,20 +76,20 @@ def test_both_densities_multiply() -> None:
     """
     784 rows of 512 inputs, half of them zero, 64 neurons of 51 weights (a tenth): a twentieth of the pairs is left.
 
-    Caches before the mapping unit, an index quick enough: two neurons a lane, each 2 blocks of 94 cycles and, at 32 a
-    cycle, its pairs. Without the time to fill the array (2 * 16 * 94 dense, 2 * 2 * 94 sparse) that is 20 times less.
+    Caches before the mapping unit, an index quick enough: two neurons a lane, together 4 blocks of 94 cycles and, at 32
+    a cycle, their pairs. Without the time to fill the array (2 * 16 * 94 dense, 4 * 94 sparse) that is 20 times less.
     """
     rng = np.random.default_rng(1)
     chip = replace(EDGE, map_caches="before", map_direct_bits=1 << 20)
     weights, inputs = even_mask(rng, 64, 512, 51), rng.random((784, 512)) < 0.5
     cost = sparse(chip, inputs, weights)
     pairs: NDArray[Any] = inputs.astype(np.int64) @ weights.T.astype(np.int64)
-    lanes = [sum(2 * 94 + ceil(pairs[:, n].sum() / 32) for n in (lane, lane + 32)) for lane in range(32)]
+    lanes = [4 * 94 + ceil((pairs[:, lane].sum() + pairs[:, lane + 32].sum()) / 32) for lane in range(32)]
     assert cost.cycles == max(lanes) - 1
     assert cost.pairs == pairs.sum()
     whole = dense(chip, 784, 512, 64)
     assert whole == 2 * 16 * (784 + 94) - 1
-    passing = (whole - 2 * 16 * 94) / (cost.cycles - 2 * 2 * 94)
+    passing = (whole - 2 * 16 * 94) / (cost.cycles - 4 * 94)
     assert passing == pytest.approx(512 / 51 / 0.5, rel=0.05)
     assert whole / cost.cycles > 16
 
@@ -104,7 +104,7 @@ def test_where_the_caches_stand() -> None:
     rng = np.random.default_rng(2)
     weights, inputs = even_mask(rng, 64, 512, 51), rng.random((784, 512)) < 0.5
     before, after = (sparse(replace(EDGE, map_caches=where), inputs, weights) for where in ("before", "after"))
-    assert after.cycles == 2 * (2 * 94 + ceil(784 * 51 / 32)) - 1
+    assert after.cycles == 4 * 94 + ceil(784 * 102 / 32) - 1
     assert before.pairs == pytest.approx(after.pairs / 2, rel=0.02)
     assert before.cycles < after.cycles
     assert (before.index_elements, after.index_elements) == (784 * 64 * 512 + 2 * 784 * 512, 64 * 512 + 784 * 512)
@@ -125,6 +125,22 @@ def test_one_row_skips_its_zeros_on_both() -> None:
         blocks = max(ceil(string.sum() / 32) for string in both)
         assert cost.pairs == both.sum()
         assert cost.cycles == blocks * 95 - 1
+
+
+def test_neurons_share_what_a_lane_holds() -> None:
+    """
+    256 neurons of 5 weights among 48 inputs: 8 a lane, 40 weights, so 2 blocks; dense, 8 times 2 blocks.
+
+    Nothing left out of 16 inputs: two neurons a block, where the dense product leaves half of the array empty.
+    """
+    rng = np.random.default_rng(4)
+    everything = np.ones((13, 48), np.bool_)
+    few = sparse(EDGE, everything, even_mask(rng, 256, 48, 5), found=False)
+    assert few.cycles == 2 * 94 + ceil(13 * 40 / 32) - 1
+    assert dense(EDGE, 13, 48, 256) == 8 * 2 * (94 + 13) - 1
+    narrow = sparse(EDGE, everything[:, :16], np.ones((64, 16), np.bool_), found=False)
+    assert narrow.cycles == 94 + 13 - 1
+    assert dense(EDGE, 13, 16, 64) == 2 * (94 + 13) - 1
 
 
 def test_unequal_lanes_wait_for_the_longest() -> None:
