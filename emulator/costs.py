@@ -5,6 +5,7 @@ words of a program. Both timing engines and the statistics use it. Cycles are in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -58,6 +59,7 @@ _SPARSE = _kinds(Cost.SPARSE_MATMUL)
 _DRAM, _PUT, _PUT_ENCODED = _kinds(Cost.DRAM), _kinds(Cost.PUT), _kinds(Cost.PUT_ENCODED)
 _FROM_A = _families(Family.REDUCE, Family.ARG_REDUCE, Family.DOT, Family.CUMSUM)
 """Opcodes whose iteration points are those of A, not of D."""
+_DOT = _families(Family.DOT)
 _DENSE_SLOT: Ints = _families(Family.SCATTER).astype(np.int64)
 """The operand of gathers and scatters that walks all rows: D (0) of a gather, S (1) of a scatter."""
 _OPERAND_TYPE = np.zeros((256, SLOTS), np.uint8)
@@ -138,8 +140,19 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str 
 
     Raises EmulationError, naming `place` and the word, for a descriptor that does not exist or makes no sense.
     """
+    return costs_by_descriptor(chip, words, words["desc"].astype(np.int64), descs, lambda word: f"{place}: word {word}")
+
+
+def costs_by_descriptor(
+    chip: Chip, words: NDArray[Any], desc: Ints, descs: NDArray[Any], where: Callable[[int], str]
+) -> WordCosts:
+    """
+    As `word_costs`, but descriptors of operands are rows `desc` ([n, 4]) of `descs` (DESC) instead of the words' own.
+
+    `where` says where a word stands, for errors.
+    """
     ops: NDArray[np.uint8] = words["op"]
-    geometry = _Geometry(words, descs, place)
+    geometry = _Geometry(words, desc, descs, where)
     source, count = (words["dtype"] & 15).astype(np.int64), len(words)
     cycles, traffic, macs, vpu_ops = (np.zeros(count, np.int64) for _ in range(4))
     at = np.flatnonzero(_MATMUL[ops])
@@ -153,7 +166,7 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str 
         factor = FACTOR_OF_OPCODE[ops[at]]
         cycles[at] = vector_cycles(chip, source[at], points, factor, geometry.largest(at))
         vpu_ops[at] = points * factor
-        macs[at] = points * _families(Family.DOT)[ops[at]]
+        macs[at] = points * _DOT[ops[at]]
     at = np.flatnonzero(_FILL[ops])
     if len(at):
         run = geometry.run(at, [0])
@@ -195,27 +208,29 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str 
 class _Geometry:
     """Sizes and strides of all operands of some words: [n, 4, 5], and what follows from them."""
 
-    def __init__(self, words: NDArray[Any], descs: NDArray[Any], place: str) -> None:
+    def __init__(self, words: NDArray[Any], desc: Ints, descs: NDArray[Any], where: Callable[[int], str]) -> None:
         ops = words["op"]
         types = _OPERAND_TYPE[ops]
         unit = UNIT_OF_OPCODE[ops]
         if (unit >= Unit.CTL).any():
-            bad = np.flatnonzero(unit >= Unit.CTL)
-            raise EmulationError(f"{place}: word {bad[0]}: operation code {ops[bad[0]]} is not one of a core's program")
-        desc = words["desc"].astype(np.int64)
-        there = (types > 0) & (desc != NO_DESC)
-        if (missing := there & (desc >= len(descs))).any():
-            word, slot = np.argwhere(missing)[0]
-            raise EmulationError(f"{place}: word {word}: descriptor {desc[word, slot]} does not exist")
+            bad = int(np.flatnonzero(unit >= Unit.CTL)[0])
+            raise EmulationError(f"{where(bad)}: operation code {ops[bad]} is not one of a core's program")
+
+        def refuse(bad: NDArray[np.bool_], what: str) -> None:
+            """Say what is wrong with the first operand ([n, 4]) that is `bad`."""
+            if bad.any():
+                word, slot = np.argwhere(bad)[0].tolist()
+                raise EmulationError(f"{where(word)}: " + what.format(words["desc"][word, slot]))
+
+        there = (types > 0) & (words["desc"] != NO_DESC)
+        refuse(there & (desc >= len(descs)), "descriptor {} does not exist")
         table = np.concatenate([descs, np.zeros(1, descs.dtype)])
         table["size"][-1] = 1
         blocks = there & ENCODED[ops]
         index = np.where(there & ~blocks, desc, len(descs))
         all_sizes, all_strides = table["size"].astype(np.int64), table["stride"].astype(np.int64)
         exact = np.prod(all_sizes.astype(np.float64), axis=1)
-        if (wrong := (exact > MAX_POINTS) | (exact < 1)).any() and wrong[index].any():
-            bad = np.argwhere(wrong[index])
-            raise EmulationError(f"{place}: word {bad[0][0]}: the sizes of descriptor {desc[tuple(bad[0])]} are absurd")
+        refuse(((exact > MAX_POINTS) | (exact < 1))[index], "the sizes of descriptor {} are absurd")
         self.imm = words["imm"].astype(np.int64)
         self.there = there
         self._index, self._sizes, self._strides = index, all_sizes, all_strides
@@ -224,18 +239,14 @@ class _Geometry:
         moved: Ints = np.prod(np.where(all_strides == 0, 1, all_sizes), axis=1)[index]
         self.item: Ints = _ITEM[types, words["dtype"][:, None]] * there
         """[n, 4] bytes of an element."""
-        if (there & (self.item == 0)).any():
-            bad = np.argwhere(there & (self.item == 0))
-            raise EmulationError(f"{place}: word {bad[0][0]}: element type does not exist")
+        refuse(there & (self.item == 0), "element type does not exist")
         self.bytes: Ints = moved * self.item
         """[n, 4] bytes that each operand touches, broadcast elements once; all of a block."""
         at = np.where(blocks, desc, len(descs))
         self._blocks, self._sizes_of_blocks = blocks, all_sizes[at]
         real = all_sizes.astype(np.float64)
         absurd = (real[:, 0] * real[:, 1] > MAX_POINTS) | (real[:, 2] * real[:, 4] > MAX_POINTS)
-        if (blocks & absurd[at]).any():
-            word, slot = np.argwhere(blocks & absurd[at])[0]
-            raise EmulationError(f"{place}: word {word}: the sizes of descriptor {desc[word, slot]} are absurd")
+        refuse(blocks & absurd[at], "the sizes of descriptor {} are absurd")
         if blocks.any():
             offset = all_strides[at, 0]
             entries = self._sizes_of_blocks[..., 2] * self._sizes_of_blocks[..., 4]

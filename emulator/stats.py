@@ -20,7 +20,7 @@ from .roofline import Roofline, Work, ideal_work, roofline
 from .stats_mapped import pairs_by_rate, sparse_figures
 from .stats_memory import peak_sram
 from .timing import TimingResult, depends_on_values
-from .timing_tables import Segment, build_tables
+from .timing_tables import Tables, build_tables
 
 
 @dataclass(frozen=True)
@@ -44,27 +44,27 @@ def count_work(exe: Executable, launches: Sequence[int], mapped: MappedWork | No
 
     Of sparse products, the pairs that `mapped` counts, or those of all entries that blocks have room for.
     """
-    total = np.zeros(6, np.float64)
+    total = np.zeros(2, np.float64)
     exact = [0, 0, 0, 0]
     for number in sorted(set(launches)):
         runs = launches.count(number)
         tables = build_tables(exe, exe.launches[number])
-        users = np.bincount(tables.segment_of_core, minlength=len(tables.segments))
-        for segment, cores in zip(tables.segments, users.tolist(), strict=True):
-            values, floats = _segment_work(segment, mapped is not None)
-            exact = [e + v * cores * runs for e, v in zip(exact, values, strict=True)]
-            total[:2] += np.array(floats) * cores * runs
+        values, floats = _work(tables, mapped is not None)
+        exact = [e + v * runs for e, v in zip(exact, values, strict=True)]
+        total += np.array(floats) * runs
     if mapped is not None:
         exact = [e + mapped.total(name) for e, name in zip(exact, ("pairs", "pairs", "", "nbytes"), strict=True)]
         total[0] += pairs_by_rate(exe, launches, mapped)
     return Totals(exact[0], exact[1], float(total[0]), exact[2], float(total[1]), exact[3])
 
 
-def _segment_work(segment: Segment, without_mapped: bool) -> tuple[list[int], list[float]]:
-    ops, times, costs = segment.words["op"], segment.times, segment.costs
+def _work(tables: Tables, without_mapped: bool) -> tuple[list[int], list[float]]:
+    """MACs, those of the MPU, element operations and bytes in SRAM of a launch; the middle two as if all were f32."""
+    words, costs, times = tables.words[tables.first], tables.costs, tables.executed()
+    ops = words["op"]
     if without_mapped:
         times = np.where(DEPENDS_ON_DATA[ops], 0, times)
-    rate = RATE[(segment.words["dtype"] & 15).astype(np.int64)]
+    rate = RATE[(words["dtype"] & 15).astype(np.int64)]
     mpu = UNIT_OF_OPCODE[ops] == Unit.MPU
     values = [int(np.dot(column, times)) for column in (costs.macs, costs.macs * mpu, costs.vpu_ops, costs.sram_bytes)]
     floats = [float(np.sum(column * times / rate)) for column in (costs.macs * mpu, costs.vpu_ops)]

@@ -17,12 +17,29 @@ from numpy.typing import NDArray
 
 from ..dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, QUEUES
 from .costs import host_cycles
+from .event_wheel import new_wheel
 from .executable import Executable
 from .functional_errors import EmulationError
 from .functional_host import controller_steps
 from .mapped_work import MappedWork
+from .noc import LINKS
 from .timing_deadlock import Blocked, describe
-from .timing_kernel import DONE, NO_ROOM, TOO_LONG, simulate
+from .timing_kernel import (
+    BUSY,
+    DISPATCHED,
+    DONE,
+    FIRST_START,
+    LANE_COLUMNS,
+    LAST_END,
+    NO_ROOM,
+    STARTED,
+    TOO_LONG,
+    WAITS,
+    A,
+    B,
+    simulate,
+)
+from .timing_routes import bytes_carried, route_nodes
 from .timing_tables import Tables, build_tables
 
 FIRST_ROOM, LAST_ROOM = 1 << 14, 1 << 24
@@ -226,18 +243,17 @@ def _join(parts: list[tuple[Trace | None, int]]) -> Trace | None:
 
 @dataclass
 class KernelState:
-    """What the kernel leaves behind: results, and where everybody stands."""
+    """Where everybody stands when the kernel returns; see the parameters of `timing_kernel.simulate`."""
 
     pc: NDArray[np.int64]
     halted: NDArray[np.uint8]
-    dispatched: NDArray[np.int64]
-    started: NDArray[np.int64]
-    outstanding: NDArray[np.uint8]
-    pend_word: NDArray[np.int32]
-    pend_time: NDArray[np.int64]
-    tokens: NDArray[np.int64]
+    lanes: NDArray[np.int64]
+    queued: NDArray[np.uint32]
+    when: NDArray[np.int64]
     semaphores: NDArray[np.int64]
     seq_time: NDArray[np.int64]
+    tokens: NDArray[np.uint32]
+    """[cores * 64] the first entry of the queue of tokens between each pair of units; 0 where there is none."""
 
 
 def time_launch(
@@ -252,106 +268,103 @@ def time_launch(
 
     Raises EmulationError for a deadlock, for runs without end, and where `mapped` does not fit.
     """
-    chip, cores = exe.chip, exe.chip.cores
-    cycles, first_mapped = _mapped(tables, number, mapped)
+    chip, cores, lanes = exe.chip, exe.chip.cores, exe.chip.cores * QUEUES
+    cycles, first_mapped = _mapped(tables, number, cores, mapped)
+    ring = 1 << (chip.queue_depth - 1).bit_length()
     numbers = np.array(
         [
             chip.queue_depth, chip.semaphores, chip.noc_packet_bytes, chip.link_bytes_per_cycle,
-            max(chip.hop_cycles, 1), chip.dram_ports, chip.dram_bytes_per_cycle, chip.dram_latency,
+            max(chip.hop_cycles, 1), chip.dram_ports, chip.dram_bytes_per_cycle, chip.dram_latency, ring,
         ], np.int64,
     )  # fmt: skip
-    lanes = cores * QUEUES
-    ring = 1 << (chip.queue_depth - 1).bit_length()
-    instructions = tables.instructions()
-    traced = int(instructions[:, :QUEUES].sum()) if trace else 0
+    traced = int(tables.instructions()[:, :QUEUES].sum()) if trace else 0
     if traced > MAX_TRACE:
         raise EmulationError(f"{traced} instructions are too many for a trace (at most {MAX_TRACE}): run without it")
-    routes = tables.routes
+    routes, nodes, base = tables.routes, route_nodes(tables.routes), tables.base
     room, status = FIRST_ROOM, NO_ROOM
     while True:
         state = KernelState(
-            tables.base.copy(), np.zeros(cores, np.uint8), np.zeros(lanes, np.int64), np.zeros(lanes, np.int64),
-            np.zeros(lanes, np.uint8), np.zeros((lanes, ring), np.int32), np.zeros((lanes, ring), np.int64),
-            np.zeros(cores * 64, np.int64), np.zeros(cores * chip.semaphores, np.int64), np.zeros(cores, np.int64),
+            base.copy(), np.zeros(cores, np.uint8), np.zeros((lanes, LANE_COLUMNS), np.int64),
+            np.zeros((lanes, ring), np.uint32), np.zeros((lanes, ring), np.int64),
+            np.zeros(cores * chip.semaphores, np.int64), np.zeros(cores, np.int64), np.zeros(cores * 64, np.uint32),
         )  # fmt: skip
-        seq_count, busy = np.zeros(cores, np.int64), np.zeros(lanes, np.int64)
-        first, last = np.full(lanes, -1, np.int64), np.full(lanes, -1, np.int64)
-        link_bytes, finish = np.zeros(cores * 5, np.int64), np.zeros(2, np.int64)
-        read, written = np.zeros(chip.dram_ports, np.int64), np.zeros(chip.dram_ports, np.int64)
+        state.lanes[:, [FIRST_START, LAST_END]] = -1
+        seq_count, entered, finish = (
+            np.zeros(cores, np.int64),
+            np.zeros(len(routes.router), np.int64),
+            np.zeros(2, np.int64),
+        )
         t_word, t_lane = np.zeros(traced, np.int32), np.zeros(traced, np.int32)
         t_start, t_end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
-        arguments: list[Any] = [
-            tables.kind, tables.unit, tables.wait, tables.signal, tables.a, tables.b, tables.lead, tables.target,
-            tables.base, routes.router, routes.mask, routes.child, routes.port, routes.put_root, routes.load_root,
-            routes.store_root, cycles, first_mapped.copy(), numbers,
-            state.pc, state.halted, state.dispatched, state.started, state.outstanding,
-            state.pend_word, state.pend_time, state.tokens, state.semaphores, state.seq_time,
-            *_working_room(exe, ring, room), seq_count, busy, first, last, link_bytes, read, written, finish,
-            t_word, t_lane, t_start, t_end,
+        tables_and_state: list[NDArray[Any]] = [
+            tables.word_class, tables.classes, nodes, routes.child, routes.put_root, routes.load_root,
+            routes.store_root, cycles, first_mapped.copy(), numbers, state.pc, state.halted, state.lanes, state.queued,
+            state.when, state.semaphores, state.seq_time, state.tokens,
         ]  # fmt: skip
-        status = int(simulate(*arguments))
+        results = [seq_count, entered, finish, t_word, t_lane, t_start, t_end]
+        arguments: list[Any] = [*tables_and_state, *_working_room(exe, room), *results]
+        status = int(simulate(*(array.reshape(-1) for array in arguments)))
         if status != NO_ROOM or room >= LAST_ROOM:
             break
         room *= 16
     if status != DONE:
         limit = "cycles" if status == TOO_LONG else "tokens, messages or packets at one time"
         raise EmulationError(f"launch {number} needs more {limit} than the emulator allows: is a loop count damaged?")
-    stuck = np.flatnonzero((state.halted == 0) | (state.dispatched > state.started).reshape(cores, QUEUES).any(axis=1))
-    if len(stuck):
+    waiting = state.lanes[:, DISPATCHED] > state.lanes[:, STARTED]
+    if not state.halted.all() or waiting.any():
         raise EmulationError(describe(exe, exe.launches[number], list(_blocked(tables, state, chip.semaphores))))
     trace_arrays = None
     if trace:
         count = int(finish[1])
         core, unit = t_lane[:count] // QUEUES, (t_lane[:count] % QUEUES).astype(np.uint8)
-        word = (t_word[:count] - tables.base[core]).astype(np.int32)
+        word = (t_word[:count] - base[core]).astype(np.int32)
         program = exe.launches[number].program_of_core[core].astype(np.int32)
         trace_arrays = Trace(core, unit, word, program, t_start[:count], t_end[:count])
-    executed = np.concatenate([state.started.reshape(cores, QUEUES), seq_count[:, None]], axis=1)
+    busy, first, last, started = (
+        state.lanes[:, column].reshape(cores, QUEUES) for column in (BUSY, FIRST_START, LAST_END, STARTED)
+    )
+    executed = np.concatenate([started, seq_count[:, None]], axis=1)
+    links, read, written = bytes_carried(chip, routes, entered)
     return LaunchTiming(
-        int(finish[0]), busy.reshape(cores, QUEUES), first.reshape(cores, QUEUES), last.reshape(cores, QUEUES),
-        executed, link_bytes.reshape(cores, 5), read, written, trace_arrays,
-    )  # fmt: skip
+        int(finish[0]), busy, first, last, executed, links.reshape(cores, LINKS), read, written, trace_arrays
+    )
 
 
 def _mapped(
-    tables: Tables, number: int, mapped: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+    tables: Tables, number: int, cores: int, mapped: tuple[NDArray[np.int64], NDArray[np.int64]] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Cycles of what depends on values, and where each lane's begin; empty where the words' declarations hold."""
     if mapped is None:
-        return np.zeros(0, np.int64), np.zeros(tables.mapped().size, np.int64)
+        return np.zeros(0, np.int64), np.zeros(cores * QUEUES, np.int64)
     cycles, first = mapped
-    if not np.array_equal(np.diff(first), tables.mapped().reshape(-1)):
+    if not np.array_equal(np.diff(first), tables.mapped().reshape(-1)) or np.any(cycles < 1):
         raise EmulationError(f"launch {number}: the functional run that gave the cycles was of another executable")
     return cycles, first
 
 
-def _working_room(exe: Executable, ring: int, room: int) -> list[NDArray[Any]]:
+def _working_room(exe: Executable, room: int) -> list[NDArray[Any]]:
     """The kernel's private arrays, in the order of its parameters, with `room` tokens, counts and packets."""
     chip, cores = exe.chip, exe.chip.cores
-    lanes = cores * QUEUES
-    by_lane = [np.zeros((lanes, ring), np.int64), *(np.zeros(lanes, np.int64) for _ in range(3))]
-    by_lane += [np.zeros(lanes, np.int32), np.full(lanes, -1, np.int32)]
+    semaphores = cores * chip.semaphores
     by_core = [np.zeros(cores, np.int32), *(np.zeros((cores, MAX_LOOPS), np.int64) for _ in range(3))]
-    shared = [np.zeros(cores * 5, np.int64), np.zeros(chip.dram_ports, np.int64)]
-    lengths = (cores * 64, cores * 64, cores * chip.semaphores, cores * chip.semaphores)
-    heads = [np.full(length, -1, np.int32) for length in lengths]
-    kinds = (np.int64, np.int32, np.int64, np.int32, np.int32, np.int64, np.int32, np.uint8, np.int32)
-    return [*by_lane, *by_core, *shared, *heads, *(np.empty(room, kind) for kind in kinds)]
+    free = [np.zeros(cores * LINKS, np.int64), np.zeros(chip.dram_ports, np.int64)]
+    queues = [np.zeros(length, np.uint32) for length in (cores * 64, semaphores, semaphores)]
+    pool = [np.empty(room, np.int64), np.empty(room, np.uint32), np.array([0, 1, 0], np.int64)]
+    return [np.full(cores * QUEUES, -1, np.int32), *by_core, *free, *queues, *pool, *new_wheel(room)]
 
 
 def _blocked(tables: Tables, state: KernelState, semaphores: int) -> Iterator[Blocked]:
     """The head of every queue that cannot start."""
-    wrap = state.pend_word.shape[1] - 1
-    for lane in np.flatnonzero(state.dispatched > state.started).tolist():
+    wrap = state.queued.shape[1] - 1
+    base = tables.base
+    for lane in np.flatnonzero(state.lanes[:, DISPATCHED] > state.lanes[:, STARTED]).tolist():
         core, unit = divmod(lane, QUEUES)
-        slot = int(state.started[lane]) & wrap
-        flat = int(state.pend_word[lane, slot])
-        since = int(state.pend_time[lane, slot])
+        slot = int(state.lanes[lane, STARTED]) & wrap
+        flat, since = int(state.queued[lane, slot]), int(state.when[lane, slot])
+        waits, a, b = (int(value) for value in tables.classes[tables.word_class[flat], [WAITS, A, B]])
         missing = tuple(
-            v
-            for v in range(QUEUES)
-            if int(tables.wait[flat]) >> v & 1 and not state.tokens[(core * QUEUES + v) * QUEUES + unit]
+            v for v in range(QUEUES) if waits >> v & 1 and state.tokens[(core * QUEUES + v) * QUEUES + unit] == 0
         )
-        has = int(state.semaphores[core * semaphores + int(tables.b[flat])]) if tables.b[flat] < semaphores else 0
-        rest = int(state.pc[core] - tables.base[core])
-        yield Blocked(core, unit, int(flat - tables.base[core]), missing, has, int(tables.a[flat]), since, rest)
+        has = int(state.semaphores[core * semaphores + b]) if b < semaphores else 0
+        rest = int(state.pc[core] - base[core])
+        yield Blocked(core, unit, int(flat - base[core]), missing, has, a, since, rest)

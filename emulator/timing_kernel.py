@@ -3,8 +3,12 @@ The compiled heart of the timing engine: one function over flat arrays.
 
 The rules of time are stated, and written down readably, in `reference.py`; this file does the same faster. Each core
 runs ahead, in the order of its program, as far as the times of everything that it depends on are known; only what
-meets other cores (packets at routers and at DRAM ports) goes through the one event heap, in the order of
-(cycle, core, unit). Nothing that happens at cycle t can cause a packet before t + 1, hence running ahead is exact.
+meets other cores (packets at routers and at DRAM ports) goes through the one queue of events (`event_wheel`), in the
+order of (cycle, core, unit). Nothing that happens at cycle t can cause a packet before t + 1, hence running ahead is
+exact.
+
+What a word means for time is in the row of its class, which it shares with the words like it (`timing_tables`). Bytes
+on links do not depend on time: what enters each route is counted here, and summed up over the links afterwards.
 
 The kernel allocates nothing and counts no references, which makes it ten times as fast; where its pools are too small
 it says so, and is run again with larger ones.
@@ -12,345 +16,273 @@ it says so, and is run again with larger ones.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from ..support.jit import jit_with
+from ..dialects.coreasm.encoding import MAX_LOOPS
+from ..support.jit import Array, jit_with
+from .event_wheel import (
+    ALIVE,
+    CLASS,
+    CYCLES,
+    FLAGS,
+    LANE,
+    NODE,
+    NOW,
+    PORT_CYCLES,
+    free_event,
+    new_event,
+    next_cycle,
+    push,
+)
+from .time_queues import IN_USE, append, take
 
 LOCAL, MAPPED, WAIT, PUT, PUT_MAPPED, SIGNAL, LOAD, STORE, HALT, SEQ, LOOP = range(11)
 """
 Kinds of words, as far as time is concerned; kinds from HALT on are executed by the sequencer. The time of MAPPED ones,
 and what PUT_MAPPED ones send, depends on values.
 """
+KIND, UNIT, WAITS, SIGNALS, A, B, LEAD, TARGET = range(8)
+COLUMNS = 8
+"""Columns of a class of words; for A, B, LEAD and TARGET see `timing_tables.Tables`."""
+
+DISPATCHED, STARTED, FREE, BUSY, FIRST_START, LAST_END, BEGIN, LEFT = range(8)
+LANE_COLUMNS = 8
+"""
+Columns of a lane (a unit of a core): instructions that entered its queue, and that started; the cycle from which it is
+free (while a transfer is under way: -1 - its word); cycles in which it worked; first start; last completion; start of
+the transfer under way, and its bytes that are not yet offered.
+"""
+
+ONE_LINK, INTO_CORE, FORK, FROM_PORT, INTO_PORT = range(5)
+"""Kinds of nodes of a route."""
+NODE_KIND, NODE_WAY, NODE_NEXT, NODE_MASK = range(4)
+"""
+Columns of a node: its kind; its link (of FORK the first of the router's, of DRAM ports their number); the node after it
+(HERE: what was read is at its core); the ways out that a FORK takes.
+"""
+HERE = 0xFFFFFFFF
 
 DONE, NO_ROOM, TOO_LONG = range(3)
 """What `simulate` returns: all that could happen has happened; the pools are too small; a time is too large."""
 
-KEY_BITS = 20
-_CU = (1 << KEY_BITS) - 1
 MAX_TIME = 1 << 42
+SPARE = 16
+"""Events and tokens that one step may need."""
 FIRST, LAST = 1, 2
-_kernel = jit_with(_nrt=False)  # no reference counts, hence no allocation
-_LOG2 = np.zeros(129, np.int64)
+"""Flags of a packet: it is at its source, where the next one of its instruction waits for it; it is the last one."""
+_SEND, _RECV = 5, 6
+_LOG2 = np.zeros(129, np.uint8)
 _LOG2[[1 << _bit for _bit in range(8)]] = range(8)
 
 
-@_kernel
-def _heap_push(keys: NDArray[Any], values: NDArray[Any], size: int, key: int, value: Any) -> None:
-    """Put (key, value) into the binary heap of `size` entries."""
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if keys[up] <= key:
-            break
-        keys[at] = keys[up]
-        values[at] = values[up]
-        at = up
-    keys[at] = key
-    values[at] = value
-
-
-@_kernel
-def _heap_drop(keys: NDArray[Any], values: NDArray[Any], size: int) -> None:
-    """Remove the least entry; `size` is the number that remains."""
-    key = keys[size]
-    value = values[size]
-    at = 0
-    low = 1
-    while low < size:
-        if low + 1 < size and keys[low + 1] < keys[low]:
-            low += 1
-        if keys[low] >= key:
-            break
-        keys[at] = keys[low]
-        values[at] = values[low]
-        at = low
-        low = 2 * at + 1
-    keys[at] = key
-    values[at] = value
-
-
-@_kernel
+@jit_with(_nrt=False)
 def simulate(
-    # Static words of all cores, one after the other (see timing_tables.Tables).
-    kind: NDArray[Any],
-    unit: NDArray[Any],
-    wait: NDArray[Any],
-    signal: NDArray[Any],
-    a: NDArray[Any],
-    b: NDArray[Any],
-    lead: NDArray[Any],
-    target: NDArray[Any],
-    base: NDArray[Any],
-    # Routes (see noc.Routes).
-    n_router: NDArray[Any],
-    n_mask: NDArray[Any],
-    n_child: NDArray[Any],
-    n_port: NDArray[Any],
-    put_root: NDArray[Any],
-    load_root: NDArray[Any],
-    store_root: NDArray[Any],
-    # Cycles of each MAPPED instruction, lane by lane, and where the next of each lane is; empty: as declared in `a`.
-    mapped: NDArray[Any],
-    mapped_next: NDArray[Any],
+    # The class of each static word of all cores, one after the other; the classes. All rows are laid out flat.
+    word_class: Array,
+    classes: Array,
+    # Routes (columns as above; for the rest see noc.Routes).
+    nodes: Array,
+    children: Array,
+    put_root: Array,
+    load_root: Array,
+    store_root: Array,
+    # What depends on values: cycles or bytes lane by lane, where the next of each lane is; empty: as declared in A.
+    mapped: Array,
+    mapped_next: Array,
     # Numbers of the chip: queue depth, semaphores, packet bytes, link bytes a cycle, hop, ports, DRAM bytes, latency.
-    numbers: NDArray[Any],
-    # State, zero at the start; what remains in it tells who is blocked where.
-    pc: NDArray[Any],
-    halted: NDArray[Any],
-    dispatched: NDArray[Any],
-    started: NDArray[Any],
-    outstanding: NDArray[Any],
-    pend_word: NDArray[Any],
-    pend_time: NDArray[Any],
-    q_count: NDArray[Any],
-    sem_count: NDArray[Any],
-    seq_time: NDArray[Any],
-    # Room to work in: by lane (core * 8 + unit); by core; by link and port; queues; pools. -1 in heads and blocked_sem.
-    start_time: NDArray[Any],
-    unit_free: NDArray[Any],
-    begin: NDArray[Any],
-    left: NDArray[Any],
-    current: NDArray[Any],
-    blocked_sem: NDArray[Any],
-    depth_of_loop: NDArray[Any],
-    loop_start: NDArray[Any],
-    loop_end: NDArray[Any],
-    loop_left: NDArray[Any],
-    link_free: NDArray[Any],
-    port_free: NDArray[Any],
-    q_head: NDArray[Any],
-    q_tail: NDArray[Any],
-    s_head: NDArray[Any],
-    s_tail: NDArray[Any],
-    p_time: NDArray[Any],
-    p_next: NDArray[Any],
-    h_key: NDArray[Any],
-    h_value: NDArray[Any],
-    e_node: NDArray[Any],
-    e_bytes: NDArray[Any],
-    e_word: NDArray[Any],
-    e_flags: NDArray[Any],
-    e_next: NDArray[Any],
-    # Results.
-    seq_count: NDArray[Any],
-    busy: NDArray[Any],
-    first_time: NDArray[Any],
-    last_time: NDArray[Any],
-    link_bytes: NDArray[Any],
-    port_read: NDArray[Any],
-    port_written: NDArray[Any],
-    finish: NDArray[Any],
-    trace_word: NDArray[Any],
-    trace_cu: NDArray[Any],
-    trace_start: NDArray[Any],
-    trace_end: NDArray[Any],
+    numbers: Array,
+    # State, zero at the start; what remains in it tells who is blocked where. `when` is the cycle from which a queued
+    # instruction may start, and of one that has started, its start. Heads are -1 where the queue is empty.
+    pc: Array,
+    halted: Array,
+    lanes: Array,
+    queued: Array,
+    when: Array,
+    sem_count: Array,
+    seq_time: Array,
+    q_head: Array,
+    # Room to work in. By lane and core; by link and port; queues; pools; the events.
+    blocked_sem: Array,
+    loop_depth: Array,
+    loop_start: Array,
+    loop_end: Array,
+    loop_left: Array,
+    link_free: Array,
+    port_free: Array,
+    q_tail: Array,
+    s_head: Array,
+    s_tail: Array,
+    p_time: Array,
+    p_next: Array,
+    pool: Array,
+    events: Array,
+    slots: Array,
+    used: Array,
+    h_key: Array,
+    h_value: Array,
+    order: Array,
+    counters: Array,
+    # Results: words of the sequencer; bytes that enter each route; last cycle and length of the trace; the trace.
+    seq_count: Array,
+    entered: Array,
+    finish: Array,
+    trace_word: Array,
+    trace_cu: Array,
+    trace_start: Array,
+    trace_end: Array,
 ) -> int:
     """Run all cores from cycle 0 until nothing can happen any more; the status is one of DONE, NO_ROOM, TOO_LONG."""
-    cores = base.shape[0]
+    cores = pc.shape[0]
     depth, sems, packet, link_rate = numbers[0], numbers[1], numbers[2], numbers[3]
-    hop, ports, dram_rate, latency = numbers[4], numbers[5], numbers[6], numbers[7]
-    ring = pend_word.shape[1]
+    hop, ports, dram_rate, latency, ring = numbers[4], numbers[5], numbers[6], numbers[7], numbers[8]
     wrap = ring - 1
+    sets = put_root.shape[0] // cores
     tracing = trace_word.shape[0] > 0
     n_trace = 0
-    full_link = (packet + link_rate - 1) // link_rate
-    full_port = (packet * ports + dram_rate - 1) // dram_rate
-    flit = link_rate
-
-    # Queues of times (tokens, semaphore counts) are linked lists in one pool; packets under way a heap of
-    # (cycle, core, unit) with the number of a packet, whose fields are in arrays of their own.
-    pool = p_time.shape[0]
-    for i in range(pool):
-        p_next[i] = i + 1
-    p_free = 0
-    p_left = pool
-    slots = h_key.shape[0]
-    for i in range(slots):
-        e_next[i] = i + 1
-    e_free = 0
-    events = 0
+    tokens_room, events_room = p_time.shape[0] - SPARE, order.shape[0] - SPARE
     end = 0
     boot = 0
+    now = 0
+    count_now = 0
+    at_now = 0
     while True:
         if boot < cores:
-            c = boot
+            c = np.uint32(boot)
             todo = 0
             boot += 1
         else:
-            if events == 0:
-                break
-            # ---- One packet reaches one router (or its DRAM port).
-            key = h_key[0]
-            event = h_value[0]
-            events -= 1
-            _heap_drop(h_key, h_value, events)
-            now = key >> KEY_BITS
-            cu = key & _CU
-            node = e_node[event]
-            size = e_bytes[event]
-            word = e_word[event]
-            flags = e_flags[event]
-            e_next[event] = e_free
-            e_free = event
-            if events + 16 > slots or p_left < 16:
+            if at_now == count_now:
+                count_now = next_cycle(events, slots, used, h_key, h_value, counters, order)
+                if count_now == 0:
+                    break
+                at_now = 0
+                now = counters[NOW]
+                if now > MAX_TIME:
+                    return TOO_LONG
+            if counters[ALIVE] > events_room or pool[IN_USE] > tokens_room:
                 return NO_ROOM
-            if now > MAX_TIME:
-                return TOO_LONG
-            c = -1
+            # ---- One packet reaches one router (or its DRAM port).
+            event = order[at_now]
+            at_now += 1
+            cu = events[8 * event + LANE]
+            node = events[8 * event + NODE]
+            on_link = events[8 * event + CYCLES]
+            flags = events[8 * event + FLAGS]
+            node_kind = nodes[4 * node + NODE_KIND]
+            way = nodes[4 * node + NODE_WAY]
+            following = nodes[4 * node + NODE_NEXT]
+            onward, arrival, given = -1, -1, -1  # when it is at the next node, in the core, and has given its tokens
+            if node_kind == ONE_LINK:
+                start = max(now, link_free[way])
+                gate = start + on_link
+                link_free[way] = gate
+                onward = start + hop
+            elif node_kind == INTO_CORE:
+                gate = max(now, link_free[way]) + on_link
+                link_free[way] = gate
+                arrival = gate
+            elif node_kind == FORK:
+                gate = now
+                ways = nodes[4 * node + NODE_MASK]
+                while ways & 15:
+                    low = ways & -ways
+                    ways ^= low
+                    link = way + _LOG2[low]
+                    start = max(now, link_free[link])
+                    link_free[link] = start + on_link
+                    gate = max(gate, start + on_link)
+                    copy = new_event(events, counters)
+                    events[8 * copy + LANE] = cu
+                    events[8 * copy + NODE] = children[4 * node + _LOG2[low]]
+                    events[8 * copy + CYCLES] = on_link
+                    events[8 * copy + CLASS] = events[8 * event + CLASS]
+                    events[8 * copy + FLAGS] = flags & LAST
+                    push(events, slots, used, h_key, h_value, counters, copy, start + hop)
+                if ways:
+                    way += 4
+                    arrival = max(now, link_free[way]) + on_link
+                    link_free[way] = arrival
+                    gate = max(gate, arrival)
+            else:
+                on_port = events[8 * event + PORT_CYCLES]
+                start = max(now, port_free[way])
+                gate = start + on_port
+                port_free[way] = gate
+                if node_kind == FROM_PORT:
+                    onward = start + hop
+                else:
+                    given = start + max(on_link, on_port) + latency
+            c = np.uint32(cu >> 3)
             todo = 0
-            mask = n_mask[node]
-            on_link = full_link
-            if size != packet:
-                on_link = (size + link_rate - 1) // link_rate
-            gate = now
-            if mask & 0xE0:
-                on_port = full_port
-                if size != packet:
-                    on_port = (size * ports + dram_rate - 1) // dram_rate
-                slowest = max(on_link, on_port)
-                done = -1
-                if mask & 0x80:  # FETCH
-                    p = n_port[node]
-                    s = max(now, port_free[p])
-                    port_free[p] = s + on_port
-                    port_read[p] += size
-                    gate = s + on_port
-                    event = e_free
-                    e_free = e_next[event]
-                    e_node[event] = n_child[node, 0]
-                    e_bytes[event] = size
-                    e_word[event] = word
-                    e_flags[event] = flags & LAST
-                    _heap_push(h_key, h_value, events, (s + hop) << KEY_BITS | cu, event)
-                    events += 1
-                elif mask & 0x40:  # DELIVER
-                    done = now + slowest + latency
-                else:  # PORT
-                    p = n_port[node]
-                    s = max(now, port_free[p])
-                    port_free[p] = s + on_port
-                    port_written[p] += size
-                    gate = s + on_port
-                    done = s + slowest + latency
-                if done >= 0:
-                    end = max(end, done)
-                    if flags & LAST:
-                        c = cu >> 3
-                        last_time[cu] = max(last_time[cu], done)
-                        bits = int(signal[word])
-                        while bits:
-                            low = bits & -bits
-                            bits ^= low
-                            v = _LOG2[low]
-                            q = cu * 8 + v
-                            item = p_free
-                            p_free = p_next[item]
-                            p_left -= 1
-                            p_time[item] = done
-                            p_next[item] = -1
-                            if q_head[q] < 0:
-                                q_head[q] = item
-                            else:
-                                p_next[q_tail[q]] = item
-                            q_tail[q] = item
-                            q_count[q] += 1
-                            todo |= low
-            first_link = n_router[node] * 5
-            ways = mask & 15
-            if mask & 0x80:
-                ways = 0
-            while ways:
-                low = ways & -ways
-                ways ^= low
-                way = _LOG2[low]
-                link = first_link + way
-                s = max(now, link_free[link])
-                link_free[link] = s + on_link
-                link_bytes[link] += size
-                gate = max(gate, s + on_link)
-                event = e_free
-                e_free = e_next[event]
-                e_node[event] = n_child[node, way]
-                e_bytes[event] = size
-                e_word[event] = word
-                e_flags[event] = flags & LAST
-                _heap_push(h_key, h_value, events, (s + hop) << KEY_BITS | cu, event)
-                events += 1
-            if mask & 16:  # EJECT
-                link = first_link + 4
-                s = max(now, link_free[link])
-                arrival = s + on_link
-                link_free[link] = arrival
-                link_bytes[link] += size
-                gate = max(gate, arrival)
+            if onward >= 0:
+                if following == HERE:
+                    given = onward + max(on_link, events[8 * event + PORT_CYCLES]) + latency
+                elif flags & FIRST:
+                    copy = new_event(events, counters)
+                    events[8 * copy + LANE] = cu
+                    events[8 * copy + NODE] = following
+                    events[8 * copy + CYCLES] = on_link
+                    events[8 * copy + PORT_CYCLES] = events[8 * event + PORT_CYCLES]
+                    events[8 * copy + CLASS] = events[8 * event + CLASS]
+                    events[8 * copy + FLAGS] = flags & LAST
+                    push(events, slots, used, h_key, h_value, counters, copy, onward)
+                else:
+                    events[8 * event + NODE] = following
+                    push(events, slots, used, h_key, h_value, counters, event, onward)
+                    continue
+            elif arrival >= 0:
                 end = max(end, arrival)
                 if flags & LAST:
-                    c = n_router[node]
-                    sem = b[word]
+                    c = np.uint32(way // 5)
+                    sem = classes[8 * events[8 * event + CLASS] + B]
                     q = c * sems + sem
-                    item = p_free
-                    p_free = p_next[item]
-                    p_left -= 1
-                    p_time[item] = arrival
-                    p_next[item] = -1
-                    if s_head[q] < 0:
-                        s_head[q] = item
-                    else:
-                        p_next[s_tail[q]] = item
-                    s_tail[q] = item
+                    append(s_head, s_tail, p_time, p_next, pool, q, arrival)
                     sem_count[q] += 1
-                    if blocked_sem[c * 8 + 5] == sem:
-                        todo |= 1 << 5
-                    if blocked_sem[c * 8 + 6] == sem:
-                        todo |= 1 << 6
-            if flags & FIRST:
-                if left[cu] > 0:
-                    size = min(packet, left[cu])
-                    left[cu] -= size
-                    event = e_free
-                    e_free = e_next[event]
-                    e_node[event] = node
-                    e_bytes[event] = size
-                    e_word[event] = word
-                    e_flags[event] = FIRST if left[cu] > 0 else FIRST | LAST
-                    _heap_push(h_key, h_value, events, gate << KEY_BITS | cu, event)
-                    events += 1
+                    if blocked_sem[c * 8 + _SEND] == sem:
+                        todo |= 1 << _SEND
+                    if blocked_sem[c * 8 + _RECV] == sem:
+                        todo |= 1 << _RECV
+            if given >= 0:
+                end = max(end, given)
+                if flags & LAST:
+                    lanes[8 * cu + LAST_END] = max(lanes[8 * cu + LAST_END], given)
                 else:
-                    c = cu >> 3
-                    outstanding[cu] = 0
-                    unit_free[cu] = gate
-                    busy[cu] += gate - begin[cu]
-                    last_time[cu] = max(last_time[cu], gate)
-                    end = max(end, gate)
-                    if tracing:
-                        trace_word[n_trace] = current[cu]
-                        trace_cu[n_trace] = cu
-                        trace_start[n_trace] = begin[cu]
-                        trace_end[n_trace] = gate
-                        n_trace += 1
-                    todo |= 1 << (cu & 7)
-                    if kind[word] == PUT or kind[word] == PUT_MAPPED:
-                        bits = int(signal[word])
-                        while bits:
-                            low = bits & -bits
-                            bits ^= low
-                            v = _LOG2[low]
-                            q = cu * 8 + v
-                            item = p_free
-                            p_free = p_next[item]
-                            p_left -= 1
-                            p_time[item] = gate
-                            p_next[item] = -1
-                            if q_head[q] < 0:
-                                q_head[q] = item
-                            else:
-                                p_next[q_tail[q]] = item
-                            q_tail[q] = item
-                            q_count[q] += 1
-                            todo |= low
+                    given = -1
+            if flags & FIRST:
+                size = lanes[8 * cu + LEFT]
+                if size > 0:
+                    if size > packet:
+                        lanes[8 * cu + LEFT] = size - packet
+                    else:
+                        lanes[8 * cu + LEFT] = 0
+                        events[8 * event + FLAGS] = FIRST | LAST
+                        events[8 * event + CYCLES] = (size + link_rate - 1) // link_rate
+                        events[8 * event + PORT_CYCLES] = (size * ports + dram_rate - 1) // dram_rate
+                    push(events, slots, used, h_key, h_value, counters, event, gate)
+                    continue
+                word = -1 - lanes[8 * cu + FREE]
+                lanes[8 * cu + FREE] = gate
+                lanes[8 * cu + BUSY] += gate - lanes[8 * cu + BEGIN]
+                lanes[8 * cu + LAST_END] = max(lanes[8 * cu + LAST_END], gate)
+                end = max(end, gate)
+                if tracing:
+                    trace_word[n_trace] = word
+                    trace_cu[n_trace] = cu
+                    trace_start[n_trace] = lanes[8 * cu + BEGIN]
+                    trace_end[n_trace] = gate
+                    n_trace += 1
+                kind = classes[8 * events[8 * event + CLASS] + KIND]
+                if kind == PUT or kind == PUT_MAPPED:
+                    given = gate
+                todo |= 1 << (cu & 7)
+            if given >= 0:
+                bits = classes[8 * events[8 * event + CLASS] + SIGNALS]
+                todo |= bits
+                while bits:
+                    low = bits & -bits
+                    bits ^= low
+                    append(q_head, q_tail, p_time, p_next, pool, cu * 8 + _LOG2[low], given)
+            free_event(events, counters, event)
             if todo == 0:
                 continue
 
@@ -361,67 +293,57 @@ def simulate(
                 todo ^= low
                 u = _LOG2[low]
                 cu = c * 8 + u
-                while dispatched[cu] > started[cu] and outstanding[cu] == 0:
-                    slot = started[cu] & wrap
-                    word = pend_word[cu, slot]
-                    start = max(pend_time[cu, slot], unit_free[cu])
-                    k = kind[word]
+                while lanes[8 * cu + DISPATCHED] > lanes[8 * cu + STARTED] and lanes[8 * cu + FREE] >= 0:
+                    slot = lanes[8 * cu + STARTED] & wrap
+                    word = queued[ring * cu + (slot)]
+                    row = word_class[word]
+                    start = max(when[ring * cu + (slot)], lanes[8 * cu + FREE])
                     ready = True
-                    bits = int(wait[word])
+                    waits = classes[8 * row + WAITS]
+                    bits = waits
                     while bits:
                         low = bits & -bits
                         bits ^= low
-                        q = (c * 8 + _LOG2[low]) * 8 + u
-                        if q_head[q] < 0:
+                        head = q_head[(c * 8 + _LOG2[low]) * 8 + u]
+                        if head == 0:
                             ready = False
                             break
-                        start = max(start, p_time[q_head[q]])
+                        start = max(start, p_time[head])
                     if not ready:
                         break
-                    if k == WAIT:
-                        q = c * sems + b[word]
-                        needed = a[word]
+                    kind = classes[8 * row + KIND]
+                    if kind == WAIT:
+                        q = c * sems + classes[8 * row + B]
+                        needed = classes[8 * row + A]
                         if sem_count[q] < needed:
-                            blocked_sem[cu] = b[word]
+                            blocked_sem[cu] = classes[8 * row + B]
                             break
                         blocked_sem[cu] = -1
                         sem_count[q] -= needed
                         while needed > 0:
-                            item = s_head[q]
-                            s_head[q] = p_next[item]
-                            start = max(start, p_time[item])
-                            p_next[item] = p_free
-                            p_free = item
-                            p_left += 1
+                            start = max(start, take(s_head, p_time, p_next, pool, q))
                             needed -= 1
-                    bits = int(wait[word])
-                    while bits:
-                        low = bits & -bits
-                        bits ^= low
-                        q = (c * 8 + _LOG2[low]) * 8 + u
-                        item = q_head[q]
-                        q_head[q] = p_next[item]
-                        q_count[q] -= 1
-                        p_next[item] = p_free
-                        p_free = item
-                        p_left += 1
-                    start_time[cu, slot] = start
-                    if started[cu] == 0:
-                        first_time[cu] = start
-                    started[cu] += 1
-                    if k == LOCAL or k == MAPPED or k == WAIT or k == SIGNAL:
+                    while waits:
+                        low = waits & -waits
+                        waits ^= low
+                        take(q_head, p_time, p_next, pool, (c * 8 + _LOG2[low]) * 8 + u)
+                    when[ring * cu + (slot)] = start
+                    if lanes[8 * cu + STARTED] == 0:
+                        lanes[8 * cu + FIRST_START] = start
+                    lanes[8 * cu + STARTED] += 1
+                    if kind <= WAIT or kind == SIGNAL:
                         done = start + 1
-                        if k == LOCAL:
-                            done = start + a[word]
-                        elif k == MAPPED:
+                        if kind == LOCAL:
+                            done = start + classes[8 * row + A]
+                        elif kind == MAPPED:
                             if mapped.shape[0] > 0:
                                 done = start + mapped[mapped_next[cu]]
                                 mapped_next[cu] += 1
                             else:
-                                done = start + a[word]
-                        unit_free[cu] = done
-                        busy[cu] += done - start
-                        last_time[cu] = done
+                                done = start + classes[8 * row + A]
+                        lanes[8 * cu + FREE] = done
+                        lanes[8 * cu + BUSY] += done - start
+                        lanes[8 * cu + LAST_END] = done
                         end = max(end, done)
                         if tracing:
                             trace_word[n_trace] = word
@@ -429,60 +351,46 @@ def simulate(
                             trace_start[n_trace] = start
                             trace_end[n_trace] = done
                             n_trace += 1
-                        bits = int(signal[word])
+                        bits = classes[8 * row + SIGNALS]
                         while bits:
                             low = bits & -bits
                             bits ^= low
                             v = _LOG2[low]
-                            q = cu * 8 + v
-                            item = p_free
-                            p_free = p_next[item]
-                            p_left -= 1
-                            p_time[item] = done
-                            p_next[item] = -1
-                            if q_head[q] < 0:
-                                q_head[q] = item
-                            else:
-                                p_next[q_tail[q]] = item
-                            q_tail[q] = item
-                            q_count[q] += 1
-                            if v != u and dispatched[c * 8 + v] > started[c * 8 + v]:
+                            append(q_head, q_tail, p_time, p_next, pool, cu * 8 + v, done)
+                            if v != u and lanes[64 * c + 8 * v + DISPATCHED] > lanes[64 * c + 8 * v + STARTED]:
                                 todo |= low
-                    if k == SIGNAL or k == PUT or k == PUT_MAPPED or k == LOAD or k == STORE:
-                        size = a[word]
-                        if k == PUT_MAPPED and mapped.shape[0] > 0:
-                            size = mapped[mapped_next[cu]]
-                            mapped_next[cu] += 1
-                        flags = FIRST | LAST
-                        if k == SIGNAL:
-                            size = flit
-                            flags = LAST
-                            node = put_root[c, target[word]]
+                    if kind > WAIT:
+                        if kind == LOAD:
+                            node = load_root[c]
+                        elif kind == STORE:
+                            node = store_root[c]
                         else:
-                            outstanding[cu] = 1
-                            begin[cu] = start
-                            current[cu] = word
-                            if size > packet:
-                                left[cu] = size - packet
-                                size = packet
-                                flags = FIRST
-                            else:
-                                left[cu] = 0
-                            if k == PUT or k == PUT_MAPPED:
-                                node = put_root[c, target[word]]
-                            elif k == LOAD:
-                                node = load_root[c]
-                            else:
-                                node = store_root[c]
-                        event = e_free
-                        e_free = e_next[event]
-                        e_node[event] = node
-                        e_bytes[event] = size
-                        e_word[event] = word
-                        e_flags[event] = flags
-                        _heap_push(h_key, h_value, events, (start + lead[word]) << KEY_BITS | cu, event)
-                        events += 1
-                    if events + 16 > slots or p_left < 16:
+                            node = put_root[sets * c + classes[8 * row + TARGET]]
+                        if kind == SIGNAL:
+                            size = link_rate  # one flit; nobody waits until it has left
+                            flags = LAST
+                        else:
+                            size = classes[8 * row + A]
+                            if kind == PUT_MAPPED and mapped.shape[0] > 0:
+                                size = mapped[mapped_next[cu]]
+                                mapped_next[cu] += 1
+                            flags = FIRST | LAST
+                            lanes[8 * cu + BEGIN] = start
+                            lanes[8 * cu + FREE] = -1 - word
+                        entered[node] += size
+                        if size > packet and flags & FIRST:
+                            lanes[8 * cu + LEFT] = size - packet
+                            size = packet
+                            flags = FIRST
+                        event = new_event(events, counters)
+                        events[8 * event + LANE] = cu
+                        events[8 * event + NODE] = node
+                        events[8 * event + CYCLES] = (size + link_rate - 1) // link_rate
+                        events[8 * event + PORT_CYCLES] = (size * ports + dram_rate - 1) // dram_rate
+                        events[8 * event + CLASS] = row
+                        events[8 * event + FLAGS] = flags
+                        push(events, slots, used, h_key, h_value, counters, event, start + classes[8 * row + LEAD])
+                    if counters[ALIVE] > events_room or pool[IN_USE] > tokens_room:
                         return NO_ROOM
                     if start > MAX_TIME:
                         return TOO_LONG
@@ -490,44 +398,45 @@ def simulate(
             if halted[c]:
                 break
             word = pc[c]
-            k = kind[word]
+            row = word_class[word]
+            kind = classes[8 * row + KIND]
             following = word + 1
-            if k < HALT:
-                cu = c * 8 + unit[word]
-                count = dispatched[cu]
-                if count - started[cu] >= depth:
+            if kind < HALT:
+                cu = c * 8 + classes[8 * row + UNIT]
+                count = lanes[8 * cu + DISPATCHED]
+                if count - lanes[8 * cu + STARTED] >= depth:
                     break
                 time = seq_time[c]
                 if count >= depth:
-                    time = max(time, start_time[cu, (count - depth) & wrap])
+                    time = max(time, when[ring * cu + ((count - depth) & wrap)])
                 seq_time[c] = time + 1
-                pend_word[cu, count & wrap] = word
-                pend_time[cu, count & wrap] = time + 1
-                dispatched[cu] = count + 1
-                todo = 1 << unit[word]
+                queued[ring * cu + (count & wrap)] = word
+                when[ring * cu + (count & wrap)] = time + 1
+                lanes[8 * cu + DISPATCHED] = count + 1
+                todo = 1 << classes[8 * row + UNIT]
             else:
                 seq_time[c] += 1
                 seq_count[c] += 1
-                if k == HALT:
+                if kind == HALT:
                     halted[c] = 1
                     end = max(end, seq_time[c])
                     break
-                if k == LOOP:
-                    level = depth_of_loop[c]
-                    loop_start[c, level] = following
-                    loop_end[c, level] = following + b[word]
-                    loop_left[c, level] = a[word]
-                    depth_of_loop[c] = level + 1
+                if kind == LOOP:
+                    level = loop_depth[c]
+                    loop_start[MAX_LOOPS * c + level] = following
+                    loop_end[MAX_LOOPS * c + level] = following + classes[8 * row + B]
+                    loop_left[MAX_LOOPS * c + level] = classes[8 * row + A]
+                    loop_depth[c] = level + 1
                     pc[c] = following
                     continue
-            level = depth_of_loop[c]
-            while level > 0 and following == loop_end[c, level - 1]:
-                loop_left[c, level - 1] -= 1
-                if loop_left[c, level - 1] > 0:
-                    following = loop_start[c, level - 1]
+            level = loop_depth[c]
+            while level > 0 and following == loop_end[MAX_LOOPS * c + level - 1]:
+                loop_left[MAX_LOOPS * c + level - 1] -= 1
+                if loop_left[MAX_LOOPS * c + level - 1] > 0:
+                    following = loop_start[MAX_LOOPS * c + level - 1]
                     break
                 level -= 1
-            depth_of_loop[c] = level
+            loop_depth[c] = level
             pc[c] = following
     finish[0] = end
     finish[1] = n_trace
