@@ -133,6 +133,10 @@ class WordCosts:
     sram_bytes: Ints
     """Bytes read and written in SRAM, as the unit sees them (each operand once)."""
 
+    def take(self, at: NDArray[np.int32]) -> WordCosts:
+        """Those of words `at`."""
+        return WordCosts(self.cycles[at], self.traffic[at], self.macs[at], self.vpu_ops[at], self.sram_bytes[at])
+
 
 def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str = "program") -> WordCosts:
     """

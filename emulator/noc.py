@@ -67,18 +67,20 @@ def build_routes(chip: Chip, core_sets: NDArray[np.bool_], used: NDArray[np.bool
     `core_sets`: bool [sets, cores]; `used`: bool [cores, sets].
     """
     cores, sets = chip.cores, core_sets.shape[0]
-    ports = np.array([port_of_core(chip, core) for core in range(cores)], np.int32)
-    homes = np.array([port_rows(chip)[p] * chip.cols for p in ports], np.int64)
+    port_of_row = np.array([port_of_core(chip, row * chip.cols) for row in range(chip.rows)], np.int32)
+    ports = np.repeat(port_of_row, chip.cols)
+    homes = np.array(port_rows(chip), np.int64)[ports] * chip.cols
     pairs = np.argwhere(used)
     here = np.arange(cores, dtype=np.int64)
     sources = np.concatenate([pairs[:, 0], homes, here]).astype(np.int64)
-    # Targets of journey j: members[bounds[j]:bounds[j + 1]].
-    lengths = np.concatenate([core_sets.sum(axis=1, dtype=np.int64)[pairs[:, 1]], np.ones(2 * cores, np.int64)])
+    # Targets of a journey are those of a core set; the sets after the given ones hold one core each.
+    members = np.concatenate([np.nonzero(core_sets)[1], here]).astype(np.int64)
+    lengths = np.concatenate([core_sets.sum(axis=1, dtype=np.int64), np.ones(cores, np.int64)])
     bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    members = np.concatenate([*(here[core_sets[s]] for s in pairs[:, 1]), here, homes])
+    goals = np.concatenate([pairs[:, 1], sets + here, sets + homes]).astype(np.int64)
     ends = np.repeat(np.array([EJECT, DELIVER, PORT], np.int64), [len(pairs), cores, cores])
     journey_port = np.concatenate([np.full(len(pairs), -1, np.int32), ports, ports])
-    router, mask, child, port, roots = _grow(chip.cols, cores, sources, bounds, members, ends, journey_port)
+    router, mask, child, port, roots = _grow(chip.cols, cores, sources, goals, bounds, members, ends, journey_port)
     put_root = np.full((cores, max(sets, 1)), -1, np.int32)
     put_root[pairs[:, 0], pairs[:, 1]] = roots[: len(pairs)]
     loads = roots[len(pairs) : len(pairs) + cores]
@@ -90,6 +92,7 @@ def _grow(
     cols: int,
     cores: int,
     sources: NDArray[np.int64],
+    goals: NDArray[np.int64],
     bounds: NDArray[np.int64],
     members: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -115,17 +118,22 @@ def _grow(
             router, mask, child, port = router2, mask2, child2, port2
         source = sources[journey]
         roots[journey] = count
-        for index in range(bounds[journey], bounds[journey + 1]):
-            at, goal = source, members[index]
-            while at != goal:
-                dx = goal % cols - at % cols
-                if dx != 0:
-                    way = 0 if dx > 0 else 1
+        row = source // cols * cols
+        for index in range(bounds[goals[journey]], bounds[goals[journey] + 1]):
+            # Backwards: along the column to the source's row, then along that, until the way so far is known.
+            at = members[index]
+            leaves[at] |= 1 << ends[journey]
+            while at != source:
+                if at >= row + cols:
+                    way = 3
+                elif at < row:
+                    way = 2
                 else:
-                    way = 3 if goal > at else 2
+                    way = 0 if at > source else 1
+                at -= steps[way]
+                if leaves[at] >> way & 1:
+                    break
                 leaves[at] |= 1 << way
-                at += steps[way]
-            leaves[goal] |= 1 << ends[journey]
         if ends[journey] == 6:  # A read starts at the DRAM port, outside the mesh.
             router[count], mask[count], port[count] = source, 1 << 7, journey_port[journey]
             child[count, :] = -1

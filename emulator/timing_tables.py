@@ -80,7 +80,7 @@ class Tables:
     cycles before the first packet leaves (PUT_MAPPED). TARGET: core set (PUT, SIGNAL), else -1.
     """
     costs: WordCosts
-    """Of the first word of each class."""
+    """[classes] of a word of each class."""
     times: NDArray[np.int64]
     """[words] how often each is executed in one launch: the product of the counts of the loops around it."""
     routes: Routes
@@ -122,10 +122,11 @@ def build_tables(exe: Executable, launch: Launch) -> Tables:
     """
     programs, pieces, of_core = _segments(exe, launch)
     bounds = np.cumsum([0, *(len(piece) + 1 for piece in pieces)], dtype=np.int64)
-    words = np.zeros(bounds[-1], WORD)
-    words["op"][bounds[1:] - 1] = OPCODE["halt"]
+    raw = np.zeros((bounds[-1], WORD.itemsize), np.uint8)
     for start, piece in zip(bounds.tolist(), pieces, strict=False):
-        words[start : start + len(piece)] = piece
+        raw[start : start + len(piece)] = np.ascontiguousarray(piece).view(np.uint8).reshape(-1, WORD.itemsize)
+    words: NDArray[Any] = raw.view(WORD)[:, 0]
+    words["op"][bounds[1:] - 1] = OPCODE["halt"]
     found = classify(words, bounds, [exe.programs[int(number)].descs for number in programs])
 
     def segment(word: int) -> tuple[str, int, int]:
@@ -135,12 +136,12 @@ def build_tables(exe: Executable, launch: Launch) -> Tables:
         return exe.programs[int(programs[number])].name, word - int(bounds[number]), core
 
     def where(number: int) -> str:
-        name, word, _ = segment(int(found.first[number]))
+        name, word, _ = segment(int(found.first_of_cost[number]))
         return f"program '{name}': word {word}"
 
-    examples = words[found.first]
-    costs = costs_by_descriptor(exe.chip, examples, found.desc, found.descs, where)
-    classes = _classes(examples, costs)
+    examples = words[found.first_of_cost]
+    costs = costs_by_descriptor(exe.chip, examples, found.desc, found.descs, where).take(found.cost_of)
+    classes = _classes(words[found.first], costs)
     core_sets = np.ascontiguousarray(exe.core_sets, np.bool_).reshape(-1, exe.chip.cores)
     times, used, fault, word = _walk(found.of_word, classes, bounds, exe.chip.semaphores, len(core_sets))
     if fault:
@@ -176,6 +177,8 @@ def _segments(exe: Executable, launch: Launch) -> tuple[NDArray[np.int64], list[
 
 def _relevant(program: Program) -> NDArray[np.bool_]:
     """Which parameters of `program` change what a word costs or whom it reaches: all but addresses of operands."""
+    if not len(program.params):
+        return np.zeros(0, np.bool_)
     at, field = program.params[:, 0], program.params[:, 1]
     inside = at < len(program.words)
     counted, declared = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)

@@ -18,12 +18,15 @@ from ..dialects.coreasm.isa import BY_CODE, DEPENDS_ON_DATA, Cost
 from ..support.jit import Array, jit
 
 _KEYS = 6
-_IMM, _COUNT, _BODY, _DECLARED = 1, 2, 4, 8
+_IMM, _COUNT, _BODY, _DECLARED, _SET, _TOKENS = (1 << bit for bit in range(6))
 
 
 def _fields() -> NDArray[np.uint8]:
-    """Per opcode, which of imm, addr[0], addr[1] and addr[3] tell apart words that differ in nothing else."""
-    found = np.zeros(256, np.uint8)
+    """
+    Per opcode, which fields tell apart words that agree in operation, types and operands' descriptors: imm, addr[0],
+    addr[1], addr[3], the core set, the tokens.
+    """
+    found = np.full(256, _TOKENS, np.uint8)
     for code, entry in BY_CODE.items():
         if entry.core_set or entry.cost in (Cost.MATMUL, Cost.SPARSE_MATMUL, Cost.WAIT):
             found[code] |= _IMM
@@ -31,12 +34,18 @@ def _fields() -> NDArray[np.uint8]:
             found[code] |= _COUNT
         if entry.function == "loop":
             found[code] |= _BODY
+        if entry.core_set:
+            found[code] |= _SET
         if DEPENDS_ON_DATA[code]:
             found[code] |= _DECLARED
     return found
 
 
 _FIELDS = _fields()
+_COST_FIELDS = _FIELDS & _DECLARED | _IMM * np.array(
+    [c in BY_CODE and BY_CODE[c].cost in (Cost.MATMUL, Cost.SPARSE_MATMUL) for c in range(256)], np.uint8
+)
+"""Those of them that cycles and bytes depend on."""
 _OPERAND = np.zeros((256, SLOTS), np.bool_)
 """Whether a slot holds an operand's descriptor."""
 for _code, _entry in BY_CODE.items():
@@ -46,13 +55,17 @@ for _code, _entry in BY_CODE.items():
 
 @dataclass(frozen=True)
 class WordClasses:
-    """The classes of some words, numbered in the order in which they first appear."""
+    """The classes of some words, numbered as they first appear, and the classes of these that cost alike."""
 
     of_word: NDArray[np.int32]
     first: NDArray[np.int64]
     """[classes] index of the first word of each."""
+    cost_of: NDArray[np.int32]
+    """[classes] number of its cost class."""
+    first_of_cost: NDArray[np.int64]
+    """[cost classes] index of the first word of each."""
     desc: NDArray[np.int64]
-    """[classes, 4] descriptors of the operands, as rows of `descs` (-1: none); other fields as in the word."""
+    """[cost classes, 4] descriptors of the operands, as rows of `descs` (-1: none)."""
     descs: NDArray[Any]
     """The distinct descriptors of all programs (DESC)."""
 
@@ -68,10 +81,12 @@ def classify(words: NDArray[Any], bounds: NDArray[np.int64], descs: list[NDArray
     of_desc, first_desc = distinct(np.ascontiguousarray(every).view(np.int64).reshape(-1, DESC.itemsize // 8))
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     flat = np.ascontiguousarray(words).view(np.uint32).reshape(-1, WORD.itemsize // 4)
-    keys = _word_keys(flat, bounds, starts, of_desc, len(first_desc), _FIELDS, _OPERAND)
-    of_word, first = distinct(keys)
-    desc = np.stack([keys[first, 2 + slot] for slot in range(SLOTS)], axis=1)
-    return WordClasses(of_word, first, desc, every[first_desc])
+    part = np.repeat(np.arange(len(descs)), np.diff(bounds))
+    tables = (starts, of_desc, len(first_desc))
+    of_word, first = distinct(_word_keys(flat, part, *tables, _FIELDS, _OPERAND))
+    keys = _word_keys(flat[first], part[first], *tables, _COST_FIELDS, _OPERAND)
+    cost_of, example = distinct(keys)
+    return WordClasses(of_word, first, cost_of, first[example], keys[example, 2:], every[first_desc])
 
 
 def distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -85,35 +100,40 @@ def distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int
 
 @jit
 def _word_keys(
-    words: Array, bounds: Array, starts: Array, of_desc: Array, unknown: int, fields: Array, operand: Array
+    words: Array, part: Array, starts: Array, of_desc: Array, unknown: int, fields: Array, operand: Array
 ) -> Array:
-    """[n, 6] what tells words apart: a row for each of `words` ([n, 8] u32)."""
+    """
+    [n, 6] what tells words apart: a row for each of `words` ([n, 8] u32). Word i is of part[i], whose descriptors are
+    of_desc[starts[part[i]] : starts[part[i] + 1]].
+    """
     keys = np.empty((len(words), _KEYS), np.int64)
-    for part in range(len(bounds) - 1):
-        here, there = starts[part], starts[part + 1]
-        for i in range(bounds[part], bounds[part + 1]):
-            head = np.int64(words[i, 0])
-            op = head & 255
-            field = fields[op]
-            key = 0
-            if field & _IMM:
-                head |= np.int64(words[i, 1] >> 16) << 32
-            if field & (_COUNT | _DECLARED):
-                key = np.int64(words[i, 5] if field & _DECLARED else words[i, 2])
-            if field & _BODY:
-                key |= np.int64(words[i, 3]) << 32
-            keys[i, 0] = head
-            keys[i, 1] = key
-            for slot in range(SLOTS):
-                desc = np.int64(words[i, 6 + (slot >> 1)] >> (16 * (slot & 1)) & 0xFFFF)
-                if operand[op, slot]:
-                    if desc == NO_DESC:
-                        desc = np.int64(-1)
-                    elif here + desc < there:
-                        desc = np.int64(of_desc[here + desc])
-                    else:
-                        desc = np.int64(unknown)
-                keys[i, 2 + slot] = desc
+    for i in range(len(words)):
+        here, there = starts[part[i]], starts[part[i] + 1]
+        head = np.int64(words[i, 0])
+        op = head & 255
+        field = fields[op]
+        if not field & _TOKENS:
+            head &= 0xFFFF
+        if field & _IMM:
+            head |= np.int64(words[i, 1] >> 16) << 32
+        key = 0
+        if field & (_COUNT | _DECLARED):
+            key = np.int64(words[i, 5] if field & _DECLARED else words[i, 2])
+        if field & _BODY:
+            key |= np.int64(words[i, 3]) << 32
+        keys[i, 0] = head
+        keys[i, 1] = key
+        for slot in range(SLOTS):
+            desc = np.int64(words[i, 6 + (slot >> 1)] >> (16 * (slot & 1)) & 0xFFFF)
+            if not operand[op, slot]:
+                desc = desc if slot == 3 and field & _SET else np.int64(-1)
+            elif desc == NO_DESC:
+                desc = np.int64(-1)
+            elif here + desc < there:
+                desc = np.int64(of_desc[here + desc])
+            else:
+                desc = np.int64(unknown)
+            keys[i, 2 + slot] = desc
     return keys
 
 
