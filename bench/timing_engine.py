@@ -5,8 +5,9 @@ Usage: python bench/timing_engine.py [FILE.mlx ...]
 
 Without files: synthetic mixes on 64 cores (8 x 8) with a share of sends and receives in contention, and a mix of local
 work only. `kernel` is the compiled kernel alone, `end_to_end` includes decoding, costs and routes. Rates are executed
-instructions (loops' repeats included, the sequencer's own words too) per CPU second of one core, best of three. The
-pure-Python reference runs a hundredth of the first mix beside them.
+instructions (loops' repeats included, the sequencer's own words too) per CPU second of one core, best of three;
+`busiest_link` is the share of the cycles in which the busiest link is taken. The pure-Python reference runs a
+hundredth of the second mix beside them.
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ def measure(name: str, exe: Executable) -> None:
         "bench": "timing_engine", "case": name, "cores": exe.chip.cores, "cycles": result.cycles,
         "instructions": executed,
         "send_recv_share": round(float(counts[:, [SEND, RECV]].sum()) / executed, 3),
+        "busiest_link": round(float(result.link_bytes.max()) / result.cycles / exe.chip.link_bytes_per_cycle, 3),
         "link_bytes": int(result.link_bytes.sum()), "kernel_s": round(kernel, 4), "end_to_end_s": round(whole, 4),
         "kernel_minstr_per_s": round(executed / kernel / 1e6, 2),
         "end_to_end_minstr_per_s": round(executed / whole / 1e6, 2),
@@ -98,6 +100,7 @@ def main() -> None:
         return
     measure("20% sends and receives, near, a word each", exchange_mix(1_000_000, 64, 0.2, near=True))
     measure("20% sends and receives, far, contended, a word each", exchange_mix(1_000_000, 256, 0.2, near=False))
+    measure("20% sends and receives, far, links saturated", exchange_mix(1_000_000, 1024, 0.2, near=False))
     measure("20% sends and receives, far, contended, in loops", exchange_mix(1_000_000, 256, 0.2, False, loop=True))
     measure("2% sends and receives, a word each", exchange_mix(1_000_000, 64, 0.02, near=True))
     short = exchange_mix(20_000, 256, 0.2, near=False)

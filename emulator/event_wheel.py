@@ -23,8 +23,11 @@ _WORD = 32
 WORDS = SLOTS // _WORD
 """Words of the map of slots in use."""
 
-NEXT, LANE, NODE, CYCLES, PORT_CYCLES, CLASS, FLAGS = range(7)
-"""Columns of an event: the next of its slot, core * 8 + unit, where it is, what it occupies, of what word, flags."""
+NEXT, LANE, CYCLES, PORT_CYCLES, CLASS, FLAGS, WAY, NODE = range(8)
+"""
+Columns of an event: the next of its slot; core * 8 + unit; what its packet occupies of links and of DRAM ports; of what
+word it is; flags and kind of node; of that node the link or port, and the node after it (see `timing_kernel`).
+"""
 COLUMNS = 8
 """Entries of a row."""
 

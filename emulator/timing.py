@@ -280,7 +280,7 @@ def time_launch(
     traced = int(tables.instructions()[:, :QUEUES].sum()) if trace else 0
     if traced > MAX_TRACE:
         raise EmulationError(f"{traced} instructions are too many for a trace (at most {MAX_TRACE}): run without it")
-    routes, nodes, base = tables.routes, route_nodes(tables.routes), tables.base
+    routes, nodes, base = tables.routes, route_nodes(tables.routes, cores), tables.base
     room, status = FIRST_ROOM, NO_ROOM
     while True:
         state = KernelState(
@@ -347,10 +347,10 @@ def _working_room(exe: Executable, room: int) -> list[NDArray[Any]]:
     chip, cores = exe.chip, exe.chip.cores
     semaphores = cores * chip.semaphores
     by_core = [np.zeros(cores, np.int32), *(np.zeros((cores, MAX_LOOPS), np.int64) for _ in range(3))]
-    free = [np.zeros(cores * LINKS, np.int64), np.zeros(chip.dram_ports, np.int64)]
+    free = np.zeros(cores * LINKS + chip.dram_ports, np.int64)
     queues = [np.zeros(length, np.uint32) for length in (cores * 64, semaphores, semaphores)]
     pool = [np.empty(room, np.int64), np.empty(room, np.uint32), np.array([0, 1, 0], np.int64)]
-    return [np.full(cores * QUEUES, -1, np.int32), *by_core, *free, *queues, *pool, *new_wheel(room)]
+    return [np.full(cores * QUEUES, -1, np.int32), *by_core, free, *queues, *pool, *new_wheel(room)]
 
 
 def _blocked(tables: Tables, state: KernelState, semaphores: int) -> Iterator[Blocked]:

@@ -16,6 +16,8 @@ it says so, and is run again with larger ones.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..dialects.coreasm.encoding import MAX_LOOPS
@@ -29,6 +31,7 @@ from .event_wheel import (
     NODE,
     NOW,
     PORT_CYCLES,
+    WAY,
     free_event,
     new_event,
     next_cycle,
@@ -57,8 +60,8 @@ ONE_LINK, INTO_CORE, FORK, FROM_PORT, INTO_PORT = range(5)
 """Kinds of nodes of a route."""
 NODE_KIND, NODE_WAY, NODE_NEXT, NODE_MASK = range(4)
 """
-Columns of a node: its kind; its link (of FORK the first of the router's, of DRAM ports their number); the node after it
-(HERE: what was read is at its core); the ways out that a FORK takes.
+Columns of a node: its kind; its link (of FORK the first of the router's; DRAM ports are numbered after the links); the
+node after it (HERE: what was read is at its core; of FORK itself); the ways out that a FORK takes.
 """
 HERE = 0xFFFFFFFF
 
@@ -73,6 +76,14 @@ FIRST, LAST = 1, 2
 _SEND, _RECV = 5, 6
 _LOG2 = np.zeros(129, np.uint8)
 _LOG2[[1 << _bit for _bit in range(8)]] = range(8)
+
+
+@jit_with(_nrt=False)
+def enter(events: Array, nodes: Array, event: Any, node: Any, flags: Any) -> None:
+    """Have the packet of `event` be at `node`, whose row the event takes along."""
+    events[8 * event + FLAGS] = flags | nodes[4 * node + NODE_KIND] << 2
+    events[8 * event + WAY] = nodes[4 * node + NODE_WAY]
+    events[8 * event + NODE] = nodes[4 * node + NODE_NEXT]
 
 
 @jit_with(_nrt=False)
@@ -107,8 +118,7 @@ def simulate(
     loop_start: Array,
     loop_end: Array,
     loop_left: Array,
-    link_free: Array,
-    port_free: Array,
+    free: Array,
     q_tail: Array,
     s_head: Array,
     s_tail: Array,
@@ -165,49 +175,47 @@ def simulate(
             event = order[at_now]
             at_now += 1
             cu = events[8 * event + LANE]
-            node = events[8 * event + NODE]
             on_link = events[8 * event + CYCLES]
             flags = events[8 * event + FLAGS]
-            node_kind = nodes[4 * node + NODE_KIND]
-            way = nodes[4 * node + NODE_WAY]
-            following = nodes[4 * node + NODE_NEXT]
+            way = events[8 * event + WAY]
+            following = events[8 * event + NODE]
+            node_kind = flags >> 2
             onward, arrival, given = -1, -1, -1  # when it is at the next node, in the core, and has given its tokens
             if node_kind == ONE_LINK:
-                start = max(now, link_free[way])
+                start = max(now, free[way])
                 gate = start + on_link
-                link_free[way] = gate
+                free[way] = gate
                 onward = start + hop
             elif node_kind == INTO_CORE:
-                gate = max(now, link_free[way]) + on_link
-                link_free[way] = gate
+                gate = max(now, free[way]) + on_link
+                free[way] = gate
                 arrival = gate
             elif node_kind == FORK:
                 gate = now
-                ways = nodes[4 * node + NODE_MASK]
+                ways = nodes[4 * following + NODE_MASK]
                 while ways & 15:
                     low = ways & -ways
                     ways ^= low
                     link = way + _LOG2[low]
-                    start = max(now, link_free[link])
-                    link_free[link] = start + on_link
+                    start = max(now, free[link])
+                    free[link] = start + on_link
                     gate = max(gate, start + on_link)
                     copy = new_event(events, counters)
                     events[8 * copy + LANE] = cu
-                    events[8 * copy + NODE] = children[4 * node + _LOG2[low]]
                     events[8 * copy + CYCLES] = on_link
                     events[8 * copy + CLASS] = events[8 * event + CLASS]
-                    events[8 * copy + FLAGS] = flags & LAST
+                    enter(events, nodes, copy, children[4 * following + _LOG2[low]], flags & LAST)
                     push(events, slots, used, h_key, h_value, counters, copy, start + hop)
                 if ways:
                     way += 4
-                    arrival = max(now, link_free[way]) + on_link
-                    link_free[way] = arrival
+                    arrival = max(now, free[way]) + on_link
+                    free[way] = arrival
                     gate = max(gate, arrival)
             else:
                 on_port = events[8 * event + PORT_CYCLES]
-                start = max(now, port_free[way])
+                start = max(now, free[way])
                 gate = start + on_port
-                port_free[way] = gate
+                free[way] = gate
                 if node_kind == FROM_PORT:
                     onward = start + hop
                 else:
@@ -220,14 +228,13 @@ def simulate(
                 elif flags & FIRST:
                     copy = new_event(events, counters)
                     events[8 * copy + LANE] = cu
-                    events[8 * copy + NODE] = following
                     events[8 * copy + CYCLES] = on_link
                     events[8 * copy + PORT_CYCLES] = events[8 * event + PORT_CYCLES]
                     events[8 * copy + CLASS] = events[8 * event + CLASS]
-                    events[8 * copy + FLAGS] = flags & LAST
+                    enter(events, nodes, copy, following, flags & LAST)
                     push(events, slots, used, h_key, h_value, counters, copy, onward)
                 else:
-                    events[8 * event + NODE] = following
+                    enter(events, nodes, event, following, flags & LAST)
                     push(events, slots, used, h_key, h_value, counters, event, onward)
                     continue
             elif arrival >= 0:
@@ -255,7 +262,7 @@ def simulate(
                         lanes[8 * cu + LEFT] = size - packet
                     else:
                         lanes[8 * cu + LEFT] = 0
-                        events[8 * event + FLAGS] = FIRST | LAST
+                        events[8 * event + FLAGS] = flags | LAST
                         events[8 * event + CYCLES] = (size + link_rate - 1) // link_rate
                         events[8 * event + PORT_CYCLES] = (size * ports + dram_rate - 1) // dram_rate
                     push(events, slots, used, h_key, h_value, counters, event, gate)
@@ -384,11 +391,10 @@ def simulate(
                             flags = FIRST
                         event = new_event(events, counters)
                         events[8 * event + LANE] = cu
-                        events[8 * event + NODE] = node
                         events[8 * event + CYCLES] = (size + link_rate - 1) // link_rate
                         events[8 * event + PORT_CYCLES] = (size * ports + dram_rate - 1) // dram_rate
                         events[8 * event + CLASS] = row
-                        events[8 * event + FLAGS] = flags
+                        enter(events, nodes, event, node, flags)
                         push(events, slots, used, h_key, h_value, counters, event, start + classes[8 * row + LEAD])
                     if counters[ALIVE] > events_room or pool[IN_USE] > tokens_room:
                         return NO_ROOM

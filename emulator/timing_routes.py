@@ -11,21 +11,21 @@ from .noc import LINKS, Routes
 from .timing_kernel import FORK, FROM_PORT, HERE, INTO_CORE, INTO_PORT, ONE_LINK
 
 
-def route_nodes(routes: Routes) -> NDArray[np.uint32]:
+def route_nodes(routes: Routes, cores: int) -> NDArray[np.uint32]:
     """[nodes * 4] what the kernel does at each node; columns as in `timing_kernel.NODE_KIND`."""
-    return _route_nodes(routes.router, routes.mask, routes.child, routes.port)
+    return _route_nodes(routes.router, routes.mask, routes.child, routes.port, cores)
 
 
 @jit
-def _route_nodes(router: Array, mask: Array, child: Array, port: Array) -> Array:
+def _route_nodes(router: Array, mask: Array, child: Array, port: Array, cores: int) -> Array:
     nodes = np.zeros(4 * len(mask), np.uint32)
     for node in range(len(mask)):
         ways = int(mask[node])
-        kind, way, following = FORK, router[node] * LINKS, 0
+        kind, way, following = FORK, router[node] * LINKS, node
         if ways & 0x80:
-            kind, way, following = FROM_PORT, port[node], child[node, 0]
+            kind, way, following = FROM_PORT, cores * LINKS + port[node], child[node, 0]
         elif ways & 0x20:
-            kind, way = INTO_PORT, port[node]
+            kind, way = INTO_PORT, cores * LINKS + port[node]
         elif ways == 16:
             kind, way = INTO_CORE, way + 4
         elif ways & (ways - 1) == 0:
