@@ -24,3 +24,8 @@ class ResourceError(MeshloomError):
     def __reduce__(self) -> tuple[type[ResourceError], tuple[str, str, int, int]]:
         """Exceptions cross between processes."""
         return type(self), (str(self), self.resource, self.needed, self.available)
+
+
+def shortened(text: str, limit: int = 160) -> str:
+    """Foreign text for an error's line: its start, where it is longer than this many characters."""
+    return text if len(text) <= limit else f"{text[:limit]}..."

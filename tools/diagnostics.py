@@ -7,12 +7,14 @@ from itertools import pairwise
 
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
+from ..support.errors import shortened
+
 
 def describe(error: BaseException) -> str | None:
     """One line for an error in the user's IR, or None when the exception is a defect of the program."""
     match error:
         case ParseError():
-            return f"{error.span.get_location()}: {_shorten(one_line(error.msg), 500)}"
+            return f"{error.span.get_location()}: {shortened(one_line(error.msg), 500)}"
         case ArgSpecParseError() | DiagnosticException():
             return _with_operation(error)
         case _:
@@ -31,9 +33,5 @@ def _with_operation(error: BaseException) -> str:
         lines = str(note).splitlines()
         for before, line in pairwise(lines):
             if re.fullmatch(r"\s*\^+-*", line):
-                return f"{message} [in: {_shorten(before.strip())}]"
+                return f"{message} [in: {shortened(before.strip())}]"
     return message
-
-
-def _shorten(text: str, limit: int = 160) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}..."

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from ....support.errors import InputError
+from ....support.errors import InputError, shortened
 
 MOST_DEFLATED = 1040
 """Deflate cannot expand a byte to more than 1,032; a member that claims more is damaged."""
@@ -44,7 +44,8 @@ class Damage:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, (InputError, *_DAMAGE)):
-            raise InputError(f"{self.path}: {self.name}: {str(error) or 'ends too early'}") from error
+            said = shortened(str(error), 500) or "ends too early"
+            raise InputError(f"{self.path}: {self.name}: {said}") from error
 
 
 class Members:
