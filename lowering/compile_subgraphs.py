@@ -165,6 +165,11 @@ class Driver:
         """The parts with those split that have failed."""
         if not self.options.split_failures:
             self._give_up(next(part for part in parts if isinstance(part.outcome, Failure)))
+        if self.log.attempts > self._most:
+            raise MeshloomError(
+                f"the network does not fit chip '{self.chip.name}' after {self._most} parts were tried: choose a chip "
+                "with more memory"
+            )
         settled = self._split_failed(parts)
         if self._graph is None:  # an operator was split, which may have left values that nobody reads
             region_dce(self.function.body)
@@ -181,11 +186,6 @@ class Driver:
             if self.cache.get(part.key) is None:
                 wanted[part.key] = part.text
             self.log.attempts += known[id(part)] != part.key
-        if self.log.attempts > self._most:
-            raise MeshloomError(
-                f"the network does not fit chip '{self.chip.name}' after {self._most} parts were tried: choose a chip "
-                "with more memory"
-            )
         if waiting:
             count = f"{len(waiting)} subgraphs" if len(waiting) > 1 else f"subgraph {waiting[0].label}"
             self.progress(f"compile {count}")
@@ -393,6 +393,7 @@ class Driver:
     def _fuse(self, parts: list[Subgraph], strategy: FusionStrategy, pool: PiecePool) -> list[Subgraph]:
         """Make neighbours one where a strategy finds that to be good, and all still fit in DRAM in turn."""
         timed = self.options.fuse == "optimal"
+        last = self.log.attempts + self._most
         # Weights that come from the host should still come in beside other launches.
         most = self.chip.dram_bytes
         if self.options.fuse == "auto" and self._fit(parts)[1].blocks:
@@ -409,6 +410,8 @@ class Driver:
                 # What passes through DRAM inside the members will most likely do so in the whole, too.
                 if self.options.fuse == "auto" and (size > most or size + between > self.chip.dram_bytes):
                     return Trial(None, f"{size} bytes of weights and {between} between them are too many")
+                if self.log.attempts >= last:
+                    return Trial(None, "enough have been tried")
                 fused = Subgraph(f"{members[0].label}+{members[-1].label}", nodes, members=members)
                 self._compile([fused], pool)
             made[start, stop] = fused
