@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..support.heap import heap_drop, heap_push
 from ..support.jit import Array, jit_with
 
 SLOTS = 1024
@@ -95,7 +96,7 @@ def push(
         used[slot >> 5] |= 1 << (slot & 31)
         counters[IN_WHEEL] += 1
     else:
-        _heap_push(keys, values, counters[IN_HEAP], time << KEY_BITS | events[8 * event + LANE], event)
+        heap_push(keys, values, counters[IN_HEAP], time << KEY_BITS | events[8 * event + LANE], event)
         counters[IN_HEAP] += 1
 
 
@@ -128,7 +129,7 @@ def next_cycle(
             slot = (keys[0] >> KEY_BITS) & (SLOTS - 1)
             event = values[0]
             counters[IN_HEAP] -= 1
-            _heap_drop(keys, values, counters[IN_HEAP])
+            heap_drop(keys, values, counters[IN_HEAP])
             events[8 * event + NEXT] = slots[slot]
             slots[slot] = event
             used[slot >> 5] |= 1 << (slot & 31)
@@ -166,38 +167,3 @@ def _sort(events: Array, order: Array, count: int) -> None:
                 at -= gap
             order[at] = event
         gap //= 3
-
-
-@_kernel
-def _heap_push(keys: Array, values: Array, size: int, key: int, value: int) -> None:
-    """Put (key, value) into the binary heap of `size` entries."""
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if keys[up] <= key:
-            break
-        keys[at] = keys[up]
-        values[at] = values[up]
-        at = up
-    keys[at] = key
-    values[at] = value
-
-
-@_kernel
-def _heap_drop(keys: Array, values: Array, size: int) -> None:
-    """Remove the least entry; `size` is the number that remains."""
-    key = keys[size]
-    value = values[size]
-    at = 0
-    low = 1
-    while low < size:
-        if low + 1 < size and keys[low + 1] < keys[low]:
-            low += 1
-        if keys[low] >= key:
-            break
-        keys[at] = keys[low]
-        values[at] = values[low]
-        at = low
-        low = 2 * at + 1
-    keys[at] = key
-    values[at] = value

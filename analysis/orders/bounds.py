@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ...support.heap import heap_drop, heap_push
 from ...support.jit import jit
 from .problem import Arrays, OrderProblem
-from .simulate import sift_down, sift_up
 
 
 def unit_bound(problem: OrderProblem) -> int:
@@ -45,7 +45,7 @@ def preemptive_bound(p: Arrays, units: Any) -> Any:
             while index < count and head[by_head[index]] <= now:
                 op = by_head[index]
                 if p.unit[op] == unit:
-                    sift_up(key, held, size, p.duration[op] - p.tail[op], op)
+                    heap_push(key, held, size, p.duration[op] - p.tail[op], op)
                     size += 1
                 index += 1
             if size == 0:
@@ -59,5 +59,5 @@ def preemptive_bound(p: Arrays, units: Any) -> Any:
             if left[op] == 0:
                 bound = max(bound, now + p.tail[op] - p.duration[op])
                 size -= 1
-                sift_down(key, held, size)
+                heap_drop(key, held, size)
     return bound

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ...support.heap import heap_drop, heap_push
 from ...support.jit import jit
 from ..cost_graphs.graph import Flat
 from .problem import Arrays
-from .simulate import sift_down, sift_up
 
 
 @jit
@@ -32,7 +32,7 @@ def list_order(p: Arrays, units: Any, priority: Flat, order: Flat, start: Flat) 
         missing[op] = p.pred_starts[op + 1] - p.pred_starts[op]
         if missing[op] == 0:
             unit = p.unit[op]
-            sift_up(key[unit], held[unit], size[unit], -priority[op], op)
+            heap_push(key[unit], held[unit], size[unit], -priority[op], op)
             size[unit] += 1
     now = np.int64(0)
     placed = 0
@@ -42,7 +42,7 @@ def list_order(p: Arrays, units: Any, priority: Flat, order: Flat, start: Flat) 
             if running[unit] < 0 and size[unit] > 0:
                 op = held[unit][0]
                 size[unit] -= 1
-                sift_down(key[unit], held[unit], size[unit])
+                heap_drop(key[unit], held[unit], size[unit])
                 order[placed] = op
                 placed += 1
                 start[op] = now
@@ -64,7 +64,7 @@ def list_order(p: Arrays, units: Any, priority: Flat, order: Flat, start: Flat) 
                     missing[after] -= 1
                     if missing[after] == 0:
                         other = p.unit[after]
-                        sift_up(key[other], held[other], size[other], -priority[after], after)
+                        heap_push(key[other], held[other], size[other], -priority[after], after)
                         size[other] += 1
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...support.heap import heap_drop, heap_push
 from ...support.jit import jit
 from ..cost_graphs.graph import Flat, Ints
 from .problem import NO_CAP, Arrays, OrderProblem
@@ -137,7 +138,7 @@ def run_order(p: Arrays, units: Any, cap: Any, order: Flat, start: Flat, cause: 
                 cause[op] = last[heap_value[0]]
             live -= p.size[heap_value[0]]
             waiting -= 1
-            sift_down(heap_time, heap_value, waiting)
+            heap_drop(heap_time, heap_value, waiting)
         live += p.alloc[op]
         if live > cap:
             return INFEASIBLE
@@ -154,41 +155,6 @@ def run_order(p: Arrays, units: Any, cap: Any, order: Flat, start: Flat, cause: 
             if last[value] < 0 or end[op] > end[last[value]]:
                 last[value] = op
             if left[value] == 0:
-                sift_up(heap_time, heap_value, waiting, end[last[value]], value)
+                heap_push(heap_time, heap_value, waiting, end[last[value]], value)
                 waiting += 1
     return makespan
-
-
-@jit
-def sift_up(keys: Flat, values: Flat, size: Any, key: Any, value: Any) -> None:
-    """Put (key, value) into a binary heap of `size` entries."""
-    at = size
-    while at > 0:
-        up = (at - 1) >> 1
-        if keys[up] <= key:
-            break
-        keys[at] = keys[up]
-        values[at] = values[up]
-        at = up
-    keys[at] = key
-    values[at] = value
-
-
-@jit
-def sift_down(keys: Flat, values: Flat, size: Any) -> None:
-    """Remove the least entry of a binary heap; `size` entries remain."""
-    key = keys[size]
-    value = values[size]
-    at = 0
-    low = 1
-    while low < size:
-        if low + 1 < size and keys[low + 1] < keys[low]:
-            low += 1
-        if keys[low] >= key:
-            break
-        keys[at] = keys[low]
-        values[at] = values[low]
-        at = low
-        low = 2 * at + 1
-    keys[at] = key
-    values[at] = value

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...support.heap import heap_drop, heap_push
 from ...support.jit import jit
 from ..cost_graphs.graph import Flat, Ints
 from .problem import Arrays, OrderProblem
-from .simulate import sift_down, sift_up
 
 
 def is_topological(problem: OrderProblem, order: Ints) -> bool:
@@ -98,16 +98,16 @@ def complete_order(p: Arrays, order: Flat, placed: Any, priority: Flat) -> None:
     size = 0
     for op in range(count):
         if missing[op] == 0 and not taken[op]:
-            sift_up(key, held, size, -priority[op], op)
+            heap_push(key, held, size, -priority[op], op)
             size += 1
     for index in range(placed, count):
         op = held[0]
         size -= 1
-        sift_down(key, held, size)
+        heap_drop(key, held, size)
         order[index] = op
         for edge in range(p.succ_starts[op], p.succ_starts[op + 1]):
             after = p.succs[edge]
             missing[after] -= 1
             if missing[after] == 0:
-                sift_up(key, held, size, -priority[after], after)
+                heap_push(key, held, size, -priority[after], after)
                 size += 1

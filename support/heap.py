@@ -1,0 +1,49 @@
+"""
+A binary heap of (key, value) pairs in two flat arrays that the caller owns, least key first, for kernels.
+
+The caller keeps the size. Nothing is allocated and no references are counted, so that kernels which do neither may call
+these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .jit import Array, jit_with
+
+_kernel = jit_with(_nrt=False)
+
+
+@_kernel
+def heap_push(keys: Array, values: Array, size: Any, key: Any, value: Any) -> None:
+    """Put (key, value) into a heap of `size` entries."""
+    at = size
+    while at > 0:
+        up = (at - 1) >> 1
+        if keys[up] <= key:
+            break
+        keys[at] = keys[up]
+        values[at] = values[up]
+        at = up
+    keys[at] = key
+    values[at] = value
+
+
+@_kernel
+def heap_drop(keys: Array, values: Array, size: Any) -> None:
+    """Remove the least entry; `size` entries remain."""
+    key = keys[size]
+    value = values[size]
+    at = 0
+    low = 1
+    while low < size:
+        if low + 1 < size and keys[low + 1] < keys[low]:
+            low += 1
+        if keys[low] >= key:
+            break
+        keys[at] = keys[low]
+        values[at] = values[low]
+        at = low
+        low = 2 * at + 1
+    keys[at] = key
+    values[at] = value
