@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.support.heap import heap_drop, heap_push
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 5)), max_size=40))
 def test_the_least_comes_first(steps: list[int | None]) -> None:
     """A number is put in; None removes the least."""
