@@ -85,7 +85,7 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
     places = Places(network, segments, lay_out_sram(network, chip))
     progress("generate code")
     machine = generate(network, places, chip)
-    cycles = network_estimate(network, places.sram.ahead, chip)
+    cycles = network_estimate(network, places.sram.ahead, places.sram.apart, chip)
     progress("assemble")
     return PieceCode(
         launch_code(chip, machine.streams, machine.core_sets.array(), "launch"),

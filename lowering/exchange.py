@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..analysis.planning.exchange_time import AT_ONCE, Transfer, come_in_turn
 from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..dialects.dataflow.tiling import Box
 from .machine import Machine, effect
@@ -59,29 +60,48 @@ def emit_exchange(messages: Sequence[Message], machine: Machine, semaphores: tup
     none gives its next credit before it has got all data of the last.
     """
     credit, data = semaphores
-    _emit_credits(messages, machine, credit)
+    _emit_ready(messages, machine, credit)
+    _emit_send_wait(messages, machine, credit)
     _emit_data(messages, machine, data)
 
 
 class Exchange:
-    """An exchange in parts, by number: receivers give one credit for all of them, data are counted part by part."""
+    """
+    An exchange in parts, by number, in the order in which they are emitted: data are counted part by part.
+
+    The first credits are for all parts. Where parts are better sent one after the other (`come_in_turn`), they are for
+    the first `AT_ONCE`, and senders of later parts get theirs when the part `AT_ONCE` before has come.
+    """
 
     def __init__(self, machine: Machine, parts: Mapping[int, Sequence[Message]]) -> None:
         self._machine = machine
-        self._parts = {number: messages for number, messages in parts.items() if messages}
+        self._parts = [(number, messages) for number, messages in sorted(parts.items()) if messages]
         # A fast sender's later part must not be counted for an earlier one: each has a semaphore of its own.
-        self._semaphores = {number: machine.take_semaphores() for number in self._parts}
-        self._begun = False
+        self._semaphores = {number: machine.take_semaphores() for number, _ in self._parts}
+        self._in_turn = come_in_turn([_transfers(messages) for _, messages in self._parts], machine.chip)
 
     def emit(self, number: int) -> None:
-        """Emit a part; all parts are emitted by all cores in one order."""
-        if number not in self._parts:
+        """Emit a part, the one that follows those emitted before; all cores emit it at the same place."""
+        place = next((place for place, (own, _) in enumerate(self._parts) if own == number), None)
+        if place is None:
             return
-        credit, data = self._semaphores[number]
-        if not self._begun:
-            self._begun = True
-            _emit_credits([one for messages in self._parts.values() for one in messages], self._machine, credit)
-        _emit_data(self._parts[number], self._machine, data)
+        if place == 0:
+            at_once = self._parts[: AT_ONCE if self._in_turn else None]
+            first = [one for _, messages in at_once for one in messages]
+            _emit_ready(first, self._machine, self._semaphores[number][0])
+            _emit_send_wait(first, self._machine, self._semaphores[number][0])
+        if self._in_turn:
+            self._let_follow(place)
+        _emit_data(self._parts[place][1], self._machine, self._semaphores[number][1])
+
+    def _let_follow(self, place: int) -> None:
+        """Receivers give credits for the part after this one; senders of this one wait for theirs."""
+        if AT_ONCE <= place + 1 < len(self._parts):
+            number, messages = self._parts[place + 1]
+            _emit_ready(messages, self._machine, self._semaphores[number][0])
+        if place >= AT_ONCE:
+            number, messages = self._parts[place]
+            _emit_send_wait(messages, self._machine, self._semaphores[number][0])
 
     def release(self) -> None:
         """All parts have been emitted."""
@@ -89,19 +109,28 @@ class Exchange:
             self._machine.release_semaphores(pair)
 
 
-def _emit_credits(messages: Sequence[Message], machine: Machine, credit: int) -> None:
-    """Every receiver tells all its senders that they may write, and these wait for it."""
+def _transfers(messages: Sequence[Message]) -> list[Transfer]:
+    return [Transfer(one.sender, one.receivers, one.source.count * one.source.item_bytes) for one in messages]
+
+
+def _emit_ready(messages: Sequence[Message], machine: Machine, credit: int) -> None:
+    """Every receiver tells all its senders that they may write."""
     senders_of: dict[int, set[int]] = {}
-    receivers_of: dict[int, set[int]] = {}
     arriving: dict[int, list[Effect]] = {}
     for message in _by_distance(messages, machine):
         for receiver in message.receivers:
             senders_of.setdefault(receiver, set()).add(message.sender)
-            receivers_of.setdefault(message.sender, set()).add(receiver)
             arriving.setdefault(receiver, []).append(effect(message.target, writes=True))
     for receiver, senders in senders_of.items():
         core_set = machine.core_sets.intern(frozenset(senders))
         machine.emitters[receiver].ready(core_set, credit, _merged(arriving[receiver]))
+
+
+def _emit_send_wait(messages: Sequence[Message], machine: Machine, credit: int) -> None:
+    """Every sender waits until all its receivers have told it that it may write."""
+    receivers_of: dict[int, set[int]] = {}
+    for message in _by_distance(messages, machine):
+        receivers_of.setdefault(message.sender, set()).update(message.receivers)
     for sender, receivers in receivers_of.items():
         machine.emitters[sender].send_wait(credit, len(receivers))
 

@@ -136,8 +136,9 @@ class _CodedTask:
         buffer = info.buffers.of_op[number]
         if buffer != info.buffers.result:
             return View.dense("sram", addresses["temporary", self.number, buffer, 0], dtype, result.sizes)
-        if not plan.resident:
-            slot = self.phases[step].version % plan.staging_slots(info)
+        apart = self.number in self.places.sram.apart and number + 1 < len(info.body)
+        if apart or not plan.resident:
+            slot = self.phases[step].version % (plan.slots if apart else plan.staging_slots(info))
             return View.dense("sram", addresses["staging", self.number, 0, slot], dtype, result.sizes)
         whole = info.root.result_box(self.tiles[core])
         held = View.dense("sram", self.places.sram.tile(self.number), dtype, whole.sizes)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from ..analysis.allocation import allocate
+from ..analysis.allocation import Allocation, allocate
+from ..analysis.planning.interleaved import parts_interleave
 from ..analysis.planning.load_ahead import loads_ahead
 from ..analysis.planning.plan_network import NetworkPlan
 from ..analysis.planning.plan_task import ALIGNMENT, aligned
@@ -43,6 +44,8 @@ class SramLayout:
     """Most bytes alive at once: no allocation can need fewer."""
     buffers: tuple[SramBuffer, ...] = ()
     """All of them, in order of their tasks."""
+    apart: frozenset[int] = frozenset()
+    """Tasks whose results stay in the cores, but which work on parts of these in buffers of their own ("staging")."""
 
     def tile(self, task: int) -> int:
         """Address of the result tiles of a task whose result stays in the cores."""
@@ -72,9 +75,30 @@ def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
     """
     Place all buffers by their lifetimes, counted in tasks.
 
-    Constants are loaded ahead as far as `loads_ahead` finds useful and memory allows. Raises MeshloomError if the
-    buffers do not fit even without.
+    Constants are loaded ahead as far as `loads_ahead` finds useful and memory allows; parts of results that would
+    interleave are worked on apart, and what comes into buffers need not wait for what the task before leaves, where
+    there is room beside all that. Raises MeshloomError if the buffers do not fit even without.
     """
+    plain = _tight(network, chip)
+    wanted = [
+        number
+        for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
+        if parts_interleave(info, plan) and plan.slots > 1
+    ]
+    # Those with the most room first: where they do not all fit, perhaps half of them do.
+    live = _live_bytes(_collect(network, plain.ahead, frozenset(wanted)), len(network.tasks))
+    wanted = sorted((task for task in wanted if live[task] <= chip.sram_bytes), key=lambda task: (live[task], task))
+    halves = [frozenset(wanted[: len(wanted) >> cut]) for cut in range(len(wanted).bit_length() + 1)]
+    for early, apart in ((early, apart) for early in (True, False) for apart in halves):
+        if not early and not apart:
+            break
+        found = _placed(network, chip, _collect(network, plain.ahead, apart, early), plain.ahead, apart)
+        if found is not None:
+            return found
+    return plain
+
+
+def _tight(network: NetworkPlan, chip: Chip) -> SramLayout:
     ahead = loads_ahead(network.plans, chip)
     while True:
         buffers = _collect(network, ahead)
@@ -85,9 +109,7 @@ def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
             if result.peak > chip.sram_bytes and not ahead:  # the last resort: a longer search
                 result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT, chip.sram_bytes)
             if result.peak <= chip.sram_bytes:
-                addresses = dict(zip(buffers.keys, (int(offset) for offset in result.offsets), strict=True))
-                listed = _listed(buffers, addresses, network)
-                return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound), listed)
+                return _layout(network, buffers, result, ahead, frozenset())
             if not ahead:
                 raise ResourceError(
                     f"the buffers of the cores of chip '{chip.name}' take {result.peak} bytes of SRAM, "
@@ -101,21 +123,40 @@ def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
                 del ahead[task]
 
 
-def _collect(network: NetworkPlan, ahead: Mapping[int, int]) -> _Buffers:
+def _placed(
+    network: NetworkPlan, chip: Chip, buffers: _Buffers, ahead: dict[int, int], apart: frozenset[int]
+) -> SramLayout | None:
+    """All buffers where they fit, None where they do not."""
+    result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
+    return _layout(network, buffers, result, ahead, apart) if result.peak <= chip.sram_bytes else None
+
+
+def _layout(
+    network: NetworkPlan, buffers: _Buffers, result: Allocation, ahead: dict[int, int], apart: frozenset[int]
+) -> SramLayout:
+    addresses = dict(zip(buffers.keys, (int(offset) for offset in result.offsets), strict=True))
+    listed = _listed(buffers, addresses, network)
+    return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound), listed, apart)
+
+
+def _collect(
+    network: NetworkPlan, ahead: Mapping[int, int], apart: frozenset[int] = frozenset(), early: bool = False
+) -> _Buffers:
+    """All buffers; with `early`, those into which values come are free one task before these may begin to come."""
     buffers = _Buffers()
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
         if plan.resident:
             buffers.add(("tile", number, 0, 0), plan.tile_bytes, number, network.last_use[info.result])
-        else:
-            item = info.buffers.item_bytes[info.buffers.result]
-            for slot in range(plan.staging_slots(info)):
-                buffers.add(("staging", number, 0, slot), plan.step_elements * item, number, number)
+        item = info.buffers.item_bytes[info.buffers.result]
+        for slot in range(plan.slots if number in apart else plan.staging_slots(info)):
+            buffers.add(("staging", number, 0, slot), plan.step_elements * item, number, number)
         for buffer in info.buffers.temporaries:
             size = plan.step_elements * info.buffers.item_bytes[buffer]
             buffers.add(("temporary", number, buffer, 0), size, number, number)
         for index, read in enumerate(plan.reads):
             for slot in range(plan.buffers_of(index)):
                 first = ahead.get(number, number) if read.constant and slot == 0 else number
+                first = max(0, first - early)
                 buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, number)
     return buffers
 

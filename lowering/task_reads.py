@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..analysis.planning.gather_schedule import gather_schedule
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind, is_shared
 from ..analysis.planning.traffic import overlaps
@@ -12,7 +13,6 @@ from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.tiling import Box, OperandSlice
 from ..dialects.dataflow.types import dtype_code
 from .exchange import Exchange, MessagePlan, emit_exchange, split_outermost
-from .gather_schedule import gather_schedule
 from .machine import Machine
 from .places import Places
 from .semaphores import Pair

@@ -114,6 +114,8 @@ class TaskWork(NamedTuple):
     """The network: the same of other values from DRAM."""
     stored: float
     """DRAM: one part of the result."""
+    serial: bool = False
+    """The root of a part waits for the rest of the part before, which works on the same memory."""
 
     @property
     def dram(self) -> float:
@@ -177,6 +179,10 @@ class Clocks:
     units: dict[Unit, float] = field(default_factory=lambda: dict[Unit, float]({"MPU": 0.0, "VPU": 0.0, "DAU": 0.0}))
     network: float = 0.0
     dram: float = 0.0
+    before: float = HANDSHAKE
+    """Cycles until an exchange begins, beside those in which it is on the network."""
+    after: float = HANDSHAKE
+    message: float = MESSAGE
 
     @property
     def latency(self) -> float:
@@ -194,8 +200,8 @@ class Clocks:
         """Exchange values for so many cycles; when all is there."""
         if not cycles:
             return ready
-        self.network = max(self.network, ready + HANDSHAKE) + MESSAGE + cycles
-        return self.network + HANDSHAKE
+        self.network = max(self.network, ready + self.before) + self.message + cycles
+        return self.network + self.after
 
     def work(self, unit: Unit, ready: float, cycles: float) -> float:
         """Keep a unit busy; when it is done."""
@@ -234,6 +240,8 @@ class Clocks:
                 if step.begun and number + 1 < steps:
                     begun = self.work("VPU", following, step.begun)
                 done = self.work("VPU", done, step.rest) if step.rest else done
+                if task.serial and step.rest:
+                    self.units[step.unit] = max(self.units[step.unit], done)
                 if task.stored:
                     self.dram += task.stored
                     done = max(self.dram, done + task.stored)

@@ -15,25 +15,26 @@ def loads_ahead(plans: Sequence[TaskPlan], chip: Chip) -> dict[int, int]:
     """
     Task -> the earlier task during which the loads of its first constants begin; tasks without constants are left out.
 
-    Every task leaves DRAM idle for a part of its estimated time. A task's loads take the idle time of the tasks before
-    it, the nearest first, until they are covered; they keep the order of the tasks.
+    Every task leaves DRAM idle for a part of its estimated time. From the last task to the first, a task's loads take
+    what is left of the idle time of the tasks before it, the nearest first, until they are covered; they keep the order
+    of the tasks. What a later task needs for more time than there is so moves the loads of earlier ones forward.
     """
     idle = [max(0.0, plan.cycles - _own_bytes(plan) / chip.dram_bytes_per_cycle) for plan in plans]
     ahead: dict[int, int] = {}
-    begun = 0
-    for number in range(1, len(plans)):
+    latest = len(plans)
+    for number in range(len(plans) - 1, 0, -1):
         needed = _first_constant_bytes(plans[number]) / chip.dram_bytes_per_cycle
         if not needed:
             continue
-        start = number
-        while start > max(begun, number - FARTHEST, 0) and (needed > 0 or start == number):
+        start = min(number, latest + 1)
+        while start > max(number - FARTHEST, 0) and (needed > 0 or start == number):
             start -= 1
             taken = min(idle[start], needed)
             idle[start] -= taken
             needed -= taken
         if start < number:
-            ahead[number] = begun = start
-    return ahead
+            ahead[number] = latest = min(start, latest)
+    return dict(sorted(ahead.items()))
 
 
 def _first_constant_bytes(plan: TaskPlan) -> float:

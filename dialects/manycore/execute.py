@@ -37,7 +37,7 @@ class Scratch:
     reads: Sequence[SSAValue] = ()
     """Slices of operands: of read 0 all slots, then of read 1..."""
     staging: Sequence[SSAValue] = ()
-    """Parts of the result on their way to DRAM, used in turn."""
+    """Parts of the result on their way to DRAM or to their places in the cores' tiles, used in turn."""
     temporaries: Sequence[SSAValue] = ()
     """Values between the operations of the body."""
 
@@ -49,7 +49,8 @@ class ExecuteOp(IRDLOperation):
 
     - `reads(...)`, the buffers for slices of operands; `slots` says how many each read has (0: used where it lies, used
       in turn where there are several); `uses` gives the read of each use of an argument, in the order of the body.
-    - `staging(...)`, where results in DRAM are computed before they are stored; `temporaries(...)`, other values of the
+    - `staging(...)`, where parts of results in DRAM are computed before they are stored, and parts of results in SRAM
+      up to the last operation, which writes the tile (without it, all do); `temporaries(...)`, other values of the
       body. `writes` says where each operation of the body writes: 0 the result (or staging), k temporary k - 1.
 
     An SRAM buffer stands for one at the same address on every core. An operand or result in SRAM is spread: each core
@@ -140,8 +141,8 @@ class ExecuteOp(IRDLOperation):
             if cast(BufferType, value.type).space is not Space.SRAM:
                 raise VerifyException(f"buffer {value.type}: expected one in sram")
         staged = cast(BufferType, self.target.type).space is not Space.SRAM
-        if staged != bool(self.staging):
-            raise VerifyException("a result in dram needs staging, one in sram has none")
+        if staged and not self.staging:
+            raise VerifyException("a result in dram needs staging")
 
     def _verify_pair(self, buffer: SSAValue, value: SSAValue) -> None:
         memory = cast(BufferType, buffer.type)

@@ -186,8 +186,8 @@ class _Execution:
         element = element_of(self.ops[number].results[0])
         if where:
             return self.memories.view(core, self.op.temporaries[where - 1], element, part.sizes)
-        if not self.resident:
-            staging = self.op.staging
+        staging = self.op.staging
+        if staging and not (self.resident and number + 1 == len(self.ops)):
             return self.memories.view(core, staging[version % len(staging)], element, part.sizes)
         return self.memories.view(core, self.op.target, element, tile.sizes)[_index(part, tile.offsets)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from meshloom.analysis.planning.gather_schedule import gather_schedule
 from meshloom.analysis.planning.plan_task import Cut
 from meshloom.analysis.planning.reads import MOST_PARTS, ReadKind, plan_read
 from meshloom.analysis.planning.storage import Distribution
@@ -14,7 +15,6 @@ from meshloom.dialects.dataflow.tiling import Box
 from meshloom.dialects.dataflow.types import tensor
 from meshloom.dialects.manycore import TaskOp, Tiling
 from meshloom.lowering.dataflow_to_manycore import lower_block
-from meshloom.lowering.gather_schedule import gather_schedule
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 

@@ -1,0 +1,192 @@
+"""
+When the parts of an exchange arrive if nothing else uses the network: its messages are followed packet by packet over
+the links, by the rules of time that the emulator has (see `emulator/reference.py`).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...chips import Chip
+from ...support.jit import Array, jit
+
+AT_ONCE = 2
+"""Parts of an exchange for which there are credits at one time, where parts come in turn."""
+CREDIT_CYCLES = 100
+"""Parts that take less are not worth waiting for one another."""
+
+_SOURCE, _EAST, _WEST, _NORTH, _SOUTH = range(5)
+_EJECT = 4
+_LINKS = 5
+
+
+class Transfer(NamedTuple):
+    """`nbytes` from a core to some others, which all get the same."""
+
+    sender: int
+    receivers: tuple[int, ...]
+    nbytes: int
+
+
+def come_in_turn(parts: Sequence[Sequence[Transfer]], chip: Chip) -> bool:
+    """
+    Whether parts of an exchange are better sent one after the other, `AT_ONCE` of them at a time, than all at once.
+
+    So it is where several cores hold what comes: all would send at the same time, and no part would be there before the
+    last. Not where parts are short, or where the senders of a part are too few to keep the links to receivers busy.
+    """
+    if len(parts) <= AT_ONCE:
+        return False
+    senders = [{message.sender for message in messages} for messages in parts]
+    if all(later <= earlier for earlier, later in zip(senders, senders[AT_ONCE:], strict=False)):
+        return False
+    least = CREDIT_CYCLES * chip.link_bytes_per_cycle
+    sent, received = zip(*map(_busiest, parts), strict=True)
+    return sum(received) >= len(parts) * least and sum(sent) <= sum(received)
+
+
+def _busiest(messages: Sequence[Transfer]) -> tuple[int, int]:
+    """(bytes that the busiest sender sends, bytes that the busiest receiver gets)"""
+    sent, received = Counter[int](), Counter[int]()
+    for message in messages:
+        sent[message.sender] += message.nbytes
+        received.update(dict.fromkeys(message.receivers, message.nbytes))
+    return max(sent.values()), max(received.values())
+
+
+def credit_cycles(chip: Chip) -> int:
+    """From when a receiver may be written until its senders know it: a flit over half the chip."""
+    return 2 + chip.hop_cycles * (chip.rows + chip.cols) // 2
+
+
+def arrival_times(parts: Sequence[Sequence[Transfer]], chip: Chip) -> list[int]:
+    """
+    Cycles after which each part, and all before it, is where it is needed; all senders have credit and begin at 0.
+
+    Each sender sends its messages of a part in the given order, nearest receivers first, then those of the next part.
+    """
+    messages = [
+        (message, number)
+        for number, part in enumerate(parts)
+        for message in sorted(part, key=lambda one: (one.receivers[0] - one.sender) % chip.cores)
+    ]
+    if not messages:
+        return [0] * len(parts)
+    order = sorted(range(len(messages)), key=lambda index: messages[index][0].sender)
+    sender = np.array([messages[index][0].sender for index in order], np.int64)
+    nbytes = np.array([messages[index][0].nbytes for index in order], np.int64)
+    part = np.array([messages[index][1] for index in order], np.int64)
+    needed = np.zeros((len(order), chip.cores), np.bool_)
+    for row, index in enumerate(order):
+        needed[row, list(messages[index][0].receivers)] = True
+    ends = _follow(
+        sender, nbytes, part, needed, len(parts), chip.rows, chip.cols, chip.noc_packet_bytes,
+        chip.link_bytes_per_cycle, max(chip.hop_cycles, 1), come_in_turn(parts, chip), credit_cycles(chip),
+    )  # fmt: skip
+    return np.maximum.accumulate(ends).tolist()
+
+
+@jit
+def _follow(
+    sender: Array,
+    nbytes: Array,
+    part: Array,
+    needed: Array,
+    parts: int,
+    rows: int,
+    cols: int,
+    packet: int,
+    rate: int,
+    hop: int,
+    in_turn: bool,
+    credit: int,
+) -> Array:
+    """[parts] when the last packet of each part has arrived; messages are sorted by sender."""
+    count = len(sender)
+    # Of each message's tree: the range of columns, and within each column the range of rows.
+    west, east = sender % cols, sender % cols
+    top, bottom = np.empty((count, cols), np.int64), np.empty((count, cols), np.int64)
+    left, ends = np.zeros(parts, np.int64), np.zeros(parts, np.int64)
+    for index in range(count):
+        top[index], bottom[index] = sender[index] // cols, sender[index] // cols
+        for core in range(rows * cols):
+            if needed[index, core]:
+                y, x = core // cols, core % cols
+                west[index], east[index] = min(west[index], x), max(east[index], x)
+                top[index, x], bottom[index, x] = min(top[index, x], y), max(bottom[index, x], y)
+                left[part[index]] += 1
+    opened = np.ones(parts, np.bool_)
+    if in_turn:
+        opened[AT_ONCE:] = False
+    link_free = np.zeros(rows * cols * _LINKS, np.int64)
+    waiting = np.full(count, -1, np.int64)
+    events = [(0, 0, 0, 0, 0, 0, False)]
+    events.clear()
+    for index in range(count):
+        if index == 0 or sender[index] != sender[index - 1]:
+            if not opened[part[index]]:
+                waiting[index] = 0
+                continue
+            first = min(packet, nbytes[index])
+            heapq.heappush(events, (0, sender[index], index, sender[index], _SOURCE, first, nbytes[index] == first))
+    sent = np.zeros(count, np.int64)
+    while len(events):
+        now, core, index, router, state, size, last = heapq.heappop(events)
+        y, x = router // cols, router % cols
+        busy = (size + rate - 1) // rate
+        gate = now
+        sideways = state <= _WEST
+        for way in range(4):
+            if way == 0:
+                goes = (state == _SOURCE or state == _EAST) and east[index] > x
+            elif way == 1:
+                goes = (state == _SOURCE or state == _WEST) and west[index] < x
+            elif way == 2:
+                goes = (sideways or state == _NORTH) and top[index, x] < y
+            else:
+                goes = (sideways or state == _SOUTH) and bottom[index, x] > y
+            if goes:
+                link = router * _LINKS + way
+                start = max(now, link_free[link])
+                link_free[link] = start + busy
+                gate = max(gate, start + busy)
+                to = router + (1 if way == 0 else -1 if way == 1 else -cols if way == 2 else cols)
+                heapq.heappush(events, (start + hop, core, index, to, way + 1, size, last))
+        if needed[index, router]:
+            link = router * _LINKS + _EJECT
+            start = max(now, link_free[link])
+            link_free[link] = start + busy
+            gate = max(gate, start + busy)
+            if last:
+                own = part[index]
+                left[own] -= 1
+                ends[own] = max(ends[own], start + busy)
+                following = own + AT_ONCE
+                if left[own] == 0 and following < parts and not opened[following]:
+                    opened[following] = True
+                    for other in range(count):
+                        if waiting[other] >= 0 and part[other] == following:
+                            begin = max(waiting[other], ends[own] + credit)
+                            waiting[other] = -1
+                            first = min(packet, nbytes[other])
+                            heapq.heappush(
+                                events,
+                                (begin, sender[other], other, sender[other], _SOURCE, first, nbytes[other] == first),
+                            )
+        if state == _SOURCE:
+            sent[index] += size
+            if not last:
+                size = min(packet, nbytes[index] - sent[index])
+                heapq.heappush(events, (gate, core, index, router, _SOURCE, size, sent[index] + size == nbytes[index]))
+            elif index + 1 < count and sender[index + 1] == core:
+                if opened[part[index + 1]]:
+                    first = min(packet, nbytes[index + 1])
+                    heapq.heappush(events, (gate, core, index + 1, router, _SOURCE, first, nbytes[index + 1] == first))
+                else:
+                    waiting[index + 1] = gate
+    return ends

@@ -1,0 +1,24 @@
+"""Which tasks compute parts of their result that lie between each other's bytes in the cores' tiles."""
+
+from __future__ import annotations
+
+from ...dialects.dataflow.tiling import Box
+from ..task_info import TaskInfo
+from .plan_task import TaskPlan, output_steps
+from .reads import last_tile
+
+
+def parts_interleave(info: TaskInfo, plan: TaskPlan) -> bool:
+    """
+    Whether the matrix unit would write a part of the result between the bytes of the part before, on which the vector
+    unit still works. What is ordered by ranges of bytes then lets one wait for the other, unless parts are worked on
+    in buffers of their own.
+    """
+    step = plan.work.step
+    if not plan.resident or step.unit == "VPU" or not step.rest or output_steps(info, plan.tiling) == 1:
+        return False
+    whole = last_tile(info, plan.tiling)
+    first = Box(whole.offsets, plan.tiling.step_boxes(whole)[0].sizes)
+    part, tile = info.root.largest_result(first), info.root.largest_result(whole)
+    cut = next((dim for dim, size in enumerate(part) if size > 1), len(part))
+    return part[cut + 1 :] != tile[cut + 1 :]

@@ -1,0 +1,86 @@
+"""Exchanges followed over the links: against the timing engine, and against small cases worked out by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from meshloom.analysis.planning.exchange_time import Transfer, arrival_times, come_in_turn, credit_cycles
+from meshloom.chips import load_chip
+from meshloom.emulator.functional_build import Assembly, at
+from meshloom.emulator.timing import run_timing
+from meshloom.emulator.timing_random import RECV
+
+TINY, EDGE = load_chip("tiny"), load_chip("edge")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_timing_engine_says_the_same(seed: int) -> None:
+    """Random messages from and to all cores, multicasts among them, all sent at cycle 1."""
+    rng = np.random.default_rng(seed)
+    transfers: list[Transfer] = []
+    for sender in range(EDGE.cores):
+        for _ in range(int(rng.integers(0, 12))):
+            receivers = sorted(rng.choice(EDGE.cores, size=int(rng.integers(1, 9)), replace=False).tolist())
+            others = tuple(core for core in receivers if core != sender)
+            if others:
+                transfers.append(Transfer(sender, others, 4 * int(rng.integers(1, 1200))))
+    asm = Assembly(EDGE)
+    arriving: Counter[int] = Counter()
+    for one in sorted(transfers, key=lambda one: (one.receivers[0] - one.sender) % EDGE.cores):
+        place = at(0, (one.nbytes // 4,))
+        asm.op(one.sender, "put", place, place, cores=one.receivers, imm=3)
+        arriving.update(one.receivers)
+    for core, count in arriving.items():
+        asm.op(core, "wait", imm=3, raw=(count,))
+    waits = run_timing(asm.build()).last[:, RECV]
+    # Sending begins after the first word has been dispatched, a wait takes a cycle after what it waits for.
+    assert arrival_times([transfers], EDGE) == [waits.max() - 2]
+
+
+def test_a_message_to_the_next_core() -> None:
+    """300 bytes at 8 a cycle in packets of 256: 38 cycles for both to leave, and 2 until the head is there."""
+    assert arrival_times([[Transfer(0, (1,), 300)]], TINY) == [40]
+
+
+def test_parts_of_one_sender_come_one_after_the_other() -> None:
+    part = [Transfer(0, (1,), 800)]
+    assert arrival_times([part, part, part], TINY) == [102, 202, 302]
+
+
+def test_parts_of_all_senders_come_together_unless_they_take_turns() -> None:
+    """
+    Each core sends 4000 bytes to all others. Links into cores take 15 x 125 cycles for all of them; two senders at a
+    time leave them idle only until the next credits are there.
+    """
+
+    def parts(nbytes: int) -> list[list[Transfer]]:
+        everyone = range(EDGE.cores)
+        return [
+            [Transfer(core, tuple(other for other in everyone if other != core), nbytes) for core in (2 * k, 2 * k + 1)]
+            for k in range(8)
+        ]
+
+    assert come_in_turn(parts(4000), EDGE)
+    in_turn = arrival_times(parts(4000), EDGE)
+    assert in_turn[0] < 4.5 * 125
+    assert 15 * 125 < in_turn[-1] < 16 * 125 + 4 * (2 * credit_cycles(EDGE) + 30)
+    # Short parts are not worth a credit each: all send at once, and the first part comes late.
+    assert not come_in_turn(parts(400), EDGE)
+    assert arrival_times(parts(400), EDGE)[0] > arrival_times(parts(400), EDGE)[-1] / 2
+
+
+def test_senders_with_a_message_for_each_receiver_do_not_take_turns() -> None:
+    """Two senders of a part would have 15 messages each for receivers that wait for two."""
+    everyone = range(EDGE.cores)
+    parts = [
+        [Transfer(core, (other,), 4000) for core in (2 * k, 2 * k + 1) for other in everyone if other != core]
+        for k in range(8)
+    ]
+    assert not come_in_turn(parts, EDGE)
+
+
+def test_nothing_takes_no_time() -> None:
+    assert arrival_times([[], []], replace(TINY, hop_cycles=0)) == [0, 0]

@@ -1,0 +1,41 @@
+"""Which parts of a result lie between each other's bytes."""
+
+from __future__ import annotations
+
+import pytest
+from meshloom.analysis.planning.interleaved import parts_interleave
+from meshloom.analysis.planning.plan_task import Cut
+from meshloom.analysis.task_info import TaskInfo
+from meshloom.chips import load_chip
+from meshloom.dialects.dataflow import ConvOp, ExpOp
+from meshloom.dialects.dataflow.types import tensor
+from meshloom.dialects.manycore import TaskOp, Tiling
+from meshloom.lowering.dataflow_to_manycore import lower_block
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block
+
+TINY = load_chip("tiny")
+
+
+@pytest.mark.parametrize(
+    ("steps", "rest", "stays", "interleave"),
+    [
+        ((1, 2, 1, 1, 1, 1, 1), True, True, False),  # channel after channel: one part follows the other
+        ((1, 1, 2, 1, 1, 1, 1), True, True, True),  # half of the rows of each of 32 channels
+        ((1, 32, 2, 1, 1, 1, 1), True, True, False),  # half of the rows of one channel at a time
+        ((1, 1, 2, 1, 1, 1, 1), True, False, False),  # parts go to DRAM from buffers of their own
+        ((1, 1, 2, 1, 1, 1, 1), False, True, False),  # no vector unit would go on with a part
+        ((1, 1, 1, 1, 4, 1, 1), True, True, False),  # one part, summed up in steps
+    ],
+)
+def test_parts(steps: tuple[int, ...], rest: bool, stays: bool, interleave: bool) -> None:
+    """A convolution of 32 channels at 8 x 8 positions on four cores, with or without another operation after it."""
+    block = Block(arg_types=[tensor(f32, (1, 32, 10, 10)), tensor(f32, (32, 32, 3, 3))])
+    conv = ConvOp(*block.args)
+    block.add_ops([conv, ExpOp(conv.results[0])] if rest else [conv])
+    lower_block(block)
+    (task,) = [op for op in block.ops if isinstance(op, TaskOp)]
+    info = TaskInfo.of(task)
+    tiling = Tiling((1, 1, 1, 1, 1, 1, 1), (0,), steps, tuple(range(7)))
+    cut = Cut(info, TINY, (), tiling.tile_boxes(info.sizes)[0], stays)
+    assert parts_interleave(info, cut.plan(tiling)) is interleave

@@ -1,0 +1,54 @@
+"""From when on constants are loaded: the layers' bytes say where DRAM is idle."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from meshloom.analysis.planning.load_ahead import FARTHEST, loads_ahead
+from meshloom.analysis.planning.placement import column_major
+from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
+from meshloom.chips import load_chip
+from meshloom.dialects.dataflow import Dataflow
+from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.lowering.dataflow_to_manycore import lower_block
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.func import Func
+from xdsl.parser import Parser
+
+TINY = load_chip("tiny")
+
+
+def layers(*widths: int) -> NetworkPlan:
+    """Matrix products one after the other on 8 rows, planned; each has its own weights."""
+    lines: list[str] = []
+    for number, (k, n) in enumerate(pairwise(widths)):
+        weight, result = f"tensor<{k}x{n}xf32>", f"tensor<8x{n}xf32>"
+        lines += [
+            f'%w{number} = dataflow.weight @w{number} {{source = "mem", offset = 0 : i64, bytes = {4 * k * n} : i64, '
+            f'sha256 = "{"0" * 64}"}} : {weight}',
+            f"%x{number + 1} = dataflow.matmul %x{number}, %w{number} : (tensor<8x{k}xf32>, {weight}) -> {result}",
+        ]
+    head = f"func.func @main(%x0: tensor<8x{widths[0]}xf32>) -> tensor<8x{widths[-1]}xf32> {{"
+    tail = f"func.return %x{len(widths) - 1} : tensor<8x{widths[-1]}xf32>\n}}"
+    context = Context()
+    for dialect in (Builtin, Func, Dataflow):
+        context.load_dialect(dialect)
+    function = find_main(Parser(context, "\n".join([head, *lines, tail])).parse_module())
+    lower_block(function.body.block)
+    return plan_network(function, TINY, column_major(TINY))
+
+
+def test_a_large_layer_moves_the_loads_of_those_before_it_forward() -> None:
+    """16 x 128 weights take 1,024 cycles to load, longer than the small layers before them compute together."""
+    small = loads_ahead(layers(16, 16, 16, 16, 16, 16).plans, TINY)
+    large = loads_ahead(layers(16, 16, 16, 16, 16, 128).plans, TINY)
+    assert small == {1: 0, 2: 1, 3: 2, 4: 3}
+    assert large == {1: 0, 2: 0, 3: 0, 4: 0}
+
+
+def test_loads_keep_the_order_of_tasks_and_stay_near() -> None:
+    ahead = loads_ahead(layers(16, 64, 8, 128, 8, 16, 64, 8, 200, 16).plans, TINY)
+    starts = [ahead[task] for task in sorted(ahead)]
+    assert starts == sorted(starts)
+    assert all(task - FARTHEST <= start < task for task, start in ahead.items())
