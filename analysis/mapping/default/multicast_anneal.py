@@ -1,6 +1,10 @@
 """
 Simulated annealing of a mapping on delivered multicast traffic.
 
+The temperature follows from what is accepted: a share of the proposals that make it worse, which falls from one given
+number to another (Lam and Delosme 1988). What a move changes differs a hundredfold between networks of few edges a
+vertex and dense layers, and between single vertices and clusters; these shares suit all of them.
+
 `held` [cores, nets] counts the pins of a net on a core: a move matters for a net where a count becomes 0 or was 0. What
 a root costs on every core adds up over both axes, as hops do: it is kept in a table (see `hop_table`) that changes when
 a core joins or leaves the cores that a net reaches.
@@ -19,6 +23,15 @@ from ..kernels.random import random_below, random_bits, random_unit
 from ..mesh import Mesh
 from .anneal import next_core
 from .nets import Nets, permuted_nets
+
+_BLOCK = 1024
+"""Proposals between two changes of the temperature, and those that it is first found from; a power of two."""
+
+_LEAST_BLOCKS = 32
+"""However small the network is."""
+
+_STEADY = 256
+"""So many proposals as expected are counted in with those of a block."""
 
 
 def delivered_traffic(nets: Nets, core_of: Array, mesh: Mesh) -> int:
@@ -66,16 +79,16 @@ def anneal_multicast(
     sweeps: float,
 ) -> int:
     """
-    Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight of the nets at a vertex;
-    the change of the sum over nets and the cores of their pins of weight x distance. No load beyond `capacity` grows.
+    Anneal `core_of` [n] in place; the change of the sum over nets and the cores of their pins of weight x distance. Of
+    the proposals that make it worse, a share of `hot` is accepted at first, of `cold` at last. No load beyond
+    `capacity` grows.
     """
     across, along = distances.across, distances.along
     count = across.shape[0] * along.shape[0]
     usable = np.zeros(count, np.bool_)
     usable[cores] = True
     n = size.size
-    unit = float((nets.weight * np.diff(nets.start)).sum()) / max(1, n)
-    if unit == 0:
+    if nets.pins.size == 0:
         return 0
     # Numbered by the core of the root, nets that a vertex is a pin of lie close in memory.
     nets = permuted_nets(nets, np.argsort(core_of[nets.root], kind="stable").astype(np.int32), n)
@@ -95,9 +108,9 @@ def anneal_multicast(
         along,
         usable,
         capacity,
-        hot * unit,
-        cold * unit,
-        sweeps * (n + 0.02 * nets.pins.size),
+        hot,
+        cold,
+        max(sweeps * (n + 0.02 * nets.pins.size), 1.0 * _LEAST_BLOCKS * _BLOCK),
         state,
     )
 
@@ -208,6 +221,20 @@ def _move(
 
 
 @jit
+def _temperature(losses: Array, accepted: float) -> float:
+    """At which a share `accepted` of such losses is accepted on average."""
+    low = 0.0
+    high = losses.max() / accepted
+    for _ in range(40):
+        middle = (low + high) / 2
+        if np.exp(-losses / middle).mean() < accepted:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@jit
 def _anneal(
     root: Array,
     weight: Array,
@@ -242,15 +269,27 @@ def _anneal(
             held[c, e] += 1
     members, counts, place = member_table(core_of, cores)
     load = core_loads(core_of, size, cores)
-    temperature = hot
+    # The first block takes what is no loss, and shows what losses there are.
+    temperature = 0.0
+    losses = np.empty(_BLOCK)
+    seen = 0
+    worse = 0
+    accepted = 0
     work = 0.0
     change = 0
     proposal = 0
     while True:
-        if proposal & 1023 == 0:
+        if proposal & (_BLOCK - 1) == 0:
             if work >= budget:
                 break
-            temperature = hot * (cold / hot) ** (work / budget)
+            share = hot * (cold / hot) ** (work / budget)
+            if temperature > 0.0:
+                ratio = share * (_STEADY + worse) / (share * _STEADY + accepted)
+                temperature *= np.sqrt(min(1.25, max(0.8, ratio)))
+            elif seen > 0:
+                temperature = _temperature(losses[:seen], share)
+            worse = 0
+            accepted = 0
         proposal += 1
         v = random_below(state, n)
         at = int(core_of[v])
@@ -278,7 +317,13 @@ def _anneal(
         threshold = -temperature * np.log(1.0 - random_unit(state))
         cost = _cost(root, weight, of_start, of, held, table, core_of, across, along, v, to)
         if load[to] + size[v] <= capacity:
+            if cost > 0:
+                worse += 1
+                if seen < losses.size:
+                    losses[seen] = cost
+                    seen += 1
             if cost <= threshold and counts[to] < members.shape[1]:
+                accepted += cost > 0
                 load[at] -= size[v]
                 load[to] += size[v]
                 _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, v, to)
@@ -294,7 +339,13 @@ def _anneal(
                 continue
             work += 0.03 * (of_start[u + 1] - of_start[u])
             # Each by itself gains no less than both together from the nets that they share.
-            if cost + _cost(root, weight, of_start, of, held, table, core_of, across, along, u, at) > threshold:
+            least = cost + _cost(root, weight, of_start, of, held, table, core_of, across, along, u, at)
+            if least > 0:
+                worse += 1
+                if seen < losses.size:
+                    losses[seen] = least
+                    seen += 1
+            if least > threshold:
                 continue
             work += 0.1 * nets
             _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, v, to)
@@ -304,6 +355,7 @@ def _anneal(
                 work += 0.1 * nets
                 continue
             _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, u, at)
+            accepted += least > 0
             load[at] -= more
             load[to] += more
             change += both

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from brute_force import Cores, cut, delivered, grid_network, hop_cost, hops_between, meshes, random_network
@@ -88,7 +90,7 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
     nets = nets_of(topology.src_indptr, topology.src_indices, topology.spikes)
     state = random_state(seed)
     change = anneal_multicast(
-        nets, topology.size, core_of, hop_distances(mesh), cores, capacity, state, hot=hot, cold=0.01, sweeps=20
+        nets, topology.size, core_of, hop_distances(mesh), cores, capacity, state, hot=hot / 20, cold=0.01, sweeps=20
     )
     traffic = delivered_traffic(nets, core_of, mesh)
     assert traffic == delivered_traffic(nets, start, mesh) + change
@@ -98,13 +100,30 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
     core_of = start.copy()
     nearness = Distances(1 - np.eye(mesh.cores, dtype=np.int64), np.zeros((1, 1), np.int64))
     change = anneal_multicast(
-        nets, topology.size, core_of, nearness, cores, capacity, state, hot=hot, cold=0.01, sweeps=20
+        nets, topology.size, core_of, nearness, cores, capacity, state, hot=hot / 20, cold=0.01, sweeps=20
     )
     sent = [traffic_between(nets, mapping, mesh.cores) for mapping in (start, core_of)]
     every = np.arange(mesh.cores)
     assert (sent[0] * mesh.hops(every[:, None], every)).sum() == delivered_traffic(nets, start, mesh)
     assert sent[1].sum() - np.trace(sent[1]) == sent[0].sum() - np.trace(sent[0]) + change
     assert (np.bincount(core_of, topology.size, mesh.cores) <= np.maximum(before, capacity)).all()
+
+
+def test_annealing_for_multicast_is_the_same_in_all_units() -> None:
+    topology, mesh = random_network(3, 60, 300), Mesh(4, 4)
+    assert topology.src_indptr is not None
+    assert topology.src_indices is not None
+    assert topology.spikes is not None
+    nets = nets_of(topology.src_indptr, topology.src_indices, topology.spikes)
+    found: list[Cores] = []
+    for factor in (1, 1024):
+        core_of = some_mapping(topology, mesh, 1)
+        scaled = replace(nets, weight=nets.weight * factor)
+        hops, cores, state = hop_distances(mesh), mesh.usable_cores, random_state(1)
+        anneal_multicast(scaled, topology.size, core_of, hops, cores, 60, state, hot=0.3, cold=0.01, sweeps=1000)
+        found.append(core_of)
+    assert (found[0] == found[1]).all()
+    assert (found[0] != some_mapping(topology, mesh, 1)).any()
 
 
 @given(mesh=meshes(), seed=st.integers(0, 99))
