@@ -11,6 +11,10 @@ faster             cycles dense over sparse; 1 where the compiler keeps to the d
 mpu_fewer          cycles of the matrix and vector units that contractions take, dense over sparse
 matrix_fewer       of single layers: cycles of one matrix unit for all dense weights, each loaded once, over those of
                    all matrix units as compiled (dense products of one row run on the vector unit, which loads none)
+weight_bound       layers with encoded weights that are bound by them: dense, at least 4/5 of a matrix unit's time goes
+                   into loading weights (rows up to a quarter of the cycles that a load takes). How many there are;
+                   cycles of one matrix unit for their dense weights, each loaded once, over those of all matrix units
+                   as compiled; the same of the layer with the least
 weights_only       `faster` and `mpu_fewer` where only weights are encoded
 smaller            bytes of weights in the executable, dense over sparse
 neurons            share of the neurons that is not zero, the mean over layers
@@ -32,7 +36,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +45,7 @@ from light_models import LIGHT_MODELS, light_model
 from meshloom.analysis.interpret import make_inputs
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.coreasm.isa import Unit
-from meshloom.dialects.dataflow import ConvOp, MatmulOp
+from meshloom.dialects.dataflow import ConvOp, Dataflow, MatmulOp
 from meshloom.dialects.dataflow.types import tensor
 from meshloom.emulator.executable import Executable
 from meshloom.emulator.functional import FunctionalResult, run_functional
@@ -51,10 +55,12 @@ from meshloom.lowering.pipeline import Compilation, compile_module
 from meshloom.lowering.sparse_weights import compile_encoded, encode_weights
 from meshloom.tools.read_module import read_module
 from meshloom.tools.sparse_layers import sparse_cycles
+from meshloom.transforms.contraction_weights import weight_uses
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from meshloom.transforms.dataflow_prune import DataflowPrunePass
 from meshloom.transforms.known_values import source_of
 from meshloom.transforms.sparse_balance_lanes import Balanced, balance_lanes
+from meshloom.transforms.sparse_plan import PlannedWeight
 from numpy.typing import NDArray
 from public_models import PUBLIC_MODELS
 from xdsl.builder import Builder
@@ -62,10 +68,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.rewriter import InsertPoint
+from xdsl.transforms.canonicalize import CanonicalizePass
 
 PRODUCTS = {"1x4096x1024": (1, 4096, 1024), "1x1024x1000": (1, 1024, 1000), "16x2048x512": (16, 2048, 512)}
 CONVOLUTIONS = {"conv128x56": 0, "conv128x56-z50": 50, "conv128x56-z80": 80}
 LAYERS = (*PRODUCTS, *CONVOLUTIONS)
+LAYER = "layer"
+"""Tasks of layers with known weights are named so, with a number."""
 PEER = {
     "network": "peer", "peer": "ethos-u-vela 5.1 (estimate of its own model, quoted)", "density": 0.1, "faster": 1.007,
 }  # fmt: skip
@@ -134,9 +143,14 @@ def calibration(name: str, module: ModuleOp, inputs: Arrays) -> Arrays:
 def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
     """One network at one density."""
     module, inputs = network(name)
-    DataflowFoldAffinePass().apply(Context(), module)
+    context = Context()
+    context.load_dialect(Dataflow)
+    CanonicalizePass().apply(context, module)
+    DataflowFoldAffinePass().apply(context, module)
     if density < 1:
-        DataflowPrunePass(density=density).apply(Context(), module)
+        DataflowPrunePass(density=density).apply(context, module)
+    for number, use in enumerate(weight_uses(module)):
+        use.op.results[0].name_hint = f"{LAYER}{number}"
     balanced = balance_lanes(module.clone(), chip)
     weights_only, same_inputs = module.clone(), module.clone()
     encode_weights(weights_only, chip)
@@ -175,7 +189,8 @@ def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
         "sparse_cycles": cycles[2],
         "faster": round(cycles[0] / cycles[2], 3),
         "mpu_fewer": round(units[0] / units[2], 3),
-        **({"matrix_fewer": round(_matrix_cycles(name, chip) / units[2], 3)} if name in LAYERS else {}),
+        **({"matrix_fewer": round(_layer_cycles(name, chip) / units[2], 3)} if name in LAYERS else {}),
+        **_weight_bound(sparse.plans, executables[2], runs[2]),
         "weights_only": [round(cycles[0] / cycles[1], 3), round(units[0] / units[1], 3)],
         "smaller": round(_weights(executables[0]) / max(1, _weights(executables[2])), 3),
         "model_error": model_errors(executables[3], runs[3]),
@@ -185,11 +200,32 @@ def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
     }
 
 
-def _matrix_cycles(name: str, chip: Chip) -> int:
-    """Weights in tiles of the array's size, each loaded (see `costs.matmul_cycles`), then all rows passing."""
-    rows, inputs, outputs = PRODUCTS.get(name, (56 * 56, 128 * 9, 128))
-    tiles = -(-inputs // chip.mpu_rows) * -(-outputs // chip.mpu_cols)
-    return tiles * (2 * chip.mpu_rows + chip.mpu_cols - 2 + rows)
+def _weight_bound(plans: Sequence[PlannedWeight], exe: Executable, run: FunctionalResult) -> dict[str, list[float]]:
+    chip, counted = exe.chip, sparse_cycles(exe, run.mapped)
+    found: list[tuple[int, int]] = []
+    for number, plan in enumerate(plans):
+        cycles, strings = counted.get(f"{LAYER}{number}", (0, 0))[1], plan.use.strings
+        if cycles and plan.use.rows * 4 <= load_cycles(chip):
+            found.append((matrix_cycles(chip, plan.use.rows, strings.inputs, strings.outputs), cycles))
+    if not found:
+        return {}
+    dense, sparse = map(sum, zip(*found, strict=True))
+    least = min(one / other for one, other in found)
+    return {"weight_bound": [len(found), round(dense / sparse, 3), round(least, 3)]}
+
+
+def load_cycles(chip: Chip) -> int:
+    """Cycles of a matrix unit to load a block of weights, and for inputs and results to pass."""
+    return 2 * chip.mpu_rows + chip.mpu_cols - 2
+
+
+def matrix_cycles(chip: Chip, rows: int, inputs: int, outputs: int) -> int:
+    """Weights in blocks of the array's size, each loaded (see `chips.cycles.matmul_cycles`), then all rows passing."""
+    return -(-inputs // chip.mpu_rows) * -(-outputs // chip.mpu_cols) * (load_cycles(chip) + rows)
+
+
+def _layer_cycles(name: str, chip: Chip) -> int:
+    return matrix_cycles(chip, *PRODUCTS.get(name, (56 * 56, 128 * 9, 128)))
 
 
 def _multiplied(run: FunctionalResult) -> float:

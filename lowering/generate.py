@@ -33,7 +33,7 @@ def generate(network: NetworkPlan, places: Places, chip: Chip) -> Machine:
     coded = [_CodedTask(number, places, machine) for number in range(len(network.tasks))]
     for number, task in enumerate(coded):
         machine.set_source(number)
-        if number not in places.sram.ahead:
+        if number not in places.sram.ahead and not task.values_first:
             task.reads.fetch(0, constants=True)
         passing.take_room(number)
         task.emit([coded[later] for later, start in places.sram.ahead.items() if start == number])
@@ -56,11 +56,27 @@ class _CodedTask:
         self.begun: dict[int, int] = {}
         """Core -> the newest step for which the sum of the addends has been emitted."""
 
+    @property
+    def values_first(self) -> bool:
+        """
+        Whether other values come from DRAM before constants: of the first task, which waits for both, where they are
+        fewer. What cores pass on to each other is then on its way while they load the rest.
+        """
+        first = [0.0, 0.0]
+        for read, size in zip(self.plan.reads, self.plan.sizes, strict=True):
+            first[read.constant] += size.dram_bytes / size.versions
+        return not self.number and first[False] < first[True]
+
     def emit(self, later: Sequence[_CodedTask]) -> None:
-        """All code of the task; its first constants are loaded already, those of `later` tasks are on the way."""
+        """
+        All code of the task; its first constants are loaded already, unless values go first, and those of `later` tasks
+        are on the way.
+        """
         reads, count = self.reads, self.plan.tiling.step_count
         reads.gather()
         reads.fetch(0, constants=False)
+        if self.values_first:
+            reads.fetch(0, constants=True)
         overlap = not reads.single_buffered()
         for step in range(count):
             if step + 1 < count and overlap:

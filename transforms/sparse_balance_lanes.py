@@ -32,7 +32,7 @@ from .sparse_plan import layer_of, on_panels
 ROUNDS = 4
 """Channels that a lane works on in turn at most: with several, full ones and empty ones even out."""
 WORTHWHILE = 0.99
-"""Channels are moved only if lanes then take less than this share of the time."""
+"""Channels are moved only if layers then take less than this share of what they do (`LayerCost.price`)."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ def _order(channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], chip: C
     widths = sorted({-(-len(total) // -(-len(total) // (count * chip.mpu_cols))) for count in rounds})
     stays = np.arange(len(total))
     orders = [balance_panels(total, width, chip.mpu_cols) for width in widths]
-    cycles = [sum(producer.cost(order).cycles for producer in producers) for order in (stays, *orders)]
-    best = int(np.argmin(cycles))
-    if best == 0 or cycles[best] >= cycles[0] * WORTHWHILE:
+    prices = [sum(producer.cost(order).price for producer in producers) for order in (stays, *orders)]
+    best = int(np.argmin(prices))
+    if best == 0 or prices[best] >= prices[0] * WORTHWHILE:
         return None
     order = orders[best - 1]
     names = tuple(producer.use.name for producer in producers)

@@ -22,6 +22,8 @@ ALIGNMENT = 64
 """Bytes to which buffers in SRAM are aligned."""
 CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be loaded ahead."""
+MATRIX_WORK = 0.2
+"""Between plans of about the same cycles, work of matrix units with encoded weights counts by this share."""
 MAX_REFINEMENTS = 64
 MAX_GRIDS = 12
 """Grids that are looked at closely."""
@@ -62,6 +64,8 @@ class TaskPlan:
     count_work: Callable[[], TaskWork] = field(repr=False, compare=False)
     """Counts `work`, which plans that do not fit never need."""
     chip: Chip = field(repr=False, compare=False)
+    encoded: bool = False
+    """The weights are encoded."""
     fitting_steps: int = 1
     """Number of steps of the first plan looked at that fitted: more would be for speed."""
 
@@ -74,6 +78,20 @@ class TaskPlan:
     def cycles(self) -> float:
         """Estimated, by itself."""
         return alone(self.work, self.chip)
+
+    @cached_property
+    def price(self) -> float:
+        """
+        What plans of a task are compared by: the cycles, and for encoded weights a share of the mean matrix unit's.
+
+        Weights with few left are soon multiplied, so that a layer mostly waits for memory, and cycles hardly tell apart
+        the plans; but cores that share the weights and have rows of their own all load these weights.
+        """
+        step = self.work.step
+        if not self.encoded or step.unit != "MPU":
+            return self.cycles
+        work = step.root * self.work.steps * len(self.tiling.cores)
+        return self.cycles + MATRIX_WORK * work / len(self.chip.usable_cores)
 
     @property
     def least_cycles(self) -> float:
@@ -125,7 +143,7 @@ def plan_task(
     """
     The cheapest tiling that fits `available` bytes of SRAM on each core, by estimated cycles.
 
-    Only grids that `accept` takes are looked at, and only plans that may take fewer than `limit` cycles.
+    Only grids that `accept` takes are looked at, and only plans whose price may be less than `limit`.
 
     `readable` tells of a distribution of the result whether those who read it can do so where it is; where they cannot,
     the result goes to DRAM. None: it goes there in any case.
@@ -152,8 +170,8 @@ def plan_task(
         plan = _refine(cut, bound.tiling, available)
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
-        elif plan.cycles < limit:
-            best, limit = plan, plan.cycles
+        elif plan.price < limit:
+            best, limit = plan, plan.price
     return best or least
 
 
@@ -183,7 +201,7 @@ def _fastest_first(
         tiling = tilings[number]
         plan = _cut(info, chip, sources, readable, tiling, sample_boxes(info, tiling)).plan(tiling)
         found[number] = plan
-        heapq.heappush(heap, (plan.cycles, 1, number))
+        heapq.heappush(heap, (plan.price, 1, number))
 
 
 def _cut(
@@ -224,16 +242,16 @@ def _refine(cut: Cut, tiling: Tiling, available: int) -> TaskPlan | Shortage:
         # Go where most bytes are saved, and among equals where it costs least.
         excess = min(_excess(option, chip, available) for option in finer)
         smallest = [option for option in finer if _excess(option, chip, available) == excess]
-        current = min(smallest, key=lambda option: option.cycles) if len(smallest) > 1 else smallest[0]
+        current = min(smallest, key=lambda option: option.price) if len(smallest) > 1 else smallest[0]
     fitting_steps = current.tiling.step_count
     for _ in range(MAX_REFINEMENTS):
         steps = current.tiling.steps
         neighbours = [*finer_steps(info, tile.sizes, steps), *coarser_steps(info, tile.sizes, steps)]
         fitting = [option for option in map(measured, neighbours) if fits(option, chip, available)]
-        fastest = min(fitting, key=lambda option: option.cycles, default=current)
-        if fastest.cycles >= current.cycles:
+        cheapest = min(fitting, key=lambda option: option.price, default=current)
+        if cheapest.price >= current.price:
             break
-        current = fastest
+        current = cheapest
     return replace(_best_order(cut, current), fitting_steps=fitting_steps)
 
 
@@ -308,8 +326,12 @@ class Cut:
         working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
         return TaskPlan(
             tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, working,
-            lambda: self._work(tiling, step, sizes, outputs), self.chip,
+            lambda: self._work(tiling, step, sizes, outputs), self.chip, self._encoded,
         )  # fmt: skip
+
+    @cached_property
+    def _encoded(self) -> bool:
+        return self.info.cost(0, self.tile).encoded is not None
 
     def _work(self, tiling: Tiling, step: Box, sizes: Sequence[ReadSize], outputs: int) -> TaskWork:
         info = self.info

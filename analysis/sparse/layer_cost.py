@@ -31,6 +31,8 @@ from .strings import Strings
 
 WIDTHS = (1, 2, 3, 4, 8)
 """Output neurons of a panel that are tried, in columns of the matrix unit."""
+MATRIX_WORK = 0.5
+"""Between panels of about the same cycles, work of matrix units counts by this share."""
 PANEL_SHARE = 16
 """A panel takes at most this fraction (1 / 16) of SRAM: several are there at once, and the next ones on their way."""
 NEURONS_SHARE = 8
@@ -74,11 +76,21 @@ class LayerCost:
     """Of the weights as they lie in DRAM."""
     compute: float
     memory: float
+    mean_compute: float = 0.0
+    """Of encoded weights, the cycles of all cores' matrix units in the mean."""
 
     @property
     def cycles(self) -> float:
         """Cycles of the layer."""
         return self.compute + self.memory
+
+    @property
+    def price(self) -> float:
+        """
+        What panels are compared by: the cycles, and a share of a matrix unit's mean cycles. Wide panels even out lanes,
+        narrow ones more cores; where both take about as long, less work is better.
+        """
+        return self.cycles + MATRIX_WORK * self.mean_compute
 
 
 def layer_costs(
@@ -139,16 +151,17 @@ def dense_cycles(chip: Chip, layer: Layer) -> float:
 
 def encoded_cycles(
     chip: Chip, layer: Layer, panels: Panels, work: Sequence[EncodedWork], nbytes: int
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """
-    Cycles of the busiest core for weights in panels, and those in which the weights, of so many bytes, come from DRAM;
-    `work` is that of each panel, part by part, for all rows.
+    Cycles of the busiest core for weights in panels, those in which the weights, of so many bytes, come from DRAM, and
+    those of all cores in the mean; `work` is that of each panel, part by part, for all rows.
 
     Each panel is loaded by one core, at no more than its link carries.
     """
     count, parts = panels.counts
-    best = (math.inf, math.inf)
-    for m, own in grids(len(chip.usable_cores), layer.rows, count):
+    cores = len(chip.usable_cores)
+    best = (math.inf, math.inf, math.inf)
+    for m, own in grids(cores, layer.rows, count):
         share = m / layer.rows
         cycles = [
             product_cycles(chip, replace(one, rows=m, neuron_bytes=int(one.neuron_bytes * share)), layer.rate)
@@ -158,7 +171,7 @@ def encoded_cycles(
         tiles = split_evenly(count, -(-count // own))
         compute = max(float(of_panel[low : low + size].sum()) for low, size in tiles)
         memory = nbytes / min(chip.dram_bytes_per_cycle, len(tiles) * chip.link_bytes_per_cycle)
-        best = min(best, (compute, memory), key=sum)
+        best = min(best, (compute, memory, float(of_panel.sum()) * -(-layer.rows // m) / cores), key=sum)
     return best
 
 
@@ -172,7 +185,7 @@ def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCo
         panels = _cut(chip, layer, choice, columns)
         cost = _cost_in(chip, layer, mask, choice, panels)
         found.append(cost)
-    return fastest(found)
+    return min(found, key=lambda cost: (cost.price, cost.nbytes))
 
 
 def _cut(chip: Chip, layer: Layer, choice: Choice, columns: int) -> Panels:
@@ -219,8 +232,8 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
                 )
             )  # fmt: skip
     nbytes = max(one.weight_bytes for one in work) * count * parts
-    compute, memory = encoded_cycles(chip, layer, panels, work, nbytes)
-    return LayerCost(choice, panels, nbytes, compute, memory)
+    compute, memory, mean = encoded_cycles(chip, layer, panels, work, nbytes)
+    return LayerCost(choice, panels, nbytes, compute, memory, mean)
 
 
 def _stored(mask: Mask, format: Format) -> Ints:
