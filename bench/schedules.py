@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from light_models import LIGHT_MODELS, light_model
 from meshloom.chips import Chip, load_chip
 from meshloom.emulator.roofline import Roofline, Work, roofline
 from meshloom.emulator.timing import run_timing
@@ -31,10 +32,15 @@ QUICK = ("rnet", "onet", "magika", "ocr-cls")
 
 
 def batched(model: str, batch: int) -> ModuleOp:
-    """A public model for a batch of inputs. Raises MeshloomError if it does not take one."""
-    known = PUBLIC_MODELS[model]
-    shapes = {name: (batch, *shape[1:]) if shape[:1] == (1,) else shape for name, shape in known.shapes.items()}
-    return import_onnx(known.path, shapes)
+    """A public or light model for a batch of inputs. Raises MeshloomError if it does not take one."""
+    if model in PUBLIC_MODELS:
+        known = PUBLIC_MODELS[model]
+        source, given = known.path, known.shapes
+    else:
+        source, inputs = light_model(model)
+        given = {name: value.shape for name, value in inputs.items()}
+    shapes = {name: (batch, *shape[1:]) if shape[:1] == (1,) else shape for name, shape in given.items()}
+    return import_onnx(source, shapes)
 
 
 def cycles_of(module: ModuleOp, chip: Chip, options: SubgraphOptions | None = None) -> int:
@@ -72,7 +78,7 @@ def measure(model: str, batch: int, chip: Chip, parts: int) -> dict[str, object]
 def main() -> None:
     """Print the lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=[*QUICK], help=f"of {', '.join(PUBLIC_MODELS)}")
+    parser.add_argument("models", nargs="*", default=[*QUICK], help=f"of {', '.join([*PUBLIC_MODELS, *LIGHT_MODELS])}")
     parser.add_argument("--chip", default="edge")
     parser.add_argument("--batches", default="1,16")
     parser.add_argument("--parts", type=int, default=6)
