@@ -170,11 +170,12 @@ def padded_range(start: int, length: int, size: int) -> tuple[int, int, int, int
     """
     Clip the positions [start, start + length) to an operand of this size.
 
-    Returns (offset, size, low, high): the range inside and the numbers of positions before and after it.
+    Returns (offset, size, low, high): the range inside and the numbers of positions before and after it. Always
+    offset - low = start: where nothing lies inside, all positions count as before, and offset may lie outside as well.
     """
     low_end = min(max(start, 0), size)
     high_end = min(max(start + length, 0), size)
     inside = max(0, high_end - low_end)
     if inside == 0:
-        return low_end, 0, length, 0
+        return start + length, 0, length, 0
     return low_end, inside, low_end - start, start + length - high_end

@@ -37,6 +37,7 @@ from meshloom.dialects.dataflow import (
     TransposeOp,
     split_evenly,
 )
+from meshloom.dialects.dataflow.base import padded_range
 from meshloom.dialects.dataflow.constants import Array, numpy_type
 from meshloom.dialects.dataflow.evaluate import evaluate
 from meshloom.dialects.dataflow.evaluate_movement import strided
@@ -204,7 +205,7 @@ def run_tile(op: TiledOp, tile: Box, arrays: Sequence[Array]) -> Array:
     for part, array in zip(slices, arrays, strict=True):
         bounds = part.bounds
         limits = zip(bounds.offsets, bounds.ends, array.shape, strict=True)
-        inside = [0 <= low and high <= size for low, high, size in limits]
+        inside = [low == high or (0 <= low and high <= size) for low, high, size in limits]
         assert all(inside), f"{bounds} leaves {array.shape}"
     known: dict[SSAValue, Array] = {}
     operands: list[SSAValue] = []
@@ -286,6 +287,15 @@ def test_conv_halo() -> None:
     assert part.shape == (1, 2, 4, 6)
     assert op.preferred_dims() == (1, 2, 3, 4)
     assert op.cost(Box.whole((1, 5, 4, 4, 2, 3, 3))).macs == 5 * 16 * 18
+
+
+@given(start=st.integers(-9, 9), length=st.integers(1, 9), size=st.integers(0, 5))
+def test_padded_range_keeps_every_position(start: int, length: int, size: int) -> None:
+    offset, inside, low, high = padded_range(start, length, size)
+    assert low + inside + high == length
+    assert offset - low == start
+    wanted = [place for place in range(start, start + length) if 0 <= place < size]
+    assert list(range(offset, offset + inside)) == wanted
 
 
 def test_depthwise_conv_runs_on_the_vector_unit() -> None:
