@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -80,6 +80,11 @@ class TaskInfo:
             )
             for op in self.body
         ), tuple(self.operands.index(value) for value in self.operands)
+
+    def share(self, other: TaskInfo) -> None:
+        """Work out nothing again that is known of `other`, whose content is the same."""
+        for name in ("_slices", "_largest", "_results", "_costs", "_axes_moved"):
+            self.__dict__[name] = getattr(other, name)
 
     @cached_property
     def space(self) -> tuple[IterDim, ...]:
@@ -173,20 +178,33 @@ class TaskInfo:
         number, index = read.uses[0]
         if 0 in tile.sizes:
             return self.operand_slice(number, index, tile)
-        dims = self._affecting_list[read]
-        key = (read, *[tile.offsets[dim] for dim in dims], *[tile.sizes[dim] for dim in dims])
-        found = self._slices.get(key)
+        dims, known = self._slices[read]
+        key = (*[tile.offsets[dim] for dim in dims], *[tile.sizes[dim] for dim in dims])
+        found = known.get(key)
         if found is None:
-            found = self._slices[key] = self.operand_slice(number, index, tile)
+            found = known[key] = self.operand_slice(number, index, tile)
         return found
 
-    @cached_property
-    def _slices(self) -> dict[tuple[object, ...], OperandSlice]:
-        return {}
+    def read_slices(self, read: Read, tiles: Mapping[int, Box]) -> dict[int, OperandSlice]:
+        """`read_slice` of all tiles that are not empty; tiles that read the same share one object where they can."""
+        dims, known = self._slices[read]
+        number, index = read.uses[0]
+        slices: dict[int, OperandSlice] = {}
+        for core, tile in tiles.items():
+            offsets, sizes = tile.offsets, tile.sizes
+            if 0 in sizes:
+                continue
+            key = (*[offsets[dim] for dim in dims], *[sizes[dim] for dim in dims])
+            piece = known.get(key)
+            if piece is None:
+                piece = known[key] = self.operand_slice(number, index, tile)
+            slices[core] = piece
+        return slices
 
     @cached_property
-    def _affecting_list(self) -> dict[Read, tuple[int, ...]]:
-        return {read: tuple(sorted(dims)) for read, dims in self._affecting.items()}
+    def _slices(self) -> dict[Read, tuple[tuple[int, ...], dict[tuple[int, ...], OperandSlice]]]:
+        """Per read, the dimensions that its slice depends on, and the slices by offsets and sizes along these."""
+        return {read: (tuple(sorted(dims)), {}) for read, dims in self._affecting.items()}
 
     def affecting_dims(self, read: Read) -> frozenset[int]:
         """Dimensions of the iteration space on which the slice of a read depends."""

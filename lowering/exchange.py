@@ -39,9 +39,11 @@ class MessagePlan:
         default_factory=dict[tuple[int, View, View, Nonzero], list[int]]
     )
 
-    def add(self, sender: int, receiver: int, source: View, target: View, nonzero: Nonzero = ALL_NONZERO) -> None:
-        """`sender` sends `source` to `receiver`, which finds it at `target`; `nonzero` of it should not be zero."""
-        self._merged.setdefault((sender, source, target, nonzero), []).append(receiver)
+    def add(
+        self, sender: int, receivers: Sequence[int], source: View, target: View, nonzero: Nonzero = ALL_NONZERO
+    ) -> None:
+        """`sender` sends `source` to `receivers`, which find it at `target`; `nonzero` of it should not be zero."""
+        self._merged.setdefault((sender, source, target, nonzero), []).extend(receivers)
 
     @property
     def messages(self) -> list[Message]:
@@ -118,9 +120,10 @@ def _emit_ready(messages: Sequence[Message], machine: Machine, credit: int) -> N
     senders_of: dict[int, set[int]] = {}
     arriving: dict[int, list[Effect]] = {}
     for message in _by_distance(messages, machine):
+        written = effect(message.target, writes=True)
         for receiver in message.receivers:
             senders_of.setdefault(receiver, set()).add(message.sender)
-            arriving.setdefault(receiver, []).append(effect(message.target, writes=True))
+            arriving.setdefault(receiver, []).append(written)
     for receiver, senders in senders_of.items():
         core_set = machine.core_sets.intern(frozenset(senders))
         machine.emitters[receiver].ready(core_set, credit, _merged(arriving[receiver]))
@@ -142,8 +145,9 @@ def _emit_data(messages: Sequence[Message], machine: Machine, data: int) -> None
         core_set = machine.core_sets.intern(frozenset(message.receivers))
         emitter = machine.emitters[message.sender]
         emitter.put(message.target, message.source, core_set, data, message.nonzero)
+        written = effect(message.target, writes=True)
         for receiver in message.receivers:
-            arriving.setdefault(receiver, []).append(effect(message.target, writes=True))
+            arriving.setdefault(receiver, []).append(written)
     for receiver, effects in arriving.items():
         machine.emitters[receiver].wait(data, len(effects), _merged(effects))
 

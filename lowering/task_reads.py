@@ -93,15 +93,27 @@ class TaskReads:
         held = self.places.distribution(value)
         if held is None:
             raise AssertionError("values in DRAM are not gathered")
-        tiles = {core: self.places.tile(value, core) for core in held.boxes}
+        # Receivers whose buffers lie alike get the same part of a holder by the same message: views are made once.
+        receivers: dict[tuple[object, ...], tuple[Box, list[int]]] = {}
         for holder, core, common in overlaps(held.boxes, boxes):
             buffer, origin = self._gathered[index, core]
-            source = tiles[holder].box(_minus(common.offsets, held.boxes[holder].offsets), common.sizes)
-            target = buffer.box(_minus(common.offsets, origin), common.sizes)
-            if holder == core:
-                own.append((core, target, source))
+            key = (holder, holder == core, common.offsets, common.sizes, origin, buffer.strides)
+            found = receivers.get(key)
+            if found is None:
+                receivers[key] = common, [core]
             else:
-                messages.add(holder, core, source, target, self.info.nonzero(self.plan.reads[index].read))
+                found[1].append(core)
+        nonzero = self.info.nonzero(self.plan.reads[index].read)
+        for (holder, *_), (common, cores) in receivers.items():
+            assert isinstance(holder, int)
+            buffer, origin = self._gathered[index, cores[0]]
+            tile = self.places.tile(value, holder)
+            source = tile.box(_minus(common.offsets, held.boxes[holder].offsets), common.sizes)
+            target = buffer.box(_minus(common.offsets, origin), common.sizes)
+            if cores == [holder]:
+                own.append((holder, target, source))
+            else:
+                messages.add(holder, cores, source, target, nonzero)
 
     def fetch(self, step: int, *, constants: bool) -> None:
         """Load or gather what the step needs and is not there yet: only constants, or only the rest."""
@@ -171,9 +183,8 @@ class TaskReads:
         for loader, part in zip(loaders, split_outermost(piece.box.sizes, len(loaders)), strict=False):
             target = inner.box(part.offsets, part.sizes)
             machine.emitters[loader].load(target, source.box(part.offsets, part.sizes))
-            for core in cores:
-                if core != loader:
-                    messages.add(loader, core, target, target)
+            if others := [core for core in cores if core != loader]:
+                messages.add(loader, others, target, target)
         if index not in self._semaphores:
             self._semaphores[index] = machine.take_semaphores()
         emit_exchange(messages.messages, machine, self._semaphores[index])

@@ -194,7 +194,7 @@ def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit:
     held = sum(aligned(plan.tile_bytes) for plan in resident.values())
     available = int(chip.sram_bytes * WORKING_SHARE) - held
     place = column_major(chip)
-    first, second = TaskInfo.of(split.partial), TaskInfo.of(split.total)
+    first, second = memo.info(split.partial), memo.info(split.total)
     sources = [source_of(value, resident, network.tasks, numbers) for value in first.operands]
     parts = first.sizes[0]
 

@@ -15,6 +15,8 @@ class PlanMemo:
     """Tasks and their plans; a plan holds for all tasks with the same operations, sources and room."""
 
     _infos: dict[TaskOp, TaskInfo] = field(default_factory=dict[TaskOp, TaskInfo])
+    _like: dict[int, TaskInfo] = field(default_factory=dict[int, TaskInfo])
+    """The first task of each number."""
     _plans: dict[Hashable, TaskPlan | Shortage] = field(default_factory=dict[Hashable, "TaskPlan | Shortage"])
     _contents: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _numbers: dict[TaskInfo, int] = field(default_factory=dict[TaskInfo, int])
@@ -24,6 +26,7 @@ class PlanMemo:
         found = self._infos.get(op)
         if found is None:
             found = self._infos[op] = TaskInfo.of(op)
+            found.share(self._like.setdefault(self._number(found), found))
         return found
 
     def plan(

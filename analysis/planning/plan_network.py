@@ -5,7 +5,7 @@ those that read them. What does not fit goes to DRAM: the largest value that is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -188,9 +188,14 @@ def _plan_beside(
     """Plan a task beside `held` bytes that stay; its result goes to DRAM where it must not or cannot stay."""
     available = int(chip.sram_bytes * WORKING_SHARE) - held
     if stays and read_as:
+        own = shape_of(info.result)
+        others = read_as - {own}
 
-        def readable(distribution: Distribution) -> bool:
-            return all(distribution.reshaped(shape_of(info.result), shape) is not None for shape in read_as)
+        def readable(held: Callable[[], Distribution]) -> bool:
+            if not others:
+                return True
+            distribution = held()
+            return all(distribution.reshaped(own, shape) is not None for shape in others)
 
         plan = plan_task(info, chip, sources, available, readable, place)
         if isinstance(plan, TaskPlan):

@@ -129,12 +129,16 @@ PlaceTiles = Callable[[TaskInfo, tuple[int, ...]], tuple[int, ...]]
 """Choose the cores of a grid's tiles: (task, grid) -> a core per tile, in row-major order of the tiles."""
 
 
+Readable = Callable[[Callable[[], Distribution]], bool]
+"""Whether those who read a result can do so where it is; it is given what makes the distribution of the result."""
+
+
 def plan_task(
     info: TaskInfo,
     chip: Chip,
     sources: Sequence[Source],
     available: int,
-    readable: Callable[[Distribution], bool] | None,
+    readable: Readable | None,
     place: PlaceTiles,
     *,
     limit: float = math.inf,
@@ -145,8 +149,7 @@ def plan_task(
 
     Only grids that `accept` takes are looked at, and only plans whose price may be less than `limit`.
 
-    `readable` tells of a distribution of the result whether those who read it can do so where it is; where they cannot,
-    the result goes to DRAM. None: it goes there in any case.
+    Where the result is not `readable`, it goes to DRAM. None: it goes there in any case.
     """
     best: TaskPlan | None = None
     least = Shortage(1 << 62, available)
@@ -179,7 +182,7 @@ def _fastest_first(
     info: TaskInfo,
     chip: Chip,
     sources: Sequence[Source],
-    readable: Callable[[Distribution], bool] | None,
+    readable: Readable | None,
     tilings: Sequence[Tiling],
 ) -> Iterator[TaskPlan]:
     """
@@ -208,7 +211,7 @@ def _cut(
     info: TaskInfo,
     chip: Chip,
     sources: Sequence[Source],
-    readable: Callable[[Distribution], bool] | None,
+    readable: Readable | None,
     tiling: Tiling,
     tiles: dict[int, Box],
 ) -> Cut:
@@ -219,8 +222,12 @@ def _cut(
         plan_read(info, chip, tiles, read, source.distribution, source.constant, sampled)
         for read, source in zip(info.reads, served, strict=True)
     )
-    held = Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
-    return Cut(info, chip, reads, tiles[tiling.cores[-1]], readable is not None and readable(held))
+
+    def held() -> Distribution:
+        return Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
+
+    resident = readable is not None and readable(held)
+    return Cut(info, chip, reads, tiles[tiling.cores[-1]], resident)
 
 
 def _refine(cut: Cut, tiling: Tiling, available: int) -> TaskPlan | Shortage:

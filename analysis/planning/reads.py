@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -16,7 +16,7 @@ from ...dialects.dataflow.types import shape_of
 from ...dialects.manycore import Tiling
 from ..task_info import Read, TaskInfo, value_bytes
 from .storage import Distribution, contains
-from .traffic import exchange_traffic, most_missing
+from .traffic import BoxArrays, exchange_traffic, most_missing, rows_of
 
 SHARE_ABOVE_BYTES = 4096
 """Slices that several cores need are read from DRAM once and sent on if reading them everywhere costs more bytes."""
@@ -58,6 +58,8 @@ class ReadPlan:
     """GATHER: bytes of the largest core's buffer."""
     held: Mapping[int, Box] | None = None
     """GATHER: what is where."""
+    places: tuple[BoxArrays, BoxArrays] | None = field(default=None, repr=False, compare=False)
+    """GATHER: where it is, and what cores need."""
     exchange_cycles: float = 0.0
     """GATHER: estimated time of the exchange; a lower bound until `with_traffic` has looked at it closely."""
     prepare_cycles: int = 0
@@ -85,10 +87,9 @@ class ReadPlan:
 
     def with_traffic(self, chip: Chip) -> ReadPlan:
         """The same with the exchange estimated from its messages."""
-        if self.held is None:
+        if self.places is None:
             return self
-        needed = {core: piece.bounds for core, piece in self.whole.items()}
-        cycles = exchange_traffic(self.held, needed, self.item_bytes, chip).cycles(chip)
+        cycles = exchange_traffic(*self.places, self.item_bytes, chip).cycles(chip)
         return replace(self, exchange_cycles=max(self.exchange_cycles, cycles))
 
 
@@ -143,9 +144,10 @@ def plan_read(
 
     `tiles` are all of a tiling, or only some of `sampled`: then groups have the right sizes but name no cores.
     """
-    whole = {core: info.read_slice(read, box) for core, box in tiles.items() if box.volume}
+    whole = info.read_slices(read, tiles)
     item_bytes = value_bytes(info.operands[read.operand])
-    if any(piece.indexed for piece in whole.values()):
+    distinct = list({id(piece): piece for piece in whole.values()}.values())
+    if any(piece.indexed for piece in distinct):
         return ReadPlan(read, ReadKind.INDEXED, constant, item_bytes, whole)
     if source is None and sampled is not None:
         parts = math.prod(sampled.grid[dim] for dim in info.affecting_dims(read))
@@ -153,8 +155,9 @@ def plan_read(
         return ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole, (group,) * parts)
     if source is None:
         same: dict[OperandSlice, list[int]] = {}
+        cores_of = {id(piece): same.setdefault(piece, []) for piece in distinct}
         for core, piece in whole.items():
-            same.setdefault(piece, []).append(core)
+            cores_of[id(piece)].append(core)
         return ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole, tuple(map(tuple, same.values())))
     direct = all(
         not piece.is_padded and core in source.boxes and contains(source.boxes[core], piece.bounds)
@@ -162,12 +165,15 @@ def plan_read(
     )
     if direct:
         return ReadPlan(read, ReadKind.DIRECT, False, item_bytes, whole)
-    size = max(map(math.prod, {piece.gathered_shape for piece in whole.values()}), default=0) * item_bytes
-    missing = most_missing(source.boxes, {core: piece.bounds for core, piece in whole.items()}) * item_bytes
+    needed = BoxArrays.of({core: piece.bounds for core, piece in whole.items()})
+    places = source.arrays, needed
+    padding = (rows_of([getattr(piece, side) for piece in whole.values()]) for side in ("pad_low", "pad_high"))
+    size = int(sum(padding, needed.high - needed.low).prod(axis=1).max(initial=0)) * item_bytes
+    missing = most_missing(*places) * item_bytes
     cycles = missing / chip.link_bytes_per_cycle
     kept = max(0, size - missing)
     prepare = vector_cycles(chip, RATE_BY_WIDTH.get(item_bytes, 1), kept // item_bytes, 1, kept)
-    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, (), size, source.boxes, cycles, prepare)
+    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, (), size, source.boxes, places, cycles, prepare)
 
 
 def measure_read(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from ...dialects.dataflow.reshape import Group, dimension_groups
 from ...dialects.dataflow.tiling import Box
+from .traffic import BoxArrays
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,11 @@ class Distribution:
     boxes: dict[int, Box]
     tile_bytes: int
     """Bytes of the largest tile."""
+
+    @cached_property
+    def arrays(self) -> BoxArrays:
+        """Its boxes."""
+        return BoxArrays.of(self.boxes)
 
     def reshaped(self, old: tuple[int, ...], new: tuple[int, ...]) -> Distribution | None:
         """The same memory seen in another shape; None where a tile is no box in that shape."""

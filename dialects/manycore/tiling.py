@@ -27,10 +27,9 @@ class Tiling:
     def tile_boxes(self, sizes: Sequence[int]) -> dict[int, Box]:
         """Core -> its tile of an iteration space of these sizes (boxes may be empty), in tile order."""
         parts = [split_evenly(size, count) for size, count in zip(sizes, self.grid, strict=True)]
-        boxes: dict[int, Box] = {}
-        for core, ranges in zip(self.cores, product(*parts), strict=True):
-            boxes[core] = Box(tuple(r[0] for r in ranges), tuple(r[1] for r in ranges))
-        return boxes
+        offsets = product(*([low for low, _ in ranges] for ranges in parts))
+        extents = product(*([extent for _, extent in ranges] for ranges in parts))
+        return dict(zip(self.cores, map(Box, offsets, extents), strict=True))
 
     def step_boxes(self, tile: Box) -> list[Box]:
         """The boxes that a core computes one after the other."""

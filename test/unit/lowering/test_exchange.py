@@ -20,8 +20,8 @@ def row(address: int, count: int) -> View:
 def test_equal_parts_become_one_multicast() -> None:
     plan = MessagePlan()
     for receiver in (1, 2, 3):
-        plan.add(0, receiver, row(0, 4), row(64, 4))
-    plan.add(0, 1, row(16, 4), row(80, 4))
+        plan.add(0, [receiver], row(0, 4), row(64, 4))
+    plan.add(0, [1], row(16, 4), row(80, 4))
     assert [(m.sender, m.receivers) for m in plan.messages] == [(0, (1, 2, 3)), (0, (1,))]
 
 
@@ -31,7 +31,7 @@ def test_each_side_counts_what_it_waits_for() -> None:
     for sender in range(4):
         for receiver in range(4):
             if receiver != sender:
-                plan.add(sender, receiver, row(0, 4), row(64 + 16 * sender, 4))
+                plan.add(sender, [receiver], row(0, 4), row(64 + 16 * sender, 4))
     emit_exchange(plan.messages, machine, machine.take_semaphores())
     for stream in machine.streams.values():
         done = stream.finish()
@@ -51,9 +51,9 @@ def test_loads_are_shared_out_along_the_first_dimension() -> None:
 def test_parts_of_an_exchange_share_one_credit_and_count_apart() -> None:
     machine = Machine(load_chip("tiny"), range(3))
     parts: dict[int, MessagePlan] = {0: MessagePlan(), 4: MessagePlan()}
-    parts[0].add(0, 2, row(0, 4), row(64, 4))
-    parts[4].add(0, 2, row(16, 4), row(80, 4))
-    parts[4].add(1, 2, row(0, 4), row(96, 4))
+    parts[0].add(0, [2], row(0, 4), row(64, 4))
+    parts[4].add(0, [2], row(16, 4), row(80, 4))
+    parts[4].add(1, [2], row(0, 4), row(96, 4))
     exchange = Exchange(machine, {step: plan.messages for step, plan in parts.items()})
     for step in range(5):
         exchange.emit(step)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from meshloom.analysis.planning.traffic import Traffic, exchange_traffic, overlaps
-from meshloom.chips import load_chip
+from meshloom.analysis.planning.traffic import BoxArrays, Traffic, exchange_traffic, overlaps
+from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow.tiling import Box, split_evenly
 
 TINY = load_chip("tiny")
@@ -15,21 +15,25 @@ def rows(size: int, parts: int) -> dict[int, Box]:
     return {core: Box((low,), (extent,)) for core, (low, extent) in enumerate(split_evenly(size, parts))}
 
 
+def traffic_of(held: dict[int, Box], needed: dict[int, Box], item_bytes: int, chip: Chip) -> Traffic:
+    return exchange_traffic(BoxArrays.of(held), BoxArrays.of(needed), item_bytes, chip)
+
+
 def test_nothing_moves_where_everyone_holds_what_it_needs() -> None:
-    assert exchange_traffic(rows(8, 4), rows(8, 4), 4, TINY) == Traffic(0, 0, 0, 0)
+    assert traffic_of(rows(8, 4), rows(8, 4), 4, TINY) == Traffic(0, 0, 0, 0)
 
 
 def test_everyone_needs_everything() -> None:
     # Each core multicasts its 2 elements of 4 bytes to three others: along its row, then along both columns. A link to
     # the north or south carries what both cores of the row that it comes from have sent.
-    traffic = exchange_traffic(rows(8, 4), {core: Box((0,), (8,)) for core in range(4)}, 4, TINY)
+    traffic = traffic_of(rows(8, 4), {core: Box((0,), (8,)) for core in range(4)}, 4, TINY)
     assert (traffic.sent, traffic.received, traffic.messages) == (8, 24, 1)
     assert traffic.crossing == 2 * 8
 
 
 def test_a_halo_comes_from_the_neighbours() -> None:
     # Core 1 holds 2..4 and needs 1..5: one element from core 0 (west of it) and one from core 2 (by way of core 3).
-    traffic = exchange_traffic(rows(8, 4), {1: Box((1,), (4,))}, 4, TINY)
+    traffic = traffic_of(rows(8, 4), {1: Box((1,), (4,))}, 4, TINY)
     assert (traffic.sent, traffic.received, traffic.messages, traffic.crossing) == (4, 8, 1, 4)
 
 
@@ -53,7 +57,7 @@ def test_the_busiest_link_is_that_of_the_routes_drawn(needs: list[tuple[int, int
                     here += step
         for link in tree:
             carried[link] = carried.get(link, 0) + 4
-    assert exchange_traffic(rows(16, 16), needed, 4, EDGE).crossing == max(carried.values(), default=0)
+    assert traffic_of(rows(16, 16), needed, 4, EDGE).crossing == max(carried.values(), default=0)
 
 
 @given(st.integers(1, 30), st.integers(1, 4), st.integers(1, 4))
