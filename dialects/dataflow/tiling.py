@@ -107,8 +107,8 @@ class OperandSlice:
 
     box: Box
     """Elements inside the operand. With a step other than 1, the offset is the first element and the size counts the
-    elements taken; `bounds` is the range they lie in. Where nothing lies inside, the offset is `pad_low` after the first
-    position all the same, and may be outside."""
+    elements taken; `bounds` is the range they lie in. Where nothing lies inside, the offset is still `pad_low` after
+    the first position, and may be outside."""
     pad_low: tuple[int, ...]
     """Positions before the operand's first element that the tile reads."""
     pad_high: tuple[int, ...]
