@@ -33,7 +33,9 @@ def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) 
     loads, fullest = work.loads, work.fullest
     if nonzero.has_zeros:
         shares = nonzero.of_lane(work.rows)
-        loads = min(loads, expected_loads(fullest * shares.met, fullest * shares.spread, depth))
+        # Neurons that share a lane differ from tile to tile independently.
+        spread = shares.spread / math.sqrt(-(-work.strings // chip.mpu_cols))
+        loads = min(loads, expected_loads(fullest * shares.met, fullest * spread, depth))
         fullest *= shares.pairs if before else shares.met
     # Averages round up by half a cycle.
     passing = loads if work.rows == 1 else _rounded_up(work.rows * fullest / depth, exact=fullest == int(work.fullest))
