@@ -306,14 +306,16 @@ def _body_buffers(info: TaskInfo) -> BodyBuffers:
     sizes: list[int] = []
     for number, op in enumerate(info.body):
         bytes_ = value_bytes(op.results[0])
-        reused = None
+        free: list[int] = []
         for value in op.operands:
             source = number_of.get(value)
             if source is not None and last_use[source] == number and sizes[of_op[source]] == bytes_:
                 holders = [other for other in range(number) if of_op[other] == of_op[source]]
                 if all(last_use.get(other, other) <= number for other in holders):
-                    reused = of_op[source]
-                    break
+                    free.append(of_op[source])
+        # The root's buffer before others: where it becomes the result's, which each step has for itself, the root of
+        # the next step need not wait for this step's rest.
+        reused = min(free, default=None)
         if reused is None:
             reused = len(sizes)
             sizes.append(bytes_)

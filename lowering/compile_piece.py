@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ..analysis.planning.network_estimate import network_estimate
+from ..analysis.planning.network_estimate import Code, network_estimate
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
@@ -85,7 +85,9 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
     places = Places(network, segments, lay_out_sram(network, chip))
     progress("generate code")
     machine = generate(network, places, chip)
-    cycles = network_estimate(network, places.sram.ahead, places.sram.apart, chip)
+    sram = places.sram
+    issued = machine.issued(len(network.tasks))
+    cycles = network_estimate(network, Code(sram.ahead, sram.apart, sram.freed, issued), chip)
     progress("assemble")
     return PieceCode(
         launch_code(chip, machine.streams, machine.core_sets.array(), "launch"),

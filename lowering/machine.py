@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..chips import Chip
+from ..dialects.coreasm.isa import UNIT_OF_OPCODE, Unit
 from .emitter import Emitter
 from .link import CoreSetTable
 from .semaphores import Pair, SemaphorePool
@@ -30,6 +34,16 @@ class Machine:
         """Attribute the instructions that follow to this operation."""
         for emitter in self.emitters.values():
             emitter.source = source
+
+    def issued(self, sources: int) -> NDArray[np.int64]:
+        """[sources, units] instructions of the core that has most, by the operation that they are attributed to."""
+        most = np.zeros((sources, len(Unit)), np.int64)
+        for stream in self.streams.values():
+            arrays = stream.finish()
+            units = UNIT_OF_OPCODE[arrays.op].astype(np.int64)
+            key = arrays.source.astype(np.int64) * len(Unit) + units
+            most = np.maximum(most, np.bincount(key, minlength=most.size).reshape(most.shape))
+        return most
 
     def take_semaphores(self) -> Pair:
         """Semaphores for exchanges, behind a barrier where none are free otherwise; release them after the last use."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from ..analysis.allocation import Allocation, allocate
 from ..analysis.planning.interleaved import parts_interleave
 from ..analysis.planning.load_ahead import loads_ahead
@@ -46,6 +48,23 @@ class SramLayout:
     """All of them, in order of their tasks."""
     apart: frozenset[int] = frozenset()
     """Tasks whose results stay in the cores, but which work on parts of these in buffers of their own ("staging")."""
+
+    @property
+    def freed(self) -> dict[tuple[int, bool], int]:
+        """(task, constants or not) -> the last task before that uses memory to which its first loads go; none: -1."""
+        if not self.buffers:
+            return {}
+        table = np.array([(one.address, one.address + one.size, one.first, one.last) for one in self.buffers])
+        low, high, first, last = table.T
+        found: dict[tuple[int, bool], int] = {}
+        for place, one in enumerate(self.buffers):
+            if one.role in ("read", "constant"):
+                key = one.task, one.role == "constant"
+                if key[1] and one.first > self.ahead.get(one.task, one.task):
+                    continue  # a second buffer
+                shared = (low < high[place]) & (high > low[place]) & (last < first[place])
+                found[key] = max(found.get(key, -1), int(last[shared].max(initial=-1)))
+        return found
 
     def tile(self, task: int) -> int:
         """Address of the result tiles of a task whose result stays in the cores."""

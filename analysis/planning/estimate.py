@@ -116,6 +116,10 @@ class TaskWork(NamedTuple):
     """DRAM: one part of the result."""
     serial: bool = False
     """The root of a part waits for the rest of the part before, which works on the same memory."""
+    crossing: tuple[tuple[float, float], ...] = ()
+    """Links that what is gathered shares with reads from DRAM (see `exchange_time`)."""
+    parts: int = 0
+    """In how many what is gathered comes. Each comes after its place has been prepared; 0: that is left out."""
 
     @property
     def dram(self) -> float:
@@ -183,6 +187,8 @@ class Clocks:
     """Cycles until an exchange begins, beside those in which it is on the network."""
     after: float = HANDSHAKE
     message: float = MESSAGE
+    worked: list[tuple[Unit, float, float]] = field(default_factory=list[tuple[Unit, float, float]])
+    """(unit, start, cycles) of what units have done so far."""
 
     @property
     def latency(self) -> float:
@@ -196,27 +202,40 @@ class Clocks:
         self.dram = max(self.dram, ready) + cycles
         return self.dram + self.latency
 
-    def send(self, ready: float, cycles: float) -> float:
-        """Exchange values for so many cycles; when all is there."""
+    def send(self, ready: float, cycles: float, crossing: Sequence[tuple[float, float]] = ()) -> float:
+        """
+        Exchange values for so many cycles if nothing else uses the network; when all is there.
+
+        `crossing`: (share of DRAM's reads, how much of the time the exchange uses it) of links that both use.
+        """
         if not cycles:
             return ready
-        self.network = max(self.network, ready + self.before) + self.message + cycles
+        start = max(self.network, ready + self.before) + self.message
+        meanwhile, longest = max(0.0, self.dram - start), cycles
+        for share, used in crossing:
+            alone = used * cycles
+            beside = alone + share * meanwhile
+            longest = max(longest, beside if share >= 1 else min(beside, alone / (1 - share)))
+        self.network = start + longest
         return self.network + self.after
 
     def work(self, unit: Unit, ready: float, cycles: float) -> float:
         """Keep a unit busy; when it is done."""
-        self.units[unit] = max(self.units[unit], ready) + cycles
-        return self.units[unit]
+        start = max(self.units[unit], ready)
+        self.units[unit] = start + cycles
+        self.worked.append((unit, start, cycles))
+        return start + cycles
 
-    def run(self, task: TaskWork, inputs: float, constants: float) -> float:
+    def run(self, task: TaskWork, inputs: float, constants: float, free: float = 0.0) -> float:
         """
         Run a task whose values are complete at `inputs`, and whose first constants are in the cores at `constants`;
-        when its result is complete.
+        when its result is complete. Its values from DRAM are loaded from `free` on at the earliest.
         """
         step, steps = task.step, task.steps
-        loaded = max(self.load(inputs, task.values), constants)
+        loaded = max(self.load(max(inputs, free), task.values), constants)
         prepared = self.work("VPU", inputs, task.prepare) if task.prepare else inputs
-        gathered = self.send(inputs, task.gather)
+        writable = prepared - task.prepare * (1 - 1 / task.parts) if task.parts else inputs
+        gathered = self.send(writable, task.gather, task.crossing)
         # Cores that load for others begin a step before these have it from them: passing it on does not hold up the
         # next load, for which there is room as soon as the loading core has begun the step.
         lead = max(loaded, prepared, gathered, self.units[step.unit])
@@ -234,7 +253,7 @@ class Clocks:
                 if task.later:
                     following = self.send(loaded, task.passed_constants + task.passed_values)
                 if task.arriving:
-                    following = max(following, self.send(gathered, task.arriving / (steps - 1)))
+                    following = max(following, self.send(gathered, task.arriving / (steps - 1), task.crossing))
             done = self.work(step.unit, start, step.root)
             if (number + 1) % each == 0:
                 if step.begun and number + 1 < steps:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...chips import Chip
 from ...support.jit import Array, jit
+from ..placement.tile_graph import port_homes
 
 AT_ONCE = 2
 """Parts of an exchange for which there are credits at one time, where parts come in turn."""
@@ -64,9 +67,21 @@ def credit_cycles(chip: Chip) -> int:
     return 2 + chip.hop_cycles * (chip.rows + chip.cols) // 2
 
 
-def arrival_times(parts: Sequence[Sequence[Transfer]], chip: Chip) -> list[int]:
+class Exchange(NamedTuple):
+    """What an exchange takes if nothing else uses the network."""
+
+    times: list[int]
+    """Cycles after which each part, and all before it, is where it is needed; senders have credit and begin at 0."""
+    crossing: tuple[tuple[float, float], ...]
     """
-    Cycles after which each part, and all before it, is where it is needed; all senders have credit and begin at 0.
+    Of links that reads from DRAM cross, too: (the share of all that a port reads, for how much of the time the exchange
+    uses the link; 1 is for the link that it uses most).
+    """
+
+
+def follow(parts: Sequence[Sequence[Transfer]], chip: Chip) -> Exchange:
+    """
+    Follow the messages of an exchange.
 
     Each sender sends its messages of a part in the given order, nearest receivers first, then those of the next part.
     """
@@ -76,7 +91,7 @@ def arrival_times(parts: Sequence[Sequence[Transfer]], chip: Chip) -> list[int]:
         for message in sorted(part, key=lambda one: (one.receivers[0] - one.sender) % chip.cores)
     ]
     if not messages:
-        return [0] * len(parts)
+        return Exchange([0] * len(parts), ())
     order = sorted(range(len(messages)), key=lambda index: messages[index][0].sender)
     sender = np.array([messages[index][0].sender for index in order], np.int64)
     nbytes = np.array([messages[index][0].nbytes for index in order], np.int64)
@@ -84,11 +99,35 @@ def arrival_times(parts: Sequence[Sequence[Transfer]], chip: Chip) -> list[int]:
     needed = np.zeros((len(order), chip.cores), np.bool_)
     for row, index in enumerate(order):
         needed[row, list(messages[index][0].receivers)] = True
-    ends = _follow(
+    ends, loads = _follow(
         sender, nbytes, part, needed, len(parts), chip.rows, chip.cols, chip.noc_packet_bytes,
         chip.link_bytes_per_cycle, max(chip.hop_cycles, 1), come_in_turn(parts, chip), credit_cycles(chip),
     )  # fmt: skip
-    return np.maximum.accumulate(ends).tolist()
+    shares = dram_shares(chip)
+    used: dict[float, float] = {}
+    for link in np.flatnonzero((shares > 0) & (loads > 0)).tolist():
+        share = float(shares[link])
+        used[share] = max(used.get(share, 0.0), float(loads[link] / loads.max()))
+    return Exchange(np.maximum.accumulate(ends).tolist(), tuple(sorted(used.items())))
+
+
+@cache
+def dram_shares(chip: Chip) -> NDArray[np.float64]:
+    """[cores * 5] how much of what its DRAM port reads crosses a link, when all cores read as much."""
+    ports, homes = port_homes(chip)
+    shares = np.zeros(chip.cores * _LINKS)
+    for core, port in enumerate(ports.tolist()):
+        at, part = int(homes[port]), 1 / int((ports == port).sum())
+        while at != core:
+            if at % chip.cols < core % chip.cols:
+                way, following = 0, at + 1
+            elif at < core:
+                way, following = 3, at + chip.cols
+            else:
+                way, following = 2, at - chip.cols
+            shares[at * _LINKS + way] += part
+            at = following
+    return shares
 
 
 @jit
@@ -105,8 +144,11 @@ def _follow(
     hop: int,
     in_turn: bool,
     credit: int,
-) -> Array:
-    """[parts] when the last packet of each part has arrived; messages are sorted by sender."""
+) -> tuple[Array, Array]:
+    """
+    ([parts] when the last packet of each part has arrived, [cores * 5] cycles that each link is used); messages are
+    sorted by sender.
+    """
     count = len(sender)
     # Of each message's tree: the range of columns, and within each column the range of rows.
     west, east = sender % cols, sender % cols
@@ -123,7 +165,7 @@ def _follow(
     opened = np.ones(parts, np.bool_)
     if in_turn:
         opened[AT_ONCE:] = False
-    link_free = np.zeros(rows * cols * _LINKS, np.int64)
+    link_free, loads = np.zeros(rows * cols * _LINKS, np.int64), np.zeros(rows * cols * _LINKS, np.int64)
     waiting = np.full(count, -1, np.int64)
     events = [(0, 0, 0, 0, 0, 0, False)]
     events.clear()
@@ -154,6 +196,7 @@ def _follow(
                 link = router * _LINKS + way
                 start = max(now, link_free[link])
                 link_free[link] = start + busy
+                loads[link] += busy
                 gate = max(gate, start + busy)
                 to = router + (1 if way == 0 else -1 if way == 1 else -cols if way == 2 else cols)
                 heapq.heappush(events, (start + hop, core, index, to, way + 1, size, last))
@@ -161,6 +204,7 @@ def _follow(
             link = router * _LINKS + _EJECT
             start = max(now, link_free[link])
             link_free[link] = start + busy
+            loads[link] += busy
             gate = max(gate, start + busy)
             if last:
                 own = part[index]
@@ -189,4 +233,4 @@ def _follow(
                     heapq.heappush(events, (gate, core, index + 1, router, _SOURCE, first, nbytes[index + 1] == first))
                 else:
                     waiting[index + 1] = gate
-    return ends
+    return ends, loads

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...chips import Chip
+from .estimate import HANDSHAKE
 from .plan_task import TaskPlan
 
 FARTHEST = 6
@@ -20,6 +21,7 @@ def loads_ahead(plans: Sequence[TaskPlan], chip: Chip) -> dict[int, int]:
     of the tasks. What a later task needs for more time than there is so moves the loads of earlier ones forward.
     """
     idle = [max(0.0, plan.cycles - _own_bytes(plan) / chip.dram_bytes_per_cycle) for plan in plans]
+    quiet = [_quiet_cycles(plan) for plan in plans]
     ahead: dict[int, int] = {}
     latest = len(plans)
     for number in range(len(plans) - 1, 0, -1):
@@ -32,9 +34,28 @@ def loads_ahead(plans: Sequence[TaskPlan], chip: Chip) -> dict[int, int]:
             taken = min(idle[start], needed)
             idle[start] -= taken
             needed -= taken
-        if start < number:
-            ahead[number] = latest = min(start, latest)
+        if start == number:
+            continue
+        start = min(start, latest)
+        if passed := plans[number].work.passed_constants:
+            # What is passed on in one task's time holds up the exchange of the next where it takes longer.
+            passed += 2 * HANDSHAKE
+            choice = range(start, min(max(number - FARTHEST, 0), start) - 1, -1)
+            found = next((task for task in choice if quiet[task] >= passed), None)
+            for task in (found,) if found is not None else choice:
+                start, taken = task, min(quiet[task], passed)
+                quiet[task] -= taken
+                passed -= taken
+                if passed <= 0:
+                    break
+        ahead[number] = latest = start
     return dict(sorted(ahead.items()))
+
+
+def _quiet_cycles(plan: TaskPlan) -> float:
+    """From when on a task has what it gathers: cores may pass on what they have loaded for others."""
+    step = plan.work.step
+    return max(plan.work.computing, float(step.root + step.rest) if plan.work.steps == 1 else 0.0)
 
 
 def _first_constant_bytes(plan: TaskPlan) -> float:

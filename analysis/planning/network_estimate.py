@@ -3,59 +3,133 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from ...chips import Chip
+from ...dialects.coreasm.isa import Unit
 from ..task_info import TaskInfo
 from .estimate import Clocks, TaskWork
-from .exchange_time import arrival_times, credit_cycles
+from .exchange_time import credit_cycles, follow
 from .gather_schedule import gather_transfers
 from .interleaved import parts_interleave
 from .plan_network import NetworkPlan, storage_root
 from .plan_task import TaskPlan
 
 
-def network_estimate(network: NetworkPlan, ahead: Mapping[int, int], apart: Collection[int], chip: Chip) -> list[int]:
-    """
-    By task, the cycles by which it ends later than all before it: their sum is the estimate of the run.
+@dataclass(frozen=True)
+class Code:
+    """What is known of a network beside its plan once it is in code."""
 
-    `ahead`: task -> the earlier task during which its first constants are loaded (see `load_ahead`). `apart`: tasks
-    that work on parts of their results in buffers of their own (see `interleaved`).
-    """
-    clocks = Clocks(chip, before=credit_cycles(chip), after=2.0, message=0.0)
-    works = [
-        _work(info, plan, number in apart, chip)
-        for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
-    ]
+    ahead: Mapping[int, int]
+    """Task -> the earlier task during which its first constants are loaded (see `load_ahead`)."""
+    apart: Collection[int]
+    """Tasks that work on parts of their results in buffers of their own (see `interleaved`)."""
+    freed: Mapping[tuple[int, bool], int]
+    """(task, constants or not) -> the last task before that uses the memory which its first loads go to; none: -1."""
+    issued: NDArray[np.int64]
+    """[tasks, units] instructions of the busiest core."""
+
+
+def network_estimate(network: NetworkPlan, code: Code, chip: Chip) -> list[int]:
+    """By task, the cycles by which it ends later than all before it: their sum is the estimate of the run."""
+    run = _Run(network, code, chip)
     later: dict[int, list[int]] = {}
-    for task, start in ahead.items():
+    for task, start in code.ahead.items():
         later.setdefault(start, []).append(task)
-    complete: dict[SSAValue, float] = {}
-    constants: dict[int, float] = {}
     reached = [0.0]
     """Ends of all tasks so far, the latest last, from the start on."""
-
-    def load(task: int, ready: float) -> None:
-        """Load the first constants of a task, and pass them on."""
-        work = works[task]
-        there = clocks.load(ready, work.constants)
-        constants[task] = clocks.send(there, work.passed_constants) if work.constants else there
-
-    for number, info in enumerate(network.tasks):
-        if number not in ahead:
-            load(number, reached[-1])
-        inputs = max((complete.get(storage_root(value), 0.0) for value in info.operands), default=0.0)
-        end = clocks.run(works[number], inputs, constants[number])
+    for number in range(len(network.tasks)):
+        if number not in code.ahead:
+            run.load(number, number)
+        run.task(number)
         for task in later.get(number, ()):
-            # Cores do not wait for each other to load: they come to it while others are at the task before.
-            load(task, reached[-2] if number else 0.0)
-        complete[info.result] = end
-        reached.append(max(reached[-1], end))
+            run.load(task, number)
+        reached.append(max(reached[-1], run.ends[number]))
     # What is stored last has to arrive.
     reached[-1] += chip.dram_latency
     return [round(end) - round(start) for start, end in pairwise(reached)]
+
+
+class _Run:
+    """All tasks on the clocks."""
+
+    def __init__(self, network: NetworkPlan, code: Code, chip: Chip) -> None:
+        self.network, self.code, self.chip = network, code, chip
+        self.clocks = Clocks(chip, before=credit_cycles(chip), after=2.0, message=0.0)
+        self.works = [
+            _work(info, plan, number in code.apart, chip)
+            for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
+        ]
+        self.complete: dict[SSAValue, float] = {}
+        self.constants: dict[int, float] = {}
+        """Task -> when its first constants are in its cores."""
+        self.spans: list[dict[str, list[tuple[float, float]]]] = []
+        """By task, (start, cycles) of what units do for it."""
+        self.begins: list[float] = []
+        self.ends: list[float] = []
+        self.counts = np.cumsum(code.issued, axis=0)
+
+    def load(self, number: int, during: int) -> None:
+        """Load the first constants of a task during an earlier one (its last step), and pass them on."""
+        work, there = self.works[number], self._free(number, True, during)
+        there = self.clocks.load(there, work.constants)
+        self.constants[number] = self.clocks.send(there, work.passed_constants) if work.constants else there
+
+    def task(self, number: int) -> None:
+        """Run a task."""
+        info, work = self.network.tasks[number], self.works[number]
+        inputs = max((self.complete.get(storage_root(value), 0.0) for value in info.operands), default=0.0)
+        free = max(inputs, self._free(number, False, number)) if work.values else inputs
+        self.clocks.worked.clear()
+        end = self.clocks.run(work, inputs, self.constants[number], free)
+        spans: dict[str, list[tuple[float, float]]] = {}
+        for unit, start, cycles in self.clocks.worked:
+            spans.setdefault(unit, []).append((start, cycles))
+        self.spans.append(spans)
+        self.begins.append(max(inputs, self.constants[number]))
+        self.ends.append(end)
+        self.complete[info.result] = end
+
+    def _free(self, number: int, constants: bool, during: int) -> float:
+        """From when on loads may begin: there is memory, and cores have come to them."""
+        before = self.code.freed.get((number, constants), -1)
+        return max(self.ends[before] if before >= 0 else 0.0, self._reached(during))
+
+    def _reached(self, number: int) -> float:
+        """
+        When cores have all but the last step of a task in the queues of their units (or all of the tasks before, where
+        it has not run yet): all that does not fit into queues has begun.
+        """
+        known = len(self.ends)
+        counts = self.counts[min(number, known - 1)].astype(float) if known else np.zeros(self.counts.shape[1])
+        if number < known:
+            counts -= self.code.issued[number] / self.works[number].steps
+        time = 0.0
+        for unit in np.flatnonzero(counts > self.chip.queue_depth).tolist():
+            place = float(counts[unit]) - self.chip.queue_depth
+            task = int((self.counts[:known, unit] <= place).sum())
+            if task < known:
+                own = float(self.code.issued[task, unit])
+                share = 1 - (float(self.counts[task, unit]) - place) / own
+                time = max(time, self._at(task, Unit(unit).name, share))
+        return time
+
+    def _at(self, task: int, unit: str, share: float) -> float:
+        """When a unit has done a share of its instructions for a task: as it has of its cycles."""
+        spans = self.spans[task].get(unit)
+        if spans is None:
+            return self.begins[task] + share * (self.ends[task] - self.begins[task])
+        left = share * sum(cycles for _, cycles in spans)
+        for start, cycles in spans:
+            if left <= cycles:
+                return start + left
+            left -= cycles
+        return self.ends[task]
 
 
 def _work(info: TaskInfo, plan: TaskPlan, apart: bool, chip: Chip) -> TaskWork:
@@ -64,5 +138,7 @@ def _work(info: TaskInfo, plan: TaskPlan, apart: bool, chip: Chip) -> TaskWork:
     parts = gather_transfers(info, plan)
     if not parts:
         return work
-    times = arrival_times(parts, chip)
-    return work._replace(gather=float(times[0]), arriving=float(times[-1] - times[0]))
+    times, crossing = follow(parts, chip)
+    return work._replace(
+        gather=float(times[0]), arriving=float(times[-1] - times[0]), crossing=crossing, parts=len(parts)
+    )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from meshloom.analysis.planning.exchange_time import Transfer, arrival_times, come_in_turn, credit_cycles
+from meshloom.analysis.planning.exchange_time import Transfer, come_in_turn, credit_cycles, follow
 from meshloom.chips import load_chip
 from meshloom.emulator.functional_build import Assembly, at
 from meshloom.emulator.timing import run_timing
@@ -37,17 +37,17 @@ def test_the_timing_engine_says_the_same(seed: int) -> None:
         asm.op(core, "wait", imm=3, raw=(count,))
     waits = run_timing(asm.build()).last[:, RECV]
     # Sending begins after the first word has been dispatched, a wait takes a cycle after what it waits for.
-    assert arrival_times([transfers], EDGE) == [waits.max() - 2]
+    assert follow([transfers], EDGE).times == [waits.max() - 2]
 
 
 def test_a_message_to_the_next_core() -> None:
     """300 bytes at 8 a cycle in packets of 256: 38 cycles for both to leave, and 2 until the head is there."""
-    assert arrival_times([[Transfer(0, (1,), 300)]], TINY) == [40]
+    assert follow([[Transfer(0, (1,), 300)]], TINY).times == [40]
 
 
 def test_parts_of_one_sender_come_one_after_the_other() -> None:
     part = [Transfer(0, (1,), 800)]
-    assert arrival_times([part, part, part], TINY) == [102, 202, 302]
+    assert follow([part, part, part], TINY).times == [102, 202, 302]
 
 
 def test_parts_of_all_senders_come_together_unless_they_take_turns() -> None:
@@ -64,12 +64,13 @@ def test_parts_of_all_senders_come_together_unless_they_take_turns() -> None:
         ]
 
     assert come_in_turn(parts(4000), EDGE)
-    in_turn = arrival_times(parts(4000), EDGE)
+    in_turn = follow(parts(4000), EDGE).times
     assert in_turn[0] < 4.5 * 125
     assert 15 * 125 < in_turn[-1] < 16 * 125 + 4 * (2 * credit_cycles(EDGE) + 30)
     # Short parts are not worth a credit each: all send at once, and the first part comes late.
     assert not come_in_turn(parts(400), EDGE)
-    assert arrival_times(parts(400), EDGE)[0] > arrival_times(parts(400), EDGE)[-1] / 2
+    times = follow(parts(400), EDGE).times
+    assert times[0] > times[-1] / 2
 
 
 def test_senders_with_a_message_for_each_receiver_do_not_take_turns() -> None:
@@ -83,4 +84,4 @@ def test_senders_with_a_message_for_each_receiver_do_not_take_turns() -> None:
 
 
 def test_nothing_takes_no_time() -> None:
-    assert arrival_times([[], []], replace(TINY, hop_cycles=0)) == [0, 0]
+    assert follow([[], []], replace(TINY, hop_cycles=0)).times == [0, 0]
