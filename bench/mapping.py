@@ -28,8 +28,8 @@ HERE = Path(__file__).parent
 INPUTS = "sheet10k,cortex10k,lenet,mlp,tiles,vgg8,mobilenet,sheet100k,cortex100k,tilesL"
 MUCH = 2_000_000
 """Edges from which on the time is compared with Scotch's."""
-KAHYPAR_EDGES = 300_000
-"""Above so many, Mt-KaHyPar's mapping does not end within minutes on one thread."""
+KAHYPAR_EDGES, KAHYPAR_CORES = 300_000, 64
+"""Above so many of either, Mt-KaHyPar's mapping does not end within ten minutes on one thread."""
 
 PEERS = ("metis", "metis placed", "scotch", "scotch quality", "mt-kahypar")
 OURS = ("literal", "default", "default multicast", "default cut")
@@ -219,8 +219,9 @@ def main() -> None:
             archive = make_input(name, arguments.seed, arguments.folder or Path(temporary))
             results.setdefault(name, {})
             for method in (method for method in methods if method not in results[name]):
-                edges = max((run["edges"] for run in results[name].values()), default=0)
-                if method == "mt-kahypar" and edges > KAHYPAR_EDGES:
+                known = results[name].values()
+                is_large = any(run["edges"] > KAHYPAR_EDGES or run["cores"] > KAHYPAR_CORES for run in known)
+                if method == "mt-kahypar" and is_large:
                     continue
                 found = spawn(method, archive, arguments.seed, arguments.limit)
                 if found is not None:

@@ -267,6 +267,7 @@ SPECS = {  # name: (callable(seed), mesh W, mesh H)
  "cortex100k": (lambda s: cortex(320, 320, 50, 4.0, .05, s), 16, 16),
  "cortex1M":   (lambda s: cortex(1000, 1000, 20, 4.0, .05, s), 32, 32),
  "cortex1Md":  (lambda s: cortex(1000, 1000, 100, 6.0, .05, s), 32, 32),
+ "cortex1Mx":  (lambda s: cortex(1000, 1000, 120, 16.0, .05, s), 32, 32),
  "tiles":      (lambda s: tiles(s, 12, 8, 16), 16, 16),
  "tilesL":     (lambda s: tiles(s, 24, 16, 32), 32, 32),
 }
