@@ -109,13 +109,17 @@ def counted_cost(
     b_mask = np.ones(b.shape, np.bool_) if b_index is None else stored_mask(b.reshape(-1, k), b_index).reshape(b.shape)
     work, pairs = [0] * lanes, 0
     for one in range(batch):
+        held, passes = [0] * lanes, [0] * lanes
         for neuron in range(n):
             mine = [sum(bool(a_mask[one, row, i] and b_mask[one, neuron, i]) for row in range(m)) for i in range(k)]
             used = sum(count > 0 for count in mine)
             passing = sum(mine) if again else m * used
             pairs += passing
-            fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
-            work[neuron % lanes] += fill * math.ceil(used / array_rows) + math.ceil(passing / array_rows)
+            held[neuron % lanes] += used
+            passes[neuron % lanes] += passing
+        fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
+        for lane in range(lanes):
+            work[lane] += fill * math.ceil(held[lane] / array_rows) + math.ceil(passes[lane] / array_rows)
 
     def looking(index: Format | str | None, mask: Array, uses: int) -> tuple[int, int]:
         if index is None:
@@ -345,9 +349,9 @@ def test_closed_form_of_a_layer() -> None:
     """
     `edge` (32 x 32 MACs, caches before): 64 neurons of 576 inputs, a tenth left, 49 rows, half of the inputs zero.
 
-    58 weights a neuron, direct: each lane has two neurons of 2 blocks, 94 cycles each, and 49 * 58 / 32 = 88.8 cycles
-    of pairs: 2 * (2 * 94 + 89) - 1 = 553; dense: 18 * 2 * (49 + 94) - 1 = 5147. Without the zeros, where half of each
-    row is left of the weights: 49 * 29 / 32 = 44.4 cycles of pairs. The index takes 49 * 64 * 576 / 32768 = 55.1
+    58 weights a neuron, direct: each lane has the 116 of two neurons, 4 times the array's rows, 94 cycles each, and
+    49 * 116 / 32 = 177.6 cycles of pairs: 4 * 94 + 178 - 1 = 553; dense: 18 * 2 * (49 + 94) - 1 = 5147. Without the zeros, where half of each
+    row is left of the weights: 49 * 58 / 32 = 88.8 cycles of pairs. The index takes 49 * 64 * 576 / 32768 = 55.1
     cycles, the inputs 49 * 576 * 4 / 1024 = 110.3.
     """
     edge = load_chip("edge")
@@ -367,14 +371,11 @@ def test_closed_form_of_a_layer() -> None:
         got = cost_of(core.run(f"matmul.{how}", at(target, (49, 64)), a, b, imm=1 << 4 | 1 << 8 | 1 << 12))
         cycles[how], pairs[how] = got["cycles"], got["pairs"]
         assert got["map_cycles"] == 56
-    assert cycles["w"] == 2 * (2 * 94 + 89) - 1
+    assert cycles["w"] == 4 * 94 + 178 - 1
     assert pairs["w"] == 49 * 64 * 58
     assert pairs["zw"] == int((inputs @ weights.T).sum())
-    per_neuron = (inputs @ weights.T).sum(axis=0)
-    assert (
-        cycles["zw"]
-        == max(sum(2 * 94 + math.ceil(per_neuron[n] / 32) for n in (lane, lane + 32)) for lane in range(32)) - 1
-    )
+    per_lane = (inputs @ weights.T).sum(axis=0).reshape(2, 32).sum(axis=0)
+    assert cycles["zw"] == 4 * 94 + math.ceil(per_lane.max() / 32) - 1
 
 
 def test_statistics_count_pairs() -> None:
