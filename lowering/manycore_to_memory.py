@@ -7,6 +7,7 @@ The addresses are those that code generation uses: both come from `lay_out_sram`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import ClassVar
 
@@ -31,7 +32,7 @@ from ..dialects.manycore import CHIP, ExecuteOp, Scratch, chip_of
 from ..dialects.memory import AllocOp, BufferType, FreeOp, HoldOp, Space, ViewOp
 from ..support.errors import InputError
 from .dram_layout import DramLayout, lay_out_dram
-from .sram_layout import Key, SramLayout, lay_out_sram
+from .sram_layout import Key, SramBuffer, SramLayout, lay_out_sram
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,9 @@ class _Lowering:
         keys = {number: [key for key in self.sram.addresses if key[1] == number] for number in range(self._count)}
         begin: dict[int, list[Key]] = {}
         end: dict[int, list[Key]] = {}
-        for key in self.sram.addresses:
-            low, high = self.life(key)
-            begin.setdefault(low, []).append(key)
-            end.setdefault(high, []).append(key)
+        for key, placed in self.placed.items():
+            begin.setdefault(placed.first, []).append(key)
+            end.setdefault(placed.last, []).append(key)
         self._place_sources(first)
         self._place_results_in_dram(first)
         last_read: dict[int, list[SSAValue]] = {}
@@ -116,13 +116,10 @@ class _Lowering:
     def _count(self) -> int:
         return len(self.network.tasks)
 
-    def life(self, key: Key) -> tuple[int, int]:
-        """First and last task at which a buffer is in use."""
-        role, task, index, slot = key
-        if role == "tile":
-            return task, self.network.last_use[self.network.tasks[task].result]
-        ahead = role == "read" and slot == 0 and self.network.plans[task].reads[index].constant
-        return (self.sram.ahead.get(task, task) if ahead else task), task
+    @cached_property
+    def placed(self) -> dict[Key, SramBuffer]:
+        """Where and when each buffer is in use."""
+        return dict(zip(self.sram.addresses, self.sram.buffers, strict=True))
 
     def _place_sources(self, first: Operation) -> None:
         block = self.function.body.block
@@ -154,7 +151,8 @@ class _Lowering:
         role, number, index, slot = key
         info, plan = self.network.tasks[number], self.network.plans[number]
         shape, element = _shape_of_buffer(role, index, info, plan)
-        alloc = AllocOp(BufferType(shape, element, Space.SRAM, self.sram.addresses[key]), self.life(key))
+        placed = self.placed[key]
+        alloc = AllocOp(BufferType(shape, element, Space.SRAM, placed.address), (placed.first, placed.last))
         part = "" if role == "tile" else f"_{role}{index if role != 'staging' else ''}{f'_{slot}' if slot else ''}"
         alloc.buffer.name_hint = _name(info.name) + part
         return alloc

@@ -45,7 +45,7 @@ class SramLayout:
     lower_bound: int
     """Most bytes alive at once: no allocation can need fewer."""
     buffers: tuple[SramBuffer, ...] = ()
-    """All of them, in order of their tasks."""
+    """All of them, in the order of `addresses`."""
     apart: frozenset[int] = frozenset()
     """Tasks whose results stay in the cores, but which work on parts of these in buffers of their own ("staging")."""
 

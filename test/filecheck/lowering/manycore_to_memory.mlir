@@ -4,7 +4,8 @@
 
 // Addresses are multiples of 64. DRAM holds constants first (128 bytes), then inputs (256), then results. The tile of @dense
 // lives until its reader has run. Its operand %x, another slice in each of four steps, has two buffers that are used in
-// turn; the weights are the same in all steps and have one. @flip runs on other cores: its slice of 8 x 2 is gathered once.
+// turn; the weights are the same in all steps and have one. @flip runs on other cores: its slice of 8 x 2 is gathered once,
+// into memory that is free while @dense still runs.
 
 // CHECK:      func.func @main(%x: !memory.buffer<8x8xf32, dram, 128>) -> !memory.buffer<32xf32, dram, 384>
 // CHECK-NEXT: %flip = memory.alloc : !memory.buffer<8x4xf32, dram, 384>
@@ -13,13 +14,13 @@
 // CHECK-NEXT: %dense_read0 = memory.alloc {live = array<i64: 0, 0>} : !memory.buffer<1x8xf32, sram, {{[0-9]+}}>
 // CHECK-NEXT: %dense_read0_1 = memory.alloc {live = array<i64: 0, 0>} : !memory.buffer<1x8xf32, sram, {{[0-9]+}}>
 // CHECK-NEXT: %dense_read1 = memory.alloc {live = array<i64: 0, 0>} : !memory.buffer<8x4xf32, sram, {{[0-9]+}}>
+// CHECK-NEXT: %flip_read0 = memory.alloc {live = array<i64: 0, 1>} : !memory.buffer<8x2xf32, sram, {{[0-9]+}}>
 // CHECK-NEXT: manycore.execute @dense({{.*}}) into %dense : {{.*}} slots [2, 1] uses [0, 1] writes [0] tiled
 // CHECK:      memory.free %dense_read0
 // CHECK-NEXT: memory.free %dense_read0_1
 // CHECK-NEXT: memory.free %dense_read1
 // CHECK-NEXT: %flip_staging = memory.alloc {live = array<i64: 1, 1>} : !memory.buffer<4x2xf32, sram, {{[0-9]+}}>
 // CHECK-NEXT: %flip_staging_1 = memory.alloc
-// CHECK-NEXT: %flip_read0 = memory.alloc {live = array<i64: 1, 1>} : !memory.buffer<8x2xf32, sram, {{[0-9]+}}>
 // CHECK-NEXT: manycore.execute @flip({{.*}} = %dense : {{.*}}) into %flip : {{.*}} reads(%flip_read0 : {{.*}}) staging(%flip_staging : {{.*}}, %flip_staging_1 : {{.*}}) slots [1] uses [0] writes [0] tiled
 // CHECK:      memory.free %dense :
 // CHECK:      [[VIEW:%.+]] = memory.view %flip : !memory.buffer<8x4xf32, dram, 384> as !memory.buffer<32xf32, dram, 384>

@@ -350,9 +350,9 @@ def test_closed_form_of_a_layer() -> None:
     `edge` (32 x 32 MACs, caches before): 64 neurons of 576 inputs, a tenth left, 49 rows, half of the inputs zero.
 
     58 weights a neuron, direct: each lane has the 116 of two neurons, 4 times the array's rows, 94 cycles each, and
-    49 * 116 / 32 = 177.6 cycles of pairs: 4 * 94 + 178 - 1 = 553; dense: 18 * 2 * (49 + 94) - 1 = 5147. Without the zeros, where half of each
-    row is left of the weights: 49 * 58 / 32 = 88.8 cycles of pairs. The index takes 49 * 64 * 576 / 32768 = 55.1
-    cycles, the inputs 49 * 576 * 4 / 1024 = 110.3.
+    49 * 116 / 32 = 177.6 cycles of pairs: 4 * 94 + 178 - 1 = 553; dense: 18 * 2 * (49 + 94) - 1 = 5147. Without the
+    zeros, where half of each row is left of the weights: 49 * 58 / 32 = 88.8 cycles of pairs. The index takes
+    49 * 64 * 576 / 32768 = 55.1 cycles, the inputs 49 * 576 * 4 / 1024 = 110.3.
     """
     edge = load_chip("edge")
     weights = np.zeros((64, 576), np.float32)
