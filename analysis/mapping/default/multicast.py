@@ -110,16 +110,8 @@ def _cycled(
     cycles: Cycles,
 ) -> Array:
     """Merge vertices that share nets and a core, anneal the clusters, then every level on the way back."""
-    levels: list[tuple[Nets, Array, Array]] = []
-    while True:
-        limit = max(1, capacity // cycle.parts_of_capacity)
-        coarse_of, count = shared_nets(nets, size, limit, state, within=core_of)
-        if count > 0.9 * size.size:
-            break
-        levels.append((nets, size, coarse_of))
-        nets, size = _merged(nets, size, coarse_of, count)
-        core_of = _of_merged(core_of, coarse_of, count)
-    core_of = core_of.copy()
+    limit = max(1, capacity // cycle.parts_of_capacity)
+    levels, nets, size, core_of = _coarsened(nets, size, core_of, limit, state, by_core=True)
     sweeps = _sweeps(nets, size, cycles.coarse_sweeps, cycles.coarse_work)
     anneal_multicast(nets, size, core_of, distances, cores, capacity, state, hot=cycle.hot, cold=COLD, sweeps=sweeps)
     for finer, size, coarse_of in reversed(levels):
@@ -140,16 +132,8 @@ def _from_clusters(
     What clusters are too bulky for the capacity is put right level by level; `core_of` is only where annealing starts.
     """
     cycle, distances = cycles.parts[0], apart(mesh.cores)
-    levels: list[tuple[Nets, Array, Array]] = []
-    size = graph.size
-    while True:
-        coarse_of, count = shared_nets(nets, size, max(1, capacity // cycle.parts_of_capacity), state)
-        if count > 0.9 * size.size:
-            break
-        levels.append((nets, size, coarse_of))
-        nets, size = _merged(nets, size, coarse_of, count)
-        core_of = _of_merged(core_of, coarse_of, count)
-    core_of = core_of.copy()
+    limit = max(1, capacity // cycle.parts_of_capacity)
+    levels, nets, size, core_of = _coarsened(nets, graph.size, core_of, limit, state, by_core=False)
 
     def annealed(nets: Nets, size: Array, hot: float, sweeps: float) -> None:
         room = fit_merged(_edgeless(size), core_of, mesh.x, mesh.y, cores, capacity)
@@ -163,8 +147,23 @@ def _from_clusters(
     return core_of
 
 
-def _merged(nets: Nets, size: Array, coarse_of: Array, count: int) -> tuple[Nets, Array]:
-    return merge_nets(nets, coarse_of, count), np.bincount(coarse_of, size, count).astype(np.int64)
+def _coarsened(
+    nets: Nets, size: Array, core_of: Array, limit: int, state: Array, by_core: bool
+) -> tuple[list[tuple[Nets, Array, Array]], Nets, Array, Array]:
+    """
+    Merge vertices that share nets, up to clusters of size `limit`; with `by_core` those of different cores stay apart.
+
+    Returns the levels, finest first, as (nets, sizes, cluster of each vertex), and nets, sizes and cores of the
+    clusters.
+    """
+    levels: list[tuple[Nets, Array, Array]] = []
+    while True:
+        coarse_of, count = shared_nets(nets, size, limit, state, within=core_of if by_core else None)
+        if count > 0.9 * size.size:
+            return levels, nets, size, core_of.copy()
+        levels.append((nets, size, coarse_of))
+        nets, size = merge_nets(nets, coarse_of, count), np.bincount(coarse_of, size, count).astype(np.int64)
+        core_of = _of_merged(core_of, coarse_of, count)
 
 
 def _of_merged(core_of: Array, coarse_of: Array, count: int) -> Array:
