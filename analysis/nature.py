@@ -39,6 +39,11 @@ def lossy(bound: float) -> Nature:
     return Nature("lossy", bound)
 
 
+def looser(one: Nature, other: Nature) -> Nature:
+    """What two passes, each exact or reassociating, do together."""
+    return max(one, other, key=lambda nature: nature.bound)
+
+
 def nature_of(module_pass: ModulePass) -> Nature:
     """What a pass declares to be; EXACT where it declares nothing."""
     declared = getattr(module_pass, "nature", EXACT)

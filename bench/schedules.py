@@ -1,6 +1,7 @@
 """
-Schedules: emulated cycles of networks in the importer's order and in a searched order, whole, cut into subgraphs and
-fused again by each strategy, at batch 1 and 16. One JSON line a network and batch.
+Schedules: emulated cycles of networks in the importer's order and in a searched order, whole, as the compiler chooses
+by default (a few frames at a time, where that is faster), cut into subgraphs and fused again by each strategy, at batch
+1 and 16. One JSON line a network and batch.
 
     python bench/schedules.py [--chip NAME] [--batches 1,16] [--parts N] [MODEL ...]
 
@@ -58,11 +59,11 @@ def measure(model: str, batch: int, chip: Chip, parts: int) -> dict[str, object]
     """All figures of a network."""
     module = batched(model, batch)
     bound = bound_of(module, chip)
-    importer = cycles_of(module, chip)
+    importer = cycles_of(module, chip, SubgraphOptions(split_failures=False))
     tasks = as_tasks(module.clone())
     ManycoreSchedulePass(chip=chip.name, model="estimate").apply(Context(), tasks)
     rule, _ = parse_subgraphs(f"fewest-bytes,parts={parts}")
-    found = {"importer": importer, "scheduled": cycles_of(tasks, chip)}
+    found = {"importer": importer, "default": cycles_of(module, chip), "scheduled": cycles_of(tasks, chip)}
     for strategy in [name for name in FUSIONS if name != "auto"]:
         found[f"cut, {strategy}"] = cycles_of(module, chip, SubgraphOptions(rule, fuse=strategy))
     cut, best = found["cut, none"], min(found.values())

@@ -17,10 +17,12 @@ from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import shape_of
 from ..dialects.manycore import TaskOp
 from ..emulator.executable import Executable
+from ..emulator.roofline import Work, roofline
 from ..transforms.outline import outline
 from .compilation_log import CompilationLog
 from .compile_piece import PieceCode, plan_piece
 from .compile_subgraphs import Driver
+from .fewer_frames import Attempt, fewer_frames, possible_parts
 from .link_network import link_network
 from .manycore_to_memory import lower_module
 from .offload.compile_launches import LaunchCompilation
@@ -94,8 +96,15 @@ def compile_function(
     """
     function = main_function(module)
     ideal = ideal_work(function)
+    automatic = not given and options.rule is None and options.split_failures
+    counts = possible_parts(module, chip) if automatic else []
+    before = module.clone() if counts else module
     driver = Driver(function, chip, options, log, progress, cache)
     found = driver.run(given)
+    if counts:
+        least = roofline(chip, Work(**ideal)).bound
+        best = fewer_frames(before, counts, Attempt(module, driver, found), least)
+        module, found = best.module, best.found
     codes = [part.code for part in found.parts]
     parts = tuple(_describe(number, found) for number in range(len(codes)))
     progress("link")

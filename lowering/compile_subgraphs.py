@@ -113,6 +113,11 @@ class Driver:
         with PiecePool(self.chip, self.options.jobs) as pool:
             return self._compiled(self._first(given), pool)
 
+    def for_another(self, function: FuncOp) -> Driver:
+        """One for a function that is to compile without being split, or not at all."""
+        options = replace(self.options, split_failures=False)
+        return Driver(function, self.chip, options, CompilationLog(), self.progress, self.cache)
+
     def _first(self, given: Sequence[Sequence[Operation]]) -> list[Subgraph]:
         """The subgraphs to begin with: those that are given, those of a rule, or the whole."""
         if given:
@@ -362,6 +367,10 @@ class Driver:
                 text += f"{after:,.0f} cycles in all, {before:,.0f} without"
                 self._note("split", part, True, text)
         return finer if better else parts
+
+    def cycles(self, found: Subgraphs) -> float:
+        """What a list takes with its host copies."""
+        return self._total(found.parts, found.serial, found.residency)
 
     def _least(self, parts: Sequence[Subgraph], serial: Serial, residency: Residency) -> float:
         """Cycles that the list takes at least, however well copies hide behind launches."""

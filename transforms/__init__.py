@@ -4,6 +4,7 @@ PASSES: dict[str, str] = {
     "dataflow-differentiate": "dataflow_differentiate:DataflowDifferentiatePass",
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",
+    "dataflow-split-frames": "dataflow_split_frames:DataflowSplitFramesPass",
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
     "manycore-inline-subgraphs": "manycore_inline_subgraphs:ManycoreInlineSubgraphsPass",
     "manycore-outline-subgraphs": "manycore_outline_subgraphs:ManycoreOutlineSubgraphsPass",

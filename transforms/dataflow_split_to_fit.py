@@ -8,25 +8,21 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from ..analysis.nature import EXACT, Nature, reassociating
+from ..analysis.nature import EXACT, Nature, looser
 from ..analysis.operator_parts import Parts, choose_parts, data_bytes
 from ..chips import Chip, load_chip
 from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
-from ..dialects.dataflow.tiling import DimKind, TilingInterface
-from ..dialects.dataflow.types import element_of, is_float
+from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.manycore import SubgraphOp
 from ..support.errors import InputError
-from .split_operator import Splitter
+from .split_operator import Splitter, splitting_nature
 
 RESERVE = 8
 """One part in so many of a core's memory is left for code, queues and what is loaded ahead."""
-
-ROUNDING = {"f64": 1e-12, "f32": 1e-4, "f16": 4e-3, "bf16": 3e-2}
-"""Difference that adding in another order makes at most, relative to the largest result, by element type."""
 
 
 def core_limit(chip: Chip) -> int:
@@ -107,19 +103,8 @@ def _split_block(block: Block, limit: int, names: set[str], done: Splitting) -> 
             continue
         parts = splitter.as_producer(op, limit, parts)
         done.parts.append((name, parts))
-        done.nature = _looser(done.nature, _nature_of(op))
+        done.nature = looser(done.nature, splitting_nature(op))
         waiting.extendleft(reversed(splitter.split(op, parts)))
-
-
-def _nature_of(op: TilingInterface) -> Nature:
-    """What splitting an operator may change."""
-    element: Attribute = element_of(op.results[0])
-    sums = any(dim.kind is DimKind.REDUCTION for dim in op.iteration_space()) and op.combine in ("add", "mul")
-    return reassociating(ROUNDING[str(element)]) if sums and is_float(element) else EXACT
-
-
-def _looser(one: Nature, other: Nature) -> Nature:
-    return max(one, other, key=lambda nature: nature.bound)
 
 
 def operators_over(block: Block, limit: int) -> list[Operation]:

@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ..analysis.nature import EXACT, Nature, reassociating
 from ..analysis.operator_parts import Parts, data_bytes
 from ..dialects.dataflow import (
     AddOp,
@@ -30,8 +31,8 @@ from ..dialects.dataflow import (
 from ..dialects.dataflow.absorb_padding import without_pad
 from ..dialects.dataflow.constants import Array, array_of, attribute_of, numpy_type, scalar_array
 from ..dialects.dataflow.sources import LARGEST_CONSTANT, Dense
-from ..dialects.dataflow.tiling import Box, Combine, OperandSlice, TilingInterface, split_evenly
-from ..dialects.dataflow.types import element_of, shape_of, tensor
+from ..dialects.dataflow.tiling import Box, Combine, DimKind, OperandSlice, TilingInterface, split_evenly
+from ..dialects.dataflow.types import element_of, is_float, shape_of, tensor
 from ..dialects.manycore.interpreter import compute_tile
 from ..frontend.weights import MEMORY, STORE, raw_bytes, reference_of, sha256_of
 from .known_values import source_of
@@ -45,8 +46,21 @@ JOIN: dict[Combine, Callable[[SSAValue, SSAValue], Operation]] = {
 """The operation that joins two partial results."""
 
 
+ROUNDING = {"f64": 1e-12, "f32": 1e-4, "f16": 4e-3, "bf16": 3e-2}
+"""Difference that adding in another order makes at most, relative to the largest result, by element type."""
+
 FINER = 4
 """Times as many parts as it needs, into which an operator is cut so as to be cut like its operand."""
+
+
+def splitting_nature(op: TilingInterface) -> Nature:
+    """
+    What splitting an operator may change: where it adds floating-point numbers, a part adds fewer of them, or operands
+    that lie otherwise in memory, for which a matrix product may add in another order.
+    """
+    element: Attribute = element_of(op.results[0])
+    sums = any(dim.kind is DimKind.REDUCTION for dim in op.iteration_space()) and op.combine in ("add", "mul")
+    return reassociating(ROUNDING[str(element)]) if sums and is_float(element) else EXACT
 
 
 @dataclass
