@@ -18,7 +18,19 @@ from ..dialects import dataflow
 from ..dialects.dataflow.types import shape_of
 from . import folding
 from .sources import Sources
-from .tensors import HELD_IN, Array, Dtype, NodeError, Shape, Tensor, TensorSequence, element_type, known, tensor_type
+from .tensors import (
+    HELD_IN,
+    Array,
+    Dtype,
+    NodeError,
+    Shape,
+    Tensor,
+    TensorSequence,
+    element_type,
+    is_string,
+    known,
+    tensor_type,
+)
 
 Operand: TypeAlias = "Tensor | float | int | bool"
 
@@ -51,6 +63,7 @@ class Values:
 
     def value(self, tensor: Tensor) -> SSAValue:
         """The SSA value of a tensor; makes the constant or weight of a known one the first time it is asked for."""
+        _numeric(tensor)
         if tensor.value is None:
             if isinstance(tensor, TensorSequence):
                 raise NodeError("it is a sequence, which is not supported")
@@ -110,6 +123,7 @@ class Values:
         fold: Callable[..., Any] | None = None,
     ) -> Tensor:
         """Fold if the operands are known (or the result is empty), else make the operation."""
+        _numeric(*operands)
         shape = tuple(int(size) for size in shape)
         result = Tensor(shape, dtype)
         if result.nbytes > LARGEST:
@@ -149,3 +163,9 @@ class Values:
             [x],
             fold,
         )
+
+
+def _numeric(*operands: Tensor) -> None:
+    """Raises NodeError for strings: what may be done with them, `StringBuilder` does with their bytes."""
+    if any(is_string(operand.dtype) for operand in operands):
+        raise NodeError("strings are not supported here: they can be moved, and compared by Equal")

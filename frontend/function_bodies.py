@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 
 from .node import Node
-from .tensors import NodeError
+from .tensors import FLOAT32, Absent, Dtype, NodeError, Tensor, TensorSequence, is_string
 
 
 def has_body(name: str, domain: str, opset: int) -> bool:
@@ -28,14 +28,7 @@ def body_of(node: Node, domain: str) -> onnx.FunctionProto:
         if versions:
             data = schema.get_function_with_opset_version(max(versions))
             return onnx.FunctionProto.FromString(data)
-    types = [
-        onnx.helper.make_tensor_type_proto(
-            onnx.helper.np_dtype_to_tensor_dtype(one.dtype), one.shape
-        ).SerializeToString()
-        if one is not None
-        else b""
-        for one in node.inputs
-    ]
+    types = [b"" if one is None or isinstance(one, Absent) else type_of(one).SerializeToString() for one in node.inputs]
     versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.opset]
     if not versions:
         raise NodeError("the operator is not supported")
@@ -43,6 +36,18 @@ def body_of(node: Node, domain: str) -> onnx.FunctionProto:
         max(versions), node.proto.SerializeToString(), types
     )
     return onnx.FunctionProto.FromString(data)
+
+
+def type_of(tensor: Tensor) -> onnx.TypeProto:
+    """The ONNX type of a value; the tensors of a sequence have shapes of their own."""
+    if isinstance(tensor, TensorSequence):
+        first = tensor.items[0].dtype if tensor.items else FLOAT32
+        return onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(_element(first), None))
+    return onnx.helper.make_tensor_type_proto(_element(tensor.dtype), tensor.shape)
+
+
+def _element(dtype: Dtype) -> int:
+    return onnx.TensorProto.STRING if is_string(dtype) else onnx.helper.np_dtype_to_tensor_dtype(dtype)
 
 
 def substitute(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:

@@ -10,7 +10,8 @@ import onnx
 from onnx import AttributeProto, numpy_helper
 
 from .builder import Builder
-from .tensors import Array, Dtype, NodeError, Shape, Tensor, TensorSequence
+from .strings import encode, is_text
+from .tensors import Absent, Array, Dtype, NodeError, Shape, Tensor, TensorSequence
 
 if TYPE_CHECKING:
     from .onnx_import import Scope
@@ -37,14 +38,16 @@ class Node:
         return tensor
 
     def get(self, index: int) -> Tensor | None:
-        """An operand, or None where it is left out. Raises NodeError for a sequence."""
+        """An operand, or None where it is left out or an optional without a value. Raises NodeError for a sequence."""
         tensor = self.inputs[index] if index < len(self.inputs) else None
+        if isinstance(tensor, Absent):
+            return None
         if isinstance(tensor, TensorSequence):
             raise NodeError(f"operand {index} is a sequence, expected a tensor")
         return tensor
 
     def any(self, index: int) -> Tensor:
-        """An operand that must be there, a tensor or a sequence."""
+        """An operand that must be there, a tensor, a sequence or an optional."""
         tensor = self.inputs[index] if index < len(self.inputs) else None
         if tensor is None:
             raise NodeError(f"operand {index} is missing")
@@ -180,9 +183,10 @@ def numpy_dtype(onnx_type: int) -> Dtype:
 
 
 def array_of(proto: onnx.TensorProto, folder: str) -> Array:
-    """The elements of a tensor. Raises NodeError for bad data."""
+    """The elements of a tensor, strings encoded. Raises NodeError for bad data."""
     try:
-        return np.asarray(numpy_helper.to_array(proto, folder))
+        array = np.asarray(numpy_helper.to_array(proto, folder))
+        return encode(array) if is_text(array.dtype) else array
     except (KeyError, ValueError, TypeError, OSError, onnx.checker.ValidationError) as error:
         raise NodeError(f"tensor {proto.name!r} is damaged: {error}") from error
 

@@ -9,7 +9,8 @@ computed on the way. Problems are collected, so that one error names all nodes t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,14 +25,15 @@ from xdsl.rewriter import InsertPoint
 from ..support.errors import InputError
 from . import registry
 from .builder import Builder
+from .builder_strings import StringBuilder
 from .builder_values import SMALL
 from .function_bodies import body_of, has_body, substitute
-from .model_file import ModelLike, describe_shape, read_model, static_size
-from .node import Node, array_of, numpy_dtype
+from .inputs import check_outputs, declared_inputs, given_inputs
+from .model_file import ModelLike, read_model
+from .node import Node, array_of
+from .signatures import Signature, TensorSignature, member
 from .sources import Sources
-from .tensors import Array, NodeError, Shape, Tensor, known, tensor_type
-
-_NAMES_OF_BATCH = ("n", "b", "batch", "batch_size")
+from .tensors import Absent, Array, NodeError, Tensor, TensorSequence, is_string, known, tensor_type
 
 
 def import_onnx(
@@ -50,23 +52,49 @@ def import_onnx(
     Raises InputError for files that are not ONNX, and one InputError that lists all nodes that cannot be imported (a
     ValuesNeededError naming inputs, where known values for these would help).
     """
+    importer = _importer(model)
+    with _damage_reported(importer.name):
+        signatures, assumed = declared_inputs(importer.name, importer.model.graph, shapes or {}, values or {})
+        module, outputs = importer.run(signatures, values or {})
+    check_outputs(importer.name, outputs)
+    for line in assumed:
+        tell(line)
+    return module
+
+
+def import_for(
+    model: ModelLike, signatures: Mapping[str, Signature], values: Mapping[str, Any] | None = None
+) -> tuple[ModuleOp, dict[str, Signature]]:
+    """
+    As `import_onnx`, for inputs of these signatures, which may be sequences, optionals and strings; `values` fixes
+    tensors of theirs. In the module all tensors are called as `signatures.leaves` says.
+
+    Returns what the outputs are as well. Raises as `import_onnx` does.
+    """
+    importer = _importer(model)
+    with _damage_reported(importer.name):
+        return importer.run(given_inputs(importer.name, importer.model.graph, signatures), values or {})
+
+
+def _importer(model: ModelLike) -> _ModelImporter:
     proto, path, data = read_model(model)
     name = str(path) if path else (proto.graph.name or "model")
     sources = Sources(SMALL)
     if path and data:
         sources.add_model(str(path), data)
-    importer = _ModelImporter(proto, name, sources, str(path.parent) if path else "")
-    try:
-        module = importer.run(dict(shapes or {}), dict(values or {}))
-    except MALFORMED as error:
-        raise InputError(f"{name} is damaged: {type(error).__name__}: {error}") from error
-    for line in importer.assumed:
-        tell(line)
-    return module
+    return _ModelImporter(proto, name, sources, str(path.parent) if path else "")
 
 
 MALFORMED = (ArithmeticError, AttributeError, IndexError, KeyError, MemoryError, TypeError, ValueError)
 """What malformed nodes and names lead to: too few operands, shapes without sense, bytes that are no text."""
+
+
+@contextmanager
+def _damage_reported(name: str) -> Generator[None]:
+    try:
+        yield
+    except MALFORMED as error:
+        raise InputError(f"{name} is damaged: {type(error).__name__}: {error}") from error
 
 
 class ValuesNeededError(InputError):
@@ -127,8 +155,8 @@ class _ModelImporter:
         self.model = model
         self.name = name
         self.folder = folder
-        self.assumed: list[str] = []
-        """What the model leaves open and the import took for granted, a line each."""
+        self.inputs: dict[str, SSAValue] = {}
+        """The arguments of the function, by the names that they have there."""
         self.sources = sources
         self.problems: list[str] = []
         self.functions = {(f.domain, f.name): f for f in model.functions}
@@ -137,48 +165,58 @@ class _ModelImporter:
 
     # ---- the module ----
 
-    def run(self, shapes: dict[str, Shape], values: dict[str, Any]) -> ModuleOp:
+    def run(
+        self, signatures: Mapping[str, Signature], values: Mapping[str, Any]
+    ) -> tuple[ModuleOp, dict[str, Signature]]:
+        """The module for inputs of these signatures, some tensors with these values; and what its outputs are."""
         graph = self.model.graph
         self._check_names(graph)
         opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in self.model.opset_import}
         block = Block()
-        build = Builder(OpBuilder(InsertPoint.at_end(block)), self.sources)
+        build = StringBuilder(OpBuilder(InsertPoint.at_end(block)), self.sources)
         scope = Scope(self, opsets, {}, build)
-        inputs = self._inputs(graph, shapes, values, scope)
-        for name, tensor in inputs:
-            try:
-                argument = block.insert_arg(tensor_type(tensor.dtype, tensor.shape), len(block.args))
-            except NodeError as error:
-                raise InputError(f"{self.name}: input {name!r}: {error}") from error
-            argument.name_hint = _hint(name)
-            tensor.value = argument
-            scope.values[name] = tensor
+        for name, signature in signatures.items():
+            scope.values[name] = self._bind(name, signature, values, block)
         self.run_graph(graph, scope)
-        outputs: list[tuple[str, SSAValue]] = []
+        outputs: dict[str, SSAValue] = {}
+        results: dict[str, Signature] = {}
         for info in graph.output:
             try:
                 tensor = scope.lookup(info.name)
-                if tensor is None or tensor is _POISON:
-                    continue
-                build.hint = info.name
-                outputs.append((info.name, build.value(tensor)))
+                if tensor is not _POISON:
+                    build.hint = info.name
+                    results[info.name] = self._output(info.name, tensor, build, outputs)
             except NodeError as error:
                 self.problems.append(f"output {info.name!r}: {error}")
         if self.problems:
             message = "\n".join([f"{self.name} cannot be imported:", *("  " + p for p in self.problems)])
             needed = _sources_of(self._needed_values)
-            names = tuple(name for name, tensor in inputs if tensor.value in needed)
+            names = tuple(name for name, value in self.inputs.items() if value in needed)
             raise ValuesNeededError(message, names) if names else InputError(message)
-        block.add_op(ReturnOp(*(value for _, value in outputs)))
+        block.add_op(ReturnOp(*outputs.values()))
         _erase_dead(block)
         function = FuncOp(
             "main",
-            ([argument.type for argument in block.args], [value.type for _, value in outputs]),
+            ([argument.type for argument in block.args], [value.type for value in outputs.values()]),
             Region(block),
-            arg_attrs=_name_attrs(name for name, _ in inputs),
-            res_attrs=_name_attrs(name for name, _ in outputs),
+            arg_attrs=_name_attrs(self.inputs),
+            res_attrs=_name_attrs(outputs),
         )
-        return ModuleOp([function])
+        return ModuleOp([function]), results
+
+    def _output(
+        self, name: str, tensor: Tensor | None, build: StringBuilder, outputs: dict[str, SSAValue]
+    ) -> Signature:
+        """The signature of an output, after adding its tensors to `outputs`."""
+        if tensor is None or isinstance(tensor, Absent):
+            return None
+        if isinstance(tensor, TensorSequence):
+            items = enumerate(tensor.items)
+            return tuple(self._output(member(name, position), item, build, outputs) for position, item in items)
+        if name in outputs:
+            raise NodeError("two outputs would be called like this: names must be unique")
+        outputs[name] = build.value(build.bytes_of(tensor) if is_string(tensor.dtype) else tensor)
+        return TensorSignature(tensor.shape, tensor.dtype)
 
     def _check_names(self, graph: onnx.GraphProto) -> None:
         """Raises InputError where a name stands for two values, or for two outputs."""
@@ -188,80 +226,25 @@ class _ModelImporter:
             if twice := [name for name, count in Counter(names).items() if count > 1]:
                 raise InputError(f"{self.name}: {what} {twice[0]!r} is defined twice: names must be unique")
 
-    def _inputs(
-        self, graph: onnx.GraphProto, shapes: dict[str, Shape], values: dict[str, Any], scope: Scope
-    ) -> list[tuple[str, Tensor]]:
-        initialised = {tensor.name for tensor in graph.initializer}
-        infos = [info for info in graph.input if info.name not in initialised]
-        names = {info.name for info in infos}
-        for name in (*shapes, *values):
-            if name not in names:
-                listed = ", ".join(sorted(names)) or "none"
-                raise InputError(f"{self.name} has no input {name!r}; its inputs are: {listed}")
-        symbols: dict[str, int] = {}
-        for info in infos:
-            if info.name in shapes:
-                self._check_given(info, shapes[info.name], symbols)
-        result: list[tuple[str, Tensor]] = []
-        missing: list[str] = []
-        for info in infos:
-            if not info.type.HasField("tensor_type"):
-                kind = info.type.WhichOneof("value") or "unknown"
-                raise InputError(f"{self.name}: input {info.name!r} is not a tensor ({kind}), which is not supported")
-            try:
-                dtype = numpy_dtype(info.type.tensor_type.elem_type)
-            except NodeError as error:
-                raise InputError(f"{self.name}: input {info.name!r}: {error}") from error
-            shape = shapes.get(info.name) or self._guess(info, symbols, missing)
-            if info.name in values:
-                scope.values[info.name] = known(np.asarray(values[info.name]).astype(dtype), name=info.name)
-            else:
-                result.append((info.name, Tensor(tuple(shape), dtype, name=info.name)))
-        if missing:
-            raise InputError(f"{self.name} has inputs of unknown shape:\n" + "\n".join(missing))
-        return result
-
-    def _check_given(self, info: onnx.ValueInfoProto, shape: Shape, symbols: dict[str, int]) -> None:
-        if not info.type.tensor_type.HasField("shape"):
-            return
-        dims = info.type.tensor_type.shape.dim
-        if len(dims) != len(shape) or any(
-            static_size(dim) not in (None, size) for dim, size in zip(dims, shape, strict=True)
-        ):
-            raise InputError(
-                f"{self.name}: shape {'x'.join(map(str, shape))} does not fit input {info.name!r},"
-                f" which is declared as {describe_shape(info)}"
-            )
-        for dim, size in zip(dims, shape, strict=True):
-            if dim.dim_param and dim.dim_param != "?":
-                symbols[dim.dim_param] = size
-
-    def _guess(self, info: onnx.ValueInfoProto, symbols: dict[str, int], missing: list[str]) -> Shape:
-        """The declared shape, symbolic dimensions bound by other inputs, else 1 for what looks like a batch."""
-        if not info.type.tensor_type.HasField("shape"):
-            missing.append(f"  {info.name}: no shape declared; give one, e.g. --shape {info.name}=1x3x224x224")
-            return ()
-        dims = info.type.tensor_type.shape.dim
-        sizes: list[int | None] = []
-        guessed: list[str] = []
-        for axis, dim in enumerate(dims):
-            size = static_size(dim)
-            if size is None:
-                size = symbols.get(dim.dim_param)
-            if size is None and (axis == 0 or dim.dim_param.lower() in _NAMES_OF_BATCH):
-                size = 1
-                guessed.append(f"'{dim.dim_param}'" if dim.dim_param else f"number {axis}")
-            sizes.append(size)
-        if None in sizes:
-            example = "x".join("?" if size is None else str(size) for size in sizes)
-            missing.append(f"  {info.name}: {describe_shape(info)}; give it as --shape {info.name}={example}")
-        elif guessed:
-            example = "x".join(map(str, sizes))
-            self.assumed.append(
-                f"{self.name}: input {info.name!r} is {describe_shape(info)}, dimension {' and '.join(guessed)} is "
-                f"taken as 1; --shape {info.name}={example} says so, or another size"
-            )
-        return tuple(size or 0 for size in sizes)
+    def _bind(self, name: str, signature: Signature, values: Mapping[str, Any], block: Block) -> Tensor:
+        """What an input is in the graph: arguments of the function or known values, in sequences or alone."""
+        if signature is None:
+            return Absent.new()
+        if isinstance(signature, tuple):
+            items = enumerate(signature)
+            return TensorSequence.of([self._bind(member(name, at), item, values, block) for at, item in items])
+        if name in self.inputs:
+            raise InputError(f"{self.name}: two inputs would be called {name!r}: names must be unique")
+        tensor = Tensor(signature.shape, signature.dtype, name=name)
+        if name in values:
+            return known(np.asarray(values[name]).astype(signature.dtype), name=name)
+        try:
+            tensor.value = block.insert_arg(tensor_type(tensor.dtype, tensor.shape), len(block.args))
+        except NodeError as error:
+            raise InputError(f"{self.name}: input {name!r}: {error}") from error
+        tensor.value.name_hint = _hint(name)
+        self.inputs[name] = tensor.value
+        return tensor
 
     # ---- graphs and nodes ----
 

@@ -76,7 +76,9 @@ def element_type(dtype: Dtype) -> Attribute:
 
 
 def tensor_type(dtype: Dtype, shape: Sequence[int]) -> TensorType[Any]:
-    """The tensor type of a value of this dtype and shape."""
+    """The tensor type of a value of this dtype and shape; of strings, the type of their bytes."""
+    if is_string(dtype):
+        return TensorType(ui8, [*shape, dtype.itemsize])
     return TensorType(element_type(dtype), list(shape))
 
 
@@ -88,6 +90,11 @@ def is_float(dtype: Dtype) -> bool:
 def is_integer(dtype: Dtype) -> bool:
     """Whether this is an integer type (not bool)."""
     return np.issubdtype(dtype, np.integer) or (dtype.kind == "V" and "int" in dtype.name)
+
+
+def is_string(dtype: Dtype) -> bool:
+    """Whether the elements are strings: see strings.py."""
+    return dtype.kind == "S"
 
 
 @dataclass(eq=False)
@@ -141,6 +148,16 @@ class TensorSequence(Tensor):
     def of(items: Sequence[Tensor]) -> TensorSequence:
         """The sequence of these tensors."""
         return TensorSequence((), FLOAT32, items=tuple(items))
+
+
+@dataclass(eq=False)
+class Absent(Tensor):
+    """An optional of ONNX without a value, which no operation has as operand or result."""
+
+    @staticmethod
+    def new() -> Absent:
+        """One of them."""
+        return Absent((), FLOAT32)
 
 
 def known(array: Any, dtype: Any = None, name: str = "") -> Tensor:

@@ -24,10 +24,12 @@ that function.
 
 Shapes are static. An operand that decides a shape (of `Reshape`, `Range`, `TopK`, ...) must be known at import: a
 constant, or computed from constants and shapes. Loops and recurrent layers are unrolled; with a condition that is known
-only at run time both branches are computed. Sequences live at import alone, where positions in them are known. Not
-supported, each with an error that names the node: strings, sequences and optionals as inputs or outputs of the network,
-complex numbers, results whose shape depends on values (`NonZero`, `Unique`, `NonMaxSuppression` of what is not known),
-and random numbers.
+only at run time both branches are computed. Sequences and optionals live at import alone, where positions in them are
+known. Strings are moved (by `Identity`, `Reshape`, `Transpose`, `Slice`, `Split`, `Concat`, `Gather`, `Expand`, `Tile`,
+`Where`, ...) and compared by `Equal`. A network's inputs and outputs may be sequences, optionals and strings with
+`meshloom.backend`, which compiles for what it is given; executables have tensors of numbers alone. Not supported, each
+with an error that names the node: other operators on strings, complex numbers, results whose shape depends on values
+(`NonZero`, `Unique`, `NonMaxSuppression` of what is not known), and random numbers.
 
 | operator | opset | meaning |
 | --- | --- | --- |

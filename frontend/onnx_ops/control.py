@@ -8,7 +8,7 @@ import numpy as np
 
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import NodeError, Tensor, TensorSequence, known
+from ..tensors import Absent, NodeError, Tensor, TensorSequence, known
 
 LONGEST_LOOP = 4096
 """Iterations up to which loops are unrolled."""
@@ -22,10 +22,14 @@ def if_op(node: Node) -> Sequence[Tensor]:
         return node.scope.subgraph(node.graph("then_branch" if condition.array.reshape(-1)[0] else "else_branch"))
     chosen = node.scope.subgraph(node.graph("then_branch"))
     other = node.scope.subgraph(node.graph("else_branch"))
-    if any(isinstance(x, TensorSequence) for x in (*chosen, *other)):
-        raise NodeError("the condition is known only at run time and the branches give sequences")
+    if any(isinstance(x, TensorSequence | Absent) for x in (*chosen, *other)):
+        raise NodeError(
+            "the condition is known only at run time and the branches give sequences or optionals", condition.value
+        )
     if [(x.shape, x.dtype) for x in chosen] != [(x.shape, x.dtype) for x in other]:
-        raise NodeError("the condition is known only at run time and the branches give different shapes")
+        raise NodeError(
+            "the condition is known only at run time and the branches give different shapes", condition.value
+        )
     scalar = node.build.reshape(condition, [])
     return [node.build.select(scalar, x, y) for x, y in zip(chosen, other, strict=True)]
 

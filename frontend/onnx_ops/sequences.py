@@ -6,7 +6,7 @@ import numpy as np
 
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import NodeError, Tensor, TensorSequence, known
+from ..tensors import Absent, NodeError, Tensor, TensorSequence, known
 
 
 @onnx_op("SequenceConstruct")
@@ -89,22 +89,22 @@ def concat_from_sequence(node: Node) -> Tensor:
 
 @onnx_op("Optional")
 def optional(node: Node) -> Tensor:
-    """The operand, which is there."""
-    if not node.inputs:
-        raise NodeError("an optional without a value is not supported")
-    return node.any(0)
+    """The operand; without one, nothing."""
+    return node.any(0) if node.inputs else Absent.new()
 
 
 @onnx_op("OptionalGetElement")
 def optional_get_element(node: Node) -> Tensor:
-    """The operand, which is there."""
-    return node.any(0)
+    """The operand, which must be there."""
+    if isinstance(value := node.any(0), Absent):
+        raise NodeError("the optional has no value")
+    return value
 
 
 @onnx_op("OptionalHasElement")
 def optional_has_element(node: Node) -> Tensor:
     """Whether there is an operand."""
-    return known(bool(node.inputs) and node.inputs[0] is not None)
+    return known(bool(node.inputs) and not isinstance(node.inputs[0], Absent | None))
 
 
 def _position(node: Node, index: int, default: int, last: int) -> int:

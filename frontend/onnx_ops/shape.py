@@ -8,6 +8,7 @@ import numpy as np
 
 from ..node import Node, numpy_dtype, resolve_shape
 from ..registry import onnx_op
+from ..strings import encode
 from ..tensors import INT64, NodeError, Tensor, known
 
 LONGEST_RANGE = 1 << 28
@@ -41,7 +42,11 @@ def constant(node: Node) -> Tensor:
         return known(node.floats("value_floats"), np.float32)
     if node.has("value_ints"):
         return known(node.ints("value_ints"), INT64)
-    raise NodeError("strings and sparse tensors are not supported")
+    if node.has("value_string"):
+        return known(encode(node.str("value_string")))
+    if node.has("value_strings"):
+        return known(encode(node.strs("value_strings", [])))
+    raise NodeError("sparse tensors are not supported")
 
 
 @onnx_op("Range", since=11)
