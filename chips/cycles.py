@@ -32,6 +32,11 @@ def larger(a: Number, b: Number) -> Number:
     return a + (b - a) * (b > a)
 
 
+def load_cycles(chip: Chip) -> int:
+    """Cycles that a block of weights takes to load, and the array to fill and drain."""
+    return 2 * chip.mpu_rows + chip.mpu_cols - 2
+
+
 def matmul_cycles(chip: Chip, rate: Any, batch: Number, m: Number, k: Number, n: Number) -> Number:
     """
     Cold-start cycles of D[b, m, n] = A[b, m, k] x B[b, k, n], with elements of which `rate` take the place of one f32.
@@ -40,7 +45,7 @@ def matmul_cycles(chip: Chip, rate: Any, batch: Number, m: Number, k: Number, n:
     and the m rows of A take m + mpu_rows + C - 2 to pass (SCALE-Sim's form where the rate is 1).
     """
     blocks = ceil_div(k, chip.mpu_rows * rate) * ceil_div(n, chip.mpu_cols)
-    return batch * blocks * (m + 2 * chip.mpu_rows + chip.mpu_cols - 2) - 1
+    return batch * blocks * (m + load_cycles(chip)) - 1
 
 
 def vector_cycles(chip: Chip, rate: Any, points: Number, factor: Any, operand_bytes: Number) -> Number:

@@ -6,6 +6,7 @@ whose like was emitted before costs one look-up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
@@ -191,11 +192,15 @@ def plan_contraction(
     swapped = plan_access(turned, _MATMUL, cycles)
     best, is_swapped = (swapped, True) if swapped.cost < straight.cost else (straight, False)
     if nonzero.has_zeros:
-        largest = max(_bytes_reached(view) for view in (out, a, b))
+        largest = max(bytes_reached(view) for view in (out, a, b))
+        first, count, _, _ = groups
+        kept = out.shape[first : first + count]
+        rows, lines = math.prod(kept), math.prod(kept[:-1])
 
         def without_zeros(extents: Sequence[int]) -> int:
             batch, m, k, n = extents
-            return round(dense_weights_cycles(chip, (batch, m, k, n), rate, nonzero, largest))
+            sizes = (batch, m, k, n)
+            return round(dense_weights_cycles(chip, sizes, rate, nonzero, largest, lines if m == rows else 0))
 
         skipping = plan_access(dims, _MATMUL, without_zeros)
         if skipping.cost < best.cost and (a.dtype or out.dtype or skipping.cost < dot.cost):
@@ -205,7 +210,7 @@ def plan_contraction(
     return prepare(best, table, swapped=is_swapped)
 
 
-def _bytes_reached(view: View) -> int:
+def bytes_reached(view: View) -> int:
     """Bytes of memory between the first and the last element, or those of all elements where these are fewer."""
     low, high = view.extent
     moved = view.item_bytes

@@ -11,10 +11,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
 
-from ..analysis.neuron_densities import neuron_densities
+from ..analysis.nonzero_neurons import nonzero_neurons
 from ..chips import Chip
 from ..dialects.dataflow import Dataflow
-from ..transforms.contraction_weights import stored_weights
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_balance_lanes import balance_lanes
 from ..transforms.sparse_plan import PlannedWeight, plan_encodings
@@ -50,9 +49,7 @@ def encode_weights(
     # Afterwards, scales cannot move into weights any more.
     DataflowFoldAffinePass().apply(context, module)
     balance_lanes(module, chip)
-    neurons = None
-    if calibration is not None:
-        neurons = neuron_densities(module, calibration, stored_weights(module), chip.mpu_cols)
+    neurons = None if calibration is None else nonzero_neurons(module, calibration)
     plans = plan_encodings(module, chip=chip, neurons=neurons)
     convert(plans)
     return plans

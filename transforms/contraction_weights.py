@@ -8,7 +8,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, bf16
-from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.sparse.encode import Mask, counts
@@ -75,15 +74,11 @@ def _output_axis(op: MatmulOp | ConvOp, position: int) -> int:
     return rank - 1 if op.transpose_a is not None else rank - 2
 
 
-def stored_weights(module: ModuleOp) -> dict[Operation, Mask]:
-    """Contraction -> which of its weights are not zero, [groups, outputs, inputs of a group]."""
-    found: dict[Operation, Mask] = {}
-    for use in weight_uses(module):
-        if use.position == 1 and (isinstance(use.op, ConvOp) or len(use.strings.shape) == 2):
-            mask = use.strings.matrix(counts(numeric_values(use.source)))
-            groups = use.op.group_count if isinstance(use.op, ConvOp) else 1
-            found[use.op] = mask.reshape(groups, -1, mask.shape[1])
-    return found
+def stored_weights(use: WeightUse) -> Mask:
+    """Which weights are not zero, [groups, outputs, inputs of a group]."""
+    mask = use.strings.matrix(counts(numeric_values(use.source)))
+    groups = use.op.group_count if isinstance(use.op, ConvOp) else 1
+    return mask.reshape(groups, -1, mask.shape[1])
 
 
 def by_source(uses: list[WeightUse]) -> list[list[WeightUse]]:

@@ -20,6 +20,7 @@ from ..analysis.sparse.choose import Choice, all_choices
 from ..analysis.sparse.encode import Mask, counts
 from ..analysis.sparse.layer_cost import LayerCost, best_panels
 from ..chips import Chip
+from ..chips.cycles import load_cycles
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of
@@ -137,7 +138,7 @@ class _Producer:
         choices = all_choices(values, use.strings)[1:]
         stored = mask.sum(axis=1)
         rows = max(1, use.rows // len(chip.usable_cores))
-        each = (2 * chip.mpu_rows + chip.mpu_cols - 2 + rows) / (chip.mpu_rows * layer.rate)
+        each = (load_cycles(chip) + rows) / (chip.mpu_rows * layer.rate)
         return _Producer(use, chip, mask, min(choices, key=lambda choice: choice.nbytes), each * stored)
 
     def cost(self, order: Ints) -> LayerCost:

@@ -18,7 +18,7 @@ from ..analysis.sparse.bits import Bytes
 from ..analysis.sparse.choose import Choice
 from ..analysis.sparse.encode import counts
 from ..analysis.sparse.encode import decode as decode_array
-from ..analysis.sparse.layer_cost import Layer, best_panels
+from ..analysis.sparse.layer_cost import Layer, best_panels, panels_of_width
 from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..analysis.sparse.panels import Lanes, Panels, pack
 from ..chips import Chip
@@ -143,16 +143,23 @@ def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
     taps = math.prod(shape[2:]) if isinstance(op, ConvOp) else 1
     groups = op.groups.value.data if isinstance(op, ConvOp) else 1
     neurons = encoding(op.operands[0])
-    nonzero = ALL_NONZERO if neurons is None else neurons.expected
-    layer = Layer(rows, inputs, outputs, element_bytes(type.element_type), taps, nonzero, groups)
+    expected = ALL_NONZERO if neurons is None else neurons.expected
+    layer = Layer(rows, inputs, outputs, element_bytes(type.element_type), taps, expected, groups)
     encoded = encode_array(evaluate_source(encode), type, index)
     strings = strings_of(type, index)
     mask = strings.matrix(counts(decode_array(encoded)))
     entries = len(encoded.values) // index.format.group
     choice = Choice(index.format, encoded.nbytes, encoded.values.itemsize * mask.size, float(mask.mean()), entries)
+    if encode.width is not None and fits(width := encode.width.value.data, layer):
+        return panels_of_width(chip, layer, choice, width)
     panels = best_panels(chip, layer, mask, choice).panels
     assert panels is not None
     return panels
+
+
+def fits(width: int, layer: Layer) -> bool:
+    """Whether panels may have so many output neurons: none reaches over the end of a group."""
+    return width <= layer.outputs if layer.groups == 1 else not layer.group_outputs % width
 
 
 def evaluate_source(encode: EncodeOp) -> Array:

@@ -10,16 +10,18 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.ir import Operation
 
+from ..analysis.nonzero_neurons import by_input
 from ..analysis.sparse.choose import Choice, smallest
-from ..analysis.sparse.encode import counts
+from ..analysis.sparse.encode import Mask, counts
 from ..analysis.sparse.formats import Format, candidates
 from ..analysis.sparse.layer_cost import Layer, LayerCost, dense_cycles, fastest, layer_costs
-from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
+from ..analysis.sparse.nonzero import ALL_NONZERO, Neurons, Nonzero
+from ..analysis.sparse.seen_neurons import SeenNeurons
 from ..chips import RATES, Chip
 from ..dialects.dataflow import ConvOp
 from ..dialects.dataflow.types import element_bytes, element_of, is_float
 from ..support.errors import InputError
-from .contraction_weights import Array, WeightUse, numeric_values, stored_values, weight_uses
+from .contraction_weights import Array, WeightUse, numeric_values, stored_values, stored_weights, weight_uses
 
 WORTHWHILE = 0.9
 """Weights are encoded for speed only if that takes less than this share of the cycles."""
@@ -55,14 +57,14 @@ def plan_encodings(
     groups: Sequence[int] = (1,),
     threshold: float = 0.0,
     chip: Chip | None = None,
-    neurons: Mapping[Operation, Nonzero] | None = None,
+    neurons: Mapping[Operation, Mask] | None = None,
 ) -> list[PlannedWeight]:
     """
     A plan for each known weight of a contraction: of fewest bytes, or with `chip` of fewest cycles on it.
 
     With threshold 0, weights whose decoded form would differ in any bit (they hold -0) stay dense. `neurons` says,
-    where it is known, which share of a contraction's neurons is not zero (`analysis.neuron_densities`); only cycles
-    depend on it.
+    where it is known, which of a contraction's neurons are not zero (`analysis.nonzero_neurons`); only cycles depend on
+    it.
     """
     if any(group < 1 for group in groups):
         raise InputError(f"groups={','.join(map(str, groups))}: expected at least 1")
@@ -74,7 +76,7 @@ def plan_encodings(
 
 
 def _plan(
-    use: WeightUse, formats: Sequence[Format], threshold: float, chip: Chip | None, neurons: Nonzero | None
+    use: WeightUse, formats: Sequence[Format], threshold: float, chip: Chip | None, counting: Mask | None
 ) -> PlannedWeight:
     values, stored = numeric_values(use.source), stored_values(use.source)
     reason = ""
@@ -89,28 +91,38 @@ def _plan(
         return PlannedWeight(use, choice, reason=reason or ("" if choice.format else "no encoding is smaller"))
     if not reason and (reason := not_on_panels(use)):
         formats = ()  # no unit of the chip takes such weights encoded
-    layer = layer_of(use, _skippable(use, neurons))
+    seen = None if counting is None else _seen(use, counting, chip)
+    # Only of first operands do matrix units leave out zeros.
+    skips = seen is not None and use.position == 1 and _matrix_types(use)
+    layer = layer_of(use, seen if seen is not None and skips else ALL_NONZERO)
     costs = layer_costs(chip, layer, stored, use.strings, formats, threshold)
     best = fastest(costs)
     # A little faster by an estimate may be slower in truth.
     best = best if best.cycles < WORTHWHILE * costs[0].cycles else costs[0]
     if best.choice.format is None:
         reason = reason or _why_dense(costs)
-    return PlannedWeight(use, best.choice, costs[0], best, neurons, _encode_neurons(chip, layer, best), reason)
+    neurons = None
+    if seen is not None:
+        neurons = seen.on_dense_weights() if best.panels is None else seen.as_stored(best.panels)
+    encode = skips and neurons is not None and neurons.has_zeros and _encode_neurons(chip, layer, best)
+    return PlannedWeight(use, best.choice, costs[0], best, neurons, encode, reason)
 
 
-def _skippable(use: WeightUse, neurons: Nonzero | None) -> Nonzero:
-    """The share of the neurons that a matrix unit has to multiply: only of first operands does it leave out zeros."""
-    return neurons if neurons is not None and use.position == 1 and _matrix_types(use) else ALL_NONZERO
+def _seen(use: WeightUse, counting: Mask, chip: Chip) -> SeenNeurons:
+    """What a contraction's weights meet; those that no panels take count as dense ones."""
+    counts = by_input(use.op, counting)
+    if use.position == 1 and (isinstance(use.op, ConvOp) or len(use.strings.shape) == 2):
+        stored = stored_weights(use)
+    else:
+        stored = np.ones((1, 1, len(counts)), np.bool_)
+    return SeenNeurons(counts, stored, chip, layer_of(use).rate)
 
 
 def _encode_neurons(chip: Chip, layer: Layer, best: LayerCost) -> bool:
     """Whether to leave out zeros of the neurons: with dense weights, where that is worth while."""
-    if not layer.nonzero.has_zeros:
-        return False
     if best.choice.format is not None:
         return True
-    return dense_cycles(chip, layer) < WORTHWHILE * dense_cycles(chip, replace(layer, nonzero=ALL_NONZERO))
+    return dense_cycles(chip, layer) < WORTHWHILE * dense_cycles(chip, replace(layer, neurons=ALL_NONZERO))
 
 
 def _why_dense(costs: Sequence[LayerCost]) -> str:
@@ -121,13 +133,13 @@ def _why_dense(costs: Sequence[LayerCost]) -> str:
     return f"the best encoding ({best.choice.format}) takes {best.cycles / max(1.0, dense.cycles):.2f} of the cycles"
 
 
-def layer_of(use: WeightUse, nonzero: Nonzero = ALL_NONZERO) -> Layer:
-    """The sizes of a contraction with known weights, of whose neurons the share `nonzero` counts."""
+def layer_of(use: WeightUse, neurons: Neurons = ALL_NONZERO) -> Layer:
+    """The sizes of a contraction with known weights, of whose neurons `neurons` count."""
     strings, shape = use.strings, use.strings.shape
     taps = math.prod(shape[2:]) if isinstance(use.op, ConvOp) else 1
     item_bytes = element_bytes(element_of(use.source.result))
     groups = use.op.group_count if isinstance(use.op, ConvOp) else 1
-    return Layer(use.rows, strings.inputs, strings.outputs, item_bytes, taps, nonzero, groups)
+    return Layer(use.rows, strings.inputs, strings.outputs, item_bytes, taps, neurons, groups)
 
 
 def on_panels(use: WeightUse) -> bool:

@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.interpret import make_inputs
 from ..analysis.nature import EXACT, Nature, lossy
-from ..analysis.neuron_densities import neuron_densities
+from ..analysis.nonzero_neurons import nonzero_neurons
 from ..analysis.sparse.formats import Kind
 from ..analysis.sparse.nonzero import Nonzero
 from ..chips import Chip
@@ -23,7 +23,6 @@ from ..dialects.sparse import ConvOp as SparseConvOp
 from ..dialects.sparse import EncodeOp, IndexAttr
 from ..dialects.sparse import MatmulOp as SparseMatmulOp
 from .chip_option import chip_for
-from .contraction_weights import stored_weights
 from .options import Number, number
 from .sparse_plan import PlannedWeight, plan_encodings
 
@@ -61,8 +60,7 @@ class SparseSelectEncodingPass(ModulePass):
         threshold, chip = self._threshold(), self._chip(op)
         neurons = None
         if self.calibrate is not None:
-            lanes = 1 if chip is None else chip.mpu_cols
-            neurons = neuron_densities(op, make_inputs(op, self.calibrate), stored_weights(op), lanes)
+            neurons = nonzero_neurons(op, make_inputs(op, self.calibrate))
         convert(plan_encodings(op, self.groups, threshold, chip, neurons), threshold)
 
     def _threshold(self) -> float:
@@ -77,12 +75,12 @@ class SparseSelectEncodingPass(ModulePass):
 
 def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
     """Encode the weights and the neurons as planned, and make their contractions sparse ones."""
-    encoded: dict[tuple[SSAValue, IndexAttr, Nonzero | None], SSAValue] = {}
+    encoded: dict[tuple[SSAValue, IndexAttr, Nonzero | None, int | None], SSAValue] = {}
 
-    def once(value: SSAValue, index: IndexAttr, nonzero: Nonzero | None = None) -> SSAValue:
-        key = (value, index, nonzero)
+    def once(value: SSAValue, index: IndexAttr, nonzero: Nonzero | None = None, width: int | None = None) -> SSAValue:
+        key = (value, index, nonzero, width)
         if key not in encoded:
-            encode = EncodeOp(value, index, nonzero)
+            encode = EncodeOp(value, index, nonzero, width)
             owner = value.owner
             Rewriter.insert_op(
                 encode, InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
@@ -94,7 +92,10 @@ def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
         use, operands = plan.use, list(plan.use.op.operands)
         if (format := plan.choice.format) is not None:
             index = IndexAttr(format.kind, format.bits, axis=use.axis, threshold=threshold, group=format.group)
-            operands[use.position] = once(use.source.result, index)
+            # What is expected of the neurons holds for these panels.
+            panels = None if plan.chosen is None else plan.chosen.panels
+            width = panels.width if panels is not None and plan.encode_neurons else None
+            operands[use.position] = once(use.source.result, index, width=width)
         if plan.encode_neurons:
             axis = len(shape_of(operands[0])) - 2 if isinstance(use.op, MatmulOp) else 0
             operands[0] = once(operands[0], IndexAttr(Kind.DIRECT, axis=axis), plan.neurons)

@@ -55,6 +55,15 @@ def group_mask(mask: Mask, format: Format) -> Mask:
     return np.logical_or.reduce(padded.reshape(rows, positions, format.group), axis=2)
 
 
+def stored_mask(mask: Mask, format: Format) -> Mask:
+    """[strings, length] which elements a format stores of those that count: these, fillers and whole groups."""
+    encoded = encode_mask(mask, mask, format, Strings(mask.shape))
+    row, column = stored_positions(encoded)
+    groups = np.zeros((len(mask), format.positions(mask.shape[1])), np.bool_)
+    groups[row, column] = True
+    return np.repeat(groups, format.group, axis=1)[:, : mask.shape[1]]
+
+
 def encode(tensor: Array, format: Format, strings: Strings | None = None, threshold: float = 0.0) -> Encoded:
     """
     The tensor without its elements of |x| <= threshold (in groups: without groups that hold no others).

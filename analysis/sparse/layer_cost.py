@@ -18,13 +18,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...chips import RATES, Chip
+from ...chips.cycles import load_cycles
 from ...dialects.dataflow.tiling import EncodedWork, split_evenly
 from .balance import balance
 from .bits import Array, Ints
 from .choose import Choice, all_choices
 from .encode import Mask, counts, group_mask
 from .formats import Format, Kind
-from .nonzero import ALL_NONZERO, Nonzero
+from .nonzero import ALL_NONZERO, Neurons
 from .panels import Lanes, Panels, fullest_lane
 from .product_cycles import dense_weights_cycles, product_cycles
 from .strings import Strings
@@ -49,8 +50,8 @@ class Layer:
     item_bytes: int
     taps: int = 1
     """Inputs that stay together when the inputs are cut in parts: places of a kernel."""
-    nonzero: Nonzero = ALL_NONZERO
-    """Which share of the neurons is expected not to be zero; the others may be left out."""
+    neurons: Neurons = ALL_NONZERO
+    """Which of them are expected not to be zero; the others may be left out."""
     groups: int = 1
     """Equal groups of outputs that have inputs of their own."""
 
@@ -129,19 +130,20 @@ def dense_cycles(chip: Chip, layer: Layer) -> float:
     Cycles of the busiest core for dense weights: either operand held in the matrix unit, or neurons passing without
     their zeros, or the vector unit.
     """
-    fill, depth = 2 * chip.mpu_rows + chip.mpu_cols - 2, chip.mpu_rows * layer.rate
+    fill, depth = load_cycles(chip), chip.mpu_rows * layer.rate
     folds = -(-layer.inputs // depth)
+    nonzero = layer.neurons.on_dense_weights() if layer.neurons.has_zeros else ALL_NONZERO
     best = math.inf
     for m, outputs in grids(len(chip.usable_cores), layer.rows, layer.outputs):
         groups, n = -(-outputs // layer.group_outputs), min(outputs, layer.group_outputs)
         straight = groups * folds * -(-n // chip.mpu_cols) * (m + fill)
         swapped = groups * folds * -(-m // chip.mpu_cols) * (n + fill)
         best = min(best, straight - 1, swapped - 1)
-        if layer.nonzero.has_zeros:
+        if nonzero.has_zeros:
             neurons = m * layer.inputs * layer.item_bytes // layer.taps
             largest = groups * max(neurons, m * n * 4, n * layer.inputs * layer.item_bytes)
             sizes = (groups, m, layer.inputs, n)
-            best = min(best, dense_weights_cycles(chip, sizes, layer.rate, layer.nonzero, largest))
+            best = min(best, dense_weights_cycles(chip, sizes, layer.rate, nonzero, largest))
         if layer.item_bytes == 4:
             points = m * outputs * layer.inputs
             moved = points * layer.item_bytes / chip.sram_bytes_per_cycle
@@ -177,7 +179,6 @@ def encoded_cycles(
 
 def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCost:
     """The panels with which a layer takes fewest cycles; `mask` [outputs, inputs] says which weights count."""
-    assert choice.format is not None
     found: list[LayerCost] = []
     for columns in WIDTHS:
         if columns > 1 and columns * chip.mpu_cols >= layer.group_outputs + chip.mpu_cols:
@@ -189,15 +190,16 @@ def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCo
 
 
 def _cut(chip: Chip, layer: Layer, choice: Choice, columns: int) -> Panels:
-    """
-    Panels of equal width, of so many columns of the matrix unit at most, with as few parts as memory allows; none
-    reaches over the end of a group.
-    """
-    assert choice.format is not None
+    """Panels of equal width, of so many columns of the matrix unit at most; none reaches over the end of a group."""
     count = -(-layer.group_outputs // (columns * chip.mpu_cols))
     while layer.groups > 1 and layer.group_outputs % count:
         count += 1
-    width = -(-layer.group_outputs // count)
+    return panels_of_width(chip, layer, choice, -(-layer.group_outputs // count))
+
+
+def panels_of_width(chip: Chip, layer: Layer, choice: Choice, width: int) -> Panels:
+    """Panels of so many output neurons, with as few parts as memory allows."""
+    assert choice.format is not None
     panel_bytes = choice.nbytes * width / layer.outputs
     parts = max(
         math.ceil(panel_bytes / (chip.sram_bytes // PANEL_SHARE)),
@@ -217,6 +219,7 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
     index_bytes = panels.width * panels.depth * index_bits / 8
     neurons = max(layer.rows * panels.depth * layer.item_bytes // layer.taps, layer.rows * panels.width * 4)
     lanes = Lanes.of(chip, layer.rate)
+    nonzero = layer.neurons.in_panels(panels.width, panels.depth)
     work: list[EncodedWork] = []
     for own in stored:
         for start in range(0, layer.outputs, panels.width):
@@ -228,7 +231,7 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
             work.append(
                 EncodedWork(
                     1, layer.rows, len(part), fullest, loads, looked_at, direct, nbytes, neurons, panels.depth,
-                    float(part.sum()), layer.nonzero,
+                    float(part.sum()), nonzero,
                 )
             )  # fmt: skip
     nbytes = max(one.weight_bytes for one in work) * count * parts

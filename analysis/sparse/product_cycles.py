@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ...chips import Chip
+from ...chips.cycles import load_cycles
 from ...dialects.dataflow.tiling import EncodedWork
 from .nonzero import ALL_NONZERO, Nonzero
 
@@ -28,14 +29,13 @@ def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) 
     beside that, for each row anew where the input caches stand before it. Numbers of the fullest lane may be averages
     over several products.
     """
-    depth, fill = chip.mpu_rows * rate, 2 * chip.mpu_rows + chip.mpu_cols - 2
+    depth, fill = chip.mpu_rows * rate, load_cycles(chip)
     before = chip.map_caches == "before"
     loads, fullest = work.loads, work.fullest
     if nonzero.has_zeros:
-        shares = nonzero.of_lane(work.rows)
-        # Neurons that share a lane differ from tile to tile independently.
-        spread = shares.spread / math.sqrt(-(-work.strings // chip.mpu_cols))
-        loads = min(loads, expected_loads(fullest * shares.met, fullest * spread, depth))
+        shares = nonzero.of_lane(work.rows, work.lines)
+        # Where it was measured for these lanes, the mean of whole loads is known, not only that of weights.
+        loads = loads * shares.loads if nonzero.lanes else min(loads, math.ceil(fullest * shares.met / depth))
         fullest *= shares.pairs if before else shares.met
     # Averages round up by half a cycle.
     passing = loads if work.rows == 1 else _rounded_up(work.rows * fullest / depth, exact=fullest == int(work.fullest))
@@ -66,16 +66,16 @@ def expected_loads(mean: float, deviation: float, depth: int) -> float:
 
 
 def dense_weights_cycles(
-    chip: Chip, sizes: tuple[int, int, int, int], rate: int, nonzero: Nonzero, operand_bytes: float = 0
+    chip: Chip, sizes: tuple[int, int, int, int], rate: int, nonzero: Nonzero, operand_bytes: float = 0, lines: int = 0
 ) -> float:
     """
     Cycles of products of `sizes` (batch, m, k, n) with dense weights, of whose first operand `nonzero` counts,
-    and whose largest operand has so many bytes.
+    and whose largest operand has so many bytes. Rows lie in so many lines (0: unknown).
     """
     batch, m, k, n = sizes
-    depth, fill = chip.mpu_rows * rate, 2 * chip.mpu_rows + chip.mpu_cols - 2
+    depth, fill = chip.mpu_rows * rate, load_cycles(chip)
     before = chip.map_caches == "before"
-    shares, rounds = nonzero.of_lane(m), -(-n // chip.mpu_cols)
+    shares, rounds = nonzero.of_lane(m, lines), -(-n // chip.mpu_cols)
     stored = rounds * k
     loads = min(math.ceil(stored / depth), expected_loads(stored * shares.met, stored * shares.spread, depth))
     pairs = m * stored * (shares.pairs if before else shares.met)

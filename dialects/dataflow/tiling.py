@@ -188,6 +188,8 @@ class EncodedWork:
     """Stored weights of all output neurons."""
     nonzero: Nonzero = ALL_NONZERO
     """Which share of the neurons is expected not to be zero; the others may be left out."""
+    lines: int = 0
+    """In how many lines of places the rows lie; 0 where that is not known."""
 
 
 @dataclass(frozen=True)

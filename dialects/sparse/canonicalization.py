@@ -22,7 +22,8 @@ class EncodeOfDecodedOfEncoded(RewritePattern):
         # Groups of the second hold what does not count, too: whether it had been made zero would show.
         if second.format.group == 1 and second.threshold >= first.threshold:
             expected = None if op.nonzero is None else op.expected
-            rewriter.replace(op, EncodeOp(inner.operand.owner.operand, second, expected))
+            width = None if op.width is None else op.width.value.data
+            rewriter.replace(op, EncodeOp(inner.operand.owner.operand, second, expected, width))
 
 
 class ComputeOnDecoded(RewritePattern):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType, f64
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, f64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
@@ -13,7 +13,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...analysis.sparse.nonzero import Nonzero
-from ..dataflow.base import nonzero_of, shares_attr, verify_shares
+from ..dataflow.base import int_attr, nonzero_of, shares_attr, verify_shares
 from ..dataflow.types import is_float, shape_of, tensor_of
 from .attributes import IndexAttr
 from .types import (
@@ -36,25 +36,39 @@ def _verify_type(actual: Attribute, expected: Attribute) -> None:
 class EncodeOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInterface):
     """
     What counts of a tensor, and its index: elements of |x| <= threshold are left out (in groups: groups of such). Of
-    tensors that are computed, `nonzero` says which share of the elements is expected to count.
+    tensors that are computed, `nonzero` says which share of the elements is expected to count; of weights, `width` says
+    how many output neurons a panel of them should have.
 
     ```
     %1 = sparse.encode %0 : tensor<8x64xf32> -> tensor<8x64xf32, #sparse.index<stride, bits = 4>>
-    %3 = sparse.encode %2 nonzero [0.4] : tensor<1x8xf32> -> tensor<1x8xf32, #sparse.index<direct>>
+    %2 = sparse.encode %0 width 4 : tensor<8x64xf32> -> tensor<8x64xf32, #sparse.index<direct>>
+    %4 = sparse.encode %3 nonzero [0.4] : tensor<1x8xf32> -> tensor<1x8xf32, #sparse.index<direct>>
     ```
     """
 
     name = "sparse.encode"
     operand = operand_def(TensorType)
     nonzero = opt_prop_def(DenseArrayBase.constr(f64))
+    width = opt_prop_def(IntegerAttr[I64])
+    """Of weights: so many output neurons are best in a panel; `sparse-pack` chooses where it is not said."""
     result = result_def(TensorType)
     traits = traits_def(Pure())
-    assembly_format = "$operand (`nonzero` $nonzero^)? attr-dict `:` type($operand) `->` type($result)"
+    assembly_format = (
+        "$operand (`nonzero` $nonzero^)? (`width` $width^)? attr-dict `:` type($operand) `->` type($result)"
+    )
 
-    def __init__(self, operand: SSAValue | Operation, index: IndexAttr, nonzero: Nonzero | None = None) -> None:
+    def __init__(
+        self,
+        operand: SSAValue | Operation,
+        index: IndexAttr,
+        nonzero: Nonzero | None = None,
+        width: int | None = None,
+    ) -> None:
         type = tensor_of(operand)
         super().__init__(
-            operands=[operand], result_types=[encoded(type, index)], properties={"nonzero": shares_attr(nonzero)}
+            operands=[operand],
+            result_types=[encoded(type, index)],
+            properties={"nonzero": shares_attr(nonzero), "width": None if width is None else int_attr(width)},
         )
 
     @property
@@ -64,6 +78,8 @@ class EncodeOp(IRDLOperation, HasFolderInterface, HasCanonicalizationPatternsInt
 
     def verify_(self) -> None:
         verify_shares("nonzero", self.nonzero)
+        if self.width is not None and self.width.value.data < 1:
+            raise VerifyException(f"width = {self.width.value.data}: expected at least 1 output neuron")
         type = verify_encoded(self.result, "result")
         _verify_type(self.operand.type, decoded(type))
 

@@ -184,9 +184,15 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
             inputs,
             work.entries * panels.format.group / count,
             nonzero_of(self.nonzero),
+            self._lines(box),
         )
         macs = m * work.entries * panels.format.group * products // count
         return replace(dense, macs=macs, encoded=encoded, nonzero=encoded.nonzero)
+
+    def _lines(self, box: Box) -> int:
+        """Lines of the places of a tile, of which the last dimension runs along them."""
+        kept = [size for dim, size in enumerate(box.sizes[: len(self.result_shape)]) if dim != self.output_dim]
+        return math.prod(kept[:-1])
 
     def compute(self, operands: Sequence[Array]) -> Array:
         """The dense operation on the decoded weights. Raises InputError for damaged ones."""

@@ -12,6 +12,7 @@ from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.tiling import Box
 from ...dialects.sparse.panel_ops import PanelConvOp, PanelMatmulOp, PanelOp
 from ..emitter import Emitter, Operand
+from ..plans import bytes_reached
 from ..view import EncodedView, View
 from .common import in_memory
 from .contraction import transposed, windows_of
@@ -29,50 +30,44 @@ def select_panels(
     end = min(first + tile.sizes[dim] * panels.width, panels.outputs)
     several = (end - 1) // per_group > first // per_group
     before = begin * panels.depth if several else 0
-    skip_zeros, cycles = _manner(op, tile, emitter.chip)
+    manner: tuple[bool, int] | None = None
     for part in range(tile.sizes[-1]):
         for panel in range(tile.sizes[dim]):
             there = weights.box((panel, part, 0), (1, 1, panels.nbytes)).drop((0, 1))
             block = panels.block_at(tile.offsets[dim] + panel, begin + part, op.item_bytes)
             low = (tile.offsets[dim] + panel) * panels.width - first
-            target, encoded = out.part(dim, low, block.strings), EncodedView(there, block, skip_zeros, cycles)
             group = (first + low) // per_group - first // per_group
             start = group * panels.inputs + before + part * panels.depth
-            _product(op, target, x, start, encoded, accumulate or part > 0, emitter)
+            target, neurons = _product(op, out.part(dim, low, block.strings), x, start, block.length)
+            manner = manner or _manner(op, tile, max(bytes_reached(target), bytes_reached(neurons)), emitter.chip)
+            encoded = EncodedView(there, block, *manner)
+            emitter.encoded_matmul(target, neurons, encoded, len(target.shape) - 1, accumulate or part > 0)
 
 
-def _product(
-    op: PanelOp,
-    out: View,
-    x: View,
-    start: int,
-    encoded: EncodedView,
-    accumulate: bool,
-    emitter: Emitter,
-) -> None:
-    """The product of one panel: out [m..., n] from the inputs from `start` on."""
-    rank, length = len(out.shape), encoded.block.length
+def _product(op: PanelOp, out: View, x: View, start: int, length: int) -> tuple[View, View]:
+    """The product of one panel: out [m..., n] and the inputs from `start` on, [m..., k...]."""
+    rank = len(out.shape)
     match op:
         case PanelConvOp():
             channels = x.part(1, start // op.taps, length // op.taps)
             windows = windows_of(op, channels, out.shape[2:], ints(op.kernel))
-            target = out.permute((0, *range(2, rank), 1))
-            emitter.encoded_matmul(target, windows, encoded, rank - 1, accumulate)
+            return out.permute((0, *range(2, rank), 1)), windows
         case PanelMatmulOp():
             rows = transposed(x) if op.transpose_a is not None else x
-            emitter.encoded_matmul(out, rows.part(rank - 1, start, length), encoded, rank - 1, accumulate)
+            return out, rows.part(rank - 1, start, length)
         case _:
             raise AssertionError(f"{op.name} is no contraction with weights in panels")
 
 
-def _manner(op: PanelOp, tile: Box, chip: Chip) -> tuple[bool, int]:
+def _manner(op: PanelOp, tile: Box, neuron_bytes: int, chip: Chip) -> tuple[bool, int]:
     """
     Whether zeros of the neurons are looked for, and what one product should take; the same for all products of a tile,
-    so that they make loops.
+    so that they make loops. `neuron_bytes`: what is read or written of them, as they lie in memory.
     """
     work = op.cost(tile).encoded
     if work is None:
         return False, 0
+    work = replace(work, neuron_bytes=neuron_bytes)
     rate = {2: RATES["f16"], 1: RATES["i8"]}.get(op.item_bytes, 1)
     cycles, skipping = product_cycles(chip, replace(work, nonzero=ALL_NONZERO), rate), skipping_cycles(chip, work, rate)
     if work.nonzero.has_zeros or op.nonzero is None:

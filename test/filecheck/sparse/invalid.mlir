@@ -148,18 +148,32 @@
 
 // -----
 
-// CHECK: nonzero = [0.5, 0.25]: expected a density and 3 for each number of rows, all 0 to 1
+// CHECK: nonzero = [0.5, 0.25]: expected a density, then lines, places and 4 shares for each size of tiles; shares are 0 to 1
 %0 = "test.op"() : () -> tensor<4x4xf32>
 %1 = sparse.encode %0 nonzero [0.5, 0.25] : tensor<4x4xf32> -> tensor<4x4xf32, #sparse.index<direct>>
 
 // -----
 
-// CHECK: nonzero = [0.5, 0.5, 0.5, 0.0, 0.5, 0.25, 0.0]: more rows cannot meet less than [0.5, 0.25]
+// CHECK: nonzero = [0.5, 1.0, 1.0, 0.5, 0.5, 0.0, 1.0, 1.0, 2.0, 0.5, 0.25, 0.0, 1.0]: more rows cannot meet less than fewer (0.25)
 %0 = "test.op"() : () -> tensor<4x4xf32>
-%1 = sparse.encode %0 nonzero [0.5, 0.5, 0.5, 0.0, 0.5, 0.25, 0.0] : tensor<4x4xf32> -> tensor<4x4xf32, #sparse.index<direct>>
+%1 = sparse.encode %0 nonzero [0.5, 1.0, 1.0, 0.5, 0.5, 0.0, 1.0, 1.0, 2.0, 0.5, 0.25, 0.0, 1.0]
+  : tensor<4x4xf32> -> tensor<4x4xf32, #sparse.index<direct>>
 
 // -----
 
-// CHECK: nonzero = [1.5]: expected a density and 3 for each number of rows, all 0 to 1
+// CHECK: nonzero = [0.5, 1.0, 2.0, 0.5, 0.5, 0.0, 1.0, 2.0, 1.0, 0.5, 0.5, 0.0, 1.0]: expected each number of lines with each of places, ascending from 1
+%0 = "test.op"() : () -> tensor<4x4xf32>
+%1 = sparse.encode %0 nonzero [0.5, 1.0, 2.0, 0.5, 0.5, 0.0, 1.0, 2.0, 1.0, 0.5, 0.5, 0.0, 1.0]
+  : tensor<4x4xf32> -> tensor<4x4xf32, #sparse.index<direct>>
+
+// -----
+
+// CHECK: width = 0: expected at least 1 output neuron
+%0 = "test.op"() : () -> tensor<4x4xf32>
+%1 = sparse.encode %0 width 0 : tensor<4x4xf32> -> tensor<4x4xf32, #sparse.index<direct>>
+
+// -----
+
+// CHECK: nonzero = [1.5]: expected a density, then lines, places and 4 shares for each size of tiles; shares are 0 to 1
 %0 = "test.op"() : () -> tensor<4x4xf32>
 %1 = dataflow.matmul %0, %0 nonzero [1.5] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>

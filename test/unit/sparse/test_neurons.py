@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,12 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.interpret import make_inputs, run_main
-from meshloom.analysis.neuron_densities import neuron_densities
-from meshloom.analysis.sparse.nonzero import Nonzero, measured
+from meshloom.analysis.nonzero_neurons import by_input, nonzero_neurons
+from meshloom.analysis.sparse.formats import DIRECT, stride
+from meshloom.analysis.sparse.nonzero import Nonzero
+from meshloom.analysis.sparse.panels import Lanes, Panels, fullest_lane
+from meshloom.analysis.sparse.product_cycles import skipping_cycles
+from meshloom.analysis.sparse.seen_neurons import SeenNeurons
 from meshloom.chips import load_chip
 from meshloom.dialects import dataflow
 from meshloom.dialects.coreasm.isa import MNEMONICS
+from meshloom.dialects.dataflow.tiling import EncodedWork
 from meshloom.dialects.dataflow.types import tensor
+from meshloom.emulator.costs_sparse import IndexWork, Product, count_pairs, sparse_matmul_cost
 from meshloom.emulator.executable import Executable, read_executable
 from meshloom.emulator.functional import run_functional
 from meshloom.emulator.timing import run_timing
@@ -34,14 +41,21 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 
+def seen(counts: NDArray[np.bool_], stored: NDArray[np.bool_], lanes: int = 1, depth: int = 2) -> SeenNeurons:
+    """Neurons [inputs, lines, places] on a unit with so many lanes, which hold so many weights each."""
+    return SeenNeurons(counts, stored, replace(load_chip("edge"), mpu_cols=lanes, mpu_rows=depth))
+
+
 def test_shares_of_neighbouring_rows() -> None:
-    counts = np.array([[1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0], [0, 1, 0, 1]], np.bool_)  # [inputs, rows]
-    nonzero = measured(counts)
+    counts = np.array([[1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0], [0, 1, 0, 1]], np.bool_)[:, None]  # one line
+    nonzero = seen(counts, np.ones((1, 3, 4), np.bool_)).on_dense_weights()
     assert nonzero.density == round(7 / 16, 3)
     assert [nonzero.of_lane(rows).met for rows in (1, 2, 4)] == [round(7 / 16, 3), round(5 / 8, 3), 0.75]
     # Rows meet 2, 2, 1 and 2 of 4 inputs; both pairs of them, 2 and 3.
     assert nonzero.of_lane(1).spread == round(float(np.std([2, 2, 1, 2])) / 4, 3)
     assert nonzero.of_lane(2).spread == 0.125
+    # Of two loads for 4 weights, rows need one each, the pairs 1 and 2.
+    assert [nonzero.of_lane(rows).loads for rows in (1, 2, 4)] == [0.5, 0.75, 1]
     assert nonzero.of_lane(3).met == pytest.approx(0.625 + (np.log2(3) - 1) * 0.125)
     # Beyond what was seen, rows are taken as independent.
     assert nonzero.of_lane(8).met == pytest.approx(1 - 0.25**2)
@@ -49,29 +63,85 @@ def test_shares_of_neighbouring_rows() -> None:
     assert not Nonzero().has_zeros
 
 
+def test_shapes_of_tiles() -> None:
+    """Four lines of four places, of which each line sees one of four inputs: tiles along lines meet less."""
+    counts = np.repeat(np.eye(4, dtype=np.bool_)[:, :, None], 4, axis=2)
+    nonzero = seen(counts, np.ones((1, 1, 4), np.bool_)).on_dense_weights()
+    assert [nonzero.of_lane(4, lines).met for lines in (1, 2, 4)] == [0.25, 0.5, 1]
+    assert nonzero.of_lane(4) == nonzero.of_lane(4, 2)
+    # Interpolated by logarithms, in both directions.
+    assert nonzero.of_lane(6, 3).met == pytest.approx(0.5 + np.log2(1.5) * 0.5)
+
+
 def test_what_stored_weights_meet() -> None:
     """Two neurons side by side: one has its three weights where nothing is, the other its two where all is."""
-    counts = np.array([[0, 0], [0, 0], [0, 0], [1, 1], [1, 0]], np.bool_)  # [inputs, rows]
+    counts = np.array([[0, 0], [0, 0], [0, 0], [1, 1], [1, 0]], np.bool_)[:, None]  # [inputs, 1 line, places]
     stored = np.array([[[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]]], np.bool_)
-    nonzero = measured(counts, stored, lanes=2)
+    nonzero = seen(counts, stored, lanes=2, depth=1).in_panels(2, 5)
     assert nonzero.density == (2 + 1) / 2 / 5
     # In lanes side by side, the second takes longest: 2 and 1 of the 3 weights that the fullest has, 2 in both rows.
-    assert nonzero.of_lane(1) == (0.5, 0.5, round(0.5 / 3, 3))
-    assert nonzero.of_lane(2) == (0.5, round(2 / 3, 3), 0)
-    # One after the other on the same lane: the mean of both.
-    alone = measured(counts, stored)
-    assert alone.of_lane(1).met == round((0 + 0 + 2 + 1) / 4 / 2.5, 3)
+    assert nonzero.of_lane(1)[2:] == (0.5, 0.5, round(0.5 / 3, 3), 0.5)
+    assert nonzero.of_lane(2)[2:] == (0.5, round(2 / 3, 3), 0, round(2 / 3, 3))
+    # In panels of their own: what both lanes meet, of the 5 weights that they store.
+    alone = seen(counts, stored, lanes=2, depth=1).in_panels(1, 5)
+    assert alone.of_lane(1).met == (2 + 1) / 2 / 5
+    # On the same lane one after the other, the same; in parts of 4 and 1 inputs, too.
+    for width, depth in ((2, 5), (1, 4)):
+        assert seen(counts, stored, depth=1).in_panels(width, depth).of_lane(1).met == alone.of_lane(1).met
+
+
+def test_fillers_count() -> None:
+    """Strides of 2 bits reach 3 inputs: a filler at input 3 bridges the gap from 0 to 4."""
+    counts = np.array([0, 0, 0, 1, 0], np.bool_)[:, None, None]
+    stored = np.array([[[1, 0, 0, 0, 1]]], np.bool_)
+    neurons = seen(counts, stored)
+    assert neurons.in_panels(1, 5).density == 0
+    assert neurons.as_stored(Panels(stride(2), 1, 1, 5, 5)).density == round(1 / 3, 3)
+    assert neurons.as_stored(Panels(DIRECT, 1, 1, 5, 5)).density == 0
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.integers(1, 9), st.integers(1, 40), st.floats(0, 1), st.integers(0, 99))
-def test_more_rows_meet_more(inputs: int, rows: int, density: float, seed: int) -> None:
-    counts = np.random.default_rng(seed).random((inputs, rows)) < density
-    nonzero = measured(counts)
-    assert nonzero.density == round(float(counts.mean()), 3)
+@given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 12), st.floats(0, 1), st.integers(0, 99))
+def test_more_rows_meet_more(inputs: int, lines: int, places: int, density: float, seed: int) -> None:
+    counts = np.random.default_rng(seed).random((inputs, lines, places)) < density
+    nonzero = seen(counts, np.ones((1, 1, inputs), np.bool_)).on_dense_weights()
+    assert nonzero.density == pytest.approx(float(counts.mean()), abs=6e-4)
     assert Nonzero.from_numbers(nonzero.numbers) == nonzero
-    curve = [nonzero.of_lane(number).met for number in range(1, 100)]
-    assert all(0 <= low <= high + 1e-12 <= 1 + 1e-12 for low, high in pairwise(curve))
+    for at in range(1, lines + 1):
+        curve = [nonzero.of_lane(at * number, at).met for number in range(1, places + 9)]
+        assert all(0 <= low <= high + 1e-12 <= 1 + 1e-12 for low, high in pairwise(curve))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.sampled_from(["before", "after"]), st.integers(1, 3), st.integers(0, 999))
+def test_expected_cycles_are_those_of_the_machine(caches: str, columns: int, seed: int) -> None:
+    """Tiles of all sizes that were measured, in panels of several widths and two parts: the mean over all products."""
+    generator = np.random.default_rng(seed)
+    chip = replace(load_chip("edge"), mpu_cols=4, mpu_rows=8, map_caches=caches)
+    inputs, outputs, lines, places, width, depth = 40, 24, 4, 8, 4 * columns, 20
+    counts = (generator.random((inputs, 1, 1)) < 0.6) & (generator.random((inputs, lines, places)) < 0.5)
+    stored = generator.random((outputs, inputs)) < generator.random((outputs, 1))
+    nonzero = SeenNeurons(counts, stored[None], chip).in_panels(width, depth)
+    if not nonzero.has_zeros:
+        return
+    starts = [(low, part) for low in range(0, outputs, width) for part in range(0, inputs, depth)]
+    for high, wide in ((1, 1), (1, 4), (2, 2), (4, 1), (4, 8)):
+        counted: list[int] = []
+        fullest = loads = 0.0
+        for low, part in starts:
+            mine = stored[low : low + width, part : part + depth]
+            most, times = fullest_lane(mine.sum(axis=1), Lanes.of(chip, 1))
+            fullest, loads = fullest + most, loads + times
+            for line in range(0, lines, high):
+                for place in range(0, places, wide):
+                    hits = counts[part : part + depth, line : line + high, place : place + wide].sum(axis=(1, 2))
+                    used, pairs = count_pairs(mine[None], hits[None], (1, high * wide, depth, len(mine)))
+                    work = Product(high * wide, depth, used, pairs, IndexWork(), IndexWork())
+                    counted.append(sparse_matmul_cost(chip, 0, work, (0, 0, 0)).cycles)
+        one = EncodedWork(
+            1, high * wide, width, fullest / len(starts), loads / len(starts), 0, True, 0, 0, depth, 0, nonzero, high
+        )
+        assert skipping_cycles(chip, one, 1) == pytest.approx(float(np.mean(counted)), rel=0.02, abs=0.6)
 
 
 def module_of(x: tuple[int, ...], layers: list[dict[str, object]], weights: list[NDArray[np.float32]]) -> ModuleOp:
@@ -97,12 +167,14 @@ def test_what_convolutions_see(seed: int) -> None:
     kernel = (5, 4, *generator.integers(1, 4, 2))
     module = module_of((2, 4, 11, 9), [options], [generator.standard_normal(kernel).astype(np.float32)])
     x = np.maximum(generator.standard_normal((2, 4, 11, 9)), 0).astype(np.float32)
-    (found,) = neuron_densities(module, {"arg0": x}, {}).values()
+    ((op, counts),) = nonzero_neurons(module, {"arg0": x}).items()
+    assert isinstance(op, dataflow.ConvOp)
+    neurons = by_input(op, counts)
+    found = SeenNeurons(neurons, np.ones((1, 5, len(neurons)), np.bool_), load_chip("edge")).in_panels(5, len(neurons))
     ones = module_of((2, 4, 11, 9), [options], [np.ones(kernel, np.float32)])
-    (seen,) = run_main(ones, {"arg0": (x != 0).astype(np.float32)}).values()
-    assert found.density == pytest.approx(float(seen.mean()) / np.prod(kernel[1:]), abs=1e-3)
-    assert found.lanes
-    assert found.of_lane(1).met == found.density
+    (counted,) = run_main(ones, {"arg0": (x != 0).astype(np.float32)}).values()
+    assert found.density == pytest.approx(float(counted.mean()) / np.prod(kernel[1:]), abs=1e-3)
+    assert found.of_lane(1).met == pytest.approx(found.density, abs=1e-3)
 
 
 def opcodes(executable: Executable) -> set[str]:

@@ -17,37 +17,31 @@ from ..dialects.dataflow.constants import widen_bf16
 from ..dialects.dataflow.types import element_of
 from .interpret import run_main
 from .sparse.encode import Mask
-from .sparse.nonzero import Nonzero, measured
 
 
-def neuron_densities(
-    module: ModuleOp, inputs: Mapping[str, NDArray[Any]], stored: Mapping[Operation, Mask], lanes: int = 1
-) -> dict[Operation, Nonzero]:
+def nonzero_neurons(module: ModuleOp, inputs: Mapping[str, NDArray[Any]]) -> dict[Operation, Mask]:
     """
-    Contraction -> which share of its first operand is not zero, when `@main` is run on these inputs.
-
-    `stored` says of contractions with known weights which are not zero, [groups, outputs, inputs of a group] (see
-    `transforms.contraction_weights.stored_weights`); the chip works on `lanes` outputs at a time.
+    Contraction -> which elements of its first operand are not zero, when `@main` is run on these inputs.
 
     Raises what running a module raises (`interpret.run_main`).
     """
-    found: dict[Operation, Nonzero] = {}
+    found: dict[Operation, Mask] = {}
 
     def watch(op: Operation, operands: Sequence[Any]) -> None:
         if isinstance(op, MatmulOp | ConvOp):
             values = operands[0]
-            numbers = widen_bf16(values) if element_of(op.operands[0]) == bf16 else values
-            found[op] = measured(_by_input(op, numbers != 0), stored.get(op), lanes)
+            found[op] = (widen_bf16(values) if element_of(op.operands[0]) == bf16 else values) != 0
 
     run_main(module, inputs, watch)
     return found
 
 
-def _by_input(op: MatmulOp | ConvOp, counts: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[inputs, rows]: what each place of a convolution sees, zeros around the image included, or K by rows."""
+def by_input(op: MatmulOp | ConvOp, counts: Mask) -> Mask:
+    """[inputs, lines, places]: what each place of a convolution sees, zeros around the image included, or K by rows."""
     if isinstance(op, MatmulOp):
         axis = counts.ndim - (2 if op.transpose_a is not None else 1)
-        return np.moveaxis(counts, axis, 0).reshape(counts.shape[axis], -1)
+        rows = np.moveaxis(counts, axis, 0)
+        return rows.reshape(len(rows), -1, rows.shape[-1])
     spatial = op.spatial
     pads = zip(ints(op.pad_low), ints(op.pad_high), strict=True)
     padded = np.pad(counts, ((0, 0), (0, 0), *pads))
@@ -57,4 +51,5 @@ def _by_input(op: MatmulOp | ConvOp, counts: NDArray[np.bool_]) -> NDArray[np.bo
     every = [slice(None, None, step) for step in (*ints(op.strides), *dilations)]
     seen = windows[(slice(None), slice(None), *every)]  # [N, C, places..., kernel...]
     kernel_first = (1, *range(2 + spatial, 2 + 2 * spatial), 0, *range(2, 2 + spatial))
-    return seen.transpose(kernel_first).reshape(counts.shape[1] * math.prod(op.kernel), -1)
+    places = seen.shape[1 + spatial]
+    return seen.transpose(kernel_first).reshape(counts.shape[1] * math.prod(op.kernel), -1, places)
