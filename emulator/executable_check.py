@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..chips.chip import Chip
 from ..dialects.coreasm.check import PATCHABLE, Limits, first_problem, structure_problem
-from ..dialects.coreasm.encoding import DESC, FIELDS, NO_SOURCE, TYPES, WORD
+from ..dialects.coreasm.encoding import DESC, FIELDS, NO_SOURCE, TENSOR_TYPES, WORD
 from ..support.errors import InputError
 from .executable import ROLES, Executable, Launch, Program, TensorInfo
 
@@ -150,7 +150,7 @@ def _loop_count_problem(words: NDArray[Any]) -> tuple[int, str] | None:
 
 
 def _check_tensor(tensor: TensorInfo, chip: Chip, place: str) -> None:
-    if tensor.role not in ROLES or not 0 <= tensor.dtype < len(TYPES):
+    if tensor.role not in ROLES or not 0 <= tensor.dtype < len(TENSOR_TYPES):
         raise InputError(f"{place}: unknown role {tensor.role!r} or element type {tensor.dtype}")
     # An input or output may come or leave in pieces, and be too large for DRAM as a whole.
     in_pieces = tensor.host_address >= 0 and tensor.dram_address == 0 and tensor.nbytes > chip.dram_bytes

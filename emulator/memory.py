@@ -11,21 +11,45 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..support.narrow_floats import F8E4M3, F8E5M2, F24, NarrowFloat
 from .functional_errors import Fault
 
 Array: TypeAlias = NDArray[Any]
 Bytes: TypeAlias = NDArray[np.uint8]
 
 F32, F16, BF16, F64, I8, U8, I16, U16, I32, U32, I64, U64, BOOL = range(13)
-"""Codes of the element types, as in the `dtype` field of an instruction."""
+"""Codes of the element types that are computed with, as in the `dtype` field of an instruction."""
+
+NARROW: dict[int, NarrowFloat] = {13: F24, 14: F8E4M3, 15: F8E5M2}
+"""Types that values are only stored in, by code."""
 
 STORAGE: tuple[np.dtype[Any], ...] = tuple(
-    np.dtype(name) for name in ("<f4", "<f2", "<u2", "<f8", "i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "?")
+    np.dtype(name)
+    for name in (
+        "<f4",
+        "<f2",
+        "<u2",
+        "<f8",
+        "i1",
+        "u1",
+        "<i2",
+        "<u2",
+        "<i4",
+        "<u4",
+        "<i8",
+        "<u8",
+        "?",
+        "V3",
+        "u1",
+        "u1",
+    )
 )
-"""How numpy stores each element type; numpy has no bf16, so its bits are kept as u16."""
+"""How numpy stores each element type; of those that it does not have, bf16 and narrow floats, it keeps the bits."""
 
-COMPUTE: tuple[np.dtype[Any], ...] = tuple(np.dtype(np.float32) if c in (F16, BF16) else STORAGE[c] for c in range(13))
-"""The type that arithmetic happens in: f16 and bf16 are widened to f32 and rounded once, at the end."""
+COMPUTE: tuple[np.dtype[Any], ...] = tuple(
+    np.dtype(np.float32) if code in (F16, BF16) or code in NARROW else stored for code, stored in enumerate(STORAGE)
+)
+"""The type that arithmetic happens in: shorter floats are widened to f32 and rounded once, at the end."""
 
 MAX_POINTS = 1 << 31
 """More elements than any operand of a real instruction walks: guards against damaged descriptors."""
@@ -33,7 +57,7 @@ MAX_POINTS = 1 << 31
 
 def is_float(code: int) -> bool:
     """Whether the element type is a floating-point type."""
-    return code <= F64
+    return code <= F64 or code in NARROW
 
 
 def storage(code: int) -> np.dtype[Any]:
@@ -56,10 +80,23 @@ def round_bf16(values: Array) -> NDArray[np.uint16]:
     return np.where(nan, (bits >> np.uint32(16)) | np.uint32(0x40), rounded).astype(np.uint16)
 
 
+def widen(raw: Array, code: int) -> NDArray[np.float32]:
+    """f32 values of narrow floats (any shape) as they are stored."""
+    packed = np.asarray(raw, order="C")
+    return NARROW[code].unpack(packed[..., None].view(np.uint8))
+
+
+def narrowed(values: Array, code: int) -> Array:
+    """f32 values (any shape) rounded to narrow floats, as they are stored."""
+    return NARROW[code].pack(values).view(STORAGE[code])[..., 0]
+
+
 def store(target: Array, code: int, values: Array) -> None:
     """Write `values` into the view `target` of element type `code`, converting (floats to integers truncate)."""
     if code == BF16:
         target[...] = round_bf16(values)
+    elif code in NARROW:
+        target[...] = narrowed(values, code)
     elif code == BOOL and values.dtype != np.bool_:
         np.not_equal(values, 0, out=target)
     else:

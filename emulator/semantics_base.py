@@ -9,7 +9,21 @@ from typing import TypeAlias
 import numpy as np
 
 from .functional_errors import Fault
-from .memory import BF16, COMPUTE, STORAGE, Array, Bytes, Geometry, is_float, storage, store, widen_bf16
+from .memory import (
+    BF16,
+    COMPUTE,
+    NARROW,
+    STORAGE,
+    Array,
+    Bytes,
+    Geometry,
+    is_float,
+    narrowed,
+    storage,
+    store,
+    widen,
+    widen_bf16,
+)
 
 Step: TypeAlias = Callable[[Bytes, Bytes, int, int, int, int], None]
 """Runs one instruction: (SRAM of its core, DRAM, effective addresses of operands 0 to 3)."""
@@ -73,6 +87,8 @@ def immediate(field: int, code: int) -> Array:
         value = np.array(field, np.uint32).view(np.float32)
         if code == BF16:
             return value
+        if code in NARROW:
+            return widen(narrowed(value, code), code)
         return value.astype(STORAGE[code]).astype(COMPUTE[code])
     return np.array(signed32(field), np.int64).astype(storage(code))
 
@@ -82,6 +98,8 @@ def reader(geometry: Geometry, code: int) -> Reader:
     kind, shape, strides = storage(code), geometry.shape, geometry.strides
     if code == BF16:
         return lambda memory, address: widen_bf16(np.ndarray(shape, kind, memory, address, strides))
+    if code in NARROW:
+        return lambda memory, address: widen(np.ndarray(shape, kind, memory, address, strides), code)
     if kind is not COMPUTE[code]:
         compute = COMPUTE[code]
         return lambda memory, address: np.ndarray(shape, kind, memory, address, strides).astype(compute)

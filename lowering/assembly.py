@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chips.load import chip_from_table
-from ..dialects.coreasm.encoding import DESC, FIELD_CODE, MAX_DIMS, NO_SOURCE, TYPE_BY_NAME, WORD
+from ..dialects.coreasm.encoding import DESC, FIELD_CODE, MAX_DIMS, NO_SOURCE, TENSOR_TYPES, WORD
 from ..dialects.coreasm.isa import BY_MNEMONIC, ISA_VERSION
 from ..dialects.coreasm.text import Fields, parse_fields
 from ..emulator.executable import ROLES, Buffer, Executable, Launch, Program, TensorInfo, as_view
@@ -160,15 +160,16 @@ class _Assembler:
         role, name, kind = tokens.word(), tokens.string("a name"), tokens.word()
         if role not in ROLES:
             tokens.fail(f"the role must be one of {', '.join(ROLES)}")
-        if kind not in TYPE_BY_NAME:
-            tokens.fail(f"the element type must be one of {', '.join(TYPE_BY_NAME)}")
+        found = next((type for type in TENSOR_TYPES if type.name == kind), None)
+        if found is None:
+            tokens.fail(f"the element type must be one of {', '.join(type.name for type in TENSOR_TYPES)}")
         shape = tuple(_numbers(tokens, 0, (1 << 63) - 1))
         tokens.expect("dram")
         dram = tokens.integer("an address")
         tokens.expect("bytes")
         size = tokens.integer("a size")
         host = tokens.integer("an address") if tokens.keyword("host") else -1
-        self.tensors.append(TensorInfo(name, role, TYPE_BY_NAME[kind].code, shape, dram, size, host))
+        self.tensors.append(TensorInfo(name, role, found.code, shape, dram, size, host))
 
     def _set(self, tokens: LineTokens, _: object) -> None:
         self.sets.append(_cores(tokens))

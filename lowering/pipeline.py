@@ -13,6 +13,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from ..chips import Chip, chip_names, load_chip
 from ..dialects.dataflow import Dataflow
 from ..dialects.manycore import CHIP, ChipAttr, SubgraphOp
+from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..support.errors import InputError
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
@@ -84,8 +85,8 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> list[list[Oper
     function = main_function(module)
     progress("simplify")
     context = Context()
-    context.load_dialect(Dataflow)
-    context.load_dialect(Sparse)
+    for dialect in (Dataflow, Sparse, Memory):
+        context.load_dialect(dialect)
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
     pack_module(module, chip)

@@ -19,7 +19,8 @@ from .access import Dim, Layout, Plan, Step, plan_access
 from .stream import IMMEDIATE, DescriptorTable
 from .view import ITEM_BYTES, View
 
-TYPE_NAMES = ("f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool")
+TYPE_NAMES = ("f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool", "f24",
+              "f8e4m3", "f8e5m2")  # fmt: skip
 
 _REDUCTION = Layout(((0,), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
 _ORDERED_REDUCTION = Layout(((0,), (0, 1)), ordered=frozenset({1}))

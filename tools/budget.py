@@ -28,7 +28,9 @@ def add_memory_options(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help="how: of swap, compress, recompute; compress changes values (default: swap,recompute)",
     )
-    group.add_argument("--compress-to", metavar="FORMAT", help="format of compressed tensors: f16 (default) or bf16")
+    group.add_argument(
+        "--compress-to", metavar="FORMAT", help="format of compressed tensors: f16 (default), bf16, f24, f8e4m3, f8e5m2"
+    )
     group.add_argument(
         "--launch-bytes", metavar="N", help="DRAM that one launch may need for itself (default: by the network)"
     )
@@ -48,10 +50,10 @@ def read_memory_options(options: argparse.Namespace) -> Budget | None:
     kinds = ("swap", "recompute") if options.save is None else tuple(options.save.split(","))
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise InputError(f"--save: '{unknown[0]}' is none of {', '.join(KINDS)}")
-    formats = [format.value for format in (Format.F16, Format.BF16)]
-    name = options.compress_to or formats[0]
+    formats = [format.value for format in Format]
+    name = options.compress_to or Format.F16.value
     if name not in formats:
-        raise InputError(f"--compress-to {name}: expected {' or '.join(formats)}")
+        raise InputError(f"--compress-to {name}: expected one of {', '.join(formats)}")
     amount = None if options.budget == "chip" else _number("--budget", options.budget)
     launch = None if options.launch_bytes is None else int(_number("--launch-bytes", options.launch_bytes))
     return Budget(amount, Saving(frozenset(kinds), Format(name)), launch)

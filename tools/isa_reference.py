@@ -16,6 +16,7 @@ from ..dialects.coreasm.isa import (
     ISA_VERSION,
     NO_DESC,
     QUEUES,
+    TENSOR_TYPES,
     TYPES,
     WORD,
     Imm,
@@ -87,7 +88,11 @@ first stride is the offset of the values (a multiple of 4), the others are 0.
 {types}
 
 bool is one byte, 0 or 1. 16-bit floats are widened to f32, computed with and rounded to nearest even. Below, "floats"
-are f32 f16 bf16 f64, "integers" i8 to u64, "numbers" both.
+are f32 f16 bf16 f64, "integers" i8 to u64, "numbers" both, "any" these and bool, "others" all of those but f32.
+
+"Narrow" are f24 (1 bit of sign, 8 of exponent, 15 of mantissa), f8e4m3 (1, 4, 3; no infinities) and f8e5m2 (1, 5, 2):
+values are stored in them, and `mov` converts f32 to nearest even; what is too large becomes infinite, or NaN in f8e4m3.
+Copies, loads and stores move them as bytes (u8); no tensor outside has such a type.
 
 ## Parameters
 
@@ -143,11 +148,14 @@ def _types(ins: Instruction) -> str:
 
 
 _GROUPS = {
-    tuple(t.code.value for t in TYPES): "any",
-    tuple(t.code.value for t in TYPES if t.is_float): "floats",
-    tuple(t.code.value for t in TYPES if not t.is_float and t.name != "bool"): "integers",
-    tuple(t.code.value for t in TYPES if t.name != "bool"): "numbers",
-    tuple(t.code.value for t in TYPES if not t.is_float): "integers bool",
+    tuple(t.code.value for t in TYPES): "any narrow",
+    tuple(t.code.value for t in TYPES if t.narrow): "narrow",
+    tuple(t.code.value for t in TENSOR_TYPES): "any",
+    tuple(t.code.value for t in TENSOR_TYPES[1:]): "others",
+    tuple(t.code.value for t in TENSOR_TYPES if t.is_float): "floats",
+    tuple(t.code.value for t in TENSOR_TYPES if not t.is_float and t.name != "bool"): "integers",
+    tuple(t.code.value for t in TENSOR_TYPES if t.name != "bool"): "numbers",
+    tuple(t.code.value for t in TENSOR_TYPES if not t.is_float): "integers bool",
 }
 
 

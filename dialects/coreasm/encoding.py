@@ -77,11 +77,17 @@ class TypeCode(IntEnum):
     I64 = 10
     U64 = 11
     BOOL = 12
+    F24 = 13
+    """1-8-15, see `support/narrow_floats.py`."""
+    F8E4M3 = 14
+    """1-4-3"""
+    F8E5M2 = 15
+    """1-5-2"""
 
 
 @dataclass(frozen=True)
 class ElementType:
-    """An element type; `storage` is what numpy reads it with (bf16: its bits as uint16)."""
+    """An element type; `storage` is what numpy reads it with (bf16 and narrow floats: their bits)."""
 
     code: TypeCode
     name: str
@@ -92,16 +98,23 @@ class ElementType:
     def bytes(self) -> int:
         return self.storage.itemsize
 
+    @property
+    def narrow(self) -> bool:
+        """Whether it is one that values are only stored in: `mov` converts to and from it, nothing else takes it."""
+        return self.code >= TypeCode.F24
 
-_STORAGE = ("<f4", "<f2", "<u2", "<f8", "i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "u1")
+
+_STORAGE = ("<f4", "<f2", "<u2", "<f8", "i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "u1", "V3", "u1", "u1")
 
 TYPES = tuple(
-    ElementType(code, code.name.lower(), np.dtype(storage), code in (0, 1, 2, 3))
+    ElementType(code, code.name.lower(), np.dtype(storage), code <= TypeCode.F64 or code >= TypeCode.F24)
     for code, storage in zip(TypeCode, _STORAGE, strict=True)
 )
 """Element types by code."""
 
 TYPE_BY_NAME = {t.name: t for t in TYPES}
+TENSOR_TYPES = tuple(t for t in TYPES if not t.narrow)
+"""Those that inputs, outputs and weights may have."""
 ITEMSIZE = np.array([t.bytes for t in TYPES] + [0] * (16 - len(TYPES)), np.int64)
 """Bytes of an element by type code (0: no such type)."""
 IS_FLOAT = np.array([t.is_float for t in TYPES] + [False] * (16 - len(TYPES)))

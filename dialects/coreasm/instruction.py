@@ -187,6 +187,9 @@ FLOATS = (_T.F32, _T.F16, _T.BF16, _T.F64)
 INTS = (_T.I8, _T.U8, _T.I16, _T.U16, _T.I32, _T.U32, _T.I64, _T.U64)
 NUMBERS = FLOATS + INTS
 ALL_TYPES = (*NUMBERS, _T.BOOL)
+"""All types that are computed with."""
+NARROW = (_T.F24, _T.F8E4M3, _T.F8E5M2)
+"""Types that values are only stored in."""
 INDEX_TYPES = (_T.I32, _T.I64)
 
 TypePairs = frozenset[tuple[TypeCode, TypeCode]]

@@ -8,6 +8,7 @@ from .instruction import (
     CONTRACTIONS,
     FLOATS,
     INTS,
+    NARROW,
     NUMBERS,
     Cost,
     Family,
@@ -56,7 +57,7 @@ def _matmul(code: int, suffix: str, accumulate: bool) -> Instruction:
 
 
 _UNARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
-    ("mov", 0x20, to(ALL_TYPES, *ALL_TYPES), 1, "A"),
+    ("mov", 0x20, to(ALL_TYPES, *ALL_TYPES) | to((TypeCode.F32,), *NARROW) | to(NARROW, TypeCode.F32), 1, "A"),
     ("neg", 0x21, _NUMBER, 1, "-A"),
     ("abs", 0x22, _NUMBER, 1, "|A|"),
     ("exp", 0x23, _FLOAT, _SLOW, "e^A"),

@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from .attributes import BufferType, Space, SpaceAttr
 from .formats import Format
 from .ops import AllocOp, CopyOp, FreeOp, LoadOp, StoreOp, TransferOp
+from .packing import PackOp, UnpackOp
 from .stash import AfterOp, CompressOp, DecompressOp, DoneOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, YieldOp
 from .stash_types import StashType, TokenType
 from .values import HoldOp, ViewOp
@@ -27,6 +28,8 @@ Memory = Dialect(
         YieldOp,
         DoneOp,
         AfterOp,
+        PackOp,
+        UnpackOp,
     ],
     [SpaceAttr, BufferType, StashType, TokenType],
 )
@@ -45,6 +48,7 @@ __all__ = [
     "LoadOp",
     "Memory",
     "MoveOp",
+    "PackOp",
     "RecomputeOp",
     "Space",
     "SpaceAttr",
@@ -54,6 +58,7 @@ __all__ = [
     "SwapOutOp",
     "TokenType",
     "TransferOp",
+    "UnpackOp",
     "ViewOp",
     "YieldOp",
 ]

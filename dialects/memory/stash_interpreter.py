@@ -14,6 +14,8 @@ from xdsl.interpreter import (
     register_impls,
 )
 
+from ..dataflow.evaluate import evaluate
+from .packing import PackOp, UnpackOp
 from .stash import AfterOp, CompressOp, DecompressOp, DoneOp, RecomputeOp, SwapInOp, SwapOutOp, YieldOp, stash_of
 
 
@@ -43,7 +45,17 @@ class StashFunctions(InterpreterFunctions):
         """f32 values again."""
         type = stash_of(op.source)
         assert type.format is not None
-        return type.format.unpack(args[0]).reshape(type.tensor.get_shape()), None
+        return type.format.unpack(args[0]), None
+
+    @impl(PackOp)
+    def run_pack(self, interpreter: Interpreter, op: PackOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The bytes of the narrower format."""
+        return (evaluate(op, args),)
+
+    @impl(UnpackOp)
+    def run_unpack(self, interpreter: Interpreter, op: UnpackOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """f32 values again."""
+        return (evaluate(op, args),)
 
     @impl(RecomputeOp)
     def run_recompute(self, interpreter: Interpreter, op: RecomputeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:

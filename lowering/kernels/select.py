@@ -22,6 +22,7 @@ from ...dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, Redu
 from ...dialects.dataflow.reshape import ReshapeOp
 from ...dialects.dataflow.scatter import ScatterOp
 from ...dialects.dataflow.tiling import Box
+from ...dialects.memory.packing import PackingOp
 from ...dialects.sparse.panel_ops import PanelOp
 from ...support.errors import MeshloomError
 from ..emitter import Emitter, Operand
@@ -38,6 +39,7 @@ from .movement import (
     select_reshape,
     select_transpose,
 )
+from .packing import select_packing
 from .panels import select_panels
 from .reduction import select_arg_reduce, select_cumsum, select_reduce, select_reduce_window
 from .scatter import select_scatter
@@ -47,6 +49,7 @@ KERNELS: dict[type[Operation], Kernel] = {
     MatmulOp: select_matmul,
     ConvOp: select_conv,
     PanelOp: select_panels,
+    PackingOp: select_packing,
     PartialConvOp: select_partial_conv,
     ReduceOp: select_reduce,
     ReduceWindowOp: select_reduce_window,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IntAttr, ModuleOp, bf16, f16, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Region, SSAValue
 
 from ...chips import Chip
 from ...dialects.dataflow import CastOp, ConstantOp, WeightOp
 from ...dialects.dataflow.types import Tensor, tensor
 from ...dialects.manycore import SubgraphOp, YieldOp
 from ...dialects.memory.formats import Format
-from ...support.errors import InputError, MeshloomError, ResourceError
+from ...dialects.memory.packing import PackingOp, PackOp, UnpackOp
+from ...support.errors import MeshloomError, ResourceError
 from ..compile_piece import PieceCode
 from ..piece_cache import Failure, PieceCache
 from ..piece_file import piece_executable
@@ -23,7 +26,7 @@ from ..piece_text import piece_text
 from ..serial import PartModule
 
 ELEMENTS = {Format.F16: f16, Format.BF16: bf16}
-"""The formats that the vector unit converts to and from."""
+"""Formats that are element types: cores compute with them, too."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,24 @@ class Pieces:
         constants = tuple(op for op in subgraph.body.block.ops if isinstance(op, ConstantOp | WeightOp))
         return self._piece(subgraph.clone().body.detach_block(0), constants, subgraph.sym_name.data)
 
-    def of_cast(self, source: Tensor, target: Tensor, name: str) -> Piece:
-        """The conversion of a tensor to another element type."""
+    def of_compress(self, type: Tensor, format: Format, name: str) -> Piece:
+        """The conversion of an f32 tensor to a narrower format."""
+        if (element := ELEMENTS.get(format)) is not None:
+            return self._conversion(type, lambda value: CastOp(value, element), name)
+        return self._conversion(_flat(type), lambda value: PackOp(value, format), name)
+
+    def of_decompress(self, type: Tensor, format: Format, name: str) -> Piece:
+        """The conversion back to an f32 tensor."""
+        if (element := ELEMENTS.get(format)) is not None:
+            return self._conversion(tensor(element, type.get_shape()), lambda value: CastOp(value, f32), name)
+        packed = PackOp.packing_type(_flat(type), format)
+        return self._conversion(packed, lambda value: UnpackOp(value, format), name)
+
+    def _conversion(self, source: Tensor, convert: Callable[[SSAValue], CastOp | PackingOp], name: str) -> Piece:
         body = Block(arg_types=[source])
-        cast = CastOp(body.args[0], target.element_type)
-        cast.result.name_hint = name
-        body.add_ops([cast, YieldOp(cast.result)])
+        op = convert(body.args[0])
+        op.result.name_hint = name
+        body.add_ops([op, YieldOp(op.result)])
         return self._piece(body, (), name)
 
     def _piece(self, body: Block, constants: tuple[ConstantOp | WeightOp, ...], name: str) -> Piece:
@@ -101,10 +116,6 @@ class Pieces:
         return self._cycles[key]
 
 
-def packed_type(type: Tensor, format: Format) -> Tensor:
-    """An f32 tensor's type in a narrower format. Raises InputError for a format that cores do not convert to."""
-    if format not in ELEMENTS:
-        known = " and ".join(one.value for one in ELEMENTS)
-        raise InputError(f"the chip's cores do not convert to {format.value}: compress to {known}")
-    assert type.element_type == f32
-    return tensor(ELEMENTS[format], tuple(type.get_shape()))
+def _flat(type: Tensor) -> Tensor:
+    """The same elements in one dimension: their order in memory is all that counts."""
+    return tensor(type.element_type, (math.prod(type.get_shape()),))

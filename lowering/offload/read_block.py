@@ -7,7 +7,6 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
-from ...dialects.dataflow.types import tensor_of
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.stash import (
     AfterOp,
@@ -39,7 +38,7 @@ from .device_steps import (
     hoist_arrivals,
     program_of,
 )
-from .pieces import Piece, Pieces, packed_type
+from .pieces import Piece, Pieces
 
 RESIDENT_SHARE = 256
 """Constants of less than this part of DRAM stay there, for a copy of each would take longer than it saves."""
@@ -284,14 +283,10 @@ class _Reader:
     def _convert(self, op: CompressOp | DecompressOp, waits: frozenset[int]) -> None:
         stash = stash_of(op.result if isinstance(op, CompressOp) else op.source)
         assert stash.format is not None
-        narrow = packed_type(stash.tensor, stash.format)
-        wide = tensor_of(op.source) if isinstance(op, CompressOp) else stash.tensor
         name = _name(op.result)
-        if isinstance(op, CompressOp):
-            piece = self.pieces.of_cast(wide, narrow, name)
-        else:
-            piece = self.pieces.of_cast(narrow, wide, name)
         purpose: Purpose = "compress" if isinstance(op, CompressOp) else "decompress"
+        convert = self.pieces.of_compress if isinstance(op, CompressOp) else self.pieces.of_decompress
+        piece = convert(stash.tensor, stash.format, name)
         draft = self._run(piece, [op.source], [op.result], purpose, waits)
         self.control[op.token] = frozenset({id(draft)})
 

@@ -20,7 +20,7 @@ from ...transforms.offload.planned import Planned, planned_script
 from ...transforms.offload.script import Absence, Act, FunctionParts, Item, Script, function_parts
 from ..dram_layout import bytes_of, padded
 from .launch_graph import LaunchModel, LaunchProblem, launch_problem
-from .pieces import Pieces, packed_type
+from .pieces import Pieces
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ def _pack_cycles(parts: FunctionParts, problem: OffloadProblem, pieces: Pieces, 
     for type, value in wide.items():
         if element_of(value) != f32:
             continue
-        narrow = packed_type(type, saving.format)
-        cycles = max(pieces.of_cast(type, narrow, "pack").cycles, pieces.of_cast(narrow, type, "unpack").cycles)
+        ways = pieces.of_compress, pieces.of_decompress
+        cycles = max(convert(type, saving.format, "converted").cycles for convert in ways)
         nbytes = padded(bytes_of(value))
         found[nbytes] = max(found.get(nbytes, 0), cycles)
     return found

@@ -6,9 +6,11 @@ import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+from meshloom.dialects.memory import Format
 from meshloom.emulator.device_memory import device_memory
 
 import meshloom
@@ -64,4 +66,35 @@ def test_a_step_by_each_kind(kinds: str) -> None:
     assert memory is not None
     assert memory.stray == 0
     assert memory.peak == small.report["memory"]["peak_bytes"] <= amounts[1]
+    assert small.timing.total_cycles == small.report["memory"]["planned_cycles"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("format", "budget"), [("f24", 860_000), ("f8e4m3", 750_000), ("f8e5m2", 750_000)])
+def test_a_step_with_each_narrow_format(format: str, budget: int) -> None:
+    """By compression alone: f8 fits where f16 does not; each weight moves as without, but for the format's rounding."""
+    digits = example()
+    step, state = digits.training_step()
+    images, labels = digits.digits()
+    inputs = {"image": images[: digits.BATCH], "target": labels[: digits.BATCH]} | state
+    from meshloom.lowering.offload.save_memory import Saving
+    from meshloom.support.errors import InputError
+
+    def compiled(amount: float, kind: Format) -> Any:
+        saving = Saving(frozenset({"compress"}), kind)
+        return meshloom.compile(step, "tiny", budget=meshloom.Budget(amount, saving, digits.LAUNCH_BYTES))
+
+    full, small = compiled(1e9, Format.F16), compiled(budget, Format(format))
+    if budget == 750_000:
+        with pytest.raises(InputError, match="is too small"):
+            compiled(budget, Format.F16)
+    expected, outputs = full.run(inputs).outputs, small.run(inputs, check=True).outputs
+    assert small.report["memory"]["actions"]["compress"]
+    for name, value in state.items():
+        moved = np.abs(expected[f"new.{name}"] - value).max()
+        error = np.abs(outputs[f"new.{name}"] - expected[f"new.{name}"]).max()
+        assert error <= 4 * Format(format).relative_error * moved, name
+    memory = device_memory(small.executable, small.timing)
+    assert memory is not None
+    assert memory.peak == small.report["memory"]["peak_bytes"] <= budget
     assert small.timing.total_cycles == small.report["memory"]["planned_cycles"]

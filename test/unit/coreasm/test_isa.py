@@ -31,8 +31,8 @@ ROOT = Path(__file__).parents[3]
 
 def test_layout() -> None:
     assert (WORD.itemsize, DESC.itemsize) == (32, 40)
-    assert [t.code for t in TYPES] == list(range(13))
-    assert [t.bytes for t in TYPES] == [4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1]
+    assert [t.code for t in TYPES] == list(range(16))
+    assert [t.bytes for t in TYPES] == [4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1, 3, 1, 1]
 
 
 def test_entries_are_distinct_and_complete() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from meshloom.dialects.memory import Format
 from meshloom.emulator.device_memory import DeviceMemory, device_memory
 from meshloom.emulator.executable import read_executable
 from meshloom.emulator.functional import run_functional
@@ -55,9 +56,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-def compiled(step: ModuleOp, folder: Path, amount: float, kinds: str) -> CompiledNetwork:
+def compiled(step: ModuleOp, folder: Path, amount: float, kinds: str, format: Format = Format.F16) -> CompiledNetwork:
     """The step under a budget."""
-    saving = Saving(frozenset(kinds.split(",")))
+    saving = Saving(frozenset(kinds.split(",")), format)
     budget = Budget(amount, saving, LAUNCH_BYTES)
     return compile(step, "tiny", subgraphs=SubgraphOptions(cache=folder), budget=budget)
 
@@ -130,15 +131,21 @@ def test_copies_run_beside_launches(step: ModuleOp, folder: Path) -> None:
     assert {copy.to_device for copy in beside} == {True, False}
 
 
-def test_compression_keeps_its_bound(step: ModuleOp, folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("format", "share"), [("f16", 0.85), ("bf16", 0.85), ("f24", 0.9), ("f8e4m3", 0.75), ("f8e5m2", 0.75)]
+)
+def test_compression_keeps_its_bound(step: ModuleOp, folder: Path, format: str, share: float) -> None:
     unlimited = compiled(step, folder, UNLIMITED, "compress")
-    network = compiled(step, folder, int(0.85 * unlimited.report["memory"]["peak_bytes"]), "compress")
+    budget = int(share * unlimited.report["memory"]["peak_bytes"])
+    network = compiled(step, folder, budget, "compress", Format(format))
+    assert memory(network).peak <= budget
     assert network.report["memory"]["actions"]["compress"]
     expected, result = unlimited.run(inputs()).outputs, network.run(inputs(), check=True).outputs
     for n in range(LAYERS):
         moved = np.abs(expected[f"new.w{n}"] - inputs()[f"w{n}"]).max()
-        # Every factor of a gradient is off by a part of 2^-11 at most, and there are no more than four to each.
-        assert np.abs(result[f"new.w{n}"] - expected[f"new.w{n}"]).max() <= 4 * 2**-11 * LAYERS * moved
+        # Every factor of a gradient is off by this part of it at most, and there are no more than four to each.
+        error = np.abs(result[f"new.w{n}"] - expected[f"new.w{n}"]).max()
+        assert error <= 4 * Format(format).relative_error * LAYERS * moved
     assert memory(network).peak == network.report["memory"]["peak_bytes"]
 
 
