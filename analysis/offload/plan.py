@@ -19,7 +19,7 @@ from .simulate import NEVER
 from .smallest import any_plan, smallest_alone, smallest_plan
 
 STEPS = 20
-"""Budgets of 1/20 of the peak, 2/20 and so on are round: a plan for the next lower one is tried as well."""
+"""Budgets of 1/20 of the peak, 2/20 and so on are round: plans for lower ones are tried as well."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,23 @@ def plan_offload(
     """
     A plan within the budget (bytes), as quick as the search finds it.
 
-    Names of kinds are tried alone and together. A plan for the next lower round budget is tried, too: that more memory
-    makes things slower is rare. Raises InputError, with the smallest budget, where no plan of these kinds fits.
+    Names of kinds are tried alone and together. A plan for the next lower round budget is tried, too, and quick ones
+    for those below: that more memory makes things slower is rare. Raises InputError, with the smallest budget, where no
+    plan of these kinds fits.
     """
     problem = evaluator.problem
     best = _least(evaluator, budget, kinds, preset, seed) if budget >= problem.smallest_budget else None
     if best is None:
         best = any_plan(evaluator, budget, kinds) if budget >= problem.smallest_budget else None
         best = best or _smallest(evaluator, budget, kinds)
-    lower, effort = round_budget(problem, budget), effort_of(problem, preset)
+    effort = effort_of(problem, preset)
     if effort.smallest and best.time > lower_bound_ns(evaluator, kinds, budget):
         best = min((best, *smallest_alone(evaluator, budget, kinds)), key=lambda found: found.time)
-    tried = effort.thorough and lower >= problem.smallest_budget
-    if tried and best.time > lower_bound_ns(evaluator, kinds, lower):
-        other = _least(evaluator, lower, kinds, preset, seed)
+    rounds = round_budgets(problem, budget)[: 1 + effort.rounds] if effort.thorough else []
+    for number, lower in enumerate(rounds):
+        if best.time <= lower_bound_ns(evaluator, kinds, lower):
+            break
+        other = _least(evaluator, lower, kinds, Preset.FAST if number else preset, seed)
         if other is not None:
             best = better(best, _within(evaluator, other, budget))
     return executed(evaluator, best)
@@ -103,11 +106,10 @@ def plans_for(
     return [found[budget] for budget in budgets]
 
 
-def round_budget(problem: OffloadProblem, budget: int) -> int:
-    """The largest round budget below this one."""
-    return max(
-        step * problem.peak // STEPS for step in range(STEPS + 1) if step == 0 or step * problem.peak // STEPS < budget
-    )
+def round_budgets(problem: OffloadProblem, budget: int) -> list[int]:
+    """The round budgets below this one that the largest working set fits in, the largest first."""
+    all_of_them = (step * problem.peak // STEPS for step in reversed(range(1, STEPS + 1)))
+    return [one for one in all_of_them if problem.smallest_budget <= one < budget]
 
 
 def better(one: Found | None, other: Found) -> Found:

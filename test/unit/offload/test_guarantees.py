@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.cost_graphs.graph import CostGraph
-from meshloom.analysis.cost_graphs.read import parse_cost_graph
+from meshloom.analysis.cost_graphs.read import parse_cost_graph, read_cost_graph
 from meshloom.analysis.offload.bounds import lower_bound_ns
 from meshloom.analysis.offload.effort import Preset
 from meshloom.analysis.offload.evaluate import Evaluator
@@ -114,6 +115,14 @@ def test_more_memory_never_takes_more_time(seed: int, link: float, kinds: tuple[
     assert len(times) == 10
     assert times == sorted(times, reverse=True)
     assert times[-1] == problem.compute_ns
+
+
+def test_a_plan_of_its_own_for_each_budget_is_no_slower_with_more_memory() -> None:
+    """A step in which the search alone finds a quicker plan with less memory than with more."""
+    problem = offload_problem(read_cost_graph(Path(__file__).parents[3] / "bench" / "data" / "graphs" / "bert12.json"))
+    evaluator = Evaluator(problem, Model(16e9))
+    times = [plan_offload(evaluator, share * problem.peak // 20, ALL).time_ns for share in (7, 8, 10)]
+    assert times == sorted(times, reverse=True)
 
 
 @settings(max_examples=40, deadline=None)
