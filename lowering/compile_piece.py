@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ..analysis.planning.network_estimate import Code, network_estimate
+from ..analysis.planning.network_estimate import TaskWorks, network_estimate
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
@@ -87,7 +87,9 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
     machine = generate(network, places, chip)
     sram = places.sram
     issued = machine.issued(len(network.tasks))
-    cycles = network_estimate(network, Code(sram.ahead, sram.apart, sram.freed, issued), chip)
+    cycles = network_estimate(
+        network, replace(sram.code, issued=issued), chip, TaskWorks(network, chip).beside(sram.apart)
+    )
     progress("assemble")
     return PieceCode(
         launch_code(chip, machine.streams, machine.core_sets.array(), "launch"),

@@ -11,8 +11,10 @@ import numpy as np
 from ..analysis.allocation import Allocation, allocate
 from ..analysis.planning.interleaved import parts_interleave
 from ..analysis.planning.load_ahead import loads_ahead
+from ..analysis.planning.network_estimate import Code, TaskWorks, network_estimate
 from ..analysis.planning.plan_network import NetworkPlan
 from ..analysis.planning.plan_task import ALIGNMENT, aligned
+from ..analysis.planning.shift_loads import shift_loads
 from ..chips import Chip
 from ..support.errors import ResourceError
 
@@ -48,6 +50,11 @@ class SramLayout:
     """All of them, in the order of `addresses`."""
     apart: frozenset[int] = frozenset()
     """Tasks whose results stay in the cores, but which work on parts of these in buffers of their own ("staging")."""
+
+    @property
+    def code(self) -> Code:
+        """What the estimate has to know, but for the number of instructions."""
+        return Code(self.ahead, self.apart, self.freed)
 
     @property
     def freed(self) -> dict[tuple[int, bool], int]:
@@ -94,11 +101,28 @@ def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
     """
     Place all buffers by their lifetimes, counted in tasks.
 
-    Constants are loaded ahead as far as `loads_ahead` finds useful and memory allows; parts of results that would
-    interleave are worked on apart, and what comes into buffers need not wait for what the task before leaves, where
-    there is room beside all that. Raises MeshloomError if the buffers do not fit even without.
+    Constants are loaded ahead as far as `loads_ahead`, and then `shift_loads`, find useful and memory allows. Raises
+    MeshloomError if the buffers do not fit even without.
     """
-    plain = _tight(network, chip)
+    layout = _lay_out(network, chip, loads_ahead(network.plans, chip))
+    works = TaskWorks(network, chip)
+    ahead = shift_loads(network, layout.code, chip, works)
+    if ahead == layout.ahead:
+        return layout
+
+    def estimate(one: SramLayout) -> int:
+        return sum(network_estimate(network, one.code, chip, works.beside(one.apart)))
+
+    return min(layout, _lay_out(network, chip, ahead), key=estimate)
+
+
+def _lay_out(network: NetworkPlan, chip: Chip, ahead: Mapping[int, int]) -> SramLayout:
+    """
+    All buffers, constants loaded as far ahead as given and memory allows. Parts of results that would interleave are
+    worked on apart, and what comes into buffers need not wait for what the task before leaves, where there is room
+    beside all that.
+    """
+    plain = _tight(network, chip, dict(ahead))
     wanted = [
         number
         for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
@@ -117,8 +141,7 @@ def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
     return plain
 
 
-def _tight(network: NetworkPlan, chip: Chip) -> SramLayout:
-    ahead = loads_ahead(network.plans, chip)
+def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int]) -> SramLayout:
     while True:
         buffers = _collect(network, ahead)
         live = _live_bytes(buffers, len(network.tasks))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,13 +31,32 @@ class Code:
     """Tasks that work on parts of their results in buffers of their own (see `interleaved`)."""
     freed: Mapping[tuple[int, bool], int]
     """(task, constants or not) -> the last task before that uses the memory which its first loads go to; none: -1."""
-    issued: NDArray[np.int64]
-    """[tasks, units] instructions of the busiest core."""
+    issued: NDArray[np.int64] | None = None
+    """[tasks, units] instructions of the busiest core; None: as if queues of units had no end."""
 
 
-def network_estimate(network: NetworkPlan, code: Code, chip: Chip) -> list[int]:
-    """By task, the cycles by which it ends later than all before it: their sum is the estimate of the run."""
-    run = _Run(network, code, chip)
+class TaskWorks:
+    """What the tasks of a network do; the times of their exchanges are worked out once."""
+
+    def __init__(self, network: NetworkPlan, chip: Chip) -> None:
+        self._network = network
+        self._works = [_work(info, plan, chip) for info, plan in zip(network.tasks, network.plans, strict=True)]
+
+    def beside(self, apart: Collection[int]) -> list[TaskWork]:
+        """By task, if those `apart` work on parts of their results in buffers of their own."""
+        tasks = zip(self._works, self._network.tasks, self._network.plans, strict=True)
+        return [
+            work._replace(serial=number not in apart and parts_interleave(info, plan))
+            for number, (work, info, plan) in enumerate(tasks)
+        ]
+
+
+def network_estimate(network: NetworkPlan, code: Code, chip: Chip, works: Sequence[TaskWork]) -> list[int]:
+    """
+    By task, the cycles by which it ends later than all before it: their sum is the estimate of the run. `works`: what
+    tasks do, by `TaskWorks`.
+    """
+    run = _Run(network, code, chip, works)
     later: dict[int, list[int]] = {}
     for task, start in code.ahead.items():
         later.setdefault(start, []).append(task)
@@ -58,13 +77,10 @@ def network_estimate(network: NetworkPlan, code: Code, chip: Chip) -> list[int]:
 class _Run:
     """All tasks on the clocks."""
 
-    def __init__(self, network: NetworkPlan, code: Code, chip: Chip) -> None:
-        self.network, self.code, self.chip = network, code, chip
+    def __init__(self, network: NetworkPlan, code: Code, chip: Chip, works: Sequence[TaskWork]) -> None:
+        self.network, self.chip, self.works = network, chip, works
+        self.freed = code.freed
         self.clocks = Clocks(chip, before=credit_cycles(chip), after=2.0, message=0.0)
-        self.works = [
-            _work(info, plan, number in code.apart, chip)
-            for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
-        ]
         self.complete: dict[SSAValue, float] = {}
         self.constants: dict[int, float] = {}
         """Task -> when its first constants are in its cores."""
@@ -72,7 +88,8 @@ class _Run:
         """By task, (start, cycles) of what units do for it."""
         self.begins: list[float] = []
         self.ends: list[float] = []
-        self.counts = np.cumsum(code.issued, axis=0)
+        self.issued = np.zeros((len(works), len(Unit)), np.int64) if code.issued is None else code.issued
+        self.counts = np.cumsum(self.issued, axis=0)
 
     def load(self, number: int, during: int) -> None:
         """Load the first constants of a task during an earlier one (its last step), and pass them on."""
@@ -97,7 +114,7 @@ class _Run:
 
     def _free(self, number: int, constants: bool, during: int) -> float:
         """From when on loads may begin: there is memory, and cores have come to them."""
-        before = self.code.freed.get((number, constants), -1)
+        before = self.freed.get((number, constants), -1)
         return max(self.ends[before] if before >= 0 else 0.0, self._reached(during))
 
     def _reached(self, number: int) -> float:
@@ -108,13 +125,13 @@ class _Run:
         known = len(self.ends)
         counts = self.counts[min(number, known - 1)].astype(float) if known else np.zeros(self.counts.shape[1])
         if number < known:
-            counts -= self.code.issued[number] / self.works[number].steps
+            counts -= self.issued[number] / self.works[number].steps
         time = 0.0
         for unit in np.flatnonzero(counts > self.chip.queue_depth).tolist():
             place = float(counts[unit]) - self.chip.queue_depth
             task = int((self.counts[:known, unit] <= place).sum())
             if task < known:
-                own = float(self.code.issued[task, unit])
+                own = float(self.issued[task, unit])
                 share = 1 - (float(self.counts[task, unit]) - place) / own
                 time = max(time, self._at(task, Unit(unit).name, share))
         return time
@@ -132,13 +149,12 @@ class _Run:
         return self.ends[task]
 
 
-def _work(info: TaskInfo, plan: TaskPlan, apart: bool, chip: Chip) -> TaskWork:
+def _work(info: TaskInfo, plan: TaskPlan, chip: Chip) -> TaskWork:
     """What a task does; times of the exchange are those of its messages."""
-    work = plan.work._replace(serial=not apart and parts_interleave(info, plan))
     parts = gather_transfers(info, plan)
     if not parts:
-        return work
+        return plan.work
     times, crossing = follow(parts, chip)
-    return work._replace(
+    return plan.work._replace(
         gather=float(times[0]), arriving=float(times[-1] - times[0]), crossing=crossing, parts=len(parts)
     )

@@ -9,7 +9,7 @@ import numpy as np
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import FLOAT32, Tensor, is_float
+from ..tensors import FLOAT32, Tensor, known
 
 
 def softplus(b: Builder, x: Tensor) -> Tensor:
@@ -80,10 +80,8 @@ def _known_range(size: int) -> Tensor:
 @onnx_op("LeakyRelu")
 def leaky_relu(node: Node) -> Tensor:
     """x where x >= 0, else alpha x."""
-    b, x, alpha = node.build, node[0], node.float("alpha", 0.01)
-    if 0 <= alpha <= 1:
-        return b.maximum(x, b.mul(x, alpha))
-    return b.add(b.unary("relu", x), b.mul(b.minimum(x, 0), alpha))
+    x = node[0]
+    return leaky(node.build, x, known(node.float("alpha", 0.01), x.dtype))
 
 
 @onnx_op("PRelu")
@@ -92,9 +90,14 @@ def prelu(node: Node) -> Tensor:
     b, x, slope = node.build, node[0], node[1]
     if node.opset < 7 and slope.size > 1 and slope.rank == 1:
         slope = b.reshape(slope, [slope.size, *[1] * (x.rank - 2)])
-    if is_float(x.dtype):
-        return b.add(b.unary("relu", x), b.mul(b.minimum(x, 0), slope))
-    return b.select(b.compare("lt", x, 0), b.mul(x, slope), x)
+    return leaky(b, x, slope)
+
+
+def leaky(b: Builder, x: Tensor, slope: Tensor) -> Tensor:
+    """x where x >= 0, else slope x."""
+    steep = slope.array is None or bool(np.any((slope.array > 1) | (slope.array == 0)))
+    # Where the slope is 0, infinity times it must not be looked at.
+    return b.select(b.compare("lt", x, 0), b.mul(x, slope), x) if steep else b.maximum(x, b.mul(x, slope))
 
 
 @onnx_op("Elu")

@@ -11,7 +11,7 @@ from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import NodeError, Tensor, known
-from .activation import softplus
+from .activation import leaky, softplus
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -40,7 +40,7 @@ def _activation(b: Builder, name: str, alpha: float | None, beta: float | None, 
         "tanh": lambda x: b.unary("tanh", x),
         "relu": lambda x: b.unary("relu", x),
         "affine": lambda x: b.add(b.mul(x, default(alpha, 1.0)), default(beta, 0.0)),
-        "leakyrelu": lambda x: b.add(b.unary("relu", x), b.mul(b.minimum(x, 0), default(alpha, 0.01))),
+        "leakyrelu": lambda x: leaky(b, x, known(default(alpha, 0.01), x.dtype)),
         "thresholdedrelu": lambda x: b.select(b.compare("gt", x, default(alpha, 1.0)), x, 0),
         "scaledtanh": lambda x: b.mul(b.unary("tanh", b.mul(x, default(beta, 1.0))), default(alpha, 1.0)),
         "hardsigmoid": lambda x: b.minimum(

@@ -16,6 +16,24 @@ def test_activation(op: str) -> None:
     check_node(op, [random(3, 5)])
 
 
+RISING = np.array([[-np.inf, -2, -0.0, 0.0, 3, np.inf, np.nan]], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("slopes", "expected"),
+    [([0.25, -0.5, 1.0], "maximum"), ([0.25, 1.5, 1.0], "select"), ([0.25, 0.0, 1.0], "select")],
+)
+def test_prelu_by_its_slopes(slopes: list[float], expected: str) -> None:
+    slope = np.array(slopes, np.float32).reshape(3, 1)
+    assert expected in ops_of(check_node("PRelu", [RISING], {1: slope}))
+    assert "select" in ops_of(check_node("PRelu", [RISING, slope]))
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.0, 2.0, -1.0])
+def test_leaky_relu(alpha: float) -> None:
+    check_node("LeakyRelu", [RISING], alpha=alpha)
+
+
 @pytest.mark.parametrize(("op", "axis", "opset"), [("Softmax", 1, 11), ("Softmax", 1, 13), ("LogSoftmax", -1, 13)])
 def test_softmax_means_another_thing_before_opset_13(op: str, axis: int, opset: int) -> None:
     check_node(op, [random(2, 3, 4)], axis=axis, opset=opset)

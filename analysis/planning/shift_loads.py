@@ -1,0 +1,42 @@
+"""Loads ahead, moved to where the estimate says that the network ends sooner."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...chips import Chip
+from .load_ahead import FARTHEST
+from .network_estimate import Code, TaskWorks, network_estimate
+from .plan_network import NetworkPlan
+
+SHIFTS = (-1, 1, 2)
+"""Tasks by which loads are moved."""
+TRIALS = 200
+"""Estimates that are made at most."""
+WORTHWHILE = 0.999
+"""A move is made if the network takes less than this share of the time."""
+
+
+def shift_loads(network: NetworkPlan, code: Code, chip: Chip, known: TaskWorks) -> dict[int, int]:
+    """
+    `code.ahead` with loads a task earlier, or one or two later, where that makes the estimate less: what is passed on
+    between cores may hold up an exchange, and values from DRAM wait for constants. Task by task, first those whose
+    loads come while tasks take longest beyond what they take alone.
+    """
+    works = known.beside(code.apart)
+    times = network_estimate(network, code, chip, works)
+    lost = [time - plan.cycles for time, plan in zip(times, network.plans, strict=True)]
+    best, ahead, trials = sum(times), dict(code.ahead), 0
+    for task in sorted(ahead, key=lambda task: (-max(lost[ahead[task] : task + 1]), task)):
+        first = ahead[task]
+        for start in (first + shift for shift in SHIFTS):
+            if start < max(0, task - FARTHEST) or start > task or trials == TRIALS:
+                continue
+            moved = {**ahead, task: start}
+            if start == task:
+                del moved[task]
+            trials += 1
+            cycles = sum(network_estimate(network, replace(code, ahead=moved), chip, works))
+            if cycles < best * WORTHWHILE:
+                best, ahead = cycles, moved
+    return dict(sorted(ahead.items()))
