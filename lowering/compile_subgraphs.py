@@ -278,9 +278,11 @@ class Driver:
 
     def _hopeless(self, part: Subgraph, failure: Failure, detail: str) -> ResourceError:
         op = part.operators[0]
+        message = part.text.named(failure.message) if part.text is not None else failure.message
+        figures = over(failure.resource, failure.needed, failure.available)
         return ResourceError(
             f"operator '{name_of(op)}' ({op.name}) does not fit chip '{self.chip.name}', not even alone and in parts: "
-            f"it {over(failure.resource, failure.needed, failure.available) or failure.message} ({detail})",
+            f"it {f'{figures} ({message})' if figures else message}; in parts, {detail}",
             failure.resource, failure.needed, failure.available,
         )  # fmt: skip
 

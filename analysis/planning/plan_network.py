@@ -109,18 +109,27 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
         elif is_written(info):
             raise ResourceError(
                 f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "
-                f"{info.op.tiling.cores[-1]}, where {plan.available} of {chip.sram_bytes} are free; cut it into more "
-                f"steps, or place results of tasks before it in dram",
+                f"{info.op.tiling.cores[-1]}{_largest_tile(info, plan)}, where {plan.available} of {chip.sram_bytes} "
+                f"are free; cut it into more steps, or place results of tasks before it in dram",
                 "SRAM of a core", plan.needed, plan.available,
             )  # fmt: skip
         else:
             raise ResourceError(
                 f"task '{info.name}' does not fit: its smallest tile needs {plan.needed} bytes of SRAM on core "
-                f"{chip.usable_cores[0]}, where {plan.available} of {chip.sram_bytes} may be used; choose a chip with "
-                f"more SRAM per core",
+                f"{chip.usable_cores[0]}{_largest_tile(info, plan)}, where {plan.available} of {chip.sram_bytes} "
+                f"may be used; choose a chip with more SRAM per core",
                 "SRAM of a core", plan.needed, plan.available,
             )  # fmt: skip
     return NetworkPlan(tasks, tuple(plans), last_use)
+
+
+def _largest_tile(info: TaskInfo, shortage: Shortage) -> str:
+    """Which operand takes most of what a task needs, for messages."""
+    if shortage.operand is None or not shortage.operand_bytes:
+        return ""
+    name = info.operands[shortage.operand].name_hint
+    what = f"'{name}'" if name else f"operand {shortage.operand}"
+    return f" ({shortage.operand_bytes} of them for {what})"
 
 
 def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAValue]:

@@ -123,6 +123,19 @@ class Shortage:
 
     needed: int
     available: int
+    operand: int | None = None
+    """The operand whose tiles take most of it."""
+    operand_bytes: int = 0
+
+    @staticmethod
+    def of(plan: TaskPlan, available: int) -> Shortage:
+        """What a plan lacks."""
+        parts = {
+            read.read.operand: min(plan.slots, size.versions) * aligned(size.buffer_bytes)
+            for read, size in zip(plan.reads, plan.sizes, strict=True)
+        }
+        largest = max(parts, key=parts.__getitem__, default=None)
+        return Shortage(plan.working_bytes, available, largest, 0 if largest is None else parts[largest])
 
 
 PlaceTiles = Callable[[TaskInfo, tuple[int, ...]], tuple[int, ...]]
@@ -245,7 +258,7 @@ def _refine(cut: Cut, tiling: Tiling, available: int) -> TaskPlan | Shortage:
             single = cut.plan(current.tiling, slots=1)
             if single.working_bytes <= available:
                 return replace(single, fitting_steps=single.tiling.step_count)
-            return Shortage(single.working_bytes, available)
+            return Shortage.of(single, available)
         # Go where most bytes are saved, and among equals where it costs least.
         excess = min(_excess(option, chip, available) for option in finer)
         smallest = [option for option in finer if _excess(option, chip, available) == excess]

@@ -51,4 +51,4 @@ def plan_written(
     if fits(double, chip, available):
         return double
     single = cut.plan(tiling, slots=1)
-    return single if single.working_bytes <= free else Shortage(single.working_bytes, free)
+    return single if single.working_bytes <= free else Shortage.of(single, free)

@@ -172,9 +172,9 @@ def test_what_does_not_fit_goes_through_dram_in_steps() -> None:
 
 
 def test_a_core_too_small_for_the_smallest_tile() -> None:
-    with pytest.raises(
-        MeshloomError, match=r"task 'd' does not fit: its smallest tile needs \d+ bytes of SRAM on core 0"
-    ):
+    # One element of each operand and of the result, in buffers of 64 bytes.
+    message = r"task 'd' does not fit: its smallest tile needs 192 bytes of SRAM on core 0 \(64 of them for 'x'\)"
+    with pytest.raises(MeshloomError, match=message):
         planned(chain(64), replace(TINY, sram_bytes=128))
 
 
