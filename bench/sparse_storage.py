@@ -11,7 +11,9 @@ formula                 bits over those expected, header included
 formula_without_header  bits over d (1 + q^R / (1 - q^R)) (w + s), R = 2^s - 1 for strides, 2^s for runs of zeros
 of_runs                 bits over the same with R = 2^s in any case
 
-Lines of format `chosen` give the smallest, and how many times smaller than dense it is; for `chosen/G`, whole groups of
+Lines of format `chosen` give the smallest of those that a mapping unit reads (dense, direct, strides), how many times
+smaller than dense it is, and its bytes over the least of all formats (runs of zeros and compressed rows are peers:
+the former reach one position further, which saves up to 1% at some densities); for `chosen/G`, whole groups of
 G are drawn, and formats with and without groups tried.
 """
 
@@ -80,7 +82,10 @@ def main() -> None:
             curves.setdefault(str(format), []).append(line["bits"])
             print(json.dumps(line), flush=True)
         choice = smallest(weights, Strings(weights.shape))
-        print(json.dumps(_chosen("chosen", density, choice.format, choice.ratio)), flush=True)
+        peers = [*candidates(), *(run_length(bits) for bits in range(2, 9)), csr(16)]
+        least = smallest(weights, Strings(weights.shape), peers)
+        over = {"least": str(least.format or "dense"), "over_least": round(choice.nbytes / least.nbytes, 4)}
+        print(json.dumps(_chosen("chosen", density, choice.format, choice.ratio) | over), flush=True)
         grouped = draw(options.rows, options.length, density, options.group)
         choice = smallest(grouped, Strings(grouped.shape), candidates((1, options.group)))
         print(json.dumps(_chosen(f"chosen/{options.group}", density, choice.format, choice.ratio)), flush=True)

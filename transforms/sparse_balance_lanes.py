@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.nature import Nature, reassociating
-from ..analysis.sparse.balance import balance_panels, panel_work
+from ..analysis.sparse.balance import balance_panels, even_panels, panel_work
 from ..analysis.sparse.bits import Ints
 from ..analysis.sparse.choose import Choice, all_choices
 from ..analysis.sparse.encode import Mask, counts
@@ -109,7 +109,7 @@ def _order(channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], chip: C
     rounds = range(1, min(ROUNDS, -(-len(total) // chip.mpu_cols)) + 1)
     widths = sorted({-(-len(total) // -(-len(total) // (count * chip.mpu_cols))) for count in rounds})
     stays = np.arange(len(total))
-    orders = [balance_panels(total, width, chip.mpu_cols) for width in widths]
+    orders = [method(total, width, chip.mpu_cols) for width in widths for method in (balance_panels, even_panels)]
     prices = [sum(producer.cost(order).price for producer in producers) for order in (stays, *orders)]
     best = int(np.argmin(prices))
     if best == 0 or prices[best] >= prices[0] * WORTHWHILE:

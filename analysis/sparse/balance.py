@@ -87,6 +87,24 @@ def balance_panels(work: Array, width: int, lanes: int) -> Ints:
     return order
 
 
+def even_panels(work: Array, width: int, lanes: int) -> Ints:
+    """
+    As `balance_panels`, but panels get about the same number of entries first, then lanes in each. Full channels lie
+    apart, so that lanes wait more; in return panels are of like size, of which each has the room of the largest.
+    """
+    starts = range(0, len(work), width)
+    members = [list[int]() for _ in starts]
+    sizes = [min(width, len(work) - start) for start in starts]
+    emptiest = [(0.0, number) for number in range(len(members))]
+    for channel in np.argsort(-work, kind="stable").tolist():
+        load, number = heapq.heappop(emptiest)
+        members[number].append(channel)
+        if len(members[number]) < sizes[number]:
+            heapq.heappush(emptiest, (load + float(work[channel]), number))
+    panels = [np.array(own, np.int64) for own in members]
+    return np.concatenate([own[balance_panels(work[own], width, lanes)] for own in panels])
+
+
 def panel_work(work: Array, width: int, lanes: int) -> float:
     """The work of the fullest lane of all panels of `width` neighbours, added up: what the panels take."""
     total = 0.0

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.balance import balance, balance_panels, efficiency, panel_work
+from meshloom.analysis.sparse.balance import balance, balance_panels, efficiency, even_panels, panel_work
 from meshloom.analysis.sparse.choose import all_choices, smallest
 from meshloom.analysis.sparse.encode import encode
 from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, candidates, csr, run_length, stride
@@ -176,6 +176,29 @@ def test_balancing_panels(work: list[int], lanes: int, rounds: int) -> None:
         assert after <= panel_work(array, lanes, lanes)
     # Greedy placement: a lane is at most a channel above the one with the least.
     assert panels > 1 or after <= array.sum() / min(lanes, len(work)) + array.max()
+
+
+@settings(max_examples=60, deadline=None)
+@given(work=st.lists(st.integers(0, 50), min_size=1, max_size=70), lanes=st.integers(1, 9), width=st.integers(1, 20))
+def test_panels_of_like_size(work: list[int], lanes: int, width: int) -> None:
+    array = np.array(work)
+    order = even_panels(array, width, lanes)
+    assert sorted(order.tolist()) == list(range(len(work)))
+    sizes = [int(array[order][start : start + width].sum()) for start in range(0, len(work), width)]
+    if len(work) % width == 0:
+        # Greedy placement: the fullest channel is the most by which panels of as many channels differ.
+        assert max(sizes) - min(sizes) <= max(work)
+
+
+def test_full_channels_lie_apart_in_panels_of_like_size() -> None:
+    work = np.array([9, 8, 1, 2, 3, 3])
+    # Fullest first, panels of three get 9 + 3 + 1 and 8 + 3 + 2; side by side on two lanes, the fullest are alone.
+    order = even_panels(work, 3, 2)
+    assert [sorted(work[order][part].tolist()) for part in (slice(3), slice(3, 6))] == [[1, 3, 9], [2, 3, 8]]
+    assert panel_work(work[order], 3, 2) == 9 + 8
+    # Work alone would put 9 beside 8: one panel is full, the other nearly empty.
+    assert panel_work(work[balance_panels(work, 2, 2)], 2, 2) == 9 + 3 + 2
+    assert panel_work(work[even_panels(work, 2, 2)], 2, 2) == 9 + 8 + 3
 
 
 def test_lanes_of_panels_even_out() -> None:
