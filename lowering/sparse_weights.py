@@ -22,7 +22,7 @@ from ..transforms.sparse_select_encoding import convert
 Compiled = TypeVar("Compiled")
 """What compilation makes."""
 FASTER = 0.995
-"""A network is compiled sparse only if it should take at most this share of the cycles: the estimate may be a bit off."""
+"""A network is compiled sparse only if it should take at most this share of the cycles: the estimate may be off."""
 
 
 @dataclass(frozen=True)
