@@ -32,6 +32,8 @@ from .sparse_plan import layer_of, on_panels
 
 ROUNDS = 4
 """Channels that a lane works on in turn at most: with several, full ones and empty ones even out."""
+MUCH_FASTER = 0.9
+"""Panels of like size come in only where layers take less than this share of the cycles: estimates err by less."""
 WORTHWHILE = 0.99
 """Channels are moved only if layers then take less than this share of what they do (`LayerCost.price`)."""
 
@@ -109,12 +111,18 @@ def _order(channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], chip: C
     rounds = range(1, min(ROUNDS, -(-len(total) // chip.mpu_cols)) + 1)
     widths = sorted({-(-len(total) // -(-len(total) // (count * chip.mpu_cols))) for count in rounds})
     stays = np.arange(len(total))
-    orders = [method(total, width, chip.mpu_cols) for width in widths for method in (balance_panels, even_panels)]
-    prices = [sum(producer.cost(order).price for producer in producers) for order in (stays, *orders)]
-    best = int(np.argmin(prices))
-    if best == 0 or prices[best] >= prices[0] * WORTHWHILE:
+    price, cycles = _price(producers, stays)
+    orders = [balance_panels(total, width, chip.mpu_cols) for width in widths]
+    found = [(_price(producers, order)[0], order) for order in orders]
+    # Panels of like size load faster, but their lanes wait more.
+    even = [
+        (*_price(producers, order), order) for order in (even_panels(total, width, chip.mpu_cols) for width in widths)
+    ]
+    if min(one[1] for one in even) < MUCH_FASTER * cycles:
+        found += [(other, order) for other, taken, order in even if taken < cycles]
+    best, order = min(found, key=lambda one: one[0])
+    if best >= price * WORTHWHILE:
         return None
-    order = orders[best - 1]
     names = tuple(producer.use.name for producer in producers)
     return order, Balanced(names, _efficiency(producers, stays), _efficiency(producers, order))
 
@@ -144,6 +152,12 @@ class _Producer:
     def cost(self, order: Ints) -> LayerCost:
         """What the layer takes with its channels in this order."""
         return best_panels(self.chip, layer_of(self.use), self.mask[order], self.choice)
+
+
+def _price(producers: list[_Producer], order: Ints) -> tuple[float, float]:
+    """What panels are compared by, and cycles, of all layers with their channels in this order."""
+    costs = [producer.cost(order) for producer in producers]
+    return sum(cost.price for cost in costs), sum(cost.cycles for cost in costs)
 
 
 def _efficiency(producers: list[_Producer], order: Ints) -> float:
