@@ -18,8 +18,8 @@ from ..analysis.planning.shift_loads import shift_loads
 from ..chips import Chip
 from ..support.errors import ResourceError
 
-FASTER = 0.985
-"""Loads are shifted if the estimate becomes less than this share of what it was: by more than it may be wrong about."""
+FASTER = 0.995
+"""Loads are shifted if the estimate becomes less than this share of what it was."""
 
 Role = Literal["tile", "read", "staging", "temporary"]
 Key = tuple[Role, int, int, int]
