@@ -40,6 +40,6 @@ def test_emulated_equals_interpreted(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_many_emulated_equal_interpreted() -> None:
-    for seed in MANY:
-        check(seed)
+@pytest.mark.parametrize("seed", MANY)
+def test_many_emulated_equal_interpreted(seed: int) -> None:
+    check(seed)

@@ -23,6 +23,6 @@ def test_chip_equals_onnx_runtime(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_many_equal_onnx_runtime() -> None:
-    for seed in MANY:
-        check(seed, 3 + seed % 14)
+@pytest.mark.parametrize("seed", MANY)
+def test_many_equal_onnx_runtime(seed: int) -> None:
+    check(seed, 3 + seed % 14)
