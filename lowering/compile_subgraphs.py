@@ -274,7 +274,7 @@ class Driver:
                 self._most += ATTEMPTS_AN_OPERATOR * len(other.nodes)
             elif not isinstance(other.outcome, Failure):
                 other.outcome = None  # what crosses its border may have changed
-        parts[0].nodes = (*split.blocks, *parts[0].nodes)
+        parts[0].nodes = (*split.added, *parts[0].nodes)
 
     def _hopeless(self, part: Subgraph, failure: Failure, detail: str) -> ResourceError:
         op = part.operators[0]

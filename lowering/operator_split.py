@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..analysis.operator_parts import Parts, choose_parts, data_bytes
+from ..analysis.planning.plan_network import storage_root
 from ..chips import Chip
 from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.tiling import Box, TilingInterface
@@ -43,8 +44,8 @@ class Split:
     """As a sentence."""
     replaced: Replaced
     """The operator, and what reads it, where that is gone."""
-    blocks: Sequence[Operation] = ()
-    """Of an input, to stand before everything."""
+    added: Sequence[Operation] = ()
+    """What the host does with an input, to stand before everything."""
 
 
 class OperatorSplitter:
@@ -105,6 +106,9 @@ class OperatorSplitter:
         room = int((failure.available - bytes_of(op.operand)) * MARGIN)
         dim = next((dim for dim, size in enumerate(shape) if size > 1), None)
         if dim is None or room * shape[dim] < whole:
+            source = storage_root(op.operand).owner
+            if isinstance(source, ConcatOp):
+                return self._take_apart(source, failure)
             return self._split_input(op.operand, failure)
         count = min(shape[dim], max(2, math.ceil(shape[dim] / (room * shape[dim] // whole))))
         counts = tuple(count if one == dim else 1 for one in range(len(shape)))
@@ -113,7 +117,8 @@ class OperatorSplitter:
         )
 
     def _split_input(self, value: SSAValue, failure: Failure) -> Split | None:
-        """What reads an input of the network reads blocks of it."""
+        """What reads an input of the network, be it in another shape, reads blocks of it."""
+        value = storage_root(value)
         if not isinstance(value, BlockArgument):
             return None
         splitter, made = self._splitters()
@@ -123,8 +128,9 @@ class OperatorSplitter:
             return None
         for one in made:
             self._remember(one)
-        blocks, replaced = taken
-        return Split(f"the input '{value.name_hint}' that it reads comes in {len(blocks)} blocks", replaced, blocks)
+        added, replaced = taken
+        count = sum(isinstance(one, SliceOp) for one in added)
+        return Split(f"the input '{value.name_hint}' that it reads comes in {count} blocks", replaced, added)
 
     def _parts_of(self, failure: Failure) -> Callable[[TilingInterface], Parts]:
         """Into how many parts an operator is split that reads something too large."""

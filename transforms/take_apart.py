@@ -14,7 +14,7 @@ from itertools import product
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.operator_parts import Parts
@@ -22,7 +22,8 @@ from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp
 from ..dialects.dataflow.base import ints
 from ..dialects.dataflow.tiling import Box, TilingInterface, split_evenly
 from ..dialects.dataflow.types import element_bytes, element_of, shape_of
-from .split_operator import FINER, Splitter, join_boxes
+from .blocks import blocks, boxes_in_order, count_blocks, count_common_blocks, start_of
+from .split_operator import Splitter, join_boxes
 
 ON_HOST = "on_host"
 """Attribute of what the host does with inputs and outputs of the network, along the outermost dimension: slices of an
@@ -71,7 +72,7 @@ def take_apart(
     """
     Make all that reads a concatenation read its pieces, and remove it; where it is an output, the host puts it together
     of blocks of no more than `most` bytes. Returns what stands in place of each operation; None (nothing is changed)
-    where it is an output that is one block, or read in another shape that has no such blocks.
+    where it is one block, and an output or read in another shape.
 
     `splitter` gives a new one for each reader, `parts_of` into how many parts a reader is split; what that raises is
     raised before anything is changed.
@@ -79,13 +80,13 @@ def take_apart(
     value = concat.result
     pieces = pieces_of(value)
     given = is_output(value)
-    blocks = _blocks(value, most, list(pieces)) if given else 0
-    chosen = _chosen(value, parts_of, most) if blocks != 1 else None
+    count = _count(value, most, list(pieces)) if given else 0
+    chosen = _chosen(value, parts_of, most) if count != 1 else None
     if chosen is None:
         return None
     replaced = _read_instead(value, pieces, splitter, chosen, unique)
     if given:
-        replaced[concat] = _join_on_host(concat, blocks, pieces, unique)
+        replaced[concat] = _join_on_host(concat, count, pieces, unique)
     waiting: list[Operation] = [concat]
     while waiting:
         op = waiting.pop()
@@ -105,51 +106,45 @@ def take_input_apart(
 ) -> tuple[list[Operation], Replaced] | None:
     """
     Make all that reads an input of the network read blocks of it of no more than `most` bytes, each of which the host
-    sends by itself. Returns the blocks, and else as `take_apart`; None also where the input is an output as well.
+    sends by itself, also where it is an output. Returns what was added for that, and else as `take_apart`.
     """
     slices = [op for op in _readers(argument) if isinstance(op, SliceOp) and set(ints(op.steps)) == {1}]
-    count = _blocks(argument, most, [Box(ints(op.starts), ints(op.sizes)) for op in slices])
+    count = _count(argument, most, [Box(ints(op.starts), ints(op.sizes)) for op in slices])
     first = argument.block.first_op
-    if count == 1 or first is None or is_output(argument):
+    if count == 1 or first is None:
         return None
     chosen = _chosen(argument, parts_of, most)
     if chosen is None:
         return None
-    boxes = _rows(shape_of(argument), count)
+    boxes = blocks(shape_of(argument), count)
     made = [SliceOp(argument, box.offsets, box.sizes) for box in boxes]
     for one in made:
         one.attributes[ON_HOST] = UnitAttr()
         one.result.name_hint = unique(argument.name_hint) if argument.name_hint else None
         Rewriter.insert_op(one, InsertPoint.before(first))
     pieces: Pieces = {box: one.result for box, one in zip(boxes, made, strict=True)}
-    return list(made), _read_instead(argument, pieces, splitter, chosen, unique)
+    if is_output(argument):
+        whole = _in_order([*pieces.values()], shape_of(argument), first, argument.name_hint, {ON_HOST: UnitAttr()})
+        _return_instead(argument, whole)
+    added = operations_between(None, first)
+    return added, _read_instead(argument, pieces, splitter, chosen, unique)
 
 
 def _chosen(value: SSAValue, parts_of: Callable[[TilingInterface], Parts], most: int) -> dict[Operation, Parts] | None:
     """
     Into how many parts readers of a value are split that do work, and into how many blocks of at most `most` bytes
-    those that give it another shape; None where that cannot be.
+    those that give it another shape; None where one of these is one block.
     """
     readers = [op for op in _readers(value) if isinstance(op, TilingInterface)]
     chosen: dict[Operation, Parts] = {}
     for reader in readers:
         if isinstance(reader, ReshapeOp):
-            chosen[reader] = (_common_blocks(value, reader.result, most),)
-    if any(counts == (0,) for counts in chosen.values()):
+            itemsize = element_bytes(element_of(value))
+            chosen[reader] = (count_common_blocks(shape_of(value), shape_of(reader.result), itemsize, most),)
+    if any(counts == (1,) for counts in chosen.values()):
         return None
     working = [reader for reader in readers if not isinstance(reader, SliceOp | ConcatOp | ReshapeOp)]
     return chosen | {reader: parts_of(reader) for reader in working}
-
-
-def _common_blocks(value: SSAValue, other: SSAValue, most: int) -> int:
-    """
-    The fewest equal blocks of at most `most` bytes along the outermost dimensions of two values with the same elements;
-    0 where there are none.
-    """
-    sizes = [shape[_outermost(shape)] for shape in (shape_of(value), shape_of(other)) if shape]
-    nbytes = math.prod(shape_of(value)) * element_bytes(element_of(value))
-    common = math.gcd(*sizes) if len(sizes) == 2 else 1
-    return next((count for count in range(2, common + 1) if common % count == 0 and nbytes <= most * count), 0)
 
 
 def _read_instead(
@@ -179,63 +174,56 @@ def _read_instead(
     return replaced
 
 
-def _outermost(shape: Sequence[int]) -> int:
-    """The first dimension that is not 1."""
-    return next((dim for dim, size in enumerate(shape) if size > 1), 0)
+def _count(value: SSAValue, most: int, boxes: Sequence[Box]) -> int:
+    """Into how many blocks of at most `most` bytes a value is cut of which boxes are read or written."""
+    return count_blocks(shape_of(value), element_bytes(element_of(value)), most, boxes)
 
 
-def _blocks(value: SSAValue, most: int, boxes: Sequence[Box]) -> int:
-    """
-    Into how many blocks of at most `most` bytes a value is cut along its outermost dimension; 1: not at all. If it can
-    be, so that these boxes, which are read or written, each lie in one block or in several whole ones.
-    """
-    shape = shape_of(value)
-    axis = _outermost(shape)
-    row = math.prod(shape) * element_bytes(element_of(value)) // max(1, shape[axis] if shape else 1)
-    if not shape or row > most:
-        return 1
-    least = -(-shape[axis] // max(1, most // max(row, 1)))
-    ranges = {(box.offsets[axis], box.ends[axis]) for box in boxes}
-    alike = len(ranges) * -(-least // max(1, len(ranges)))
-    if least == 1 or not least <= alike <= min(shape[axis], FINER * least):
-        return least
-
-    def touching(count: int) -> int:
-        blocks = split_evenly(shape[axis], count)
-        return sum(start < end and low < start + size for start, size in blocks for low, end in ranges)
-
-    return min(least, alike, key=touching)
-
-
-def _rows(shape: Sequence[int], count: int) -> list[Box]:
-    """A tensor in so many blocks along its outermost dimension, in the order of its elements."""
-    axis = _outermost(shape)
-    return [
-        Box(tuple(low if d == axis else 0 for d in range(len(shape))), (*shape[:axis], size, *shape[axis + 1 :]))
-        for low, size in split_evenly(shape[axis], count)
-    ]
-
-
-def _join_on_host(concat: ConcatOp, blocks: int, pieces: Pieces, unique: Naming) -> list[Operation]:
+def _join_on_host(concat: ConcatOp, count: int, pieces: Pieces, unique: Naming) -> list[Operation]:
     """Give the network's caller blocks of a concatenation's pieces, in order. Returns what was added."""
     value, before = concat.result, concat.prev_op
-    shape = shape_of(value)
-    axis = _outermost(shape)
     hint = value.name_hint
-    slices = [SliceOp(value, box.offsets, box.sizes) for box in _rows(shape, blocks)]
+    slices = [SliceOp(value, box.offsets, box.sizes) for box in blocks(shape_of(value), count)]
     for one in slices:
         one.result.name_hint = unique(hint) if hint else None
         Rewriter.insert_op(one, InsertPoint.before(concat))
-    whole = ConcatOp([one.result for one in slices], axis)
-    whole.attributes[ON_HOST] = UnitAttr()
-    whole.result.name_hint = hint
-    Rewriter.insert_op(whole, InsertPoint.before(concat))
+    whole = _in_order([one.result for one in slices], shape_of(value), concat, hint, {ON_HOST: UnitAttr()})
     for one in slices:
         _slice_pieces(one, pieces, unique)
+    _return_instead(value, whole)
+    return operations_between(before, concat)
+
+
+def _return_instead(value: SSAValue, other: SSAValue) -> None:
+    """Give the network's caller another value."""
     for use in list(value.uses):
         if isinstance(use.operation, ReturnOp):
-            use.operation.operands[use.index] = whole.result
-    return operations_between(before, concat)
+            use.operation.operands[use.index] = other
+
+
+def _in_order(
+    values: Sequence[SSAValue],
+    shape: Sequence[int],
+    before: Operation,
+    hint: str | None,
+    attributes: Mapping[str, Attribute],
+) -> SSAValue:
+    """
+    A tensor of this shape out of values that hold its elements one after the other. An operation that puts them
+    together gets the name and these attributes.
+    """
+
+    def insert(op: Operation) -> SSAValue:
+        Rewriter.insert_op(op, InsertPoint.before(before))
+        return op.results[0]
+
+    whole = values[0]
+    if len(values) > 1:
+        joined = ConcatOp([insert(ReshapeOp(value, [math.prod(shape_of(value))])) for value in values], 0)
+        joined.result.name_hint = hint
+        joined.attributes |= attributes
+        whole = insert(joined)
+    return whole if shape_of(whole) == tuple(shape) else insert(ReshapeOp(whole, shape))
 
 
 def read_pieces(op: SliceOp, unique: Naming) -> Replaced | None:
@@ -318,16 +306,22 @@ def _slice_pieces(op: SliceOp, pieces: Pieces, unique: Naming) -> None:
 
 
 def _reshape_pieces(op: ReshapeOp, pieces: Pieces, count: int, unique: Naming) -> None:
-    """A value in another shape as so many blocks, each in its own other shape."""
+    """A value in another shape as so many blocks, each put together of the same elements of the value."""
     found: Pieces = {}
     operand, result = shape_of(op.operand), shape_of(op.result)
-    for inside, box in zip(_rows(operand, count), _rows(result, count), strict=True):
-        rows = SliceOp(op.operand, inside.offsets, inside.sizes)
-        block = ReshapeOp(rows.result, box.sizes)
-        for one in (rows, block):
+    hint = op.result.name_hint
+    for box in blocks(result, count):
+        start = start_of(result, box)
+        slices = [
+            SliceOp(op.operand, inside.offsets, inside.sizes)
+            for inside in boxes_in_order(operand, start, start + box.volume)
+        ]
+        for one in slices:
+            one.result.name_hint = unique(hint) if hint else None
             Rewriter.insert_op(one, InsertPoint.before(op))
-        _slice_pieces(rows, pieces, unique)
-        found[box] = block.result
+        found[box] = _in_order([one.result for one in slices], box.sizes, op, unique(hint) if hint else None, {})
+        for one in slices:
+            _slice_pieces(one, pieces, unique)
     _replace(op, found, unique)
 
 

@@ -104,14 +104,19 @@ def test_an_operator_that_does_not_fit_in_dram_is_split_itself() -> None:
     assert any("its operator is split into" in line for line in compilation.log.lines())
 
 
+def test_an_input_whose_rows_alone_nearly_fill_the_dram() -> None:
+    model = dense_layers([4000, 8])  # 2 rows of 16,000 bytes
+    check(model, compiled(model, small(20_000)))
+
+
 def test_what_cannot_fit_at_all_is_named() -> None:
-    model = dense_layers([4000, 8])  # the input alone has 32,000 bytes
+    model = dense_layers([64, 8])
     with pytest.raises(
         ResourceError, match=r"operator '.*' \(dataflow\.\w+\) does not fit chip 'small'.* DRAM"
     ) as caught:
-        compiled(model, small(20_000))
-    assert (caught.value.resource, caught.value.available) == ("DRAM", 20_000)
-    assert caught.value.needed > 20_000
+        compiled(model, small(128))  # not even an operator on single numbers: values are aligned
+    assert (caught.value.resource, caught.value.available) == ("DRAM", 128)
+    assert caught.value.needed > 128
     with pytest.raises(ResourceError, match="the network does not fit chip 'small'"):
         compiled(dense_layers([64] * 5), small(40_000), SubgraphOptions(split_failures=False))
 

@@ -104,15 +104,14 @@ def test_an_output_is_put_together_by_the_host() -> None:
     module = parsed(JOINED, TWO, "%c", "tensor<6x12xf32>")
     assert apart(module)
     (joined,) = [op for op in module.walk() if ON_HOST in op.attributes]
-    assert [shape_of(operand) for operand in joined.operands] == [(3, 12)] * 2
+    assert [shape_of(operand) for operand in joined.operands] == [(3 * 12,)] * 2
 
 
-def test_another_shape_in_blocks() -> None:
-    text = "%y = dataflow.reshape %c : (tensor<6x12xf32>) -> tensor<1x9x4x2xf32>"
-    assert apart(parsed(f"{JOINED}\n{text}", TWO, "%y", "tensor<1x9x4x2xf32>"))
-    # Blocks of the one would not be blocks of the other.
-    text = "%y = dataflow.reshape %c : (tensor<6x12xf32>) -> tensor<1x8x9xf32>"
-    assert not apart(parsed(f"{JOINED}\n{text}", TWO, "%y", "tensor<1x8x9xf32>"), most=100)
+@pytest.mark.parametrize("shape", ["1x9x4x2", "1x8x9", "72", "2x1x36"])
+def test_another_shape_in_blocks(shape: str) -> None:
+    """Blocks of both shapes, or put together of what lies in several rows or in part of one."""
+    text = f"%y = dataflow.reshape %c : (tensor<6x12xf32>) -> tensor<{shape}xf32>"
+    assert apart(parsed(f"{JOINED}\n{text}", TWO, "%y", f"tensor<{shape}xf32>"), most=100)
 
 
 @given(
@@ -195,6 +194,19 @@ NETWORKS = {
     "a concatenation as large as DRAM, as output": network(
         [node("Tanh", "x", "a"), node("Concat", "a x", "y", axis=1)], [64, 128], [64, 256]
     ),
+    "in another shape without common blocks, as output": network(
+        [node("Tanh", "x", "a"), node("Concat", "a x", "c", axis=1), node("Reshape", "c shape", "y")],
+        [127, 64], [128, 127], shape=np.array([128, 127]),
+    ),
+    "an input in another shape, turned round": network(
+        [node("Reshape", "x shape", "a"), node("Transpose", "a", "t", perm=[1, 0]), node("Relu", "t", "y")],
+        [127, 140], [127, 140], shape=np.array([140, 127]),
+    ),
+    "rows larger than the DRAM": network([node("Tanh", "x", "y")], [2, 20_000], [2, 20_000]),
+    "a slice of another shape": network(
+        [node("Relu", "x", "a"), node("Reshape", "a shape", "b"), node("MatMul", "b w", "y")],
+        [7, 11, 30, 8], [2310, 2], shape=np.array([-1, 8]), w=WEIGHTS[:8, :2],
+    ),
 }  # fmt: skip
 
 
@@ -228,10 +240,20 @@ def test_on_chips() -> None:
         assert compare(output, outputs[output], value).equal
 
 
-def test_an_output_that_has_no_blocks_in_its_shape_is_refused() -> None:
-    model = network(
-        [node("Tanh", "x", "a"), node("Concat", "a x", "c", axis=1), node("Reshape", "c shape", "y")],
-        [127, 64], [128, 127], shape=np.array([128, 127]),
-    )  # fmt: skip
-    with pytest.raises(ResourceError, match=r"operator 'c' \(dataflow.concat\) does not fit chip 'small'"):
+def test_an_input_that_is_given_back_as_it_is_and_in_another_shape() -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [101, 200])
+    shapes = {"y": [101, 200], "z": [100, 202], "t": [101, 200]}
+    nodes = [node("Identity", "x", "y"), node("Reshape", "x shape", "z"), node("Tanh", "x", "t")]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    graph = helper.make_graph(nodes, "graph", [x], outputs, [numpy_helper.from_array(np.array([100, 202]), "shape")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    inputs = {"x": RNG.standard_normal((101, 200)).astype(np.float32)}
+    found = run_functional(compiled(model).executable, inputs, check=True).outputs
+    for output, value in Oracle(model.SerializeToString()).run(inputs).items():
+        assert compare(output, found[output], value).equal
+
+
+def test_a_row_that_is_reduced_and_larger_than_dram_is_refused() -> None:
+    model = network([node("Softmax", "x", "y")], [2, 20_000], [2, 20_000])
+    with pytest.raises(ResourceError, match=r"'reduce' \(dataflow.reduce\) does not fit chip 'small', not even alone"):
         compiled(model)
