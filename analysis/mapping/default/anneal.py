@@ -65,8 +65,11 @@ def _move(
     indptr: Array,
     indices: Array,
     data: Array,
-    xs: Array,
-    ys: Array,
+    width: int,
+    places: Array,
+    column: Array,
+    line: Array,
+    shift: Array,
     table: Array,
     core_of: Array,
     members: Array,
@@ -75,28 +78,26 @@ def _move(
     v: int,
     to: int,
 ) -> None:
-    """Move v to core `to`, and bring the tables of its neighbours and the members of both cores up to date."""
-    width = xs.size
+    """
+    Move v to core `to`, and bring the tables of its neighbours and the members of both cores up to date.
+
+    A core's entries in a row of `table` are `column` and `line` [cores], what they stand for lies at `places` [W + H].
+    `shift` [W + H] is scratch: what a weight of 1 adds to the costs of a neighbour.
+    """
     at = int(core_of[v])
     move_member(members, counts, place, core_of, v, to)
-    from_x = xs[at % width]
-    to_x = xs[to % width]
-    from_y = ys[at // width]
-    to_y = ys[to // width]
-    if from_x != to_x:
-        change_x = (np.abs(xs - to_x) - np.abs(xs - from_x)).astype(table.dtype)
-        for k in range(indptr[v], indptr[v + 1]):
-            row = table[indices[k]]
-            weight = data[k]
-            for c in range(width):
-                row[c] += weight * change_x[c]
-    if from_y != to_y:
-        change_y = (np.abs(ys - to_y) - np.abs(ys - from_y)).astype(table.dtype)
-        for k in range(indptr[v], indptr[v + 1]):
-            row = table[indices[k]]
-            weight = data[k]
-            for r in range(ys.size):
-                row[width + r] += weight * change_y[r]
+    for entry in range(width):
+        shift[entry] = abs(places[entry] - places[column[to]]) - abs(places[entry] - places[column[at]])
+    for entry in range(width, shift.size):
+        shift[entry] = abs(places[entry] - places[line[to]]) - abs(places[entry] - places[line[at]])
+    first = width if column[at] == column[to] else 0
+    last = width if line[at] == line[to] else shift.size
+    shift = shift[first:last]
+    for k in range(indptr[v], indptr[v + 1]):
+        costs = table[indices[k], first:last]
+        weight = data[k]
+        for entry in range(shift.size):
+            costs[entry] += weight * shift[entry]
 
 
 @jit
@@ -123,6 +124,20 @@ def next_core(core: int, direction: int, width: int, height: int, usable: Array)
             return core
         if usable[y * width + x]:
             return y * width + x
+
+
+@jit
+def _hops_saved(table: Array, v: int, column: Array, line: Array, at: int, to: int) -> int:
+    """What v's edges cost on core `at` more than on core `to`."""
+    costs = table[v]
+    here = int(costs[column[at]]) + int(costs[line[at]])
+    return here - int(costs[column[to]]) - int(costs[line[to]])
+
+
+@jit
+def _is_accepted(cost: int, temperature: float, unit: float) -> bool:
+    """Metropolis's rule for a random number of [0, 1); few costs need its logarithm, which is above -37."""
+    return cost <= 0 or (cost < 37.0 * temperature and cost <= -temperature * np.log(1.0 - unit))
 
 
 @jit
@@ -154,16 +169,30 @@ def _anneal(
     first = 0
     work = 0.0
     row_work = 0.1 + (width + height) / 600.0
+    # Looked up, as divisions take longer than the rest of a proposal's arithmetic.
+    column = np.empty(cores, np.int32)
+    line = np.empty(cores, np.int32)
+    beside = np.empty((cores, 4), np.int32)
+    for core in range(cores):
+        column[core] = core % width
+        line[core] = width + core // width
+        for direction in range(4):
+            beside[core, direction] = next_core(core, direction, width, height, usable)
+    places = np.concatenate((xs, ys))
+    shift = np.empty(width + height, table.dtype)
     change = 0
     proposal = 0
+    left = 0
     while True:
         if proposal & 1023 == 0:
             if work >= budget:
                 break
             temperature = hot * (cold / hot) ** (work / budget)
-        if proposal % block == 0:
+        if left == 0:
             # The next stretch of vertices, cyclically.
             first = first + block if first + block < n else 0
+            left = block
+        left -= 1
         proposal += 1
         work += 1.0
         v = first + random_below(state, min(block, n - first))
@@ -173,17 +202,32 @@ def _anneal(
         if bits & np.uint64(1) and degree > 0:
             to = int(core_of[indices[indptr[v] + random_below(state, degree)]])
         else:
-            to = next_core(at, int((bits >> np.uint64(1)) & np.uint64(3)), width, height, usable)
+            to = int(beside[at, np.int64((bits >> np.uint64(1)) & np.uint64(3))])
         if to == at:
             continue
-        cost = np.int64(table[v, to % width]) + table[v, width + to // width]
-        cost -= np.int64(table[v, at % width]) + table[v, width + at // width]
-        threshold = -temperature * np.log(1.0 - random_unit(state))
+        cost = -_hops_saved(table, v, column, line, at, to)
+        unit = random_unit(state)
         if load[to] + size[v] <= capacity:
-            if cost <= threshold and counts[to] < members.shape[1]:
+            if counts[to] < members.shape[1] and _is_accepted(cost, temperature, unit):
                 load[at] -= size[v]
                 load[to] += size[v]
-                _move(indptr, indices, data, xs, ys, table, core_of, members, counts, place, v, to)
+                _move(
+                    indptr,
+                    indices,
+                    data,
+                    width,
+                    places,
+                    column,
+                    line,
+                    shift,
+                    table,
+                    core_of,
+                    members,
+                    counts,
+                    place,
+                    v,
+                    to,
+                )
                 change += cost
                 work += row_work * degree
             continue
@@ -194,19 +238,24 @@ def _anneal(
             more = size[v] - size[u]
             if (more > 0 and load[to] + more > capacity) or (more < 0 and load[at] - more > capacity):
                 continue
-            both = cost + np.int64(table[u, at % width]) + table[u, width + at // width]
-            both -= np.int64(table[u, to % width]) + table[u, width + to // width]
-            if both > threshold:
+            both = cost - _hops_saved(table, u, column, line, to, at)
+            if not _is_accepted(both, temperature, unit):
                 continue
             # An edge between the two keeps its length, but each alone would have lost it.
-            hops = abs(xs[at % width] - xs[to % width]) + abs(ys[at // width] - ys[to // width])
+            hops = abs(places[column[at]] - places[column[to]]) + abs(places[line[at]] - places[line[to]])
             both += 2 * hops * np.int64(_weight_between(indptr, indices, data, u, v))
-            if both > threshold or counts[to] >= members.shape[1] or counts[at] >= members.shape[1]:
+            if counts[to] >= members.shape[1] or counts[at] >= members.shape[1]:
+                continue
+            if not _is_accepted(both, temperature, unit):
                 continue
             load[at] -= more
             load[to] += more
-            _move(indptr, indices, data, xs, ys, table, core_of, members, counts, place, v, to)
-            _move(indptr, indices, data, xs, ys, table, core_of, members, counts, place, u, at)
+            _move(
+                indptr, indices, data, width, places, column, line, shift, table, core_of, members, counts, place, v, to
+            )
+            _move(
+                indptr, indices, data, width, places, column, line, shift, table, core_of, members, counts, place, u, at
+            )
             change += both
             work += row_work * (degree + indptr[u + 1] - indptr[u])
             break
