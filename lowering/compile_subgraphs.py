@@ -266,12 +266,13 @@ class Driver:
             self._give_up(part)
         self.log.add(LogEntry("split operator", part.label, 1, *ends, True, split.text))
         self._graph = None
+        self.log.attempts += 1
         for other in parts:
             if any(op in split.replaced for op in other.nodes):
                 there = (split.replaced.get(op, [op]) for op in other.nodes)
-                other.nodes = tuple(new for ops in there for new in ops if is_node(new))
-                other.outcome = None
-                self._most += ATTEMPTS_AN_OPERATOR * len(other.nodes)
+                nodes = tuple(new for ops in there for new in ops if is_node(new))
+                self._most += ATTEMPTS_AN_OPERATOR * max(0, len(nodes) - len(other.nodes))
+                other.nodes, other.outcome = nodes, None
             elif not isinstance(other.outcome, Failure):
                 other.outcome = None  # what crosses its border may have changed
         parts[0].nodes = (*split.added, *parts[0].nodes)

@@ -155,11 +155,13 @@ def _read_instead(
     unique: Naming,
 ) -> Replaced:
     """Make operators that read a value read its pieces; `parts`: into how many those are split that do work."""
-    readers = [op for op in _readers(value) if isinstance(op, TilingInterface) and ON_HOST not in op.attributes]
+    readers = [op for op in _readers(value) if isinstance(op, TilingInterface) and not _cuts_on_host(op)]
     replaced: Replaced = {}
     for reader in readers:
         before, after = reader.prev_op, reader.next_op
-        if isinstance(reader, SliceOp):
+        if isinstance(reader, ConcatOp) and ON_HOST in reader.attributes:
+            _join_pieces_on_host(reader, value, pieces)
+        elif isinstance(reader, SliceOp):
             _slice_pieces(reader, pieces, unique)
         elif isinstance(reader, ConcatOp):
             _concat_pieces(reader, value, pieces, unique)
@@ -168,7 +170,7 @@ def _read_instead(
         else:
             splitter().split(reader, parts[reader])
             for new in _readers(value):
-                if isinstance(new, SliceOp) and new not in readers and ON_HOST not in new.attributes:
+                if isinstance(new, SliceOp) and new not in readers and not _cuts_on_host(new):
                     _slice_pieces(new, pieces, unique)
         replaced[reader] = operations_between(before, after)
     return replaced
@@ -245,6 +247,10 @@ def split_slice(op: SliceOp, counts: Sequence[int], unique: Naming) -> Replaced:
         found[box] = _slice_of(op, op.operand, box, (0,) * box.rank)
     _replace(op, found, unique)
     return {op: operations_between(before, after)}
+
+
+def _cuts_on_host(op: Operation) -> bool:
+    return isinstance(op, SliceOp) and ON_HOST in op.attributes
 
 
 def _readers(value: SSAValue) -> list[Operation]:
@@ -355,6 +361,15 @@ def _concat_pieces(op: ConcatOp, value: SSAValue, pieces: Pieces, unique: Naming
             found[Box(offset, box.sizes)] = piece
         start += extent
     _replace(op, found, unique)
+
+
+def _join_pieces_on_host(op: ConcatOp, value: SSAValue, pieces: Pieces) -> None:
+    """Let the host put an output together of the pieces of `value`, a vector, in its place."""
+    operands = [one for operand in op.inputs for one in (pieces.values() if operand is value else (operand,))]
+    joined = ConcatOp(operands, op.axis.value.data)
+    joined.attributes |= op.attributes
+    joined.result.name_hint = op.result.name_hint
+    Rewriter.replace_op(op, joined)
 
 
 def _part_of(value: SSAValue, box: Box, before: Operation) -> SSAValue:

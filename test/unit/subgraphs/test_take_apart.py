@@ -107,6 +107,19 @@ def test_an_output_is_put_together_by_the_host() -> None:
     assert [shape_of(operand) for operand in joined.operands] == [(3 * 12,)] * 2
 
 
+def test_a_part_of_an_output_is_put_together_by_the_host() -> None:
+    """One that is a concatenation itself, among what the host puts together: the host takes its operands."""
+    lines = """%a = dataflow.concat %v, %v axis 0 : (tensor<24xf32>, tensor<24xf32>) -> tensor<48xf32>
+      %y = dataflow.concat %v, %a, %v axis 0 {on_host} :
+        (tensor<24xf32>, tensor<48xf32>, tensor<24xf32>) -> tensor<96xf32>"""
+    reshaped = "%v = dataflow.reshape %x : (tensor<6x4xf32>) -> tensor<24xf32>"
+    module = parsed(f"{reshaped}\n{lines}", TWO, "%y", "tensor<96xf32>")
+    assert apart(module)
+    (joined,) = [op for op in module.walk() if isinstance(op, ConcatOp)]
+    assert [shape_of(operand) for operand in joined.operands] == [(24,)] * 4
+    assert ON_HOST in joined.attributes
+
+
 @pytest.mark.parametrize("shape", ["1x9x4x2", "1x8x9", "72", "2x1x36"])
 def test_another_shape_in_blocks(shape: str) -> None:
     """Blocks of both shapes, or put together of what lies in several rows or in part of one."""
