@@ -162,7 +162,8 @@ class RandomOnnx:
         if value.dtype.kind != "f":
             return value
         noise = self.rng.uniform(-1, 1, value.shape) * ROUNDING[value.dtype.char]
-        return (value.astype(np.float64) * (1 + noise)).astype(value.dtype)
+        # numpy makes a number of an array without dimensions, which ONNX Runtime does not take.
+        return np.asarray(value.astype(np.float64) * (1 + noise), value.dtype)
 
     def _try(self, candidate: Candidate) -> None:
         names = [f"v{len(self.values) + n}" for n in range(candidate.outputs)]

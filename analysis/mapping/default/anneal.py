@@ -242,8 +242,8 @@ def _anneal(
             if not _is_accepted(both, temperature, unit):
                 continue
             # An edge between the two keeps its length, but each alone would have lost it.
-            hops = abs(places[column[at]] - places[column[to]]) + abs(places[line[at]] - places[line[to]])
-            both += 2 * hops * np.int64(_weight_between(indptr, indices, data, u, v))
+            hops = int(abs(places[column[at]] - places[column[to]]) + abs(places[line[at]] - places[line[to]]))
+            both += 2 * hops * int(_weight_between(indptr, indices, data, u, v))
             if counts[to] >= members.shape[1] or counts[at] >= members.shape[1]:
                 continue
             if not _is_accepted(both, temperature, unit):
