@@ -110,11 +110,11 @@ def main() -> None:
         for name, link, share, best in BEST_KNOWN:
             if name in problems:
                 problem = problems[name]
-                found = line(name, problem, link, int(share * problem.peak), (Kind.SWAP,), options.cp_sat)
+                found = line(name, problem, link, problem.budget_bytes(share), (Kind.SWAP,), options.cp_sat)
                 print(json.dumps({**found, "best_known": best}), flush=True)
         return
     for name, problem in problems.items():
-        budgets = [int(float(share) * problem.peak) for share in options.budgets.split(",")]
+        budgets = [problem.budget_bytes(float(share)) for share in options.budgets.split(",")]
         feasible = [budget for budget in budgets if budget > problem.smallest_budget]
         for link in map(float, options.links.split(",")):
             for budget in (*feasible, problem.smallest_budget):

@@ -167,7 +167,7 @@ def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress
     saved: SavedMemory | None = None
     if options.budget is not None:
         progress("plan")
-        budget = budget_bytes(problem, options.budget)
+        budget = problem.budget_bytes(options.budget)
         if options.offsets is None:
             plan = _one(evaluator, budget, kinds, options)
             held = residency(evaluator, plan)
@@ -215,11 +215,6 @@ def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress
     return "\n".join(words)
 
 
-def budget_bytes(problem: OffloadProblem, budget: float) -> int:
-    """Up to 1 a share of the peak in program order, above bytes."""
-    return int(budget * problem.peak) if budget <= 1 else int(budget)
-
-
 def _one(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], options: argparse.Namespace) -> OffloadPlan:
     from ..analysis.offload.effort import Preset
     from ..analysis.offload.plan import plan_by_rule, plan_offload
@@ -238,7 +233,7 @@ def _curve(evaluator: Evaluator, kinds: tuple[Kind, ...], options: argparse.Name
     from ..analysis.offload.plan import plans_for
 
     problem = evaluator.problem
-    budgets = [budget_bytes(problem, budget) for budget in options.budgets]
+    budgets = [problem.budget_bytes(budget) for budget in options.budgets]
     plans: list[OffloadPlan | None]
     if options.method == "default":
         plans = plans_for(evaluator, budgets, kinds, Preset(options.preset), options.seed)

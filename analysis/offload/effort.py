@@ -33,13 +33,13 @@ class Effort:
     """Gaps that each step of covering by effect looks at."""
     thorough: bool
     """
-    Whether everything is tried. Large graphs with a plan do without computing again by itself, without compression with
-    swap by itself, and without a plan for the next lower round budget.
+    Whether everything is tried. Large graphs with a plan do without computing again by itself, and without compression
+    with swap by itself.
     """
-    rounds: int
-    """Round budgets below the next lower one for which quick plans are tried as well."""
+    rounds: bool
+    """Whether plans that compute again are made for lower round budgets, too."""
     smallest: bool
-    """Whether plans of least memory are made of each kind alone where no other plan of it is found."""
+    """Whether plans of least memory are made of each kind alone."""
     shares: tuple[float, ...]
     """Of the budget, for first plans: saving memory needs some room on the way."""
 
@@ -62,8 +62,8 @@ _COVER = {Preset.FAST: 2_000, Preset.NORMAL: 10_000}
 """Operations and gaps times candidates that a step of covering by effect may look at."""
 _LARGE = 50_000
 """Operations, gaps and their length of large graphs."""
-_ROUNDS = 6_000
-"""Operations, gaps and their length times round budgets below."""
+_ROUNDS = 10_000
+"""Operations, gaps and their length of graphs with time for searches under several budgets, computing again allowed."""
 SHARES = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7)
 """Of the budget, for first plans, where there is time."""
 
@@ -86,7 +86,7 @@ def effort_of(problem: OffloadProblem, preset: Preset) -> Effort:
         min(3, _THIN[first] // (problem.gaps * items + 1)),
         max(1, min(64, _COVER[first] // items)),
         items <= _LARGE,
-        0 if preset is Preset.FAST else _ROUNDS // items,
+        items <= _ROUNDS,
         items <= _TINY,
         SHARES[::3] if first is Preset.FAST else SHARES,
     )

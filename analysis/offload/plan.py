@@ -8,18 +8,14 @@ import numpy as np
 
 from ...support.errors import InputError
 from ..cost_graphs.graph import Ints, Lists
-from .bounds import lower_bound_ns
-from .effort import Preset, effort_of
+from .effort import Preset
 from .evaluate import Evaluator
 from .kinds import Kind
 from .problem import OffloadProblem
+from .round_plans import RoundPlans, quicker
 from .rules import Rule, Thresholds, planned_by_rule
-from .search import Found, searched
-from .simulate import NEVER
-from .smallest import any_plan, smallest_alone, smallest_plan
-
-STEPS = 20
-"""Budgets of 1/20 of the peak, 2/20 and so on are round: plans for lower ones are tried as well."""
+from .search import Found
+from .smallest import smallest_plan
 
 
 @dataclass(frozen=True)
@@ -43,26 +39,10 @@ def plan_offload(
     """
     A plan within the budget (bytes), as quick as the search finds it.
 
-    Names of kinds are tried alone and together. A plan for the next lower round budget is tried, too, and quick ones
-    for those below: that more memory makes things slower is rare. Raises InputError, with the smallest budget, where no
-    plan of these kinds fits.
+    Names of kinds are tried alone and together, and plans for the round budgets below are tried as well, see
+    `round_plans`. Raises InputError, with the smallest budget, where no plan of these kinds fits.
     """
-    problem = evaluator.problem
-    best = _least(evaluator, budget, kinds, preset, seed) if budget >= problem.smallest_budget else None
-    if best is None:
-        best = any_plan(evaluator, budget, kinds) if budget >= problem.smallest_budget else None
-        best = best or _smallest(evaluator, budget, kinds)
-    effort = effort_of(problem, preset)
-    if effort.smallest and best.time > lower_bound_ns(evaluator, kinds, budget):
-        best = min((best, *smallest_alone(evaluator, budget, kinds)), key=lambda found: found.time)
-    rounds = round_budgets(problem, budget)[: 1 + effort.rounds] if effort.thorough else []
-    for number, lower in enumerate(rounds):
-        if best.time <= lower_bound_ns(evaluator, kinds, lower):
-            break
-        other = _least(evaluator, lower, kinds, Preset.FAST if number else preset, seed)
-        if other is not None:
-            best = better(best, _within(evaluator, other, budget))
-    return executed(evaluator, best)
+    return executed(evaluator, _best(evaluator, RoundPlans(evaluator, kinds, preset, seed), budget))
 
 
 def plan_by_rule(
@@ -89,32 +69,17 @@ def plans_for(
     evaluator: Evaluator, budgets: list[int], kinds: tuple[Kind, ...], preset: Preset = Preset.NORMAL, seed: int = 0
 ) -> list[OffloadPlan | None]:
     """Plans for budgets in bytes, None where none fits. More memory never takes more time."""
+    plans = RoundPlans(evaluator, kinds, preset, seed)
     found: dict[int, OffloadPlan | None] = {}
     best: Found | None = None
-    least: Found | None = None
     for budget in sorted(set(budgets)):
-        here = None
-        if budget >= evaluator.problem.smallest_budget:
-            here = _least(evaluator, budget, kinds, preset, seed)
-            if here is None and best is None:
-                least = least or smallest_plan(evaluator, kinds)
-                here = least if least.limit <= budget else None
-        if best is not None:
-            here = better(here, _within(evaluator, best, budget))
-        best = here
+        try:
+            best = quicker(best, _best(evaluator, plans, budget))
+        except InputError:
+            # With less memory there may be a plan that this search does not see.
+            pass
         found[budget] = None if best is None else executed(evaluator, best)
     return [found[budget] for budget in budgets]
-
-
-def round_budgets(problem: OffloadProblem, budget: int) -> list[int]:
-    """The round budgets below this one that the largest working set fits in, the largest first."""
-    all_of_them = (step * problem.peak // STEPS for step in reversed(range(1, STEPS + 1)))
-    return [one for one in all_of_them if problem.smallest_budget <= one < budget]
-
-
-def better(one: Found | None, other: Found) -> Found:
-    """The quicker of the two."""
-    return other if one is None or other.time < one.time else one
 
 
 def executed(evaluator: Evaluator, found: Found) -> OffloadPlan:
@@ -139,6 +104,11 @@ def too_small(problem: OffloadProblem, budget: int, least: int) -> InputError:
     )
 
 
+def _best(evaluator: Evaluator, plans: RoundPlans, budget: int) -> Found:
+    """The best plan found. Raises InputError where none is."""
+    return plans.best(budget) or _smallest(evaluator, budget, plans.kinds)
+
+
 def _smallest(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Found:
     """The plan of least memory. Raises InputError where the budget is below."""
     if Kind.SWAP in kinds and budget < evaluator.problem.smallest_budget:
@@ -147,25 +117,3 @@ def _smallest(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Fou
     if found.limit > budget:
         raise too_small(evaluator.problem, budget, found.limit)
     return found
-
-
-def _within(evaluator: Evaluator, found: Found, budget: int) -> Found:
-    """A plan for a smaller budget, with what the larger one allows."""
-    time, _ = evaluator.makespan(found.plan, budget)
-    return Found(time, found.plan, budget) if time <= found.time else found
-
-
-def _least(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: Preset, seed: int) -> Found | None:
-    """The best plan found for just this budget; more effort never finds a slower one."""
-    bound = lower_bound_ns(evaluator, kinds, budget)
-    best: Found | None = None
-    wanted = effort_of(evaluator.problem, preset)
-    efforts = dict.fromkeys((effort_of(evaluator.problem, Preset.FAST), wanted))
-    for effort in efforts:
-        if effort == wanted or effort.thorough:
-            found = searched(evaluator, budget, kinds, effort, seed, bound)
-            if found is not None and found.time < NEVER:
-                best = better(best, found)
-        if best is not None and best.time <= bound:
-            break
-    return best

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +50,10 @@ class OffloadProblem:
     """[c] operation that computes the tensor."""
     last_use: Ints
     """[tensors] last operation that uses a tensor."""
+
+    def budget_bytes(self, amount: float) -> int:
+        """Bytes of a budget: up to 1 a share of the peak, as its decimal digits say; above it bytes."""
+        return int(Fraction(str(amount)) * self.peak) if amount <= 1 else int(amount)
 
     @cached_property
     def net(self) -> Net:

@@ -53,12 +53,6 @@ def any_plan(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Foun
     return None
 
 
-def smallest_alone(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> list[Found]:
-    """The plans of least memory of single names of kinds, within the budget; of names without any other plan."""
-    groups = [group for group in GROUPS if set(group) < set(kinds) and any_plan(evaluator, budget, group) is None]
-    return [found for group in groups if (found := smallest_plan(evaluator, group)).limit <= budget]
-
-
 def _changed(evaluator: Evaluator, best: Found, kinds: tuple[Kind, ...]) -> Found:
     """The plan with other kinds for single gaps, gap by gap, where that takes less memory."""
     problem = evaluator.problem

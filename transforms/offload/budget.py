@@ -47,13 +47,23 @@ def insert_for_budget(
     """
     parts = function_parts(function)
     problem = offload_problem(cost_graph_of(function, costs.chip))
-    limit = int(budget * problem.peak) if budget <= 1 else int(budget)
+    limit = problem.budget_bytes(budget)
     if limit >= problem.peak:
         return None
     model = FormatModel(costs.link, costs.compress_rate, format=format)
     problem, plan = least_plan(problem, parts, model, limit, kinds, seed)
+    insert_plan(function, costs, problem, plan, limit, format)
+    return plan
+
+
+def insert_plan(
+    function: FuncOp, costs: ChipCosts, problem: OffloadProblem, plan: OffloadPlan, limit: int, format: Format
+) -> None:
+    """
+    Rewrite a function as a plan for its cost graph says; control edges keep its device memory within `limit` bytes.
+    """
     planned = planned_script(problem, plan)
-    ops = Emitter(function, parts, format).emit(planned.script)
+    ops = Emitter(function, function_parts(function), format).emit(planned.script)
     numbered = function_steps(function.body.block, costs)
     if list(numbered.ops) != ops:
         raise AssertionError("every item of the script is one step")
@@ -65,7 +75,6 @@ def insert_for_budget(
     held = with_memory_edges(Execution(program, planned.start, planned.end), limit)
     edges = [(source, target) for target, step in enumerate(held.steps) for source in step.waits]
     add_control(function.body.block, ops, edges)
-    return plan
 
 
 def _may_round(value: SSAValue) -> bool:

@@ -20,6 +20,7 @@ from meshloom.analysis.offload.model import Model
 from meshloom.analysis.offload.plan import plan_by_rule, plan_offload, plans_for
 from meshloom.analysis.offload.problem import offload_problem
 from meshloom.analysis.offload.residency import residency
+from meshloom.analysis.offload.round_plans import COARSE, round_budgets
 from meshloom.analysis.offload.rules import Rule, Thresholds
 from meshloom.analysis.offload.simulate import IN, NEVER, OP
 from meshloom.support.errors import InputError
@@ -117,12 +118,36 @@ def test_more_memory_never_takes_more_time(seed: int, link: float, kinds: tuple[
     assert times[-1] == problem.compute_ns
 
 
-def test_a_plan_of_its_own_for_each_budget_is_no_slower_with_more_memory() -> None:
-    """A step in which the search alone finds a quicker plan with less memory than with more."""
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.sampled_from([ALL, (Kind.SWAP,)]), st.sampled_from(Preset))
+def test_separate_calls_for_round_budgets_keep_their_order(
+    seed: int, link: float, kinds: tuple[Kind, ...], preset: Preset
+) -> None:
+    evaluator = evaluator_of(training_graph(seed, most=8), link)
+    step = COARSE if kinds == ALL else 1
+    budgets = [budget for number, budget in round_budgets(evaluator.problem) if number % step == 0]
+    times = [plan_offload(evaluator, budget, kinds, preset).time_ns for budget in budgets]
+    assert times == sorted(times), "the largest budget first"
+
+
+def test_separate_calls_keep_their_order_where_the_search_alone_does_not() -> None:
     problem = offload_problem(read_cost_graph(Path(__file__).parents[3] / "bench" / "data" / "graphs" / "bert12.json"))
     evaluator = Evaluator(problem, Model(16e9))
-    times = [plan_offload(evaluator, share * problem.peak // 20, ALL).time_ns for share in (7, 8, 10)]
+    budgets = [problem.budget_bytes(share) for share in (0.2, 0.3, 0.4)]
+    plans = [plan_offload(evaluator, budget, ALL, Preset.FAST) for budget in budgets]
+    times = [plan.time_ns for plan in plans]
     assert times == sorted(times, reverse=True)
+    assert plans[1].limit < budgets[1], "the plan is that of a smaller budget"
+
+
+def test_shares_of_the_peak_are_decimal() -> None:
+    problem = offload_problem(chain_graph(1, size=100))
+    for share in (0.29, 0.57, 0.58):
+        # As binary floating-point numbers these are a little less.
+        assert problem.peak == 200
+        assert problem.budget_bytes(share) == round(share * 200)
+    assert problem.budget_bytes(1.0) == 200
+    assert problem.budget_bytes(3.7) == 3
 
 
 @settings(max_examples=40, deadline=None)
@@ -212,8 +237,9 @@ def test_fixed_places_stay_within_the_budget_and_never_overlap() -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_random_graphs_without_deadlock() -> None:
-    for seed in range(10_000):
+@pytest.mark.parametrize("block", range(20))
+def test_ten_thousand_random_graphs_without_deadlock(block: int) -> None:
+    for seed in range(500 * block, 500 * (block + 1)):
         evaluator = evaluator_of(training_graph(seed), LINKS[seed % 3])
         problem = evaluator.problem
         budget = problem.smallest_budget + (seed % 7) * (problem.peak - problem.smallest_budget) // 7

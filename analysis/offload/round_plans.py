@@ -1,0 +1,93 @@
+"""
+Plans for round budgets: what makes more memory never take more time, also in separate calls.
+
+Round budgets are fixed shares of the peak, whatever budget is asked for. The plan for a budget is the quickest one that
+the search finds for the budget itself or for any round one below, so a round budget is never slower than one below.
+Those at which no plan can be quicker, by the lower bound, are left out; that changes no result. With computing again
+the search takes longer: it is left out at each second round budget, and on large graphs at all lower ones.
+"""
+
+from __future__ import annotations
+
+from .bounds import lower_bound_ns
+from .effort import Preset, effort_of
+from .evaluate import Evaluator
+from .kinds import Kind
+from .problem import OffloadProblem
+from .search import GROUPS, Found, searched
+from .smallest import any_plan, smallest_plan
+
+STEPS = 20
+"""Budgets of 1/20 of the peak, 2/20 and so on are round."""
+COARSE = 2
+"""Where tensors may be computed again, each second budget is round for all kinds."""
+
+
+def round_budgets(problem: OffloadProblem) -> list[tuple[int, int]]:
+    """(number, bytes) of the round budgets, the largest first; the last one, number 0, is the largest working set."""
+    all_of_them = ((step, step * problem.peak // STEPS) for step in reversed(range(1, STEPS + 1)))
+    return [*(one for one in all_of_them if one[1] > problem.smallest_budget), (0, problem.smallest_budget)]
+
+
+def quicker(one: Found | None, other: Found | None) -> Found | None:
+    """The quicker of two plans, the first where both are as quick; None stands for no plan."""
+    if one is None or other is None:
+        return one or other
+    return other if other.time < one.time else one
+
+
+class RoundPlans:
+    """The plans that one search finds under budgets, each made once."""
+
+    def __init__(self, evaluator: Evaluator, kinds: tuple[Kind, ...], preset: Preset, seed: int) -> None:
+        self.evaluator = evaluator
+        self.kinds = kinds
+        self.preset = preset
+        self.seed = seed
+        self._found: dict[tuple[int, tuple[Kind, ...]], Found | None] = {}
+
+    def best(self, budget: int) -> Found | None:
+        """The best plan found within the budget (bytes), None where there is none; at most `budget` as its limit."""
+        if budget < self.evaluator.problem.smallest_budget:
+            return None
+        best = self._at(budget, self.kinds)
+        simple = tuple(kind for kind in self.kinds if kind < Kind.RECOMPUTE)
+        rounds = effort_of(self.evaluator.problem, self.preset).rounds
+        for number, lower in round_budgets(self.evaluator.problem):
+            kinds = self.kinds if rounds and number % COARSE == 0 else simple
+            if best is None or lower >= budget or not kinds:
+                continue
+            if best.time > self._bound(lower, kinds):
+                best = quicker(best, self._at(lower, kinds))
+            elif kinds == self.kinds:
+                break
+        if best is not None and best.time > self._bound(budget, self.kinds):
+            best = min((best, *self._of_least_memory(budget)), key=lambda one: one.time)
+        return best
+
+    def _of_least_memory(self, budget: int) -> list[Found]:
+        """The plans of least memory of the single names of kinds that fit, where the effort allows them."""
+        small = effort_of(self.evaluator.problem, self.preset).smallest
+        groups = [group for group in GROUPS if small and set(group) < set(self.kinds)]
+        return [found for group in groups if (found := smallest_plan(self.evaluator, group)).limit <= budget]
+
+    def _bound(self, budget: int, kinds: tuple[Kind, ...]) -> int:
+        return lower_bound_ns(self.evaluator, kinds, budget)
+
+    def _at(self, budget: int, kinds: tuple[Kind, ...]) -> Found | None:
+        """The best plan found for just this budget; more effort and more kinds never find a slower one."""
+        if (budget, kinds) not in self._found:
+            self._found[budget, kinds] = self._search(budget, kinds)
+        return self._found[budget, kinds]
+
+    def _search(self, budget: int, kinds: tuple[Kind, ...]) -> Found | None:
+        bound = self._bound(budget, kinds)
+        best: Found | None = None
+        wanted = effort_of(self.evaluator.problem, self.preset)
+        for effort in dict.fromkeys((effort_of(self.evaluator.problem, Preset.FAST), wanted)):
+            if effort == wanted or effort.thorough:
+                found = searched(self.evaluator, budget, kinds, effort, self.seed, bound)
+                best = quicker(best, found)
+            if best is not None and best.time <= bound:
+                return best
+        return best or any_plan(self.evaluator, budget, kinds)
