@@ -8,12 +8,13 @@ clocks, so that loads of later tasks overlap with the work of earlier ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...chips import Chip
 from ...chips.cycles import RATE_BY_WIDTH, matmul_cycles, vector_cycles
+from ...dialects.coreasm.isa import MAX_DIMS
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
 from ..sparse.product_cycles import dense_weights_cycles, product_cycles
 from ..task_info import TaskInfo, value_bytes
@@ -29,6 +30,8 @@ NEIGHBOURS = 0.7
 """What a task takes of DRAM and the network beside its work, tasks around it miss: by this share."""
 EXAMINED_STEPS = 12
 """Steps that are run one by one; those after them take as long as the last ones of these."""
+Sizes = tuple[int, int, int, int]
+"""(batch, M, K, N) of matrix products."""
 
 
 def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
@@ -37,11 +40,13 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
     if cost.encoded is not None:
         return cost.unit, round(cost.encoded.products * product_cycles(chip, cost.encoded, rate))
     if cost.matmul is not None:
-        batch, m, k, n = cost.matmul
-        straight, swapped = (matmul_cycles(chip, rate, batch, *dims) for dims in ((m, k, n), (n, k, m)))
-        product = max(1, min(straight, swapped))
+        product = max(1, round(_products(cost.matmul, cost.window, lambda sizes: _product(chip, rate, sizes))))
         if cost.nonzero.has_zeros:
-            skipping = dense_weights_cycles(chip, cost.matmul, rate, cost.nonzero, cost.bytes_moved)
+            skipping = _products(
+                cost.matmul,
+                cost.window,
+                lambda sizes: dense_weights_cycles(chip, sizes, rate, cost.nonzero, cost.bytes_moved),
+            )
             product = min(product, round(skipping))
         dot = vector_cycles(chip, rate, cost.macs, 1, cost.macs * item_bytes)
         # Only f32 is the type of products and of sums of the vector unit as well.
@@ -51,6 +56,33 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
         moved = -(-cost.bytes_moved // (2 * item_bytes))
         return "DAU", vector_cycles(chip, rate, moved, 1, moved * item_bytes)
     return "VPU", vector_cycles(chip, rate, cost.vpu_ops, 1, cost.vpu_ops * item_bytes)
+
+
+def _product(chip: Chip, rate: int, sizes: Sizes) -> float:
+    """Cycles of matrix products, with either operand held."""
+    batch, m, k, n = sizes
+    return min(matmul_cycles(chip, rate, batch, m, k, n), matmul_cycles(chip, rate, batch, n, k, m))
+
+
+def _products(sizes: Sizes, window: tuple[Sequence[int], Sequence[int]], cycles: Callable[[Sizes], float]) -> float:
+    """
+    Cycles of matrix products whose first operand may have more dimensions than an instruction can walk: those over it
+    become a loop, the cheapest first, as in instruction selection (`lowering/access.py`).
+    """
+    batch, m, k, n = sizes
+    rows, depth = ([size for size in own if size > 1] for own in window)
+    if (batch > 1) + len(rows) + len(depth) <= MAX_DIMS:
+        return cycles(sizes)
+    options = [(batch, (1, m, k, n), window)] if batch > 1 else []
+    options += [(size, (batch, m // size, k, n), (_without(rows, size), depth)) for size in rows]
+    options += [(size, (batch, m, k // size, n), (rows, _without(depth, size))) for size in depth]
+    times, inner, left = min(options, key=lambda option: option[0] * cycles(option[1]))
+    return times * _products(inner, left, cycles)
+
+
+def _without(sizes: Sequence[int], size: int) -> list[int]:
+    at = sizes.index(size)
+    return [*sizes[:at], *sizes[at + 1 :]]
 
 
 class StepWork(NamedTuple):

@@ -444,7 +444,8 @@ class ConvOp(SlidingOp, ContractionOp):
         rows = tile.sizes[0] * math.prod(tile.sizes[2:kept])
         groups = len(self.groups_of_tile(tile)) if tile.volume else 1
         columns = -(-tile.sizes[1] // groups)
-        return self.product_cost(tile, macs, (groups, rows, math.prod(tile.sizes[kept:]), columns))
+        cost = self.product_cost(tile, macs, (groups, rows, math.prod(tile.sizes[kept:]), columns))
+        return replace(cost, window=((tile.sizes[0], *tile.sizes[2:kept]), tile.sizes[kept:]))
 
 
 def padded_windows(op: ConvOp | PartialConvOp, tile: Box) -> OperandSlice:

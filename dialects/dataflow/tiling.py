@@ -206,6 +206,8 @@ class OpCost:
     """Counts `bytes_moved`, which few ask for."""
     matmul: tuple[int, int, int, int] | None = None
     """(batch, M, K, N) of the matrix products that a matrix unit does, where it does the work."""
+    window: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    """Of the first operand, what M and what K are made of where these are several dimensions that lie apart."""
     encoded: EncodedWork | None = None
     """The same work where the weights are encoded."""
     nonzero: Nonzero = ALL_NONZERO

@@ -6,10 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from meshloom.analysis.planning.estimate import HANDSHAKE, MESSAGE, Clocks, StepWork, TaskWork
+from meshloom.analysis.planning.estimate import HANDSHAKE, MESSAGE, Clocks, StepWork, TaskWork, op_cycles
 from meshloom.analysis.planning.reads import burst_bytes
 from meshloom.chips import load_chip
 from meshloom.chips.cycles import STARTUP, matmul_cycles, vector_cycles
+from meshloom.dialects.dataflow import ConvOp
+from meshloom.dialects.dataflow.tiling import Box
+from meshloom.dialects.dataflow.types import tensor
+from xdsl.dialects.builtin import f32
+from xdsl.utils.test_value import create_ssa_value
 
 TINY = load_chip("tiny")
 BARE = replace(TINY, dram_latency=0, hop_cycles=0)
@@ -55,6 +60,24 @@ def test_many_steps_go_on_as_the_first_ones() -> None:
         return Clocks(BARE).run(task, 0, 0)
 
     assert cycles(1000) == pytest.approx(10 + 999 * 120 + 100 + 30)
+
+
+@pytest.mark.parametrize(("frames", "high", "wide", "times"), [(4, 24, 12, 4), (6, 4, 3, 3)])
+def test_a_walk_over_more_than_five_dimensions_becomes_a_loop(frames: int, high: int, wide: int, times: int) -> None:
+    """Frames, rows, columns, channels, and a kernel's rows and columns are six: a product for each frame, or column."""
+    chip = load_chip("edge")
+
+    def cycles(frames: int, size: int) -> int:
+        shapes = (frames, 3, high + size - 1, wide + size - 1), (32, 3, size, size)
+        conv = ConvOp(*(create_ssa_value(tensor(f32, shape)) for shape in shapes))
+        return op_cycles(conv.cost(Box.whole([dim.size for dim in conv.iteration_space()])), chip, 4)[1]
+
+    def product(rows: int, depth: int) -> int:
+        return min(matmul_cycles(chip, 1, 1, rows, depth, 32), matmul_cycles(chip, 1, 1, 32, depth, rows))
+
+    assert cycles(1, 3) == product(high * wide, 3 * 9)
+    assert cycles(frames, 3) == times * product(frames * high * wide // times, 3 * 9)
+    assert cycles(frames, 1) == product(frames * high * wide, 3)
 
 
 def test_forms_take_integers_and_arrays() -> None:
