@@ -69,15 +69,22 @@ def add_budget_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--plot", type=Path, metavar="OUT.svg|png", help="draw memory over time, and time over budgets")
 
 
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number") from None
+
+
 def _rate(text: str) -> float:
-    value = float(text)
+    value = _number(text)
     if not 1 <= value < 1e18:
         raise argparse.ArgumentTypeError(f"{text}: expected bytes a second, from 1 to 1e18")
     return value
 
 
 def _budget(text: str) -> float:
-    value = float(text)
+    value = _number(text)
     if not 0 < value < 1 << 62:
         raise argparse.ArgumentTypeError(f"{text}: expected a share up to 1, or a number of bytes")
     return value
@@ -104,17 +111,17 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 
 def _count(text: str) -> int:
-    value = float(text)
+    value = _number(text)
     if not 0 <= value < 1 << 62:
         raise argparse.ArgumentTypeError(f"{text}: expected a number that is not negative")
     return int(value)
 
 
 def _most(text: str) -> int:
-    value = int(text)
-    if value < 1:
+    value = _number(text)
+    if not 1 <= value < 1 << 62:
         raise argparse.ArgumentTypeError(f"{text}: expected a positive number")
-    return value
+    return int(value)
 
 
 def check_options(options: argparse.Namespace) -> None:
@@ -260,7 +267,7 @@ def _curve(evaluator: Evaluator, kinds: tuple[Kind, ...], options: argparse.Name
 
 def _over(time_ns: int, compute_ns: int) -> float:
     """By which share the time is longer than computing alone."""
-    return round(time_ns / max(compute_ns, 1) - 1, 6)
+    return round(time_ns / compute_ns - 1, 6) if compute_ns else 0.0
 
 
 def _figures(

@@ -120,6 +120,19 @@ def test_an_unknown_kind_of_tensor_is_refused(step: Path, capsys: pytest.Capture
     assert expected in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--budget", "--budgets", "--link", "--th-tts", "--most"])
+def test_what_is_no_number_is_named(step: Path, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([str(step), "--budget", "0.5", option, "half"])
+    assert f"argument {option}: half: expected a number" in capsys.readouterr().err
+
+
+def test_nothing_to_do_takes_no_longer_than_nothing(tmp_path: Path) -> None:
+    (tmp_path / "none.json").write_text('{"tensors": [], "ops": []}')
+    found = figures(tmp_path / "none.json", "--budget", "0.5")
+    assert (found["time_ns"], found["overhead"], found["bound_overhead"], found["gap_to_bound"]) == (0, 0, 0, 0)
+
+
 def test_time_does_not_grow_with_the_budget(step: Path) -> None:
     found = figures(step, "--budgets", "0.2..1.0:0.1", "--link", "1e9")["curve"]
     times = [point["time_ns"] for point in found]
