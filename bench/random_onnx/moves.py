@@ -50,7 +50,7 @@ def reshape_by_arithmetic(g: RandomOnnx) -> Candidate | None:
 @maker(1)
 def reshape_to_computed(g: RandomOnnx) -> Candidate | None:
     target = g.pick("i", rank=[1], itemsize=8, empty=False)
-    if target is None or (g.value(target) <= 0).any():
+    if target not in g.known or (g.value(target) <= 0).any():
         return None
     count = math.prod(g.value(target).tolist())
     fits = [name for name, value in g.values.items() if value.size == count]
@@ -346,7 +346,7 @@ def size(g: RandomOnnx) -> Candidate | None:
 @maker(0.7)
 def constant_of_shape(g: RandomOnnx) -> Candidate | None:
     x = g.pick("i", rank=[1], itemsize=8)
-    if x is None or g.opset < 9 or (g.value(x) < 0).any():
+    if x not in g.known or g.opset < 9 or (g.value(x) < 0).any():
         return None
     return Candidate("ConstantOfShape", [x])
 
