@@ -4,7 +4,8 @@ Control edges that keep a program below a limit whatever its steps really take.
 Of a step it is known what is complete when it starts: what stands before it in its queues, what it needs and waits
 for, and what was known to those. If all steps up to it in the program's order had their memory, and only what is known
 to be free were free, it has to fit; where it does not, it waits for more. Then at any time, with any durations, the
-steps that have begun fit: the last one of them in the order has seen to that.
+steps that have begun fit: the last one of them in the order has seen to that. An edge is left out again where earlier
+steps wait for the same: either it is complete, or these have not begun.
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ class _Known:
         """Whether a step is known to be complete."""
         return bool(known[self.queues[step][0]] >= self.place[step][0])
 
+    def ended_by(self, step: int, other: int) -> bool:
+        """Whether a step is known to be complete when another ends."""
+        return self.holds(step, self.at_end[other])
+
 
 def with_memory_edges(planned: Execution, limit: int) -> Program:
     """
@@ -88,6 +93,12 @@ def with_memory_edges(planned: Execution, limit: int) -> Program:
                 more = _least(known, state, list(range(number)), excess, free)
             if more is None:
                 raise MeshloomError(f"step {step.name} cannot fit within {limit} bytes in this order")
+            for wait in more:
+                # Until it is complete, earlier steps that wait for it have not begun, and what they take is free.
+                rest = [*before, *(one for one in more if one != wait)]
+                waiting = sum(int(taken[one]) for one in range(number) if one != wait and known.ended_by(wait, one))
+                if free(known.at_start(number, rest)) >= excess - waiting:
+                    more = [one for one in more if one != wait]
             before += more
             state = known.at_start(number, before)
         steps[number] = replace(step, waits=_needed(known, number, list(step.needs), before[len(step.needs) :]))
