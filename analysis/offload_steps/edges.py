@@ -54,9 +54,9 @@ class _Known:
         """Whether a step is known to be complete."""
         return bool(known[self.queues[step][0]] >= self.place[step][0])
 
-    def ended_by(self, step: int, other: int) -> bool:
-        """Whether a step is known to be complete when another ends."""
-        return self.holds(step, self.at_end[other])
+    def after(self, step: int) -> Flat:
+        """[n] bool: the step, and those in their queues that are known to begin after it is complete."""
+        return self.at_end[:, self.queues[step][0]] >= self.place[step][0]
 
 
 def with_memory_edges(planned: Execution, limit: int) -> Program:
@@ -96,7 +96,7 @@ def with_memory_edges(planned: Execution, limit: int) -> Program:
             for wait in more:
                 # Until it is complete, earlier steps that wait for it have not begun, and what they take is free.
                 rest = [*before, *(one for one in more if one != wait)]
-                waiting = sum(int(taken[one]) for one in range(number) if one != wait and known.ended_by(wait, one))
+                waiting = taken[known.after(wait)].sum() - taken[wait]
                 if free(known.at_start(number, rest)) >= excess - waiting:
                     more = [one for one in more if one != wait]
             before += more
