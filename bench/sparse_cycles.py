@@ -1,7 +1,9 @@
 """
-Cycles of networks with pruned weights against their density, one JSON line a network and density.
+Cycles of networks with pruned weights against their density, one JSON line a network, density and way of pruning:
+by magnitude over a whole tensor, or balanced, with as many weights left of each output neuron.
 
     python bench/sparse_cycles.py [--chip edge] [--networks rnet,magika,layers] [--densities 0.05,0.1,0.2,0.5,1]
+        [--prune magnitude,balanced]
 
 Each line compares one pruned network compiled dense and sparse (as `meshloom-compile --sparse --calibrate` does:
 weights encoded, zeros of activations left out, or all dense where that is not faster), for the same inputs; activations
@@ -38,11 +40,12 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from light_models import LIGHT_MODELS, light_model
 from meshloom.analysis.interpret import make_inputs
+from meshloom.analysis.sparse.prune import Method
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.coreasm.isa import Unit
 from meshloom.dialects.dataflow import ConvOp, Dataflow, MatmulOp
@@ -140,15 +143,15 @@ def calibration(name: str, module: ModuleOp, inputs: Arrays) -> Arrays:
     return PUBLIC_MODELS[name].inputs(1) if name in PUBLIC_MODELS else make_inputs(module, 1)
 
 
-def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
-    """One network at one density."""
+def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, Any]:
+    """One network at one density, pruned in one way."""
     module, inputs = network(name)
     context = Context()
     context.load_dialect(Dataflow)
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
     if density < 1:
-        DataflowPrunePass(density=density).apply(context, module)
+        DataflowPrunePass(density=density, method=method).apply(context, module)
     for number, use in enumerate(weight_uses(module)):
         use.op.results[0].name_hint = f"{LAYER}{number}"
     balanced = balance_lanes(module.clone(), chip)
@@ -180,6 +183,7 @@ def line_of(name: str, density: float, chip: Chip) -> dict[str, Any]:
         "network": name,
         "chip": chip.name,
         "density": density,
+        "prune": method,
         "layers": len(sparse.plans),
         "encoded": sparse.taken * sum(plan.choice.format is not None for plan in sparse.plans),
         "skipping": sparse.taken * sum(plan.encode_neurons for plan in sparse.plans),
@@ -252,15 +256,18 @@ def main() -> None:
     parser.add_argument("--chip", default="edge")
     parser.add_argument("--networks", default="layers,rnet,pnet,onet,magika")
     parser.add_argument("--densities", default="0.05,0.1,0.2,0.33,0.5,0.75,1")
+    parser.add_argument("--prune", default="magnitude,balanced")
     options = parser.parse_args()
     chip = load_chip(options.chip)
+    methods: list[Method] = [method for method in get_args(Method) if method in options.prune.split(",")]
     names = [one for name in options.networks.split(",") for one in (LAYERS if name == "layers" else [name])]
     for name in names:
         if name in PUBLIC_MODELS and not Path(PUBLIC_MODELS[name].path).is_file():
             print(json.dumps({"network": name, "missing": "run make models"}), flush=True)
             continue
         for density in map(float, options.densities.split(",")):
-            print(json.dumps(line_of(name, density, chip)), flush=True)
+            for method in methods if density < 1 else methods[:1]:
+                print(json.dumps(line_of(name, density, method, chip)), flush=True)
     print(json.dumps(PEER), flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Magnitude pruning of ONNX models: the same network, with zeros for the small weights of its contractions."""
+"""Pruning of ONNX models: the same network, with zeros for the small weights of its contractions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
-from ..analysis.sparse.prune import apply, magnitude_pruning
+from ..analysis.sparse.bits import Array
+from ..analysis.sparse.encode import Mask
+from ..analysis.sparse.prune import Method, apply, balanced_pruning, magnitude_pruning
 from ..support.errors import InputError
 from .model_file import read_model
 
@@ -17,11 +19,13 @@ _WEIGHTS: dict[str, tuple[int, ...]] = {
     "Conv": (1,), "ConvTranspose": (1,), "Gemm": (0, 1), "MatMul": (0, 1), "LSTM": (1, 2), "GRU": (1, 2), "RNN": (1, 2),
 }  # fmt: skip
 """Inputs that may be weights, by operator."""
+_RECURRENT = ("LSTM", "GRU", "RNN")
 
 
-def prune_onnx(path: Path, density: float) -> ModelProto:
+def prune_onnx(path: Path, density: float, method: Method = "magnitude") -> ModelProto:
     """
-    The model with the share `density` of greatest magnitude left of each weight tensor of its contractions.
+    The model with the share `density` of greatest magnitude left of each weight tensor of its contractions, or
+    (`balanced`) of the weights of each output neuron.
 
     Weights are initializers and constants; those of depthwise convolutions stay, as do all that are no floats.
     Raises InputError for files that are no ONNX models and for a density out of range.
@@ -30,11 +34,11 @@ def prune_onnx(path: Path, density: float) -> ModelProto:
         raise InputError(f"density={density}: expected a share from 0 to 1")
     model, _, _ = read_model(path)
     onnx.load_external_data_for_model(model, str(path.parent))
-    _prune(model.graph, density, {})
+    _prune(model.graph, density, method, {})
     return model
 
 
-def _prune(graph: GraphProto, density: float, outer: dict[str, TensorProto]) -> None:
+def _prune(graph: GraphProto, density: float, method: Method, outer: dict[str, TensorProto]) -> None:
     """Prune the weights of a graph and of those in its nodes, which see its values."""
     known = {**outer, **{tensor.name: tensor for tensor in graph.initializer}}
     for node in graph.node:
@@ -42,28 +46,56 @@ def _prune(graph: GraphProto, density: float, outer: dict[str, TensorProto]) -> 
             known[node.output[0]] = node.attribute[0].t
     done: set[str] = set()
     for node in graph.node:
-        for name in _weights(node):
+        for position, name in _weights(node):
             tensor = known.get(name)
             if tensor is None or name in done or _is_depthwise(node, tensor):
                 continue
             done.add(name)
             values = numpy_helper.to_array(tensor)
             if values.dtype.kind == "f" and values.ndim >= 2:
-                kept = np.ascontiguousarray(apply(values, magnitude_pruning(values, density)))
+                balanced = method == "balanced"
+                mask = _balanced(node, position, values, density) if balanced else magnitude_pruning(values, density)
+                kept = np.ascontiguousarray(apply(values, mask))
                 tensor.CopyFrom(numpy_helper.from_array(kept, tensor.name))
         for inner in _graphs(node):
-            _prune(inner, density, known)
+            _prune(inner, density, method, known)
 
 
-def _weights(node: NodeProto) -> Iterator[str]:
+def _balanced(node: NodeProto, position: int, values: Array, density: float) -> Mask:
+    """What stays of the weights at an operand: the same number for each output neuron."""
+    groups = _attribute(node, "group", 1) if node.op_type == "ConvTranspose" else 1
+    split = values.reshape(groups, values.shape[0] // groups, *values.shape[1:]) if groups > 1 else values[None]
+    outputs = (0, 1 + _output_axis(node, position, values.ndim))
+    if node.op_type in _RECURRENT:
+        outputs = (1, 2)  # [directions, gates x neurons, inputs]
+    strings = np.moveaxis(split, outputs, (0, 1))
+    flat = strings.reshape(strings.shape[0] * strings.shape[1], -1)
+    mask = balanced_pruning(flat, density).reshape(strings.shape)
+    return np.moveaxis(mask, (0, 1), outputs).reshape(values.shape)
+
+
+def _output_axis(node: NodeProto, position: int, rank: int) -> int:
+    """The dimension of weights that numbers output neurons."""
+    if node.op_type == "Conv":
+        return 0
+    if node.op_type == "ConvTranspose":
+        return 1
+    transposed = node.op_type == "Gemm" and bool(_attribute(node, "transB" if position else "transA", 0))
+    return rank - 1 if bool(position) != transposed else rank - 2
+
+
+def _weights(node: NodeProto) -> Iterator[tuple[int, str]]:
     for index in _WEIGHTS.get(node.op_type, ()):
         if index < len(node.input):
-            yield node.input[index]
+            yield index, node.input[index]
 
 
 def _is_depthwise(node: NodeProto, weights: TensorProto) -> bool:
-    groups = next((attribute.i for attribute in node.attribute if attribute.name == "group"), 1)
-    return node.op_type == "Conv" and groups > 1 and weights.dims[1] == 1
+    return node.op_type == "Conv" and _attribute(node, "group", 1) > 1 and weights.dims[1] == 1
+
+
+def _attribute(node: NodeProto, name: str, default: int) -> int:
+    return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
 
 
 def _graphs(node: NodeProto) -> Iterator[GraphProto]:

@@ -14,6 +14,7 @@ from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 
 if TYPE_CHECKING:
+    from ..analysis.sparse.prune import Method
     from ..chips import Chip
     from ..transforms.sparse_plan import PlannedWeight
 
@@ -22,6 +23,7 @@ EXAMPLES = """
   meshloom-sparsity model.onnx --prune 0.1 --groups 1,16
   meshloom-sparsity model.onnx --prune 0.1 --chip edge
   meshloom-sparsity model.onnx --prune 0.1 -o pruned.onnx
+  meshloom-sparsity model.onnx --prune 0.1 --method balanced -o pruned.onnx
 """
 
 
@@ -41,6 +43,10 @@ def _parser() -> argparse.ArgumentParser:
     add("model", type=Path, help="the network: .onnx or .mlir")
     add("--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input with free sizes")
     add("--prune", type=float, metavar="DENSITY", help="as if that share of each tensor were left, by magnitude")
+    add(
+        "--method", choices=("magnitude", "balanced"),
+        help="what --prune keeps: the largest of a tensor (the default), or balanced, as many of each output neuron",
+    )  # fmt: skip
     add("-o", dest="output", type=Path, metavar="FILE.onnx", help="write the model that --prune leaves (of .onnx only)")
     add("--groups", default="1", metavar="LIST", help="sizes of groups to try, such as 1,16 (%(default)s)")
     add("--threshold", type=float, default=0.0, metavar="T", help="largest magnitude that does not count (0)")
@@ -53,6 +59,9 @@ def _report(options: argparse.Namespace) -> None:
     groups = _groups(options.groups)
     if not 0 <= options.threshold < float("inf"):
         raise InputError(f"--threshold {options.threshold}: expected a finite number of at least 0")
+    if options.method is not None and options.prune is None:
+        raise InputError(f"--method {options.method}: says how to prune; give --prune DENSITY")
+    method: Method = options.method or "magnitude"
 
     from xdsl.context import Context
 
@@ -65,11 +74,11 @@ def _report(options: argparse.Namespace) -> None:
     model = options.model
     check_folders(options.output, options.report, inputs=[model])
     if options.output is not None:
-        _write_pruned(model, options.prune, options.output)
+        _write_pruned(model, options.prune, method, options.output)
         model = options.output
     module = read_module(model, parse_shapes(options.shape), Progress("meshloom-sparsity").note)
     if options.prune is not None and options.output is None:
-        DataflowPrunePass(density=options.prune).apply(Context(), module)
+        DataflowPrunePass(density=options.prune, method=method).apply(Context(), module)
     plans = plan_encodings(module, groups, options.threshold, chip)
     if options.report is not None:
         write_atomically(options.report, _page(options.model.name, plans, chip))
@@ -86,13 +95,13 @@ def _page(name: str, plans: Sequence[PlannedWeight], chip: Chip | None) -> str:
     return page(name, f"weights of {len(plans)} layers{where}, by {versions()}", [], [section])
 
 
-def _write_pruned(model: Path, density: float | None, output: Path) -> None:
+def _write_pruned(model: Path, density: float | None, method: Method, output: Path) -> None:
     """Write the pruned model, with the zeros that the table is about."""
     if density is None or model.suffix.lower() != ".onnx" or output.suffix.lower() != ".onnx":
         raise InputError(f"-o {output}: writes the .onnx model that --prune DENSITY leaves of an .onnx model")
     from ..frontend.prune_onnx import prune_onnx
 
-    write_atomically(output, prune_onnx(model, density).SerializeToString())
+    write_atomically(output, prune_onnx(model, density, method).SerializeToString())
 
 
 def _groups(text: str) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from ..analysis.nature import Nature, lossy
 from ..analysis.sparse.encode import Mask
-from ..analysis.sparse.prune import apply, magnitude_pruning, n_m_pruning
+from ..analysis.sparse.prune import apply, balanced_pruning, magnitude_pruning, n_m_pruning
 from ..support.errors import InputError
 from .contraction_weights import WeightUse, by_source, numeric_values, replace_weights, stored_values, weight_uses
 from .options import Number, number
@@ -22,13 +22,14 @@ class DataflowPrunePass(ModulePass):
     """
     Prune the known weights of matrix products and convolutions (not of depthwise ones), each tensor by itself.
 
-    `magnitude` keeps the share `density` of greatest magnitude; `n_m` keeps, of each `m` neighbours among the inputs of
-    an output neuron, the `n` of greatest magnitude. Tensors of fewer than `smallest` elements stay.
+    `magnitude` keeps the share `density` of greatest magnitude; `balanced` keeps as large a share, the same number of
+    weights for each output neuron (or one more); `n_m` keeps, of each `m` neighbours among the inputs of an output
+    neuron, the `n` of greatest magnitude. Tensors of fewer than `smallest` elements stay.
     Results may move by `bound`, relative to the largest (for `--check-semantics`).
     """
 
     name = "dataflow-prune"
-    method: Literal["magnitude", "n_m"] = "magnitude"
+    method: Literal["magnitude", "balanced", "n_m"] = "magnitude"
     density: Number = 0.1
     n: int = 2
     m: int = 4
@@ -51,5 +52,9 @@ class DataflowPrunePass(ModulePass):
     def _mask(self, use: WeightUse, density: float) -> Mask:
         values = numeric_values(use.source)
         if self.method == "magnitude":
+            # Of equal ones the first stay: in the order of the tensor.
             return magnitude_pruning(values, density)
-        return use.strings.tensor(n_m_pruning(use.strings.matrix(values), self.n, self.m))
+        strings = use.strings.matrix(values)
+        if self.method == "balanced":
+            return use.strings.tensor(balanced_pruning(strings, density))
+        return use.strings.tensor(n_m_pruning(strings, self.n, self.m))

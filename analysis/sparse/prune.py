@@ -6,10 +6,15 @@ All functions return a mask of what stays; `apply` sets the rest to +0.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from .bits import Array, Ints
 from .encode import Mask, counts
+
+Method = Literal["magnitude", "balanced"]
+"""How a share of a tensor is chosen: the largest of all, or the largest of each output neuron."""
 
 
 def contiguous_groups(count: int, groups: int) -> Ints:
@@ -43,6 +48,27 @@ def magnitude_pruning(values: Array, density: float) -> Mask:
     mask = np.zeros(values.size, np.bool_)
     mask[order[:keep]] = True
     return mask.reshape(values.shape)
+
+
+def balanced_pruning(strings: Array, density: float) -> Mask:
+    """
+    Load-balance-aware pruning: of each string ([strings, length]), the values of greatest magnitude stay, as many of
+    each as of any other, or one more. All in all round(density * size) stay.
+
+    Those that keep one more are the ones whose next value is largest.
+    """
+    count = len(strings)
+    keep = round(density * strings.size)
+    each, more = divmod(keep, max(1, count))
+    magnitudes = np.abs(strings.astype(np.float64))
+    order = np.argsort(-magnitudes, axis=1, kind="stable")
+    mask = np.zeros(strings.shape, np.bool_)
+    np.put_along_axis(mask, order[:, :each], True, axis=1)
+    if more:
+        following = order[:, each]
+        neurons = np.argsort(-magnitudes[np.arange(count), following], kind="stable")[:more]
+        mask[neurons, following[neurons]] = True
+    return mask
 
 
 def n_m_pruning(strings: Array, n: int, m: int) -> Mask:

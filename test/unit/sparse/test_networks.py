@@ -113,3 +113,38 @@ def test_pruning_looks_into_graphs_of_nodes(tmp_path: Path) -> None:
     path.write_bytes(made.SerializeToString())
     (kept,) = prune_onnx(path, 0.25).graph.initializer
     assert numpy_helper.to_array(kept).reshape(-1).tolist() == [0.0] * 12 + [13.0, 14.0, 15.0, 16.0]
+
+
+def test_balanced_pruning_keeps_as_many_weights_of_each_output_neuron(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    shapes = {
+        "conv": (8, 3, 2, 2), "spread": (4, 5, 3, 3), "gemm": (6, 10), "turned": (10, 6), "left": (7, 12),
+        "lstm": (2, 12, 8),
+    }  # fmt: skip
+    nodes = [
+        helper.make_node("Conv", ["a", "conv"], ["1"], group=2),
+        helper.make_node("ConvTranspose", ["b", "spread"], ["2"], group=2),
+        helper.make_node("Gemm", ["c", "gemm"], ["3"]),
+        helper.make_node("Gemm", ["c", "turned"], ["4"], transB=1),
+        helper.make_node("MatMul", ["left", "d"], ["5"]),
+        helper.make_node("LSTM", ["e", "lstm", "r"], ["6"], hidden_size=3, direction="bidirectional"),
+    ]
+    values = {name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    for value in values.values():
+        value.reshape(-1)[: value.size // 2] *= 10  # so that plain magnitude would take all from the first half
+    weights = [numpy_helper.from_array(value, name) for name, value in values.items()]
+    result = helper.make_tensor_value_info("1", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "net", [], [result], weights)
+    path = tmp_path / "net.onnx"
+    path.write_bytes(helper.make_model(graph).SerializeToString())
+    written = prune_onnx(path, 0.5, "balanced").graph.initializer
+    pruned = {tensor.name: numpy_helper.to_array(tensor) for tensor in written}
+    kept = {name: value != 0 for name, value in pruned.items()}
+    assert kept["conv"].sum(axis=(1, 2, 3)).tolist() == [6] * 8
+    # Two groups: output neuron (g, o) has the inputs 2g and 2g + 1.
+    assert kept["spread"].reshape(2, 2, 5, 9).sum(axis=(1, 3)).tolist() == [[9] * 5] * 2
+    assert kept["gemm"].sum(axis=0).tolist() == [3] * 10
+    assert kept["turned"].sum(axis=1).tolist() == [3] * 10
+    assert kept["left"].sum(axis=1).tolist() == [6] * 7
+    assert kept["lstm"].sum(axis=2).tolist() == [[4] * 12] * 2
+    assert all((pruned[name][mask] == values[name][mask]).all() for name, mask in kept.items())

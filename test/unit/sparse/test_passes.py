@@ -145,6 +145,17 @@ def test_pruned_densities() -> None:
     assert np.count_nonzero(numeric_values(weight_uses(module)[0].source)) == 64 * 32
 
 
+@pytest.mark.parametrize("transpose", [False, True])
+def test_balanced_pruning_keeps_as_many_weights_of_each_output(transpose: bool) -> None:
+    weights = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32)
+    weights[:, 5] *= 10
+    module = network(weights, f32, transpose=transpose)
+    DataflowPrunePass(method="balanced", density=0.25).apply(Context(), module)
+    (use, _) = weight_uses(module)
+    kept = np.count_nonzero(numeric_values(use.source), axis=1 - use.axis)
+    assert kept.tolist() == ([8] * 64 if transpose else [16] * 32)
+
+
 def test_selection_by_cycles_is_never_slower() -> None:
     for density in (0.02, 0.2, 0.9):
         generator = np.random.default_rng(0)

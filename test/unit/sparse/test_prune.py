@@ -1,4 +1,4 @@
-"""Claims 11 and 16: group pruning with both thresholds, for weights and neurons; magnitude and N:M pruning."""
+"""Claims 11 and 16: group pruning with both thresholds, for weights and neurons; by magnitude, balanced, N:M."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.sparse.prune import (
     apply,
+    balanced_pruning,
     contiguous_groups,
     group_pruning,
     magnitude_pruning,
@@ -58,6 +59,34 @@ def test_groups_in_strings_do_not_cross_them() -> None:
 def test_magnitude(density: float, kept: list[int]) -> None:
     values = np.array([2, -5, 1, 4, -2], np.int8)
     assert np.flatnonzero(magnitude_pruning(values, density)).tolist() == kept
+
+
+def test_balanced() -> None:
+    strings = np.array([[9, -8, 7, 1], [0, 2, -3, 2], [5, 1, 1, -6]], np.int8)
+    # 6 of 12: two of each. By magnitude alone, the first would keep three and the second one at most.
+    assert balanced_pruning(strings, 0.5).astype(int).tolist() == [[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 1]]
+    # 5 of 12: one of each, then the two next ones that are largest (8 and 5).
+    assert balanced_pruning(strings, 5 / 12).astype(int).tolist() == [[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1]]
+    assert not balanced_pruning(strings, 0).any()
+    assert balanced_pruning(strings, 1).all()
+    assert balanced_pruning(np.zeros((0, 4)), 0.5).shape == (0, 4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(count=st.integers(1, 12), length=st.integers(1, 20), density=st.floats(0, 1), seed=st.integers(0, 1 << 32))
+def test_balanced_pruning_keeps_the_largest_of_each_neuron(count: int, length: int, density: float, seed: int) -> None:
+    strings = np.random.default_rng(seed).integers(-20, 21, (count, length)).astype(np.int8)
+    mask = balanced_pruning(strings, density)
+    kept = mask.sum(axis=1)
+    assert kept.sum() == round(density * strings.size)
+    assert kept.max() - kept.min() <= 1
+    following: list[int] = []
+    for own, stays, many in zip(np.abs(strings), mask, kept.tolist(), strict=True):
+        assert sorted(own[stays].tolist(), reverse=True) == sorted(own.tolist(), reverse=True)[:many]
+        following.append(sorted(own.tolist(), reverse=True)[kept.min()] if kept.min() < length else 0)
+    # One more is kept where it is largest.
+    more = kept > kept.min()
+    assert min(np.array(following)[more], default=99) >= max(np.array(following)[~more], default=0)
 
 
 def test_n_of_m() -> None:

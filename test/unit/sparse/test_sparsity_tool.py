@@ -33,6 +33,14 @@ def test_table(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert total.split() == ["all", "16", "4", "4.00"]
 
 
+def test_balanced_pruning(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    # Two weights of 16, none of an output neuron twice: 16 bits and two values.
+    assert main([model, "--prune", "0.125", "--method", "balanced"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == ["w", "4x4", "0.125", "direct", "16", "4", "4.00"]
+    assert main([model, "--method", "balanced"]) == 2
+    assert "--method balanced: says how to prune; give --prune DENSITY" in capsys.readouterr().err
+
+
 def test_cycles(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([model, "--chip", "tiny"]) == 0
     _, line, _ = capsys.readouterr().out.splitlines()
