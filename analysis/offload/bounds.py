@@ -61,6 +61,7 @@ def _bound(
     done[1:] = np.cumsum(duration)
     total = done[-1]
     best = float(total)
+    ones = np.empty(len(size), np.int64)  # what may be computed again while an operation runs, the cheapest first
     for i in ops:
         x, relief, bytes_over = excess[i], 0, 0
         first, last = total, 0
@@ -73,20 +74,21 @@ def _bound(
         if bytes_over == 0:
             continue
         left = max(0, x - relief)
-        least = np.inf
+        count = 0
+        for c in cheap:
+            if before[c] < i < after[c]:
+                ones[count] = c
+                count += 1
+        least, taken, again_taken, some = np.inf, 0, 0.0, 0.0
         for piece in range(PIECES if len(cheap) else 1):
             # Between these shares of the rest is computed again; without a link all of it.
             low = left * piece / PIECES if link > 0.0 else float(left)
             high = min(float(left), left * (piece + 1.0) / PIECES) if len(cheap) else 0.0
-            again, some = 0.0, 0.0
-            for c in cheap:
-                if before[c] < i < after[c]:
-                    if some + size[c] >= low:
-                        again += (low - some) * rate[c]
-                        some = low
-                        break
-                    again += size[c] * rate[c]
-                    some += size[c]
+            while taken < count and some + size[ones[taken]] < low:
+                again_taken += size[ones[taken]] * rate[ones[taken]]
+                some += size[ones[taken]]
+                taken += 1
+            again = again_taken + ((low - some) * rate[ones[taken]] if taken < count else 0.0)
             moved = (left - high) / link if link > 0.0 else 0.0
             tail = total - done[last]
             time = max(float(done[i]), first + moved) + duration[i]

@@ -45,8 +45,13 @@ def cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, b
 @jit
 def take_in_order(
     net: Any, live: Any, size: Any, packed: Any, order: Any, kind: int, budget: int, plan: Any
-) -> None:  # fmt: skip
-    """Add the gaps of `order` over an operation that is over the budget to `plan` [c], all of one kind."""
+) -> bool:  # fmt: skip
+    """
+    Add the gaps of `order` over an operation that is over the budget to `plan` [c], all of one kind.
+
+    Whether the profile stays within the budget then. If not, all gaps over some operation were taken, and no smaller
+    budget would help.
+    """
     due, _, _ = rebuilds(net, plan)
     room = profile(live, net.before, due, saved_bytes(size, packed, plan))
     for c in order:
@@ -54,6 +59,7 @@ def take_in_order(
         if plan[c] == KEEP and room[first:last].max() > budget:
             plan[c] = kind
             room[first:last] -= size[c] - packed[c] if kind == COMPRESS else size[c]
+    return len(room) == 0 or room.max() <= budget
 
 
 @jit
@@ -65,10 +71,8 @@ def cover_by_effect(
     one that relieves most bytes too many for the time that it costs, everything computed again from it counted.
     """
     ones = np.empty(tries, np.int64)
-    excess, cost = _excess(net, live, size, packed, budget, plan)
+    excess, cost, due, room = _excess(net, live, size, packed, budget, plan)
     while excess > 0:
-        due, _, _ = rebuilds(net, plan)
-        room = profile(live, net.before, due, saved_bytes(size, packed, plan))
         worst = np.argmax(room)
         count = 0
         for c in range(len(size)):
@@ -84,14 +88,15 @@ def cover_by_effect(
                     least = k
             if score[c] > score[ones[least]]:
                 ones[least] = c
-        best, chosen, best_rate, best_excess, best_cost = -1, 0, 0.0, 0, 0
+        best, chosen, best_rate, best_excess, best_cost = -1, 0, 0.0, excess, cost
         for k in range(count):
             for kind in kinds:
                 plan[ones[k]] = kind
-                less, more = _excess(net, live, size, packed, budget, plan)
+                less, more, new_due, new_room = _excess(net, live, size, packed, budget, plan)
                 rate = (excess - less) / (max(more - cost, 0) + 1.0)
                 if rate > best_rate:
                     best, chosen, best_rate, best_excess, best_cost = ones[k], kind, rate, less, more
+                    due, room = new_due, new_room
             plan[ones[k]] = KEEP
         if best < 0:
             return False
@@ -114,7 +119,10 @@ def saved_bytes(size: Any, packed: Any, plan: Any):
 
 @jit
 def _excess(net: Any, live: Any, size: Any, packed: Any, budget: int, plan: Any):
-    """(bytes over the budget, summed over operations; ns of computing again); large for chains that are too long."""
+    """(bytes over the budget, summed over operations; ns of computing again; when tensors are due; profile).
+
+    The sums are large for chains that are too long.
+    """
     due, ns, _ = rebuilds(net, plan)
     room = profile(live, net.before, due, saved_bytes(size, packed, plan))
     excess = 0
@@ -123,6 +131,6 @@ def _excess(net: Any, live: Any, size: Any, packed: Any, budget: int, plan: Any)
     cost = 0
     for c in range(len(ns)):
         if ns[c] < 0:
-            return 1 << 60, 1 << 60
+            return 1 << 60, 1 << 60, due, room
         cost += ns[c]
-    return excess, cost
+    return excess, cost, due, room

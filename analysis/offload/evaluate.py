@@ -158,10 +158,10 @@ class Evaluator:
                 break
         return best
 
-    def take_in_order(self, order: Ints, kind: Kind, budget: int, plan: Ints) -> None:
-        """Add the gaps of an order that relieve an operation over the budget to a plan, until there is none."""
+    def take_in_order(self, order: Ints, kind: Kind, budget: int, plan: Ints) -> bool:
+        """Add the gaps of an order that relieve an operation over the budget to a plan; whether that does."""
         p = self.problem
-        take_in_order(p.net, p.live, p.size, self._packed, order, int(kind), budget, plan)
+        return take_in_order(p.net, p.live, p.size, self._packed, order, int(kind), budget, plan)
 
     @cached_property
     def _orders(self) -> Ints:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..cost_graphs.graph import CostGraph, Flat, Ints, Lists, starts_of
 from .rebuild import Net
+from .slack import graph_slack
 
 VPU = "VPU"
 """Unit that compresses and decompresses."""
@@ -75,6 +76,15 @@ class OffloadProblem:
             gaps_of=starts_of(self.tensor, graph.tensors),
             gaps=np.argsort(self.tensor, kind="stable"),
         )
+
+    @cached_property
+    def waiting(self) -> Ints:
+        """[c] how long each gap's tensor waits for the use after the gap (TTS), ns."""
+        graph = self.graph
+        keys = graph.inputs.rows * graph.tensors + graph.inputs.values
+        order = np.argsort(keys, kind="stable")
+        edges = order[np.searchsorted(keys, self.after * graph.tensors + self.tensor, sorter=order)]
+        return graph_slack(graph).waiting[edges]
 
     @property
     def ops(self) -> int:

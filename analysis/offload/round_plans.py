@@ -3,8 +3,8 @@ Plans for round budgets: what makes more memory never take more time, also in se
 
 Round budgets are fixed shares of the peak, whatever budget is asked for. The plan for a budget is the quickest one that
 the search finds for the budget itself or for any round one below, so a round budget is never slower than one below.
-Those at which no plan can be quicker, by the lower bound, are left out; that changes no result. With computing again
-the search takes longer: it is left out at each second round budget, and on large graphs at all lower ones.
+Those at which no plan can be quicker, by the lower bound, are left out; that changes no result. On large graphs there
+is no time for computing again at all of them: at the lower ones it is left out.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from .smallest import any_plan, smallest_plan
 
 STEPS = 20
 """Budgets of 1/20 of the peak, 2/20 and so on are round."""
-COARSE = 2
-"""Where tensors may be computed again, each second budget is round for all kinds."""
 
 
-def round_budgets(problem: OffloadProblem) -> list[tuple[int, int]]:
-    """(number, bytes) of the round budgets, the largest first; the last one, number 0, is the largest working set."""
-    all_of_them = ((step, step * problem.peak // STEPS) for step in reversed(range(1, STEPS + 1)))
-    return [*(one for one in all_of_them if one[1] > problem.smallest_budget), (0, problem.smallest_budget)]
+def round_budgets(problem: OffloadProblem) -> list[int]:
+    """Bytes of the round budgets, the largest first; the last one is the largest working set."""
+    all_of_them = (step * problem.peak // STEPS for step in reversed(range(1, STEPS + 1)))
+    return [*(budget for budget in all_of_them if budget > problem.smallest_budget), problem.smallest_budget]
 
 
 def quicker(one: Found | None, other: Found | None) -> Found | None:
@@ -52,9 +50,8 @@ class RoundPlans:
             return None
         best = self._at(budget, self.kinds)
         simple = tuple(kind for kind in self.kinds if kind < Kind.RECOMPUTE)
-        rounds = effort_of(self.evaluator.problem, self.preset).rounds
-        for number, lower in round_budgets(self.evaluator.problem):
-            kinds = self.kinds if rounds and number % COARSE == 0 else simple
+        kinds = self.kinds if effort_of(self.evaluator.problem, self.preset).rounds else simple
+        for lower in round_budgets(self.evaluator.problem):
             if best is None or lower >= budget or not kinds:
                 continue
             if best.time > self._bound(lower, kinds):

@@ -13,7 +13,6 @@ from .evaluate import Evaluator
 from .kinds import Kind
 from .problem import OffloadProblem
 from .simulate import NEVER
-from .slack import graph_slack
 
 
 class Rule(StrEnum):
@@ -39,18 +38,9 @@ class Thresholds:
     """N: as many insertions in one round; None: until the goal is met."""
 
 
-def waiting_times(problem: OffloadProblem) -> Ints:
-    """[c] how long each gap's tensor waits for the use after the gap (TTS), ns."""
-    graph = problem.graph
-    keys = graph.inputs.rows * graph.tensors + graph.inputs.values
-    order = np.argsort(keys, kind="stable")
-    edges = order[np.searchsorted(keys, problem.after * graph.tensors + problem.tensor, sorter=order)]
-    return graph_slack(graph).waiting[edges]
-
-
 def candidates(problem: OffloadProblem, rule: Rule, thresholds: Thresholds) -> Ints:
     """Gaps in the order in which the rule takes them."""
-    slack, size = waiting_times(problem), problem.size
+    slack, size = problem.waiting, problem.size
     if rule is Rule.SLACK:
         return np.lexsort((problem.before, -size, -slack))
     found = np.lexsort((problem.before, -slack, -size))
@@ -69,10 +59,13 @@ def planned_by_rule(
     for share in SHARES:
         plan = np.zeros(evaluator.problem.gaps, np.int64)
         limit = max(int(share * budget), evaluator.problem.smallest_budget)
-        evaluator.take_in_order(order, kind, limit, plan)
-        time, _ = evaluator.makespan(plan, budget)
-        if time < NEVER:
-            return time, plan
+        fits = evaluator.take_in_order(order, kind, limit, plan)
+        if fits or limit < budget:
+            time, _ = evaluator.makespan(plan, budget)
+            if time < NEVER:
+                return time, plan
+        elif kind < Kind.RECOMPUTE:
+            return None
     return None
 
 

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 from ..cost_graphs.graph import Ints
+from .bounds import lower_bound_ns
 from .effort import Effort
 from .evaluate import Evaluator
 from .kinds import Kind
@@ -13,8 +14,9 @@ from .rules import Rule, Thresholds, planned_by_rule
 from .simulate import NEVER
 
 AGAIN = (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH, Kind.RECOMPUTE_AHEAD)
-GROUPS = ((Kind.SWAP,), (Kind.COMPRESS,), AGAIN, (Kind.COMPRESS_SWAP,))
-"""What is searched for itself first."""
+BOTH = (Kind.COMPRESS_SWAP,)
+GROUPS = ((Kind.SWAP,), (Kind.COMPRESS,), AGAIN, BOTH)
+"""What is searched for itself first; `BOTH` follows from two names: it is only where other searches begin."""
 PAIRS = ((Kind.SWAP, Kind.COMPRESS, Kind.COMPRESS_SWAP), (Kind.SWAP, *AGAIN), (Kind.COMPRESS, *AGAIN))
 """What two names of kinds allow."""
 SLOWER = 4
@@ -24,13 +26,15 @@ KEPT = 5
 AT_ONCE = 6
 """Pairs of them, before the best are chosen anew."""
 CUTS = 11
-"""Places at which each order of the gaps is cut."""
+"""Places at which each order of the gaps is cut, at most."""
 CHILDREN = 2
 """Plans that are kept of each pair."""
 BEATEN = 1.5
 """Times the overhead of another kind alone: a kind that takes more is not searched on for itself."""
-RUNS = 10 * CUTS
-"""Simulated executions of one crossing: five orders, either plan first."""
+FAR = 4
+"""Times the overhead of another kind alone: a kind whose first plan takes more is not searched at all."""
+RUNS = 10
+"""Simulated executions of one crossing for each place: five orders, either plan first."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +56,15 @@ def searched(
     The best plan found under a budget (bytes); None where none of these kinds fits.
 
     Each name of a kind is searched as if it were the only one allowed, then each two of them, so that more kinds are
-    never worse; then all together. A search ends with the first plan that takes `bound` ns.
+    never worse; then all together. What cannot be quicker than another one, by the lower bound, is not searched on. A
+    search ends with the first plan that takes `bound` ns.
     """
     alone: list[tuple[tuple[Kind, ...], Found]] = []
-    for group in GROUPS:
-        if not set(group) <= set(kinds):
-            continue
-        if group in (AGAIN, (Kind.COMPRESS_SWAP,)) and alone and not effort.thorough:
+    for group, least in _groups(evaluator, budget, kinds, effort):
+        if group in (AGAIN, BOTH) and alone and not effort.thorough:
             continue
         rival = min((found.time for _, found in alone), default=NEVER)
-        found = _alone(evaluator, group, budget, effort, seed, bound, rival)
+        found = _alone(evaluator, group, budget, effort, seed, least, rival)
         if found is not None:
             if found.time <= bound or kinds == group:
                 return found
@@ -71,6 +74,9 @@ def searched(
     for stage in (*stages, kinds) if kinds not in GROUPS else ():
         pool = best if stage == kinds else []
         pool = pool + [found for group, found in alone if set(group) <= set(stage)]
+        quickest = min((found.time for found in (*best, *(found for _, found in alone))), default=NEVER)
+        if stage != kinds and lower_bound_ns(evaluator, stage, budget) >= quickest:
+            continue
         if not pool or effort.thorough:
             start = _first(evaluator, stage, budget, effort)
             pool += [start] if start is not None else []
@@ -84,16 +90,35 @@ def searched(
     return None
 
 
+def _groups(
+    evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], effort: Effort
+) -> list[tuple[tuple[Kind, ...], int]]:
+    """The names of kinds that are searched for themselves, and how long each takes at least (ns), that first."""
+    groups: list[tuple[Kind, ...]] = [group for group in GROUPS if set(group) <= set(kinds)]
+    # No bound is known for what is compressed and copied always: it takes no less than where that is free.
+    both = (Kind.SWAP, Kind.COMPRESS, Kind.COMPRESS_SWAP)
+    least = [lower_bound_ns(evaluator, both if group == both[2:] else group, budget) for group in groups]
+    pairs = list(zip(groups, least, strict=True))
+    return sorted(pairs, key=lambda pair: pair[1]) if effort.thorough else pairs
+
+
 def _alone(
     evaluator: Evaluator, group: tuple[Kind, ...], budget: int, effort: Effort, seed: int, bound: int, rival: int
 ) -> Found | None:
     """
-    The best plan found that saves memory in just one way.
+    The best plan found that saves memory in just one way, which takes `bound` ns at least.
 
     Further rounds of annealing come where the first one helped, and where this way may beat a plan of `rival` ns.
     """
-    starts = _starts(evaluator, group, budget, effort)
-    pool, turn, compute = list(starts), 0, evaluator.problem.compute_ns
+    compute = evaluator.problem.compute_ns
+    first = _first(evaluator, group, budget, effort)
+    if rival <= bound or (effort.pairs and group == BOTH):
+        return first
+    beaten = first is not None and first.time - compute > FAR * (rival - compute)
+    starts = _starts(evaluator, first, group, budget, effort, beaten)
+    if beaten:
+        return min(starts, key=lambda start: start.time)
+    pool, turn = list(starts), 0
     for steps in _rounds(group, effort):
         least = min((found.time for found in pool), default=bound)
         if least <= bound or (turn and least - compute > BEATEN * (rival - compute)):
@@ -119,7 +144,11 @@ def first_plans(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], effo
     stages = [stage for stage in (*PAIRS, kinds) if set(stage) <= set(kinds) and stage not in GROUPS]
     found = [_first(evaluator, stage, budget, effort) for stage in stages]
     groups = [group for group in GROUPS if set(group) <= set(kinds)]
-    alone = [start for group in groups for start in _starts(evaluator, group, budget, effort)]
+    alone = [
+        start
+        for group in groups
+        for start in _starts(evaluator, _first(evaluator, group, budget, effort), group, budget, effort, beaten=False)
+    ]
     return [one for one in found if one is not None] + alone
 
 
@@ -128,6 +157,8 @@ def crossed(
 ) -> list[Found]:
     """The plans of a pool and what their crossings gave, the quickest first; about so many simulated executions."""
     done: set[tuple[bytes, bytes]] = set()
+    cuts = max(1, min(CUTS, evaluations // RUNS))
+    turns = max(1, round(evaluations / (cuts * RUNS)))
     while True:
         pool = _distinct(pool)[:KEPT]
         pairs = sorted(itertools.combinations(range(len(pool)), 2), key=sum)
@@ -136,11 +167,11 @@ def crossed(
         if not pairs or pool[0].time <= bound:
             return pool
         for one, other in pairs[:AT_ONCE]:
-            if evaluations <= 0:
+            if not turns:
                 return _distinct(pool)
+            turns -= 1
             done.add((names[one], names[other]))
-            children = evaluator.crossed(pool[one].plan, pool[other].plan, kinds, budget, CUTS, CHILDREN)
-            evaluations -= RUNS
+            children = evaluator.crossed(pool[one].plan, pool[other].plan, kinds, budget, cuts, CHILDREN)
             pool += [Found(time, plan, budget) for time, plan in children]
 
 
@@ -150,12 +181,13 @@ def _distinct(pool: list[Found]) -> list[Found]:
     return sorted(found.values(), key=lambda one: one.time)
 
 
-def _starts(evaluator: Evaluator, group: tuple[Kind, ...], budget: int, effort: Effort) -> list[Found]:
-    """Plans of one name of a kind, to be annealed."""
-    first = _first(evaluator, group, budget, effort)
+def _starts(
+    evaluator: Evaluator, first: Found | None, group: tuple[Kind, ...], budget: int, effort: Effort, beaten: bool
+) -> list[Found]:
+    """Plans of one name of a kind, to be annealed; `beaten`: only the quick ones to make."""
     if group == AGAIN:
         # Plans that compute much again and those that compute little are far apart: both are starts.
-        thin = evaluator.thinned(AGAIN, budget, effort.thins) if effort.thins else None
+        thin = evaluator.thinned(AGAIN, budget, effort.thins) if effort.thins and not beaten else None
         return [start for start in (thin and Found(*thin, budget), first) if start is not None]
     rules = [_by_rule(evaluator, group[0], budget, rule) for rule in (Rule.SLACK, Rule.SIZE, Rule.SPEC)]
     found = [start for start in (first, *rules) if start is not None]
@@ -185,6 +217,9 @@ def _first(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int, effort: E
         kinds = AGAIN[:1]
     for share in effort.shares:
         plan = evaluator.covered(kinds, max(int(share * budget), evaluator.problem.smallest_budget), effort.tries)
-        if plan is not None and (time := evaluator.makespan(plan, budget)[0]) < NEVER:
+        if plan is None:
+            # What does not do for this much does not do for less.
+            return None
+        if (time := evaluator.makespan(plan, budget)[0]) < NEVER:
             return Found(time, plan, budget)
     return None

@@ -18,7 +18,7 @@ def warm_up() -> None:
     forward = [{"ins": [number - 1] if number else [], "outs": [number]} for number in range(chain)]
     backward = [{"ins": [chain + index - 1, chain - 1 - index], "outs": [chain + index]} for index in range(chain)]
     ops = [
-        {"id": number, "unit": "VPU" if number % 2 else "MPU", "dur_ns": 100, **one}
+        {"id": number, "unit": "VPU" if number % 2 else "MPU", "dur_ns": 100 + 37 * number, **one}
         for number, one in enumerate(forward + backward)
     ]
     problem = offload_problem(parse_cost_graph({"tensors": tensors, "ops": ops}))

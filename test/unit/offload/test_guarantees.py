@@ -15,12 +15,12 @@ from meshloom.analysis.cost_graphs.read import parse_cost_graph, read_cost_graph
 from meshloom.analysis.offload.bounds import lower_bound_ns
 from meshloom.analysis.offload.effort import Preset
 from meshloom.analysis.offload.evaluate import Evaluator
-from meshloom.analysis.offload.kinds import Kind, allowed_kinds
+from meshloom.analysis.offload.kinds import NAMES, Kind, allowed_kinds
 from meshloom.analysis.offload.model import Model
 from meshloom.analysis.offload.plan import plan_by_rule, plan_offload, plans_for
 from meshloom.analysis.offload.problem import offload_problem
 from meshloom.analysis.offload.residency import residency
-from meshloom.analysis.offload.round_plans import COARSE, round_budgets
+from meshloom.analysis.offload.round_plans import round_budgets
 from meshloom.analysis.offload.rules import Rule, Thresholds
 from meshloom.analysis.offload.simulate import IN, NEVER, OP
 from meshloom.support.errors import InputError
@@ -29,6 +29,8 @@ from .recount import recount
 from .training_graphs import chain_graph, training_graph
 
 ALL = allowed_kinds(frozenset(("swap", "compress", "recompute")))
+CHOICES = (ALL, (Kind.SWAP,), *(allowed_kinds(frozenset(pair)) for pair in itertools.combinations(NAMES, 2)))
+GRAPHS = Path(__file__).parents[3] / "bench" / "data" / "graphs"
 LINKS = (0.05e9, 1e9, 50e9)
 
 
@@ -119,25 +121,42 @@ def test_more_memory_never_takes_more_time(seed: int, link: float, kinds: tuple[
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.sampled_from([ALL, (Kind.SWAP,)]), st.sampled_from(Preset))
+@given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.sampled_from(CHOICES), st.sampled_from(Preset))
 def test_separate_calls_for_round_budgets_keep_their_order(
     seed: int, link: float, kinds: tuple[Kind, ...], preset: Preset
 ) -> None:
     evaluator = evaluator_of(training_graph(seed, most=8), link)
-    step = COARSE if kinds == ALL else 1
-    budgets = [budget for number, budget in round_budgets(evaluator.problem) if number % step == 0]
-    times = [plan_offload(evaluator, budget, kinds, preset).time_ns for budget in budgets]
+    budgets = round_budgets(evaluator.problem)
+    times = [_time_or_never(evaluator, budget, kinds, preset) for budget in budgets]
     assert times == sorted(times), "the largest budget first"
 
 
+def _time_or_never(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], preset: Preset) -> int:
+    try:
+        return plan_offload(evaluator, budget, kinds, preset).time_ns
+    except InputError:
+        assert Kind.SWAP not in kinds
+        return NEVER
+
+
 def test_separate_calls_keep_their_order_where_the_search_alone_does_not() -> None:
-    problem = offload_problem(read_cost_graph(Path(__file__).parents[3] / "bench" / "data" / "graphs" / "bert12.json"))
+    problem = offload_problem(read_cost_graph(GRAPHS / "bert12.json"))
     evaluator = Evaluator(problem, Model(16e9))
     budgets = [problem.budget_bytes(share) for share in (0.2, 0.3, 0.4)]
     plans = [plan_offload(evaluator, budget, ALL, Preset.FAST) for budget in budgets]
     times = [plan.time_ns for plan in plans]
     assert times == sorted(times, reverse=True)
     assert plans[1].limit < budgets[1], "the plan is that of a smaller budget"
+
+
+@pytest.mark.parametrize("name", ["resnet50", "lstm64"])
+def test_separate_calls_for_a_network_keep_their_order(name: str) -> None:
+    problem = offload_problem(read_cost_graph(GRAPHS / f"{name}.json"))
+    evaluator = Evaluator(problem, Model(16e9))
+    for kinds in (ALL, (Kind.SWAP,)):
+        budgets = round_budgets(problem)
+        times = [plan_offload(evaluator, budget, kinds, Preset.FAST).time_ns for budget in budgets]
+        assert times == sorted(times), "the largest budget first"
 
 
 def test_shares_of_the_peak_are_decimal() -> None:

@@ -1,0 +1,27 @@
+"""Kernels are loaded before the clock starts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+LOADED = """
+from meshloom.analysis.offload import bounds, evaluate, slack
+from meshloom.analysis.offload.warm_up import warm_up
+
+warm_up()
+kernels = {
+    name: value
+    for module in (bounds, evaluate, slack)
+    for name, value in vars(module).items()
+    if hasattr(value, "signatures")
+}
+assert len(kernels) >= 10, kernels
+print(*[name for name, kernel in kernels.items() if not kernel.signatures])
+"""
+
+
+def test_warming_up_loads_every_kernel_of_the_planner() -> None:
+    # In another process: here, other tests may have loaded them.
+    missing = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert missing.stdout.split() == []
