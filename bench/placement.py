@@ -3,6 +3,8 @@ Placement of tiles in the compiler: emulated cycles by method over row-major, on
 
     python bench/placement.py [--chip NAME] [--methods LIST] [MODEL ...]
 
+MODEL: a public model, or light-NAME.
+
 All methods place the same tiles (grids and steps of `manycore-tile`). `planned_row_major` is something else: tiles that
 were chosen, too, for cores in row-major order. CPU seconds are of the placement alone, its first compilation of
 kernels left out.
@@ -19,6 +21,7 @@ from typing import Any
 import meshloom.lowering.compile_piece as compile_piece
 import meshloom.lowering.piece_cache as piece_cache
 import meshloom.transforms.manycore_tile as manycore_tile
+from light_models import LIGHT_MODELS
 from meshloom.analysis.placement.methods import PLACE_METHODS
 from meshloom.analysis.planning.placement import column_major, row_major
 from meshloom.analysis.planning.plan_network import NetworkPlan
@@ -29,15 +32,17 @@ from meshloom.transforms.manycore_place import place_function
 from public_models import PUBLIC_MODELS
 from xdsl.dialects.func import FuncOp
 
+from models import load_model
+
 
 def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> tuple[int, float]:
     """(emulated cycles, CPU seconds of placing) of a model whose tiles are placed by `method`."""
     spent = 0.0
 
-    def place(function: FuncOp, target: Chip, network: NetworkPlan) -> NetworkPlan:
+    def place(function: FuncOp, target: Chip, network: NetworkPlan, tried: str) -> NetworkPlan:
         nonlocal spent
         start = process_time()
-        placed = place_function(function, target, network, method)
+        placed = place_function(function, target, network, tried)
         spent += process_time() - start
         return placed
 
@@ -45,6 +50,7 @@ def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> t
     digest = f"{method} {order.__name__}".encode()
     patches: list[tuple[Any, str, Any]] = [
         (compile_piece, "place_function", place),
+        (compile_piece, "PLACEMENTS", compile_piece.PLACEMENTS if method == "default" else (method,)),
         (manycore_tile, "column_major", order),
         (piece_cache, "compiler_digest", lambda: digest),
     ]
@@ -52,8 +58,9 @@ def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> t
     for module, key, value in patches:
         setattr(module, key, value)
     try:
-        model = PUBLIC_MODELS[name]
-        return compile(model.path.read_bytes(), chip, model.shapes).timing.cycles, spent
+        data, inputs = load_model(name)
+        shapes = {key: value.shape for key, value in inputs.items()}
+        return compile(data, chip, shapes).timing.cycles, spent
     finally:
         for (module, key, _), value in zip(patches, before, strict=True):
             setattr(module, key, value)
@@ -74,8 +81,9 @@ def measure(name: str, chip: str, methods: list[str]) -> dict[str, Any]:
 
 def main() -> int:
     """Print one line a model; 1 if one of them does not compile."""
+    every = [*PUBLIC_MODELS, *(f"light-{name}" for name in LIGHT_MODELS)]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"default: {', '.join(PUBLIC_MODELS)}")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"default: {', '.join(every)}")
     parser.add_argument("--chip", default="edge")
     known = [method for method in PLACE_METHODS if method != "row-major"]
     parser.add_argument("--methods", default=",".join(known), help="comma-separated (%(default)s)")
@@ -83,11 +91,11 @@ def main() -> int:
     methods: list[str] = options.methods.split(",")
     if unknown := [item for item in methods if item not in known]:
         parser.error(f"unknown method {unknown[0]}")
-    if unknown := [name for name in options.models if name not in PUBLIC_MODELS]:
+    if unknown := [name for name in options.models if name not in every]:
         parser.error(f"unknown model {unknown[0]}")
     status = 0
     cycles("pnet", "edge", "default")  # kernels are compiled once for all
-    for name in options.models or PUBLIC_MODELS:
+    for name in options.models or every:
         try:
             print(json.dumps(measure(name, options.chip, methods)), flush=True)
         except MeshloomError as error:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
+from ..analysis.placement.tile_graph import cores_of
 from ..analysis.planning.network_estimate import TaskWorks, network_estimate
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip
 from ..dialects.manycore import TaskOp
-from ..support.errors import ResourceError
+from ..support.errors import MeshloomError, ResourceError
 from ..transforms.manycore_place import place_function
 from ..transforms.manycore_split_reductions import split_reductions
-from ..transforms.manycore_tile import tile_function
+from ..transforms.manycore_tile import tile_function, write_tilings
 from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import DramSegments, bytes_of, constants_of, padded, segment_dram
 from .generate import generate
@@ -52,20 +56,22 @@ class PieceCode:
         return sum(map(padded, self.segments))
 
 
+PLACEMENTS = ("default", "row-major")
+"""
+How tiles are placed: the code of each placement is timed, and the quickest is kept (of equals the first). An estimate
+alone has been wrong by some tenths of a percent.
+"""
+
+
 def plan_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> NetworkPlan:
-    """Outline @main's operations as tasks and tile these, in place. Raises ResourceError where one does not fit."""
+    """
+    Outline @main's operations as tasks, tile and place these, in place.
+
+    Raises ResourceError where one does not fit.
+    """
     function = main_function(module)
-    progress("outline tasks")
-    DataflowToManycorePass().apply(Context(), module)
-    progress("plan")
-    by_hand = any(isinstance(op, TaskOp) and op.placement is not None for op in function.body.block.ops)
-    memo = PlanMemo()
-    if not by_hand:
-        split_reductions(function, chip, memo)
-    tile_function(function, chip, memo)
-    # Read back what the tasks say: a tiling that was written by hand is compiled in the same way.
-    network = plan_network(function, chip, column_major(chip))
-    return network if by_hand else place_function(function, chip, network)
+    network, by_hand = _tiled(function, module, chip, progress)
+    return network if by_hand else _placed(function, network, chip, lambda stage: None)[0]
 
 
 def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> PieceCode:
@@ -77,7 +83,57 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
     function = main_function(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
-    network = plan_piece(module, chip, progress)
+    network, by_hand = _tiled(function, module, chip, progress)
+    return _encoded(function, network, chip, progress) if by_hand else _placed(function, network, chip, progress)[1]
+
+
+def _tiled(function: FuncOp, module: ModuleOp, chip: Chip, progress: Progress) -> tuple[NetworkPlan, bool]:
+    """(the plan of @main's operations as tiled tasks, whether it was written by hand: then its cores are, too)"""
+    progress("outline tasks")
+    DataflowToManycorePass().apply(Context(), module)
+    progress("plan")
+    by_hand = any(isinstance(op, TaskOp) and op.placement is not None for op in function.body.block.ops)
+    memo = PlanMemo()
+    if not by_hand:
+        split_reductions(function, chip, memo)
+    tile_function(function, chip, memo)
+    # Read back what the tasks say: a tiling that was written by hand is compiled in the same way.
+    return plan_network(function, chip, column_major(chip)), by_hand
+
+
+def _placed(function: FuncOp, network: NetworkPlan, chip: Chip, progress: Progress) -> tuple[NetworkPlan, PieceCode]:
+    """
+    The best of PLACEMENTS, also written to the tasks, and its code. A placement whose code does not fit counts only
+    where none does: then the first one's error is raised.
+    """
+    from ..emulator.timing import run_timing
+    from .piece_file import piece_executable
+
+    seen: list[NDArray[np.int32]] = []
+    found: list[tuple[NetworkPlan, PieceCode]] = []
+    failures: list[MeshloomError] = []
+    for method in PLACEMENTS:
+        write_tilings(network)
+        plan = place_function(function, chip, network, method)
+        cores = cores_of(plan)
+        if any(np.array_equal(cores, others) for others in seen):
+            continue
+        try:
+            found.append((plan, _encoded(function, plan, chip, progress if not seen else lambda stage: None)))
+        except MeshloomError as error:
+            failures.append(error)
+        seen.append(cores)
+    if not found:
+        raise failures[0]
+    best = found[0]
+    if len(found) > 1:
+        best = min(found, key=lambda one: run_timing(piece_executable(one[1], chip)).cycles)
+    write_tilings(best[0])
+    return best
+
+
+def _encoded(function: FuncOp, network: NetworkPlan, chip: Chip, progress: Progress) -> PieceCode:
+    """Memory of the cores, streams and machine code of a placed network."""
     progress("lay out memory")
     segments: DramSegments = segment_dram(function, network, chip)
     inside = f"constants, inputs, results, and {segments.sizes[-1]:,} bytes in between"

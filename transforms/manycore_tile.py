@@ -47,7 +47,12 @@ def tile_function(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) ->
     Raises as `plan_network` does; the function is changed only where all tasks fit.
     """
     network = plan_network(function, chip, column_major(chip), memo)
+    write_tilings(network)
+    return network
+
+
+def write_tilings(network: NetworkPlan) -> None:
+    """Write the tilings and placements of a plan to its tasks."""
     for info, plan in zip(network.tasks, network.plans, strict=True):
         info.op.tiling = TilingAttr.of(plan.tiling)
         info.op.placement = SpaceAttr(Space.SRAM if plan.resident else Space.DRAM)
-    return network

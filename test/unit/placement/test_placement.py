@@ -16,35 +16,43 @@ from meshloom.analysis.planning.reads import ReadKind
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow import Dataflow
 from meshloom.dialects.dataflow.interpreter import find_main
-from meshloom.dialects.manycore import Manycore
+from meshloom.dialects.manycore import Manycore, TilingAttr
 from meshloom.dialects.memory import Memory
 from meshloom.emulator.noc import port_of_core, port_rows
+from meshloom.emulator.timing import run_timing
+from meshloom.lowering import compile_piece
 from meshloom.lowering.dataflow_to_manycore import lower_block
+from meshloom.lowering.piece_file import piece_executable, piece_to_bytes
 from meshloom.transforms.manycore_place import place_function
 from meshloom.transforms.manycore_tile import tile_function
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func, FuncOp
 from xdsl.parser import Parser
 
 EDGE = load_chip("edge")
 
 
-def network() -> tuple[FuncOp, NetworkPlan]:
-    """Two products with a transposition between them, which sends every tile's parts to many others, on `edge`."""
+def module(n: int = 256) -> ModuleOp:
+    """Two products with a transposition between them, which sends every tile's parts to many others."""
     context = Context()
     for dialect in (Builtin, Func, Dataflow, Manycore, Memory):
         context.load_dialect(dialect)
     text = """
-    func.func @main(%x: tensor<256x128xf32>, %w: tensor<128x256xf32>) -> tensor<256x256xf32> {
-      %a = dataflow.matmul %x, %w : (tensor<256x128xf32>, tensor<128x256xf32>) -> tensor<256x256xf32>
-      %t = dataflow.tanh %a : (tensor<256x256xf32>) -> tensor<256x256xf32>
-      %b = dataflow.transpose %t [1, 0] : (tensor<256x256xf32>) -> tensor<256x256xf32>
-      %c = dataflow.matmul %b, %t : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
-      func.return %c : tensor<256x256xf32>
+    func.func @main(%x: tensor<Nx128xf32>, %w: tensor<128xNxf32>) -> tensor<NxNxf32> {
+      %a = dataflow.matmul %x, %w : (tensor<Nx128xf32>, tensor<128xNxf32>) -> tensor<NxNxf32>
+      %t = dataflow.tanh %a : (tensor<NxNxf32>) -> tensor<NxNxf32>
+      %b = dataflow.transpose %t [1, 0] : (tensor<NxNxf32>) -> tensor<NxNxf32>
+      %c = dataflow.matmul %b, %t : (tensor<NxNxf32>, tensor<NxNxf32>) -> tensor<NxNxf32>
+      func.return %c : tensor<NxNxf32>
     }
     """
-    function = find_main(Parser(context, text).parse_module())
+    return Parser(context, text.replace("Nx", f"{n}x")).parse_module()
+
+
+def network() -> tuple[FuncOp, NetworkPlan]:
+    """`module` as tiled tasks on `edge`."""
+    function = find_main(module())
     lower_block(function.body.block)
     tile_function(function, EDGE)
     return function, plan_network(function, EDGE, column_major(EDGE))
@@ -169,3 +177,30 @@ def test_what_is_read_in_place_stays_in_place() -> None:
     for before, after in zip(planned.plans, placed.plans, strict=True):
         assert [read.kind for read in before.reads] == [read.kind for read in after.reads]
         assert sorted(before.tiling.cores) == sorted(after.tiling.cores)
+
+
+@pytest.mark.parametrize(("chip", "n"), [("edge", 256), ("edge", 96), ("tiny", 64), ("grid", 192)])
+def test_code_is_the_quickest_of_all_placements_by_emulation(
+    chip: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = load_chip(chip)
+    found = compile_piece.compile_piece(module(n), target)
+    alone: dict[str, tuple[int, bytes]] = {}
+    for method in compile_piece.PLACEMENTS:
+        monkeypatch.setattr(compile_piece, "PLACEMENTS", (method,))
+        code = compile_piece.compile_piece(module(n), target)
+        alone[method] = run_timing(piece_executable(code, target)).cycles, piece_to_bytes(code, target)
+    least = min(cycles for cycles, _ in alone.values())
+    assert run_timing(piece_executable(found, target)).cycles == least
+    assert piece_to_bytes(found, target) in [code for cycles, code in alone.values() if cycles == least]
+
+
+def test_the_plan_that_is_shown_is_the_one_that_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    for methods in (("row-major", "relaxed"), ("relaxed", "row-major"), ("random", "row-major")):
+        monkeypatch.setattr(compile_piece, "PLACEMENTS", methods)
+        shown, compiled = module(96), module(96)
+        plan = compile_piece.plan_piece(shown, EDGE)
+        compile_piece.compile_piece(compiled, EDGE)
+        assert str(shown) == str(compiled)
+        for info, task in zip(plan.tasks, plan.plans, strict=True):
+            assert info.op.tiling == TilingAttr.of(task.tiling)
