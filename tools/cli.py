@@ -7,9 +7,9 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ..support.errors import InputError, MeshloomError
 from ..support.interrupts import EXIT_INTERRUPTED, end_on_interrupt, raise_on_interrupt
@@ -44,6 +44,11 @@ def run_tool(body: Callable[[], int | None]) -> int:
     except OSError as error:
         if error.errno == errno.ENOMEM:
             return _complain(NO_MEMORY, EXIT_FAILED)
+        if error.errno == errno.ENOSPC and not error.filename:
+            # Files name themselves, see `support/files.py`: this is what was printed.
+            with suppress(OSError):
+                sys.stdout.close()
+            return _complain(f"cannot write the output: {error.strerror}", EXIT_FAILED)
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_USAGE)
     except MemoryError:
         return _complain(NO_MEMORY, EXIT_FAILED)
@@ -101,9 +106,16 @@ def epilog(examples: str) -> str:
     return f"examples:\n  {examples.strip()}\n\nexit status: {statuses}"
 
 
+class _Parser(argparse.ArgumentParser):
+    """Bad usage is one line, as all errors are."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"error: {message}; {self.prog} --help lists the options\n")
+
+
 def make_parser(prog: str, description: str, examples: str) -> argparse.ArgumentParser:
     """A parser with `--version` and, at the end of its help, `examples` (see `epilog`)."""
-    parser = argparse.ArgumentParser(prog, description=description, formatter_class=HelpFormatter)
+    parser = _Parser(prog, description=description, formatter_class=HelpFormatter)
     parser.epilog = epilog(examples)
     parser.add_argument("--version", action=VersionAction, nargs=0, help="print versions and leave")
     return parser

@@ -265,6 +265,11 @@ def _curve(evaluator: Evaluator, kinds: tuple[Kind, ...], options: argparse.Name
     ]
 
 
+def _over_budget(name: str, over: int) -> str:
+    """What a tensor leaves for; within the budget it may still make room for copies."""
+    return f"{name} {over / 1e6:.1f} MB over" if over else "within the budget"
+
+
 def _over(time_ns: int, compute_ns: int) -> float:
     """By which share the time is longer than computing alone."""
     return round(time_ns / compute_ns - 1, 6) if compute_ns else 0.0
@@ -351,7 +356,7 @@ def _table(graph: CostGraph, done: list[Action]) -> list[str]:
             f"{one.gone_ns / 1e6:.2f}",
             f"{one.back_ns / 1e6:.2f}",
             names[one.before],
-            f"idle {one.idle_ns / 1e6:.2f} ms; {names[one.worst]} {one.over / 1e6:.1f} MB over",
+            f"idle {one.idle_ns / 1e6:.2f} ms; {_over_budget(names[one.worst], one.over)}",
         )
         for one in done[:ROWS]
     ]

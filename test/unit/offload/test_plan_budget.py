@@ -157,9 +157,12 @@ def test_time_does_not_grow_with_the_budget(step: Path) -> None:
         ["--budget", "0.5", "--offsets", "offsets.json", "--method", "size"],
     ],
 )
-def test_bad_usage(step: Path, options: list[str]) -> None:
+def test_bad_usage(step: Path, options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     try:
         status = main([str(step), "-q", *options])
     except SystemExit as exit:
         status = exit.code
     assert status == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1, "one line"
