@@ -16,7 +16,7 @@ matrix_fewer       of single layers: cycles of one matrix unit for all dense wei
 weight_bound       layers with encoded weights that are bound by them: dense, at least 4/5 of a matrix unit's time goes
                    into loading weights (rows up to a quarter of the cycles that a load takes). How many there are;
                    cycles of one matrix unit for their dense weights, each loaded once, over those of all matrix units
-                   as compiled; the same of the layer with the least
+                   as compiled; the same of the layer with the least. Of networks that stay dense, what it would be
 weights_only       `faster` and `mpu_fewer` where only weights are encoded
 smaller            bytes of weights in the executable, dense over sparse
 neurons            share of the neurons that is not zero, the mean over layers
@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -47,6 +47,7 @@ from light_models import LIGHT_MODELS, light_model
 from meshloom.analysis.interpret import make_inputs
 from meshloom.analysis.sparse.prune import Method
 from meshloom.chips import Chip, load_chip
+from meshloom.chips.cycles import bound_by_weights, load_cycles
 from meshloom.dialects.coreasm.isa import Unit
 from meshloom.dialects.dataflow import ConvOp, Dataflow, MatmulOp
 from meshloom.dialects.dataflow.types import tensor
@@ -63,7 +64,6 @@ from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from meshloom.transforms.dataflow_prune import DataflowPrunePass
 from meshloom.transforms.known_values import source_of
 from meshloom.transforms.sparse_balance_lanes import Balanced, balance_lanes
-from meshloom.transforms.sparse_plan import PlannedWeight
 from numpy.typing import NDArray
 from public_models import PUBLIC_MODELS
 from xdsl.builder import Builder
@@ -152,8 +152,10 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
     DataflowFoldAffinePass().apply(context, module)
     if density < 1:
         DataflowPrunePass(density=density, method=method).apply(context, module)
-    for number, use in enumerate(weight_uses(module)):
-        use.op.results[0].name_hint = f"{LAYER}{number}"
+    uses = weight_uses(module)
+    sizes = {f"{LAYER}{number}": (use.rows, use.strings.inputs, use.strings.outputs) for number, use in enumerate(uses)}
+    for layer_name, use in zip(sizes, uses, strict=True):
+        use.op.results[0].name_hint = layer_name
     balanced = balance_lanes(module.clone(), chip)
     weights_only, same_inputs = module.clone(), module.clone()
     encode_weights(weights_only, chip)
@@ -178,6 +180,7 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
         float(np.abs(runs[2].outputs[out] - value).max()) / (float(np.abs(value).max()) or 1.0)
         for out, value in runs[0].outputs.items()
     )
+    taken = 2 if sparse.taken else 3
     known = [plan.neurons.density for plan in sparse.plans if plan.neurons is not None]
     return {
         "network": name,
@@ -194,7 +197,7 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
         "faster": round(cycles[0] / cycles[2], 3),
         "mpu_fewer": round(units[0] / units[2], 3),
         **({"matrix_fewer": round(_layer_cycles(name, chip) / units[2], 3)} if name in LAYERS else {}),
-        **_weight_bound(sparse.plans, executables[2], runs[2]),
+        **_weight_bound(sizes, executables[taken], runs[taken]),
         "weights_only": [round(cycles[0] / cycles[1], 3), round(units[0] / units[1], 3)],
         "smaller": round(_weights(executables[0]) / max(1, _weights(executables[2])), 3),
         "model_error": model_errors(executables[3], runs[3]),
@@ -204,23 +207,21 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
     }
 
 
-def _weight_bound(plans: Sequence[PlannedWeight], exe: Executable, run: FunctionalResult) -> dict[str, list[float]]:
+def _weight_bound(
+    sizes: Mapping[str, tuple[int, int, int]], exe: Executable, run: FunctionalResult
+) -> dict[str, list[float]]:
+    """Of layers (rows, inputs, outputs) by the names of their tasks."""
     chip, counted = exe.chip, sparse_cycles(exe, run.mapped)
     found: list[tuple[int, int]] = []
-    for number, plan in enumerate(plans):
-        cycles, strings = counted.get(f"{LAYER}{number}", (0, 0))[1], plan.use.strings
-        if cycles and plan.use.rows * 4 <= load_cycles(chip):
-            found.append((matrix_cycles(chip, plan.use.rows, strings.inputs, strings.outputs), cycles))
+    for name, (rows, inputs, outputs) in sizes.items():
+        _, cycles = counted.get(name, (0, 0))
+        if cycles and bound_by_weights(chip, rows):
+            found.append((matrix_cycles(chip, rows, inputs, outputs), cycles))
     if not found:
         return {}
     dense, sparse = map(sum, zip(*found, strict=True))
     least = min(one / other for one, other in found)
     return {"weight_bound": [len(found), round(dense / sparse, 3), round(least, 3)]}
-
-
-def load_cycles(chip: Chip) -> int:
-    """Cycles of a matrix unit to load a block of weights, and for inputs and results to pass."""
-    return 2 * chip.mpu_rows + chip.mpu_cols - 2
 
 
 def matrix_cycles(chip: Chip, rows: int, inputs: int, outputs: int) -> int:

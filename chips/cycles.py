@@ -37,6 +37,11 @@ def load_cycles(chip: Chip) -> int:
     return 2 * chip.mpu_rows + chip.mpu_cols - 2
 
 
+def bound_by_weights(chip: Chip, rows: int) -> bool:
+    """Whether a matrix unit spends at least 4/5 of its time on loading weights that so many rows are to pass."""
+    return rows * 4 <= load_cycles(chip)
+
+
 def matmul_cycles(chip: Chip, rate: Any, batch: Number, m: Number, k: Number, n: Number) -> Number:
     """
     Cold-start cycles of D[b, m, n] = A[b, m, k] x B[b, k, n], with elements of which `rate` take the place of one f32.

@@ -18,6 +18,7 @@ from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_balance_lanes import balance_lanes
 from ..transforms.sparse_plan import PlannedWeight, plan_encodings
 from ..transforms.sparse_select_encoding import convert
+from ..transforms.sparse_split_inputs import split_inputs
 
 Compiled = TypeVar("Compiled")
 """What compilation makes."""
@@ -43,7 +44,8 @@ def encode_weights(
     Encode the weights of a `dataflow` module for a chip, by estimated cycles, with the lanes of its matrix units
     balanced, and neurons of which many are zero for the inputs in `calibration`. Returns what was decided.
 
-    As passes: canonicalize, dataflow-fold-affine, sparse-balance-lanes, sparse-select-encoding{objective=cycles}.
+    As passes: canonicalize, dataflow-fold-affine, sparse-balance-lanes, sparse-split-inputs,
+    sparse-select-encoding{objective=cycles}.
     """
     context = Context()
     context.load_dialect(Dataflow)
@@ -51,6 +53,7 @@ def encode_weights(
     # Afterwards, scales cannot move into weights any more.
     DataflowFoldAffinePass().apply(context, module)
     balance_lanes(module, chip)
+    split_inputs(module, chip)
     neurons = None if calibration is None else nonzero_neurons(module, calibration)
     plans = plan_encodings(module, chip=chip, neurons=neurons)
     convert(plans)

@@ -17,5 +17,6 @@ PASSES: dict[str, str] = {
     "sparse-pack": "sparse_pack:SparsePackPass",
     "sparse-prune-groups": "sparse_prune_groups:SparsePruneGroupsPass",
     "sparse-select-encoding": "sparse_select_encoding:SparseSelectEncodingPass",
+    "sparse-split-inputs": "sparse_split_inputs:SparseSplitInputsPass",
 }
 """Pass name -> `module:Class`, the module relative to this package. Modules are imported when a pass is asked for."""

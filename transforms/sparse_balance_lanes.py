@@ -19,6 +19,7 @@ from ..analysis.sparse.bits import Ints
 from ..analysis.sparse.choose import Choice, all_choices
 from ..analysis.sparse.encode import Mask, counts
 from ..analysis.sparse.layer_cost import LayerCost, best_panels
+from ..analysis.sparse.split_inputs import best_split
 from ..chips import Chip
 from ..chips.cycles import load_cycles
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
@@ -29,6 +30,7 @@ from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
 from .known_values import Array, Doubles, source_of
 from .sparse_plan import layer_of, on_panels
+from .sparse_split_inputs import may_split
 
 ROUNDS = 4
 """Channels that a lane works on in turn at most: with several, full ones and empty ones even out."""
@@ -109,7 +111,10 @@ def _order(channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], chip: C
         return None
     total: Doubles = np.sum([producer.work for producer in producers], axis=0)
     rounds = range(1, min(ROUNDS, -(-len(total) // chip.mpu_cols)) + 1)
-    widths = sorted({-(-len(total) // -(-len(total) // (count * chip.mpu_cols))) for count in rounds})
+    widths = {-(-len(total) // -(-len(total) // (count * chip.mpu_cols))) for count in rounds}
+    if any(producer.splits for producer in producers):
+        widths.add(len(total))  # parts of the inputs have all outputs
+    widths = sorted(widths)
     stays = np.arange(len(total))
     price, cycles = _price(producers, stays)
     orders = [balance_panels(total, width, chip.mpu_cols) for width in widths]
@@ -136,6 +141,8 @@ class _Producer:
     mask: Mask
     """[channels, inputs] which weights are not zero"""
     choice: Choice
+    splits: bool
+    """The inputs may be cut (`sparse-split-inputs`)."""
     work: Doubles
     """What a lane takes for each channel, with the rows cut over the cores."""
 
@@ -147,11 +154,15 @@ class _Producer:
         stored = mask.sum(axis=1)
         rows = max(1, use.rows // len(chip.usable_cores))
         each = (load_cycles(chip) + rows) / (chip.mpu_rows * layer.rate)
-        return _Producer(use, chip, mask, min(choices, key=lambda choice: choice.nbytes), each * stored)
+        choice = min(choices, key=lambda choice: choice.nbytes)
+        return _Producer(use, chip, mask, choice, may_split(use), each * stored)
 
     def cost(self, order: Ints) -> LayerCost:
         """What the layer takes with its channels in this order."""
-        return best_panels(self.chip, layer_of(self.use), self.mask[order], self.choice)
+        layer, mask = layer_of(self.use), self.mask[order]
+        if self.splits:
+            return best_split(self.chip, layer, mask, self.choice).cost
+        return best_panels(self.chip, layer, mask, self.choice)
 
 
 def _price(producers: list[_Producer], order: Ints) -> tuple[float, float]:

@@ -80,7 +80,7 @@ def _plan(
 ) -> PlannedWeight:
     values, stored = numeric_values(use.source), stored_values(use.source)
     reason = ""
-    if threshold == 0 and is_float(element_of(use.source.result)) and _has_negative_zero(values):
+    if threshold == 0 and is_float(element_of(use.source.result)) and has_negative_zero(values):
         formats, reason = (), "they hold -0, which would come back as 0"
     # Sizes are those of elements as they are stored; which count is a matter of their numbers.
     if element_of(use.source.result) == bf16:
@@ -161,5 +161,6 @@ def _matrix_types(use: WeightUse) -> bool:
     return str(element) in MATRIX_RATES and (not is_float(element) or result in (element, f32))
 
 
-def _has_negative_zero(values: Array) -> bool:
+def has_negative_zero(values: Array) -> bool:
+    """Whether decoding would change a bit: what is not stored comes back as +0."""
     return bool((np.signbit(values) & (values == 0)).any())

@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from itertools import permutations
 
 from ...chips import Chip
+from ...chips.cycles import bound_by_weights
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
 from ..task_info import TaskInfo, value_bytes
@@ -23,7 +24,9 @@ ALIGNMENT = 64
 CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be loaded ahead."""
 MATRIX_WORK = 0.2
-"""Between plans of about the same cycles, work of matrix units with encoded weights counts by this share."""
+"""Between plans of about the same cycles, work of matrix units with encoded weights counts by this share,"""
+LOADING_WORK = 4.0
+"""and by this where most of it is loading weights, which as many cores do as have rows of their own."""
 MAX_REFINEMENTS = 64
 MAX_GRIDS = 12
 """Grids that are looked at closely."""
@@ -64,8 +67,8 @@ class TaskPlan:
     count_work: Callable[[], TaskWork] = field(repr=False, compare=False)
     """Counts `work`, which plans that do not fit never need."""
     chip: Chip = field(repr=False, compare=False)
-    encoded: bool = False
-    """The weights are encoded."""
+    matrix_work: float = 0.0
+    """The share by which work of matrix units counts; see `price`."""
     fitting_steps: int = 1
     """Number of steps of the first plan looked at that fitted: more would be for speed."""
 
@@ -88,10 +91,10 @@ class TaskPlan:
         the plans; but cores that share the weights and have rows of their own all load these weights.
         """
         step = self.work.step
-        if not self.encoded or step.unit != "MPU":
+        if not self.matrix_work or step.unit != "MPU":
             return self.cycles
         work = step.root * self.work.steps * len(self.tiling.cores)
-        return self.cycles + MATRIX_WORK * work / len(self.chip.usable_cores)
+        return self.cycles + self.matrix_work * work / len(self.chip.usable_cores)
 
     @property
     def least_cycles(self) -> float:
@@ -346,12 +349,15 @@ class Cut:
         working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
         return TaskPlan(
             tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, working,
-            lambda: self._work(tiling, step, sizes, outputs), self.chip, self._encoded,
+            lambda: self._work(tiling, step, sizes, outputs), self.chip, self._matrix_work,
         )  # fmt: skip
 
     @cached_property
-    def _encoded(self) -> bool:
-        return self.info.cost(0, self.tile).encoded is not None
+    def _matrix_work(self) -> float:
+        work = self.info.cost(0, Box.whole(self.info.sizes)).encoded
+        if work is None:
+            return 0.0
+        return LOADING_WORK if bound_by_weights(self.chip, work.rows) else MATRIX_WORK
 
     def _work(self, tiling: Tiling, step: Box, sizes: Sequence[ReadSize], outputs: int) -> TaskWork:
         info = self.info

@@ -1,0 +1,163 @@
+"""Products of one row in parts along their inputs: when, the same results, and cycles on the chip."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from meshloom.analysis.interpret import make_inputs, run_main
+from meshloom.analysis.sparse.choose import all_choices
+from meshloom.analysis.sparse.layer_cost import Layer
+from meshloom.analysis.sparse.split_inputs import best_split, in_parts
+from meshloom.analysis.sparse.strings import Strings
+from meshloom.chips import Chip, load_chip
+from meshloom.dialects import dataflow
+from meshloom.dialects.coreasm.isa import Unit
+from meshloom.dialects.dataflow.types import tensor
+from meshloom.emulator.functional import run_functional
+from meshloom.emulator.timing import run_timing
+from meshloom.lowering.pipeline import compile_module
+from meshloom.lowering.sparse_weights import encode_weights
+from meshloom.tools.sparse_layers import sparse_cycles
+from meshloom.transforms.known_values import source_of
+from meshloom.transforms.sparse_select_encoding import SparseSelectEncodingPass
+from meshloom.transforms.sparse_split_inputs import SparseSplitInputsPass, split_inputs
+from numpy.typing import NDArray
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp, f16, f32, i8
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute
+from xdsl.rewriter import InsertPoint
+
+EDGE = load_chip("edge")
+INPUTS, OUTPUTS = 960, 96
+
+
+def fat_weights(kind: str = "f4") -> NDArray[Any]:
+    """
+    [inputs, outputs] of which a tenth is not zero: half in 12 output neurons, a few in the others. In panels of 32,
+    there are 4 of the 12 in each; in one of 96, each of them has a lane without another.
+    """
+    generator = np.random.default_rng(0)
+    panel, lane = np.divmod(np.arange(OUTPUTS), 32)
+    density = np.where(lane // 4 == panel, 0.5, 0.043)
+    kept = generator.random((INPUTS, OUTPUTS)) < density
+    return np.where(kept, generator.integers(1, 9, (INPUTS, OUTPUTS)), 0).astype(kind)
+
+
+def network(
+    weights: NDArray[Any], element: Attribute = f32, rows: int = 1, transpose_a: bool = False, transpose_b: bool = False
+) -> ModuleOp:
+    """relu(x) times weights."""
+    shape = (INPUTS, rows) if transpose_a else (rows, INPUTS)
+    function = FuncOp("main", FunctionType.from_lists([tensor(element, shape)], []))
+    builder = Builder(InsertPoint.at_end(function.body.block))
+    (x,) = function.body.block.args
+    stored = weights.T.copy() if transpose_b else weights
+    w = builder.insert(source_of(stored, element, "w")).results[0]
+    neurons = builder.insert(dataflow.ReluOp(x)).result
+    result = builder.insert(dataflow.MatmulOp(neurons, w, transpose_a=transpose_a, transpose_b=transpose_b)).result
+    result.name_hint = "layer"
+    builder.insert(ReturnOp(result))
+    function.function_type = FunctionType.from_lists([x.type], [result.type])
+    module = ModuleOp([function])
+    module.verify()
+    return module
+
+
+def test_parts_add_up_to_the_whole() -> None:
+    generator = np.random.default_rng(1)
+    matrix, x = generator.integers(-9, 9, (5, 12)), generator.integers(-9, 9, 12)
+    for parts in (1, 2, 3, 4, 6, 12):
+        groups = in_parts(matrix, parts).reshape(parts, 5, 12 // parts)
+        sums = sum(group @ own for group, own in zip(groups, x.reshape(parts, -1), strict=True))
+        assert np.asarray(sums).tolist() == (matrix @ x).tolist()
+
+
+def test_cost_of_parts() -> None:
+    matrix = fat_weights().T.copy()
+    layer = Layer(1, INPUTS, OUTPUTS, 4)
+    choice = min(all_choices(matrix, Strings(matrix.shape))[1:], key=lambda choice: choice.nbytes)
+    split = best_split(EDGE, layer, matrix != 0, choice)
+    assert split.parts > 1
+    assert INPUTS % split.parts == 0
+    # Each panel of whole neurons holds a full one, of 480 weights or more: 15 loads of 32 and 94 cycles each.
+    assert split.cost.cycles < 15 * 94
+    # Without a second core, parts come one after the other and nothing is gained.
+    alone = replace(EDGE, rows=1, cols=1)
+    assert best_split(alone, layer, matrix != 0, choice).parts == 1
+
+
+@pytest.mark.parametrize("transpose_b", [False, True])
+@pytest.mark.parametrize("transpose_a", [False, True])
+def test_a_product_in_parts(transpose_a: bool, transpose_b: bool) -> None:
+    module = network(fat_weights(), transpose_a=transpose_a, transpose_b=transpose_b)
+    inputs = make_inputs(module, 0)
+    (before,) = run_main(module, inputs).values()
+    SparseSplitInputsPass(chip="edge").apply(Context(), module)
+    module.verify()
+    names = [op.name for op in module.walk() if op.name.startswith("dataflow.")]
+    product = ["relu", "reshape", "constant" if "dataflow.constant" in names else "weight", "conv"]
+    assert names == [f"dataflow.{name}" for name in (*product, "reshape", "reduce", "reshape")]
+    (after,) = run_main(module, inputs).values()
+    np.testing.assert_allclose(after, before, rtol=0, atol=1e-5 * float(np.abs(before).max()))
+
+
+def test_integers_are_exact() -> None:
+    module = network(fat_weights("i1"), i8)
+    inputs = make_inputs(module, 0)
+    (before,) = run_main(module, inputs).values()
+    # A lane of 32 rows would hold 128 weights of 8 bits: few loads are saved.
+    assert split_inputs(module, replace(EDGE, mpu_rows=4))["w"] > 1
+    (after,) = run_main(module, inputs).values()
+    assert after.tolist() == before.tolist()
+
+
+def few_weights() -> NDArray[np.float32]:
+    """Ten of each output neuron: no lane loads twice."""
+    return (np.add.outer(np.arange(INPUTS), np.arange(OUTPUTS)) % 96 == 0).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        network(few_weights()),
+        network(fat_weights(), rows=2),
+        network(fat_weights("f2"), f16),
+        network(np.ones((INPUTS, OUTPUTS), np.float32)),
+        network(np.where(fat_weights() == 0, -np.float32(0), fat_weights())),
+    ],
+    ids=["few weights", "rows", "sums of less precision", "dense", "-0"],
+)
+def test_what_stays_whole(module: ModuleOp) -> None:
+    assert split_inputs(module, EDGE) == {}
+
+
+def matrix_cycles(module: ModuleOp, chip: Chip, exact: bool) -> tuple[int, int]:
+    """Cycles of matrix units and of the run; the results are checked, and if `exact`, declared cycles."""
+    inputs = make_inputs(module, 0)
+    (expected,) = run_main(module, inputs).values()
+    executable = compile_module(module, chip).executable
+    run = run_functional(executable, inputs, check=True)
+    (found,) = run.outputs.values()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * float(np.abs(expected).max()))
+    for declared, counted in sparse_cycles(executable, run.mapped).values():
+        assert not exact or abs(declared / counted - 1) < 0.05
+    timing = run_timing(executable, mapped=run.mapped)
+    return int(timing.busy.sum(axis=0)[Unit.MPU]), timing.cycles
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_parts_take_fewer_cycles(calibrated: bool) -> None:
+    whole = network(fat_weights())
+    parts = whole.clone()
+    calibrate = 0 if calibrated else None
+    SparseSelectEncodingPass(objective="cycles", chip="edge", calibrate=calibrate).apply(Context(), whole)
+    plans = encode_weights(parts, EDGE, make_inputs(parts, 0) if calibrated else None)
+    assert all(plan.choice.format is not None for plan in plans)
+    (before, slow), (after, fast) = (matrix_cycles(module, EDGE, calibrated) for module in (whole, parts))
+    assert fast < slow
+    assert after < before

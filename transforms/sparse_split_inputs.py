@@ -1,0 +1,84 @@
+"""Pass `sparse-split-inputs`: products of one row in parts along their inputs, where encoded weights are faster so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32, i32
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ..analysis.nature import Nature, reassociating
+from ..analysis.sparse.choose import all_choices
+from ..analysis.sparse.encode import counts
+from ..analysis.sparse.layer_cost import dense_cycles
+from ..analysis.sparse.split_inputs import best_split, in_parts
+from ..chips import Chip
+from ..dialects.dataflow import ConvOp, MatmulOp, ReduceOp, ReshapeOp
+from ..dialects.dataflow.types import element_of, shape_of
+from .chip_option import chip_for
+from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
+from .known_values import source_of
+from .sparse_plan import WORTHWHILE, has_negative_zero, layer_of, on_panels
+
+
+@dataclass(frozen=True)
+class SparseSplitInputsPass(ModulePass):
+    """
+    Cut matrix products of one row with known weights along their inputs where a chip (`chip`, or the module's) should
+    be faster with encoded weights so: into a convolution in groups, one for each part, and the sum over the groups.
+    """
+
+    name = "sparse-split-inputs"
+    nature: ClassVar[Nature] = reassociating(1e-5)
+
+    chip: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        split_inputs(op, chip_for(op, self.chip, f"{self.name}{{chip=NAME}}"))
+
+
+def split_inputs(module: ModuleOp, chip: Chip) -> dict[str, int]:
+    """Cut products where that should be faster on a chip; the number of parts of each, by the name of its weights."""
+    found: dict[str, int] = {}
+    for use in weight_uses(module):
+        if may_split(use) and (parts := _best_parts(use, chip)) > 1:
+            found[use.name] = parts
+            _split(use, parts)
+    return found
+
+
+def may_split(use: WeightUse) -> bool:
+    """Whether a contraction is a product of one row whose parts may be added up: sums are as exact as its results."""
+    exact = element_of(use.op.results[0]) in (f32, i32)
+    return isinstance(use.op, MatmulOp) and use.rows == 1 and exact and on_panels(use)
+
+
+def _best_parts(use: WeightUse, chip: Chip) -> int:
+    values, layer = numeric_values(use.source), layer_of(use)
+    mask = use.strings.matrix(counts(values))
+    dense, *choices = all_choices(stored_values(use.source), use.strings)
+    if mask.all() or not choices or has_negative_zero(values):
+        return 1  # they stay dense
+    best = best_split(chip, layer, mask, min(choices, key=lambda choice: choice.nbytes))
+    whole = dense_cycles(chip, layer) + dense.nbytes / chip.dram_bytes_per_cycle
+    return best.parts if best.cost.cycles < WORTHWHILE * whole else 1
+
+
+def _split(use: WeightUse, parts: int) -> None:
+    op, source, outputs = use.op, use.source, use.strings.outputs
+    result = op.results[0]
+    matrix = in_parts(use.strings.matrix(stored_values(source)), parts)
+    neurons = ReshapeOp(op.operands[0], (1, use.strings.inputs, 1))
+    weights = source_of(matrix[:, :, None], element_of(source.result), f"{use.name}_parts")
+    weights.results[0].name_hint = source.result.name_hint
+    product = ConvOp(neurons.result, weights.results[0], groups=parts, result_element=element_of(result))
+    product.result.name_hint = result.name_hint
+    apart = ReshapeOp(product.result, (parts, outputs))
+    total = ReduceOp(apart.result, "sum", [0])
+    whole = ReshapeOp(total.result, shape_of(result))
+    Rewriter.replace_op(op, [neurons, weights, product, apart, total, whole])
+    if source.result.first_use is None:
+        Rewriter.erase_op(source)
