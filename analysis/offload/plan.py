@@ -14,7 +14,7 @@ from .kinds import Kind
 from .problem import OffloadProblem
 from .round_plans import RoundPlans, quicker
 from .rules import Rule, Thresholds, planned_by_rule
-from .search import Found
+from .search import GROUPS, Found
 from .smallest import smallest_plan
 
 
@@ -116,4 +116,6 @@ def _smallest(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Fou
     found = smallest_plan(evaluator, kinds)
     if found.limit > budget:
         raise too_small(evaluator.problem, budget, found.limit)
-    return found
+    # A kind alone may need more memory, and take less time.
+    alone = [smallest_plan(evaluator, group) for group in GROUPS if set(group) < set(kinds)]
+    return min((found, *(one for one in alone if one.limit <= budget)), key=lambda one: one.time)

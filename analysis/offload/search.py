@@ -70,7 +70,9 @@ def searched(
                 return found
             alone.append((group, found))
     best: list[Found] = []
-    stages = [pair for pair in PAIRS if set(pair) < set(kinds)] if effort.pairs else []
+    stages = (
+        [pair for pair in PAIRS[: None if effort.pairs else 1] if set(pair) < set(kinds)] if effort.thorough else []
+    )
     for stage in (*stages, kinds) if kinds not in GROUPS else ():
         pool = best if stage == kinds else []
         pool = pool + [found for group, found in alone if set(group) <= set(stage)]
@@ -82,7 +84,7 @@ def searched(
             pool += [start] if start is not None else []
         pool = crossed(evaluator, pool, stage, budget, effort.crossings, bound)
         if pool and pool[0].time > bound:
-            steps = effort.evaluations // (SLOWER if AGAIN[0] in stage else 1) // (1 + len(stages) // 2)
+            steps = effort.evaluations // (SLOWER if AGAIN[0] in stage else 1)
             pool = [_quicker(pool[0], _annealed(evaluator, pool[0], stage, budget, steps, seed)), *pool]
         if pool and (pool[0].time <= bound or stage == kinds):
             return pool[0]
@@ -99,7 +101,8 @@ def _groups(
     both = (Kind.SWAP, Kind.COMPRESS, Kind.COMPRESS_SWAP)
     least = [lower_bound_ns(evaluator, both if group == both[2:] else group, budget) for group in groups]
     pairs = list(zip(groups, least, strict=True))
-    return sorted(pairs, key=lambda pair: pair[1]) if effort.thorough else pairs
+    # Computing again comes last: the others are then found as if it were not allowed.
+    return sorted(pairs, key=lambda pair: (pair[0] == AGAIN, pair[1])) if effort.thorough else pairs
 
 
 def _alone(
@@ -112,7 +115,7 @@ def _alone(
     """
     compute = evaluator.problem.compute_ns
     first = _first(evaluator, group, budget, effort)
-    if rival <= bound or (effort.pairs and group == BOTH):
+    if rival <= bound or (effort.thorough and group == BOTH):
         return first
     beaten = first is not None and first.time - compute > FAR * (rival - compute)
     starts = _starts(evaluator, first, group, budget, effort, beaten)
