@@ -68,8 +68,8 @@ SHARES = (1.0, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7)
 """Of the budget, for first plans, where there is time."""
 
 
-def effort_of(problem: OffloadProblem, preset: Preset) -> Effort:
-    """The work that a preset allows on a problem."""
+def effort_of(problem: OffloadProblem, preset: Preset, again: bool = False) -> Effort:
+    """The work that a preset allows on a problem; `again`: tensors may be computed again, in one of many ways."""
     # Changes to profiles along the gaps are cheap, but long ones add up.
     along = int((problem.after - problem.before).sum()) // 200
     items = problem.ops + problem.gaps + along + 1
@@ -77,7 +77,7 @@ def effort_of(problem: OffloadProblem, preset: Preset) -> Effort:
     # Small graphs have time for more.
     wanted = _ITEMS[preset] // items * (items + _SMALL) // items
     # Large graphs may take longer, within limits.
-    large = 0 if preset is Preset.FAST else min(1_500, 40_000_000 // items)
+    large = 0 if preset is Preset.FAST else min(500 if again else 1_500, 40_000_000 // items)
     return Effort(
         min(20_000, _PER_GAP[preset] * problem.gaps, max(wanted, large)),
         min(3_000, max(_CROSSED[preset] // items, min(500, large // 5))),

@@ -80,7 +80,7 @@ class RoundPlans:
     def _search(self, budget: int, kinds: tuple[Kind, ...]) -> Found | None:
         bound = self._bound(budget, kinds)
         best: Found | None = None
-        wanted = effort_of(self.evaluator.problem, self.preset)
+        wanted = effort_of(self.evaluator.problem, self.preset, again=Kind.RECOMPUTE in kinds)
         for effort in dict.fromkeys((effort_of(self.evaluator.problem, Preset.FAST), wanted)):
             if effort == wanted or effort.thorough:
                 found = searched(self.evaluator, budget, kinds, effort, self.seed, bound)
