@@ -2,19 +2,20 @@
 Static allocation of buffers with known lifetimes to one memory.
 
 Greedy by size (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020), and the same
-greedy placement in other orders; the best result counts. Where none fits a capacity, a complete search.
+greedy placement in other orders; the best result counts. Where none fits a capacity, the same with the buffers of the
+busiest moments first, and then a complete search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..support.jit import jit
-from .allocation_search import fitting_offsets
+from .allocation_search import fitting_offsets, most_alive
 
 WORK = 300_000_000
 """Of a complete search: about a nanosecond each."""
@@ -54,7 +55,7 @@ def allocate(
     bound = lower_bound(size, begin, end)
     best: NDArray[np.int64] | None = None
     peak = 0
-    for order in _orders(size, begin, end):
+    for order in _orders(size, begin, end, capacity is not None):
         offsets: NDArray[np.int64] = _place(order, size, begin, end)
         reached = int((offsets + size).max(initial=0))
         if best is None or reached < peak:
@@ -78,14 +79,20 @@ def lower_bound(sizes: NDArray[np.int64], first: NDArray[np.int64], last: NDArra
     return int(np.cumsum(change).max())
 
 
-def _orders(size: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+def _orders(
+    size: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64], busiest: bool
+) -> Iterator[NDArray[np.int64]]:
+    """Orders of the buffers, made one by one; `busiest`: also by the most bytes alive together with each."""
     length = end - begin + 1
-    return (
-        np.lexsort((begin, -size)),
-        np.lexsort((begin, -size * length)),
-        np.lexsort((-size, -length)),
-        np.lexsort((-size, begin)),
-    )
+    yield np.lexsort((begin, -size))
+    yield np.lexsort((begin, -size * length))
+    yield np.lexsort((-size, -length))
+    yield np.lexsort((-size, begin))
+    if busiest:
+        moments, first = np.unique(begin, return_inverse=True)  # bytes alive become more at these only
+        most = most_alive(size, first, np.searchsorted(moments, end, side="right"))
+        yield np.lexsort((begin, -size * length, -most))
+        yield np.lexsort((begin, -size, -most))
 
 
 @jit

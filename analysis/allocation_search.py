@@ -86,15 +86,28 @@ def _fitting(size: Ints, first: Ints, last: Ints, capacity: int, work: int, seed
 
 def _rank(criteria: str, size: Ints, begin: Ints, end: Ints) -> Ints:
     """[b] places of buffers in the order of these criteria, the largest first."""
-    change = np.zeros(int(end.max()) + 1, np.int64)
-    np.add.at(change, begin, size)
-    np.add.at(change, end, -size)
-    live = np.cumsum(change)
-    most = np.array([live[low:high].max() for low, high in zip(begin.tolist(), end.tolist(), strict=True)], np.int64)
+    most = most_alive(size, begin, end)
     values = {"T": most, "A": size * (end - begin), "W": end - begin, "S": size}
     rank = np.empty(len(size), np.int64)
     rank[np.lexsort([-values[one] for one in reversed(criteria)])] = np.arange(len(size))
     return rank
+
+
+def most_alive(size: Ints, begin: Ints, end: Ints) -> Ints:
+    """[b] most bytes alive at one moment of each buffer's life, from `begin` to `end` (not included)."""
+    moments = int(end.max(initial=0))
+    change = np.zeros(moments + 1, np.int64)
+    np.add.at(change, begin, size)
+    np.add.at(change, end, -size)
+    # Maxima over 1, 2, 4 ... moments from each one on: two of them, which may overlap, make up any span.
+    most, maxima = np.zeros(len(size), np.int64), np.cumsum(change)[:moments]
+    doublings = np.frexp((end - begin).astype(np.float64))[1] - 1
+    for doubling in range(int(doublings.max(initial=-1)) + 1):
+        span = 1 << doubling
+        ones = np.flatnonzero(doublings == doubling)
+        most[ones] = np.maximum(maxima[begin[ones]], maxima[end[ones] - span])
+        maxima = np.maximum(maxima[:-span], maxima[span:])
+    return most
 
 
 @jit

@@ -4,8 +4,10 @@ Static allocation of buffers: peaks over the most bytes alive at once, one JSON 
     python bench/allocation.py [GRAPH.json ...] [--cases FOLDER]
 
 Graphs (default: those in ../shared/graphs): buffers in program order, and under half of the peak with swaps; beside
-them greedy placement alone, and plans that are made to fit at fixed places. Then the cases of MiniMalloc in
-../shared/minimalloc, where they are there: whether they fit their capacity. Its own solver fits all eleven in 58 s.
+them greedy placement alone, and plans that are made to fit at fixed places. With `units`, buffers while the units run
+in parallel: in the order that `meshloom-plan --units` finds, and in one within 0.9 of its memory, or within the least
+for which an order is found where that is more. Then the cases of MiniMalloc in ../shared/minimalloc, where they are
+there: whether they fit their capacity. Its own solver fits all eleven in 58 s.
 """
 
 from __future__ import annotations
@@ -27,7 +29,11 @@ from meshloom.analysis.offload.model import Model
 from meshloom.analysis.offload.placed import plan_placed
 from meshloom.analysis.offload.plan import plan_offload
 from meshloom.analysis.offload.problem import offload_problem
-from meshloom.analysis.offload.residency import ALIGNMENT, residency
+from meshloom.analysis.offload.residency import ALIGNMENT, Residency, residency
+from meshloom.analysis.orders.least_memory import least_peak_found
+from meshloom.analysis.orders.plan import plan_order, warm_up
+from meshloom.analysis.orders.problem import NO_CAP, problem_of
+from meshloom.analysis.orders.simulate import lifetimes
 from meshloom.support.errors import InputError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -66,6 +72,34 @@ def graph_lines(path: Path) -> Iterator[dict[str, object]]:
         }
 
 
+def units_lines(path: Path) -> Iterator[dict[str, object]]:
+    """Orders for units in parallel: a value is there from the start of its producer to the end of its last reader."""
+    graph = read_cost_graph(path)
+    problem = problem_of(graph)
+    free = plan_order(graph).timeline
+    for cap in (NO_CAP, max(least_peak_found(problem), int(0.9 * free.peak))):
+        timeline = free if cap == NO_CAP else plan_order(graph, cap=cap).timeline
+        start, end = lifetimes(problem, timeline.start)
+        end = np.minimum(end, timeline.makespan)
+        some = np.flatnonzero(end > start)
+        held = Residency(some, problem.size[some], start[some], end[some])
+        began = time.process_time()
+        found = held.offsets()
+        seconds = time.process_time() - began
+        stacked = allocate(held.size.tolist(), *held.moments(), ALIGNMENT)
+        yield {
+            "bench": "allocation",
+            "case": path.stem,
+            "units": True,
+            "memory_cap": None if cap == NO_CAP else cap,
+            "buffers": len(held.size),
+            "time_over_one_by_one": round(timeline.makespan / int(graph.duration.sum()), 4),
+            "over_live_bytes": round(found.peak / found.lower_bound, 6),
+            "greedy_over_live_bytes": round(stacked.peak / stacked.lower_bound, 6),
+            "cpu_s": round(seconds, 4),
+        }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graphs", nargs="*", type=Path, default=sorted((SHARED / "graphs").glob("*.json")))
@@ -74,8 +108,9 @@ def main() -> None:
     options = parser.parse_args()
     one = np.array([1], np.int64)
     fitting_offsets(one, one, one, 1, 1000)  # compiles
+    warm_up()
     for path in options.graphs:
-        for result in graph_lines(path):
+        for result in (*graph_lines(path), *units_lines(path)):
             print(json.dumps(result), flush=True)
     fitting = 0
     cases, total = sorted(options.cases.glob("*.csv")), 0.0

@@ -54,19 +54,24 @@ def peak_bytes(problem: OrderProblem, start: Ints) -> int:
     return int(profile(problem, start)[1].max(initial=0))
 
 
+def lifetimes(problem: OrderProblem, start: Ints) -> tuple[Ints, Ints]:
+    """[v] from when to when (ns, not included) each value takes memory in a run with these starts. NO_CAP: it stays."""
+    death = np.full(len(problem.size), NO_CAP, np.int64)
+    last = np.zeros(len(problem.size), np.int64)
+    np.maximum.at(last, problem.reads.values, (start + problem.duration)[problem.reads.rows])
+    read = np.unique(problem.reads.values)
+    death[read] = last[read]
+    return start[problem.producer], death
+
+
 def profile(problem: OrderProblem, start: Ints) -> tuple[Ints, Ints]:
     """
     (times in ns, bytes of values from each of them on), ascending, of a run with these starts; see `peak_bytes`.
 
     A time may come several times: the last entry holds, those before it are on the way there. NO_CAP: never.
     """
-    end = start + problem.duration
-    death = np.full(len(problem.size), NO_CAP, np.int64)
-    read = np.unique(problem.reads.values)
-    last = np.zeros(len(problem.size), np.int64)
-    np.maximum.at(last, problem.reads.values, end[problem.reads.rows])
-    death[read] = last[read]
-    times = np.concatenate([death, start[problem.producer]])
+    birth, death = lifetimes(problem, start)
+    times = np.concatenate([death, birth])
     changes = np.concatenate([-problem.size, problem.size])
     # Deaths come first at equal times; those of values that last no time at all are no use, but harm nothing.
     order = np.argsort(times, kind="stable")

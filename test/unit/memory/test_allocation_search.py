@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.allocation import allocate
-from meshloom.analysis.allocation_search import fitting_offsets
+from meshloom.analysis.allocation_search import fitting_offsets, most_alive
 from numpy.typing import NDArray
 
 Buffers = list[tuple[int, int, int]]
@@ -99,3 +99,28 @@ def test_buffers_of_no_bytes_and_no_buffers() -> None:
 def test_without_work_nothing_is_found(work: int) -> None:
     buffers = cut_up(random.Random(1), 24, 0, 12)
     assert fitting_offsets(*columns(buffers), 24, work) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 30), st.integers(1, 33)), min_size=1, max_size=30))
+def test_most_bytes_alive_together_with_each(rows: Buffers) -> None:
+    size, begin, width = columns(rows)
+    end = begin + width
+    live = [sum(bytes_ for bytes_, start, long in rows if start <= moment < start + long) for moment in range(64)]
+    most = [max(live[start : start + long]) for _, start, long in rows]
+    assert most_alive(size, begin, end).tolist() == most
+
+
+def test_buffers_of_the_busiest_moments_come_first_where_a_capacity_is_not_reached() -> None:
+    """With no work for the complete search: no result is worse than without a capacity, and many are better."""
+    lots = random.Random(0)
+    gained = 0
+    for _ in range(300):
+        rows = [(lots.randint(1, 9), lots.randint(0, 9), lots.randint(0, 5)) for _ in range(14)]
+        buffers = [(size, first, first + length) for size, first, length in rows]
+        size, first, last = ([row[column] for row in buffers] for column in range(3))
+        plain = allocate(size, first, last, 1)
+        without_search = allocate(size, first, last, 1, plain.lower_bound, 0)
+        assert_apart(buffers, without_search.offsets, without_search.peak)
+        assert plain.lower_bound <= without_search.peak <= plain.peak
+        gained += without_search.peak < plain.peak
+    assert gained > 10
