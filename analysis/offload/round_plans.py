@@ -5,6 +5,8 @@ Round budgets are fixed shares of the peak, whatever budget is asked for. The pl
 the search finds for the budget itself or for any round one below, so a round budget is never slower than one below.
 Those at which no plan can be quicker, by the lower bound, are left out; that changes no result. On large graphs there
 is no time for computing again at all of them: at the lower ones it is left out.
+
+Where several names of kinds are allowed, the plans of each name alone count, too, so that no kind makes a plan slower.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from .bounds import lower_bound_ns
 from .effort import Preset, effort_of
 from .evaluate import Evaluator
-from .kinds import Kind
+from .kinds import NAMES, Kind
 from .problem import OffloadProblem
 from .search import GROUPS, Found, searched
 from .smallest import any_plan, smallest_plan
@@ -43,6 +45,8 @@ class RoundPlans:
         self.preset = preset
         self.seed = seed
         self._found: dict[tuple[int, tuple[Kind, ...]], Found | None] = {}
+        names = [group for group in NAMES.values() if set(group) < set(kinds)]
+        self._alone = [RoundPlans(evaluator, group, preset, seed) for group in names]
 
     def best(self, budget: int) -> Found | None:
         """The best plan found within the budget (bytes), None where there is none; at most `budget` as its limit."""
@@ -58,6 +62,9 @@ class RoundPlans:
                 best = quicker(best, self._at(lower, kinds))
             elif kinds == self.kinds:
                 break
+        for alone in self._alone:
+            if best is None or best.time > self._bound(budget, alone.kinds):
+                best = quicker(best, alone.best(budget))
         if best is not None and best.time > self._bound(budget, self.kinds):
             best = min((best, *self._of_least_memory(budget)), key=lambda one: one.time)
         return best

@@ -108,6 +108,16 @@ def test_kinds_together_are_never_worse_than_one_alone(seed: int, link: float, s
         assert recount(problem, alone, evaluator.model) <= budget
 
 
+def test_two_kinds_are_never_worse_than_one_of_them_on_a_network_either() -> None:
+    """The search with both names, which has less work for each of them, is slower than compression alone here."""
+    problem = offload_problem(read_cost_graph(GRAPHS / "densenet121.json"))
+    evaluator, budget = Evaluator(problem, Model(16e9)), problem.budget_bytes(0.8)
+    together = plan_offload(evaluator, budget, allowed_kinds(frozenset(("compress", "recompute"))))
+    assert recount(problem, together, evaluator.model) <= budget
+    for name in ("compress", "recompute"):
+        assert together.time_ns <= plan_offload(evaluator, budget, allowed_kinds(frozenset((name,)))).time_ns, name
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.sampled_from([ALL, (Kind.SWAP,)]))
 def test_more_memory_never_takes_more_time(seed: int, link: float, kinds: tuple[Kind, ...]) -> None:
