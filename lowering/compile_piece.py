@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from ..analysis.placement.tile_graph import cores_of
+from ..analysis.planning.look_ahead import look_ahead
 from ..analysis.planning.network_estimate import TaskWorks, network_estimate
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
+from ..analysis.planning.sram_layout import SramBuffer, lay_out_sram
 from ..chips import Chip
-from ..dialects.manycore import TaskOp
+from ..dialects.manycore import TaskOp, Tiling
 from ..support.errors import MeshloomError, ResourceError
 from ..transforms.manycore_place import place_function
 from ..transforms.manycore_split_reductions import split_reductions
-from ..transforms.manycore_tile import tile_function, write_tilings
+from ..transforms.manycore_tile import write_tilings
 from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import DramSegments, bytes_of, constants_of, padded, segment_dram
 from .generate import generate
 from .link import launch_code
 from .places import Places
 from .relocate import LaunchCode
-from .sram_layout import SramBuffer, lay_out_sram
 from .stages import Progress, main_function
 from .task_notes import TaskNote, task_notes
 
@@ -57,10 +57,7 @@ class PieceCode:
 
 
 PLACEMENTS = ("default", "row-major")
-"""
-How tiles are placed: the code of each placement is timed, and the quickest is kept (of equals the first). An estimate
-alone has been wrong by some tenths of a percent.
-"""
+"""How tiles are placed; the code of each is timed, for estimates have been wrong by some tenths of a percent."""
 
 
 def plan_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> NetworkPlan:
@@ -70,8 +67,8 @@ def plan_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: 
     Raises ResourceError where one does not fit.
     """
     function = main_function(module)
-    network, by_hand = _tiled(function, module, chip, progress)
-    return network if by_hand else _placed(function, network, chip, lambda stage: None)[0]
+    networks, by_hand = _tiled(function, module, chip, progress)
+    return networks[0] if by_hand else _placed(function, networks, chip, lambda stage: None)[0]
 
 
 def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> PieceCode:
@@ -83,12 +80,17 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
     function = main_function(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
-    network, by_hand = _tiled(function, module, chip, progress)
-    return _encoded(function, network, chip, progress) if by_hand else _placed(function, network, chip, progress)[1]
+    networks, by_hand = _tiled(function, module, chip, progress)
+    return (
+        _encoded(function, networks[0], chip, progress) if by_hand else _placed(function, networks, chip, progress)[1]
+    )
 
 
-def _tiled(function: FuncOp, module: ModuleOp, chip: Chip, progress: Progress) -> tuple[NetworkPlan, bool]:
-    """(the plan of @main's operations as tiled tasks, whether it was written by hand: then its cores are, too)"""
+def _tiled(function: FuncOp, module: ModuleOp, chip: Chip, progress: Progress) -> tuple[list[NetworkPlan], bool]:
+    """
+    (plans of @main's operations as tiled tasks, the one with the lowest estimate first; whether it was written by hand:
+    then its cores are, too)
+    """
     progress("outline tasks")
     DataflowToManycorePass().apply(Context(), module)
     progress("plan")
@@ -96,40 +98,74 @@ def _tiled(function: FuncOp, module: ModuleOp, chip: Chip, progress: Progress) -
     memo = PlanMemo()
     if not by_hand:
         split_reductions(function, chip, memo)
-    tile_function(function, chip, memo)
-    # Read back what the tasks say: a tiling that was written by hand is compiled in the same way.
-    return plan_network(function, chip, column_major(chip)), by_hand
+    place = column_major(chip)
+    alone = plan_network(function, chip, place, memo)
+    ahead = look_ahead(alone, chip, place)
+    networks: list[NetworkPlan] = []
+    for plan in [ahead] if ahead is alone else [ahead, alone]:
+        write_tilings(plan)
+        # Read back what the tasks say: a tiling that was written by hand is compiled in the same way.
+        networks.append(plan_network(function, chip, place))
+    return networks, by_hand
 
 
-def _placed(function: FuncOp, network: NetworkPlan, chip: Chip, progress: Progress) -> tuple[NetworkPlan, PieceCode]:
+def _placed(
+    function: FuncOp, networks: Sequence[NetworkPlan], chip: Chip, progress: Progress
+) -> tuple[NetworkPlan, PieceCode]:
     """
-    The best of PLACEMENTS, also written to the tasks, and its code. A placement whose code does not fit counts only
-    where none does: then the first one's error is raised.
+    The quickest of `networks` in the first of PLACEMENTS, or that one in another of them; also written to tasks, and
+    its code. What does not fit counts only where nothing does: then the first error is raised.
     """
-    from ..emulator.timing import run_timing
-    from .piece_file import piece_executable
-
-    seen: list[NDArray[np.int32]] = []
-    found: list[tuple[NetworkPlan, PieceCode]] = []
     failures: list[MeshloomError] = []
-    for method in PLACEMENTS:
+    found: list[_Attempt] = []
+    seen: set[tuple[Tiling, ...]] = set()
+
+    def attempt(network: NetworkPlan, method: str) -> None:
         write_tilings(network)
         plan = place_function(function, chip, network, method)
-        cores = cores_of(plan)
-        if any(np.array_equal(cores, others) for others in seen):
-            continue
+        tilings = tuple(task.tiling for task in plan.plans)
+        if tilings in seen:
+            return
         try:
-            found.append((plan, _encoded(function, plan, chip, progress if not seen else lambda stage: None)))
+            code = _encoded(function, plan, chip, lambda stage: None if seen else progress(stage))
+            found.append(_Attempt(network, plan, code, chip))
         except MeshloomError as error:
             failures.append(error)
-        seen.append(cores)
+        seen.add(tilings)
+
+    for network in networks:
+        attempt(network, PLACEMENTS[0])
+    base = _quickest(found).network if found else networks[-1]
+    for method in PLACEMENTS[1:]:
+        attempt(base, method)
     if not found:
         raise failures[0]
-    best = found[0]
-    if len(found) > 1:
-        best = min(found, key=lambda one: run_timing(piece_executable(one[1], chip)).cycles)
-    write_tilings(best[0])
-    return best
+    best = _quickest(found)
+    write_tilings(best.plan)
+    return best.plan, best.code
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """Code of a network whose tiles were placed."""
+
+    network: NetworkPlan
+    plan: NetworkPlan
+    code: PieceCode
+    chip: Chip
+
+    @cached_property
+    def cycles(self) -> int:
+        """Emulated."""
+        from ..emulator.timing import run_timing
+        from .piece_file import piece_executable
+
+        return run_timing(piece_executable(self.code, self.chip)).cycles
+
+
+def _quickest(found: Sequence[_Attempt]) -> _Attempt:
+    """Of equals the first."""
+    return found[0] if len(found) == 1 else min(found, key=lambda attempt: attempt.cycles)
 
 
 def _encoded(function: FuncOp, network: NetworkPlan, chip: Chip, progress: Progress) -> PieceCode:

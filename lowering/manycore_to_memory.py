@@ -23,6 +23,7 @@ from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network, storage_root
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind
+from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout, lay_out_sram
 from ..analysis.task_info import TaskInfo
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
@@ -32,7 +33,6 @@ from ..dialects.manycore import CHIP, ExecuteOp, Scratch, chip_of
 from ..dialects.memory import AllocOp, BufferType, FreeOp, HoldOp, Space, ViewOp
 from ..support.errors import InputError
 from .dram_layout import DramLayout, lay_out_dram
-from .sram_layout import Key, SramBuffer, SramLayout, lay_out_sram
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import cast
 
+from ..analysis.planning.sram_layout import SramBuffer
 from ..chips import Chip
 from ..dialects.coreasm.encoding import new_words
 from ..dialects.coreasm.isa import OPCODE
@@ -12,7 +13,6 @@ from ..emulator.executable import Executable, from_bytes, to_bytes
 from ..support.errors import InputError
 from .compile_piece import PieceCode
 from .relocate import LaunchCode
-from .sram_layout import SramBuffer
 from .task_notes import TaskNote
 
 _NOTE = "piece"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from xdsl.ir import SSAValue
 
 from ..analysis.planning.plan_network import NetworkPlan, storage_root
+from ..analysis.planning.sram_layout import SramLayout
 from ..analysis.planning.storage import Distribution
 from ..dialects.dataflow.types import dtype_code, shape_of
 from .dram_layout import DramLayout
-from .sram_layout import SramLayout
 from .view import View
 
 

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ..analysis.nature import Nature, reassociating
+from ..analysis.planning.look_ahead import look_ahead
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
@@ -46,7 +47,7 @@ def tile_function(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) ->
 
     Raises as `plan_network` does; the function is changed only where all tasks fit.
     """
-    network = plan_network(function, chip, column_major(chip), memo)
+    network = look_ahead(plan_network(function, chip, column_major(chip), memo), chip, column_major(chip))
     write_tilings(network)
     return network
 

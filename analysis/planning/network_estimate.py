@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -40,15 +41,12 @@ class TaskWorks:
 
     def __init__(self, network: NetworkPlan, chip: Chip) -> None:
         self._network = network
-        self._works = [_work(info, plan, chip) for info, plan in zip(network.tasks, network.plans, strict=True)]
+        self._works = [exact_work(info, plan, chip) for info, plan in zip(network.tasks, network.plans, strict=True)]
 
     def beside(self, apart: Collection[int]) -> list[TaskWork]:
         """By task, if those `apart` work on parts of their results in buffers of their own."""
         tasks = zip(self._works, self._network.tasks, self._network.plans, strict=True)
-        return [
-            work._replace(serial=number not in apart and parts_interleave(info, plan))
-            for number, (work, info, plan) in enumerate(tasks)
-        ]
+        return [work_beside(work, number not in apart, info, plan) for number, (work, info, plan) in enumerate(tasks)]
 
 
 def network_estimate(network: NetworkPlan, code: Code, chip: Chip, works: Sequence[TaskWork]) -> list[int]:
@@ -56,30 +54,26 @@ def network_estimate(network: NetworkPlan, code: Code, chip: Chip, works: Sequen
     By task, the cycles by which it ends later than all before it: their sum is the estimate of the run. `works`: what
     tasks do, by `TaskWorks`.
     """
-    run = _Run(network, code, chip, works)
-    later: dict[int, list[int]] = {}
-    for task, start in code.ahead.items():
-        later.setdefault(start, []).append(task)
+    run = NetworkRun(network.tasks, code, chip)
     reached = [0.0]
     """Ends of all tasks so far, the latest last, from the start on."""
     for number in range(len(network.tasks)):
-        if number not in code.ahead:
-            run.load(number, number)
-        run.task(number)
-        for task in later.get(number, ()):
-            run.load(task, number)
+        run.task(works)
         reached.append(max(reached[-1], run.ends[number]))
     # What is stored last has to arrive.
     reached[-1] += chip.dram_latency
     return [round(end) - round(start) for start, end in pairwise(reached)]
 
 
-class _Run:
-    """All tasks on the clocks."""
+class NetworkRun:
+    """Tasks on the clocks, one after another: the first of `tasks` to begin with."""
 
-    def __init__(self, network: NetworkPlan, code: Code, chip: Chip, works: Sequence[TaskWork]) -> None:
-        self.network, self.chip, self.works = network, chip, works
-        self.freed = code.freed
+    def __init__(self, tasks: Sequence[TaskInfo], code: Code, chip: Chip) -> None:
+        self.tasks, self.chip, self.code = tasks, chip, code
+        self.later: dict[int, list[int]] = {}
+        """Task -> those whose first constants are loaded during it."""
+        for task, start in code.ahead.items():
+            self.later.setdefault(start, []).append(task)
         self.clocks = Clocks(chip, before=credit_cycles(chip), after=2.0, message=0.0)
         self.complete: dict[SSAValue, float] = {}
         self.constants: dict[int, float] = {}
@@ -87,19 +81,37 @@ class _Run:
         self.spans: list[dict[str, list[tuple[float, float]]]] = []
         """By task, (start, cycles) of what units do for it."""
         self.begins: list[float] = []
+        self.steps: list[int] = []
         self.ends: list[float] = []
-        self.issued = np.zeros((len(works), len(Unit)), np.int64) if code.issued is None else code.issued
+        self.issued = np.zeros((len(tasks), len(Unit)), np.int64) if code.issued is None else code.issued
         self.counts = np.cumsum(self.issued, axis=0)
 
-    def load(self, number: int, during: int) -> None:
+    def fork(self) -> NetworkRun:
+        """A run that goes on from here by itself."""
+        run = copy(self)
+        run.clocks = replace(self.clocks, units=dict(self.clocks.units), worked=[])
+        run.complete, run.constants = dict(self.complete), dict(self.constants)
+        run.spans, run.begins = list(self.spans), list(self.begins)
+        run.steps, run.ends = list(self.steps), list(self.ends)
+        return run
+
+    def task(self, works: Sequence[TaskWork]) -> None:
+        """Run the next task, and load what is to be loaded meanwhile; `works`: what all tasks do."""
+        number = len(self.ends)
+        if number not in self.code.ahead:
+            self._load(number, works[number], number)
+        self._task(number, works[number])
+        for task in self.later.get(number, ()):
+            self._load(task, works[task], number)
+
+    def _load(self, number: int, work: TaskWork, during: int) -> None:
         """Load the first constants of a task during an earlier one (its last step), and pass them on."""
-        work, there = self.works[number], self._free(number, True, during)
+        there = self._free(number, True, during)
         there = self.clocks.load(there, work.constants)
         self.constants[number] = self.clocks.send(there, work.passed_constants) if work.constants else there
 
-    def task(self, number: int) -> None:
-        """Run a task."""
-        info, work = self.network.tasks[number], self.works[number]
+    def _task(self, number: int, work: TaskWork) -> None:
+        info = self.tasks[number]
         inputs = max((self.complete.get(storage_root(value), 0.0) for value in info.operands), default=0.0)
         free = max(inputs, self._free(number, False, number)) if work.values else inputs
         self.clocks.worked.clear()
@@ -109,12 +121,13 @@ class _Run:
             spans.setdefault(unit, []).append((start, cycles))
         self.spans.append(spans)
         self.begins.append(max(inputs, self.constants[number]))
+        self.steps.append(work.steps)
         self.ends.append(end)
         self.complete[info.result] = end
 
     def _free(self, number: int, constants: bool, during: int) -> float:
         """From when on loads may begin: there is memory, and cores have come to them."""
-        before = self.freed.get((number, constants), -1)
+        before = self.code.freed.get((number, constants), -1)
         return max(self.ends[before] if before >= 0 else 0.0, self._reached(during))
 
     def _reached(self, number: int) -> float:
@@ -125,7 +138,7 @@ class _Run:
         known = len(self.ends)
         counts = self.counts[min(number, known - 1)].astype(float) if known else np.zeros(self.counts.shape[1])
         if number < known:
-            counts -= self.issued[number] / self.works[number].steps
+            counts -= self.issued[number] / self.steps[number]
         time = 0.0
         for unit in np.flatnonzero(counts > self.chip.queue_depth).tolist():
             place = float(counts[unit]) - self.chip.queue_depth
@@ -149,7 +162,12 @@ class _Run:
         return self.ends[task]
 
 
-def _work(info: TaskInfo, plan: TaskPlan, chip: Chip) -> TaskWork:
+def work_beside(work: TaskWork, together: bool, info: TaskInfo, plan: TaskPlan) -> TaskWork:
+    """`work` if parts of the result are worked on where they stay (`together`), or in buffers of their own."""
+    return work._replace(serial=together and parts_interleave(info, plan))
+
+
+def exact_work(info: TaskInfo, plan: TaskPlan, chip: Chip) -> TaskWork:
     """What a task does; times of the exchange are those of its messages."""
     parts = gather_transfers(info, plan)
     if not parts:

@@ -33,7 +33,7 @@ class PlanMemo:
         self, info: TaskInfo, sources: Sequence[Source], room: Hashable, make: Callable[[], TaskPlan | Shortage]
     ) -> TaskPlan | Shortage:
         """The plan of a task; `room` is all else that it depends on."""
-        key = (self._number(info), tuple(_key(source) for source in sources), room)
+        key = (self._number(info), tuple(source_key(source) for source in sources), room)
         found = self._plans.get(key)
         if found is None:
             found = self._plans[key] = make()
@@ -47,6 +47,7 @@ class PlanMemo:
         return found
 
 
-def _key(source: Source) -> Hashable:
+def source_key(source: Source) -> Hashable:
+    """Equal for sources with the same bytes in the same cores."""
     held = source.distribution
     return source.constant, None if held is None else (tuple(held.boxes.items()), held.tile_bytes)

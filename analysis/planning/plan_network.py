@@ -20,7 +20,7 @@ from ...support.errors import ResourceError
 from ..task_info import TaskInfo, value_bytes
 from .estimate import PASS_THROUGH
 from .plan_memo import PlanMemo
-from .plan_task import PlaceTiles, Shortage, Source, TaskPlan, aligned, plan_task
+from .plan_task import PlaceTiles, Readable, Shortage, Source, TaskPlan, aligned, plan_task
 from .plan_written import is_written, plan_written
 from .storage import Distribution
 
@@ -69,16 +69,12 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
             last_use[storage_root(value)] = number
     in_dram = _must_be_in_dram(function, tasks)
     numbers = {info.result: number for number, info in enumerate(tasks)}
-    shapes = _shapes_read(tasks)
+    shapes = shapes_read(tasks)
     plans: list[TaskPlan] = []
     while len(plans) < len(tasks):
         number = len(plans)
         info = tasks[number]
-        resident = {
-            tasks[earlier].result: plan
-            for earlier, plan in enumerate(plans)
-            if plan.resident and last_use[tasks[earlier].result] >= number
-        }
+        resident = in_cores(tasks, plans, last_use)
         movable = [value for value in resident if not is_written(tasks[numbers[value]])]
         held = sum(aligned(plan.tile_bytes) for plan in resident.values())
         sources = [source_of(value, resident, tasks, numbers) for value in info.operands]
@@ -162,7 +158,18 @@ def _detour(value: SSAValue, chip: Chip) -> float:
     return PASS_THROUGH * prod(shape_of(value)) * value_bytes(value) / chip.dram_bytes_per_cycle
 
 
-def _shapes_read(tasks: tuple[TaskInfo, ...]) -> dict[SSAValue, set[tuple[int, ...]]]:
+def in_cores(
+    tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan], last_use: dict[SSAValue, int]
+) -> dict[SSAValue, TaskPlan]:
+    """Results that are in the cores when the task after those with `plans` begins -> how they were computed."""
+    return {
+        info.result: plan
+        for info, plan in zip(tasks, plans, strict=False)
+        if plan.resident and last_use[info.result] >= len(plans)
+    }
+
+
+def shapes_read(tasks: tuple[TaskInfo, ...]) -> dict[SSAValue, set[tuple[int, ...]]]:
     """Storage root -> the shapes in which tasks read it."""
     found: dict[SSAValue, set[tuple[int, ...]]] = {}
     for info in tasks:
@@ -197,22 +204,27 @@ def _plan_beside(
     """Plan a task beside `held` bytes that stay; its result goes to DRAM where it must not or cannot stay."""
     available = int(chip.sram_bytes * WORKING_SHARE) - held
     if stays and read_as:
-        own = shape_of(info.result)
-        others = read_as - {own}
-
-        def readable(held: Callable[[], Distribution]) -> bool:
-            if not others:
-                return True
-            distribution = held()
-            return all(distribution.reshaped(own, shape) is not None for shape in others)
-
-        plan = plan_task(info, chip, sources, available, readable, place)
+        plan = plan_task(info, chip, sources, available, readable_as(info, read_as), place)
         if isinstance(plan, TaskPlan):
             if not plan.resident or plan.fitting_steps < CROWDED_STEPS:
                 return plan
             other = plan_task(info, chip, sources, available, None, place)
             return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
     return plan_task(info, chip, sources, available, None, place)
+
+
+def readable_as(info: TaskInfo, shapes: set[tuple[int, ...]]) -> Readable:
+    """Whether a task's result can be read in these shapes where it is."""
+    own = shape_of(info.result)
+    others = shapes - {own}
+
+    def readable(held: Callable[[], Distribution]) -> bool:
+        if not others:
+            return True
+        distribution = held()
+        return all(distribution.reshaped(own, shape) is not None for shape in others)
+
+    return readable
 
 
 def _must_leave(info: TaskInfo, in_dram: set[SSAValue], read_as: set[tuple[int, ...]]) -> str | None:

@@ -27,6 +27,8 @@ MATRIX_WORK = 0.2
 """Between plans of about the same cycles, work of matrix units with encoded weights counts by this share,"""
 LOADING_WORK = 4.0
 """and by this where most of it is loading weights, which as many cores do as have rows of their own."""
+MUCH_MORE = 1.5
+"""Tilings that cost a task more than this share of the best are not looked at."""
 MAX_REFINEMENTS = 64
 MAX_GRIDS = 12
 """Grids that are looked at closely."""
@@ -167,7 +169,27 @@ def plan_task(
 
     Where the result is not `readable`, it goes to DRAM. None: it goes there in any case.
     """
-    best: TaskPlan | None = None
+    found = task_plans(info, chip, sources, available, readable, place, 1, limit=limit, accept=accept)
+    return found if isinstance(found, Shortage) else found[0]
+
+
+def task_plans(
+    info: TaskInfo,
+    chip: Chip,
+    sources: Sequence[Source],
+    available: int,
+    readable: Readable | None,
+    place: PlaceTiles,
+    most: int,
+    *,
+    limit: float = math.inf,
+    accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
+) -> list[TaskPlan] | Shortage:
+    """
+    The cheapest tilings with different grids, the best first: `most` at most, and none that costs much more than the
+    best. The rest as `plan_task`.
+    """
+    found: list[TaskPlan] = []
     least = Shortage(1 << 62, available)
     tilings = [
         Tiling(grid, place(info, grid), (1,) * len(grid), _default_order(info))
@@ -175,7 +197,7 @@ def plan_task(
         if accept(grid)
     ]
     for looked_at, bound in enumerate(_fastest_first(info, chip, sources, readable, tilings)):
-        if best is not None and looked_at >= MAX_GRIDS:
+        if found and looked_at >= MAX_GRIDS:
             break
         if bound.least_cycles >= limit:
             continue
@@ -190,8 +212,12 @@ def plan_task(
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
         elif plan.price < limit:
-            best, limit = plan, plan.price
-    return best or least
+            found = sorted([*found, plan], key=lambda plan: plan.price)[:most]
+            limit = min(limit, found[0].price * MUCH_MORE)
+            if len(found) == most:
+                limit = min(limit, found[-1].price)
+            found = [plan for plan in found if plan.price <= limit]
+    return found or least
 
 
 def _fastest_first(

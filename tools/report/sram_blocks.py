@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .memory_map import Block
 
 if TYPE_CHECKING:
-    from ...lowering.sram_layout import SramBuffer
+    from ...analysis.planning.sram_layout import SramBuffer
 
 ROLES = {
     "tile": "values that stay in the cores",

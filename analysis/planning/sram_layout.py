@@ -8,15 +8,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..analysis.allocation import Allocation, allocate
-from ..analysis.planning.interleaved import parts_interleave
-from ..analysis.planning.load_ahead import loads_ahead
-from ..analysis.planning.network_estimate import Code, TaskWorks, network_estimate
-from ..analysis.planning.plan_network import NetworkPlan
-from ..analysis.planning.plan_task import ALIGNMENT, aligned
-from ..analysis.planning.shift_loads import shift_loads
-from ..chips import Chip
-from ..support.errors import ResourceError
+from ...chips import Chip
+from ...support.errors import ResourceError
+from ..allocation import Allocation, allocate
+from .interleaved import parts_interleave
+from .load_ahead import loads_ahead
+from .network_estimate import Code, TaskWorks, network_estimate
+from .plan_network import NetworkPlan
+from .plan_task import ALIGNMENT, aligned
+from .shift_loads import shift_loads
 
 FASTER = 0.995
 """Loads are shifted if the estimate becomes less than this share of what it was."""

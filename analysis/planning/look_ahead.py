@@ -1,0 +1,154 @@
+"""
+Tilings of a network with a view to the tasks that follow: a beam search.
+
+`plan_network` takes the best tiling of each task for itself, and what reads the result has to live with where that left
+it. Here several partial plans go side by side from task to task, each with the clocks of the estimate; of those that
+leave the same values in the same places only the quickest goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...chips import Chip
+from ...support.errors import ResourceError
+from ..task_info import TaskInfo
+from .estimate import TaskWork
+from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, network_estimate, work_beside
+from .plan_memo import source_key
+from .plan_network import WORKING_SHARE, NetworkPlan, in_cores, readable_as, shapes_read, source_of
+from .plan_task import PlaceTiles, Shortage, Source, TaskPlan, aligned, task_plans
+from .plan_written import is_written
+from .sram_layout import SramLayout, lay_out_sram
+
+BEAM = 6
+"""Partial plans that go on from each task."""
+TILINGS = 4
+"""Tilings of a task that each of them goes on with."""
+MISSED = 0.3
+"""What a task takes of DRAM, the network and units beside what takes it longest, others miss: by this share."""
+
+
+def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles) -> NetworkPlan:
+    """
+    A plan that is estimated to be quicker than `network`, or this. The same values stay in the cores.
+
+    Tasks that were tiled before are left as they are, and with them the network.
+    """
+    if len(network.tasks) < 2 or any(is_written(info) for info in network.tasks):
+        return network
+    try:
+        layout = lay_out_sram(network, chip)
+    except ResourceError:
+        return network  # whoever needs the layout says so
+    plans = _Search(network, layout, chip, place).best()
+    if plans is None or all(new is old for new, old in zip(plans, network.plans, strict=True)):
+        return network
+    other = replace(network, plans=plans)
+    try:
+        price = _price(other, lay_out_sram(other, chip), chip)
+    except ResourceError:
+        return network
+    return other if price < _price(network, layout, chip) else network
+
+
+def _price(network: NetworkPlan, layout: SramLayout, chip: Chip) -> float:
+    cycles = network_estimate(network, layout.code, chip, TaskWorks(network, chip).beside(layout.apart))
+    return sum(cycles) + sum(plan.price - plan.cycles for plan in network.plans)
+
+
+@dataclass(frozen=True)
+class _Partial:
+    """Plans of the first tasks."""
+
+    plans: tuple[TaskPlan, ...]
+    run: NetworkRun
+    missed: float
+    """Cycles beside those of the run so far."""
+
+    @property
+    def cost(self) -> float:
+        return max(self.run.ends, default=0.0) + self.missed
+
+
+@dataclass
+class _Search:
+    """`network` says which values stay in the cores, its layout when constants are loaded."""
+
+    network: NetworkPlan
+    layout: SramLayout
+    chip: Chip
+    place: PlaceTiles
+    _found: dict[Hashable, list[TaskPlan]] = field(default_factory=dict[Hashable, "list[TaskPlan]"])
+    _works: dict[int, TaskWork] = field(default_factory=dict[int, TaskWork])
+    """By `id` of plans, all of which `_found` keeps."""
+
+    def best(self) -> tuple[TaskPlan, ...] | None:
+        """Plans of all tasks; None where values that stay leave no room for one."""
+        tasks, code = self.network.tasks, self.layout.code
+        self._numbers = {info.result: number for number, info in enumerate(tasks)}
+        self._contents = _numbered([info.content for info in tasks])
+        shapes = shapes_read(tasks)
+        # What is loaded ahead for later tasks is that of the network's own plans.
+        works = TaskWorks(self.network, self.chip).beside(self.layout.apart)
+        beam = [_Partial((), NetworkRun(tasks, code, self.chip), 0.0)]
+        for info in tasks:
+            reached: dict[Hashable, _Partial] = {}
+            for partial in beam:
+                for plan in self._tilings(partial, shapes.get(info.result, set())):
+                    after = self._after(partial, plan, works, code)
+                    place = self._places(after.plans)
+                    if place not in reached or after.cost < reached[place].cost:
+                        reached[place] = after
+            if not reached:
+                return None
+            beam = sorted(reached.values(), key=lambda partial: partial.cost)[:BEAM]
+        return beam[0].plans
+
+    def _tilings(self, partial: _Partial, read_as: set[tuple[int, ...]]) -> list[TaskPlan]:
+        """Of the next task; its result stays in the cores if it does in the network's plan."""
+        tasks, number = self.network.tasks, len(partial.plans)
+        info, stays = tasks[number], self.network.plans[number].resident
+        resident = in_cores(tasks, partial.plans, self.network.last_use)
+        available = int(self.chip.sram_bytes * WORKING_SHARE)
+        available -= sum(aligned(plan.tile_bytes) for plan in resident.values())
+        sources = [source_of(value, resident, tasks, self._numbers) for value in info.operands]
+        key = (self._contents[number], tuple(map(source_key, sources)), available, stays, frozenset(read_as))
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._search(info, sources, available, read_as if stays else None)
+        return found
+
+    def _search(
+        self, info: TaskInfo, sources: Sequence[Source], available: int, read_as: set[tuple[int, ...]] | None
+    ) -> list[TaskPlan]:
+        readable = None if read_as is None else readable_as(info, read_as)
+        plans = task_plans(info, self.chip, sources, available, readable, self.place, TILINGS)
+        if isinstance(plans, Shortage):
+            return []
+        return [plan for plan in plans if plan.resident == (readable is not None)]
+
+    def _after(self, partial: _Partial, plan: TaskPlan, works: list[TaskWork], code: Code) -> _Partial:
+        """With the next task planned so."""
+        number = len(partial.plans)
+        info = self.network.tasks[number]
+        if id(plan) not in self._works:
+            self._works[id(plan)] = exact_work(info, plan, self.chip)
+        work = work_beside(self._works[id(plan)], number not in code.apart, info, plan)
+        run = partial.run.fork()
+        run.task([*works[:number], work, *works[number + 1 :]])
+        times = (work.computing, work.dram, work.network)
+        missed = MISSED * (sum(times) - max(times)) + plan.price - plan.cycles
+        return _Partial((*partial.plans, plan), run, partial.missed + missed)
+
+    def _places(self, plans: tuple[TaskPlan, ...]) -> Hashable:
+        """Where the values are that later tasks read from the cores."""
+        live = in_cores(self.network.tasks, plans, self.network.last_use)
+        return tuple((self._numbers[value], plan.tiling.grid, plan.tiling.cores) for value, plan in live.items())
+
+
+def _numbered(contents: Sequence[Hashable]) -> list[int]:
+    """The same number for equal contents."""
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(content, len(numbers)) for content in contents]
