@@ -154,10 +154,14 @@ class TaskWork(NamedTuple):
     """In how many what is gathered comes. Each comes after its place has been prepared; 0: that is left out."""
 
     @property
+    def moved(self) -> float:
+        """DRAM in all."""
+        return self.constants + self.values + self.later * (self.steps - 1) + self.stored * self.outputs
+
+    @property
     def dram(self) -> float:
         """DRAM in all, those who read the result from there included."""
-        stored = PASS_THROUGH * self.stored * self.outputs
-        return self.constants + self.values + self.later * (self.steps - 1) + stored
+        return self.moved + (PASS_THROUGH - 1) * self.stored * self.outputs
 
     @property
     def network(self) -> float:

@@ -26,6 +26,8 @@ BEAM = 6
 """Partial plans that go on from each task."""
 TILINGS = 4
 """Tilings of a task that each of them goes on with."""
+NEAR = 1.1
+"""A network that DRAM holds up for all but this share of its time has little to gain."""
 MISSED = 0.3
 """What a task takes of DRAM, the network and units beside what takes it longest, others miss: by this share."""
 
@@ -42,6 +44,8 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles) -> NetworkPl
         layout = lay_out_sram(network, chip)
     except ResourceError:
         return network  # whoever needs the layout says so
+    if _cycles(network, layout, chip) <= NEAR * sum(plan.work.moved for plan in network.plans):
+        return network
     plans = _Search(network, layout, chip, place).best()
     if plans is None or all(new is old for new, old in zip(plans, network.plans, strict=True)):
         return network
@@ -53,9 +57,12 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles) -> NetworkPl
     return other if price < _price(network, layout, chip) else network
 
 
+def _cycles(network: NetworkPlan, layout: SramLayout, chip: Chip) -> int:
+    return sum(network_estimate(network, layout.code, chip, TaskWorks(network, chip).beside(layout.apart)))
+
+
 def _price(network: NetworkPlan, layout: SramLayout, chip: Chip) -> float:
-    cycles = network_estimate(network, layout.code, chip, TaskWorks(network, chip).beside(layout.apart))
-    return sum(cycles) + sum(plan.price - plan.cycles for plan in network.plans)
+    return _cycles(network, layout, chip) + sum(plan.price - plan.cycles for plan in network.plans)
 
 
 @dataclass(frozen=True)

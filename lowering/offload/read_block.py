@@ -161,6 +161,13 @@ class _Reader:
             self._add(copy_draft(self.chip, _name(root), "input", move, self.slots[slot].nbytes))
         return self.buffers[root]
 
+    def _place(self, value: SSAValue) -> Place:
+        """Where an operand is: a constant is one where it had to wait for a token."""
+        owner = memory_of(value).owner
+        if isinstance(owner, ConstantOp | WeightOp):
+            return self._constant(owner)
+        return Place("buffer", self._buffer(value))
+
     def _constant(self, op: ConstantOp | WeightOp) -> Place:
         number = self.constants.number(op)
         nbytes = constant_bytes(op).size
@@ -210,17 +217,16 @@ class _Reader:
     def _run(
         self, piece: Piece, operands: list[SSAValue], results: list[SSAValue], purpose: Purpose, waits: frozenset[int]
     ) -> Draft:
-        constants = [self._constant(op) for op in piece.constants]
-        arguments = [self._buffer(value) for value in operands]
+        given = [*(self._constant(op) for op in piece.constants), *map(self._place, operands)]
         made = [self._define(value) for value in results]
-        places = [*constants, *(Place("buffer", buffer) for buffer in (*arguments, *made))]
+        places = [*given, *(Place("buffer", buffer) for buffer in made)]
         writes = list(made)
         name = _name(results[0]) if results else "launch"
         if scratch := piece.code.segments[-1]:
             buffer = self._new(scratch, f"inside {name}")
             places.append(Place("buffer", buffer))
             writes.append(buffer)
-        reads = [*arguments, *(place.number for place in constants if place.kind == "buffer")]
+        reads = [place.number for place in given if place.kind == "buffer"]
         run = Run(piece, tuple(places))
         return self._add(
             Draft(name, CORES, piece.cycles, run, purpose, tuple(dict.fromkeys(reads)), tuple(writes), waits)

@@ -15,8 +15,8 @@ from meshloom.support.errors import ResourceError
 from random_networks import RandomNetwork
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-QUICK = range(8)
-MANY = range(8, 300)
+QUICK = range(4)
+MANY = range(4, 300)
 
 
 def compile_in(network: RandomNetwork, dram_bytes: int, fuse: str) -> Compilation | ResourceError:

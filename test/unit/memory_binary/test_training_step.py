@@ -170,15 +170,19 @@ def test_without_a_budget_the_network_in_one_launch_does_not_fit(step: ModuleOp,
 
 
 def test_memory_operations_of_the_pass_are_compiled_as_they_stand(step: ModuleOp, folder: Path, tmp_path: Path) -> None:
-    """From the command line: the bits of the same launches without a limit, and what the pass inserted is done."""
+    """From the command line: what the pass inserted is done, and the bits are those of a larger budget."""
     (tmp_path / "step.mlir").write_text(str(step))
-    saving = "memory-insert-offload{chip=tiny budget=0.6 kinds=swap,recompute}"
-    out = tmp_path / "step.mlx"
-    assert compile_main([str(tmp_path / "step.mlir"), "--chip", "tiny", "-p", saving, "-o", str(out), "-q"]) == 0
+    outputs: list[dict[str, NDArray[Any]]] = []
+    for share in (0.9, 0.6):
+        saving = f"memory-insert-offload{{chip=tiny budget={share} kinds=swap,recompute}}"
+        out = tmp_path / "step.mlx"
+        assert compile_main([str(tmp_path / "step.mlir"), "--chip", "tiny", "-p", saving, "-o", str(out), "-q"]) == 0
+        outputs.append(dict(run_functional(read_executable(out), inputs(), check=True).outputs))
     unlimited = compiled(step, folder, UNLIMITED, "swap")
-    expected, result = unlimited.run(inputs()).outputs, run_functional(read_executable(out), inputs(), check=True)
-    for name, value in expected.items():
-        np.testing.assert_array_equal(result.outputs[name], value, err_msg=name)
+    # Its launches hold other operations, whose sums may be added up in other steps.
+    for name, value in unlimited.run(inputs()).outputs.items():
+        np.testing.assert_array_equal(outputs[0][name], outputs[1][name], err_msg=name)
+        np.testing.assert_allclose(outputs[1][name], value, rtol=1e-5, atol=1e-6, err_msg=name)
     found = device_memory(read_executable(out), run_timing(read_executable(out)))
     assert found is not None
     assert found.peak < memory(unlimited).peak
