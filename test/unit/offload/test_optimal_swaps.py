@@ -13,7 +13,7 @@ from meshloom.analysis.offload.evaluate import Evaluator
 from meshloom.analysis.offload.kinds import Kind
 from meshloom.analysis.offload.model import Model
 from meshloom.analysis.offload.plan import plan_offload
-from meshloom.analysis.offload.problem import offload_problem
+from meshloom.analysis.offload.problem import OffloadProblem, offload_problem
 
 from .training_graphs import training_graph
 
@@ -21,13 +21,21 @@ LINK = 2e9
 """Bytes a second: the largest tensors take longer than the longest operations."""
 
 
+def problem_from(seed: int) -> OffloadProblem:
+    """A small one in which something can be saved: most seeds give none, so the next one that does."""
+    while True:
+        graph = training_graph(seed, most=4)
+        problem = offload_problem(replace(graph, duration=np.maximum(graph.duration, 1)))
+        if problem.gaps and problem.smallest_budget < problem.peak:
+            return problem
+        seed += 1
+
+
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10_000), share=st.floats(0, 1))
 def test_the_optimum_lies_between_bound_and_plan(seed: int, share: float) -> None:
-    graph = training_graph(seed, most=4)
-    problem = offload_problem(replace(graph, duration=np.maximum(graph.duration, 1)))
+    problem = problem_from(seed)
     budget = problem.smallest_budget + int(share * (problem.peak - problem.smallest_budget))
-    assume(problem.gaps and problem.smallest_budget < problem.peak)
     best = solve(problem, budget, LINK, seconds=5, workers=1)
     assume(best.time_ns == best.bound_ns)
     evaluator = Evaluator(problem, Model(LINK))
