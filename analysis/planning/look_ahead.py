@@ -27,7 +27,7 @@ BEAM = 6
 TILINGS = 4
 """Tilings of a task that each of them goes on with."""
 NEAR = 1.1
-"""A network that DRAM holds up for all but this share of its time has little to gain."""
+"""A network that is estimated to take at most so many times as long as its transfers from DRAM has little to gain."""
 MISSED = 0.3
 """What a task takes of DRAM, the network and units beside what takes it longest, others miss: by this share."""
 
