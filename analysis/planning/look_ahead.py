@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ...support.errors import ResourceError
@@ -91,11 +94,20 @@ class _Search:
     _works: dict[int, TaskWork] = field(default_factory=dict[int, TaskWork])
     """By `id` of plans, all of which `_found` keeps."""
 
+    @cached_property
+    def _numbers(self) -> dict[SSAValue, int]:
+        """Of tasks, by their results."""
+        return {info.result: number for number, info in enumerate(self.network.tasks)}
+
+    @cached_property
+    def _contents(self) -> list[int]:
+        """By task, the same number for those that compute the same."""
+        numbers: dict[Hashable, int] = {}
+        return [numbers.setdefault(info.content, len(numbers)) for info in self.network.tasks]
+
     def best(self) -> tuple[TaskPlan, ...] | None:
         """Plans of all tasks; None where values that stay leave no room for one."""
         tasks, code = self.network.tasks, self.layout.code
-        self._numbers = {info.result: number for number, info in enumerate(tasks)}
-        self._contents = _numbered([info.content for info in tasks])
         shapes = shapes_read(tasks)
         # What is loaded ahead for later tasks is that of the network's own plans.
         works = TaskWorks(self.network, self.chip).beside(self.layout.apart)
@@ -153,9 +165,3 @@ class _Search:
         """Where the values are that later tasks read from the cores."""
         live = in_cores(self.network.tasks, plans, self.network.last_use)
         return tuple((self._numbers[value], plan.tiling.grid, plan.tiling.cores) for value, plan in live.items())
-
-
-def _numbered(contents: Sequence[Hashable]) -> list[int]:
-    """The same number for equal contents."""
-    numbers: dict[Hashable, int] = {}
-    return [numbers.setdefault(content, len(numbers)) for content in contents]
