@@ -20,7 +20,7 @@ from ..task_info import TaskInfo
 from .estimate import TaskWork
 from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, network_estimate, work_beside
 from .plan_memo import source_key
-from .plan_network import WORKING_SHARE, NetworkPlan, in_cores, readable_as, shapes_read, source_of
+from .plan_network import WORKING_SHARE, NetworkPlan, readable_as, shapes_read, source_of
 from .plan_task import PlaceTiles, Shortage, Source, TaskPlan, aligned, task_plans
 from .plan_written import is_written
 from .sram_layout import SramLayout, lay_out_sram
@@ -73,6 +73,8 @@ class _Partial:
     """Plans of the first tasks."""
 
     plans: tuple[TaskPlan, ...]
+    held: dict[SSAValue, TaskPlan]
+    """Results in the cores that later tasks read -> how they were computed."""
     run: NetworkRun
     missed: float
     """Cycles beside those of the run so far."""
@@ -111,13 +113,13 @@ class _Search:
         shapes = shapes_read(tasks)
         # What is loaded ahead for later tasks is that of the network's own plans.
         works = TaskWorks(self.network, self.chip).beside(self.layout.apart)
-        beam = [_Partial((), NetworkRun(tasks, code, self.chip), 0.0)]
+        beam = [_Partial((), {}, NetworkRun(tasks, code, self.chip), 0.0)]
         for info in tasks:
             reached: dict[Hashable, _Partial] = {}
             for partial in beam:
                 for plan in self._tilings(partial, shapes.get(info.result, set())):
                     after = self._after(partial, plan, works, code)
-                    place = self._places(after.plans)
+                    place = self._places(after)
                     if place not in reached or after.cost < reached[place].cost:
                         reached[place] = after
             if not reached:
@@ -129,10 +131,9 @@ class _Search:
         """Of the next task; its result stays in the cores if it does in the network's plan."""
         tasks, number = self.network.tasks, len(partial.plans)
         info, stays = tasks[number], self.network.plans[number].resident
-        resident = in_cores(tasks, partial.plans, self.network.last_use)
         available = int(self.chip.sram_bytes * WORKING_SHARE)
-        available -= sum(aligned(plan.tile_bytes) for plan in resident.values())
-        sources = [source_of(value, resident, tasks, self._numbers) for value in info.operands]
+        available -= sum(aligned(plan.tile_bytes) for plan in partial.held.values())
+        sources = [source_of(value, partial.held, tasks, self._numbers) for value in info.operands]
         key = (self._contents[number], tuple(map(source_key, sources)), available, stays, frozenset(read_as))
         found = self._found.get(key)
         if found is None:
@@ -159,9 +160,11 @@ class _Search:
         run.task([*works[:number], work, *works[number + 1 :]])
         times = (work.computing, work.dram, work.network)
         missed = MISSED * (sum(times) - max(times)) + plan.price - plan.cycles
-        return _Partial((*partial.plans, plan), run, partial.missed + missed)
+        held = {**partial.held, info.result: plan} if plan.resident else partial.held
+        held = {value: one for value, one in held.items() if self.network.last_use[value] > number}
+        return _Partial((*partial.plans, plan), held, run, partial.missed + missed)
 
-    def _places(self, plans: tuple[TaskPlan, ...]) -> Hashable:
+    def _places(self, partial: _Partial) -> Hashable:
         """Where the values are that later tasks read from the cores."""
-        live = in_cores(self.network.tasks, plans, self.network.last_use)
-        return tuple((self._numbers[value], plan.tiling.grid, plan.tiling.cores) for value, plan in live.items())
+        held = partial.held.items()
+        return tuple((self._numbers[value], plan.tiling.grid, plan.tiling.cores) for value, plan in held)
