@@ -20,13 +20,14 @@ from ..emulator.executable import Executable
 from ..emulator.roofline import Work, roofline
 from ..transforms.outline import outline
 from .compilation_log import CompilationLog
-from .compile_piece import PieceCode, plan_piece
+from .compile_piece import compile_piece
 from .compile_subgraphs import Driver
 from .fewer_frames import Attempt, fewer_frames, possible_parts
 from .link_network import link_network
 from .manycore_to_memory import lower_module
 from .offload.compile_launches import LaunchCompilation
 from .piece_cache import PieceCache
+from .piece_code import PieceCode
 from .serial import constant_bytes_read, part_module
 from .stages import Observer, Progress, main_function
 from .subgraph import Subgraphs
@@ -146,7 +147,7 @@ def _show(module: ModuleOp, found: Subgraphs, chip: Chip, observe: Observer) -> 
                 observe(begun[-1], module)
             begun.append(stage)
 
-        plan_piece(module, chip, show_the_one_before)
+        compile_piece(module, chip, show_the_one_before)
         observe(begun[-1], module)
         lowered = module.clone()
         lower_module(lowered, chip)
@@ -154,7 +155,7 @@ def _show(module: ModuleOp, found: Subgraphs, chip: Chip, observe: Observer) -> 
         return
     for number, part in enumerate(found.parts):
         lowered = part_module(part.operators).module
-        plan_piece(lowered, chip)
+        compile_piece(lowered, chip)
         lower_module(lowered, chip)
         observe(f"memory {number}", lowered)
     block = main_function(module).body.block

@@ -27,12 +27,12 @@ from ..chips import Chip
 from ..emulator.costs import host_cycles
 from ..support.errors import MeshloomError, ResourceError
 from .compilation_log import Action, CompilationLog, LogEntry, over
-from .compile_piece import PieceCode
 from .host_layout import HostLayout
 from .link_network import network_of
 from .operator_split import DeviceSplitter, OperatorSplitter
 from .piece_cache import Failure, Outcome, PieceCache
-from .piece_file import piece_executable
+from .piece_code import PieceCode
+from .piece_cycles import piece_cycles
 from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
 from .residency import DramShortage, Residency, plan_residency
@@ -454,10 +454,8 @@ class Driver:
 
     def emulated(self, part: Subgraph) -> float:
         """Cycles of a compiled subgraph by itself."""
-        from ..emulator.timing import run_timing
-
         if part.key not in self._cycles:
-            self._cycles[part.key] = run_timing(piece_executable(part.code, self.chip)).cycles
+            self._cycles[part.key] = piece_cycles(part.code, self.chip)
         return self._cycles[part.key]
 
     def _note(self, action: Action, part: Subgraph, ok: bool, text: str) -> None:

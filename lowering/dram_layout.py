@@ -72,6 +72,12 @@ class _Contents:
     """What stays within the launch, in the order of the tasks that compute it."""
 
 
+def check_dram(needed: int, chip: Chip, what: str) -> None:
+    """Raises ResourceError if a launch needs more than all of the DRAM; `what` it needs that for."""
+    if needed > chip.dram_bytes:
+        raise ResourceError(what, "DRAM", needed, chip.dram_bytes)
+
+
 def constants_of(function: FuncOp) -> list[ConstantOp | WeightOp]:
     """The constants that the function's block uses, in order."""
     ops = function.body.block.ops

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from ..chips import Chip
 from ..emulator.executable import Executable, Launch, Program
 from ..support.errors import ResourceError
-from .compile_piece import PieceCode
 from .constants import constant_bytes
 from .controller import controller_program
 from .dram_layout import padded
 from .host_layout import HostLayout
 from .link import Programs
+from .piece_code import PieceCode
 from .relocate import Relocation, common_sets, relocated
 from .residency import Needs, Network, Residency, plan_residency
 from .serial import Serial

@@ -20,7 +20,7 @@ from ..chips import Chip
 from ..emulator.executable_file import FORMAT_VERSION, map_file
 from ..support.errors import InputError, MeshloomError
 from ..support.files import write_atomically
-from .compile_piece import PieceCode
+from .piece_code import PieceCode
 from .piece_file import piece_from_bytes
 
 SOURCES = ("analysis", "chips", "dialects", "emulator", "lowering", "support", "transforms")

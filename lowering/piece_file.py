@@ -11,12 +11,12 @@ from ..dialects.coreasm.encoding import new_words
 from ..dialects.coreasm.isa import OPCODE
 from ..emulator.executable import Executable, from_bytes, to_bytes
 from ..support.errors import InputError
-from .compile_piece import PieceCode
+from .piece_code import PieceCode
 from .relocate import LaunchCode
 from .task_notes import TaskNote
 
 _NOTE = "piece"
-_FIGURES = ("segments", "tasks", "sram_peak", "sram_lower_bound", "estimated_cycles", "notes", "buffers")
+_FIGURES = ("segments", "tasks", "sram_peak", "sram_lower_bound", "estimated_cycles", "notes", "buffers", "cycles")
 
 
 def piece_executable(piece: PieceCode, chip: Chip) -> Executable:
@@ -48,14 +48,15 @@ def piece_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> PieceC
     if not isinstance(note, dict) or set(cast("dict[str, object]", note)) != set(_FIGURES):
         raise InputError(f"{place} is damaged: its note is not complete")
     found = cast("dict[str, list[int]]", note)
-    peak, bound, cycles = (cast("int", note[name]) for name in _FIGURES[2:5])
+    peak, bound, estimated = (cast("int", note[name]) for name in _FIGURES[2:5])
     return PieceCode(
         LaunchCode(exe.programs, exe.launches[0], exe.core_sets),
         tuple(found["segments"]),
         tuple(exe.source_names),
         peak,
         bound,
-        cycles,
+        estimated,
         tuple(cast("list[TaskNote]", note["notes"])),
         tuple(SramBuffer(*one) for one in cast("list[tuple[str, int, int, int, int, int]]", note["buffers"])),
+        cast("int | None", note["cycles"]),
     )

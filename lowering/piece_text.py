@@ -20,7 +20,7 @@ from ..dialects.dataflow.types import tensor_bytes, tensor_of
 from ..dialects.manycore import Manycore
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
-from .compile_piece import PieceCode
+from .piece_code import PieceCode
 from .serial import PartModule
 from .stages import main_function
 

@@ -10,8 +10,8 @@ from xdsl.traits import IsTerminator
 
 from ..analysis.function_graph import BlockGraph, is_source
 from ..analysis.subgraphs.op_graph import Segments
-from .compile_piece import PieceCode
 from .piece_cache import Outcome
+from .piece_code import PieceCode
 from .piece_text import PieceText
 from .residency import Residency
 from .serial import Part, Serial, is_operator

@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.nature import Nature, reassociating
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
-from ..analysis.planning.plan_network import WORKING_SHARE, NetworkPlan, plan_network, source_of
+from ..analysis.planning.plan_network import WORKING_SHARE, NetworkPlan, in_cores, plan_network, source_of
 from ..analysis.planning.plan_task import Shortage, Source, TaskPlan, aligned, plan_task
 from ..analysis.planning.reads import ReadKind
 from ..analysis.task_info import TaskInfo, value_bytes
@@ -186,11 +186,7 @@ def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit:
     sums do not stay in the cores.
     """
     numbers = {info.result: position for position, info in enumerate(network.tasks)}
-    resident: dict[SSAValue, TaskPlan] = {
-        info.result: plan
-        for info, plan in zip(network.tasks[:number], network.plans, strict=False)
-        if plan.resident and network.last_use[info.result] >= number
-    }
+    resident = in_cores(network.tasks, network.plans[:number], network.last_use)
     held = sum(aligned(plan.tile_bytes) for plan in resident.values())
     available = int(chip.sram_bytes * WORKING_SHARE) - held
     place = column_major(chip)

@@ -41,15 +41,26 @@ class ManycoreTilePass(ModulePass):
         tile_function(find_main(op), chip)
 
 
-def tile_function(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> NetworkPlan:
+def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
     """
-    Plan a function of tasks and write the tilings and placements to them. `memo`: see `plan_network`.
+    Plan a function of tasks and write the tilings and placements to them.
 
     Raises as `plan_network` does; the function is changed only where all tasks fit.
     """
-    network = look_ahead(plan_network(function, chip, column_major(chip), memo), chip, column_major(chip))
+    network = plans_of(function, chip)[0]
     write_tilings(network)
     return network
+
+
+def plans_of(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> list[NetworkPlan]:
+    """
+    A plan that looks ahead, where it has the lower estimate, and that of each task by itself. `memo`: see
+    `plan_network`, which also says what is raised.
+    """
+    place = column_major(chip)
+    alone = plan_network(function, chip, place, memo)
+    ahead = look_ahead(alone, chip, place)
+    return [alone] if ahead is alone else [ahead, alone]
 
 
 def write_tilings(network: NetworkPlan) -> None:

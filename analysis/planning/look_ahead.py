@@ -18,12 +18,12 @@ from ...chips import Chip
 from ...support.errors import ResourceError
 from ..task_info import TaskInfo
 from .estimate import TaskWork
-from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, network_estimate, work_beside
+from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, work_beside
 from .plan_memo import source_key
 from .plan_network import WORKING_SHARE, NetworkPlan, readable_as, shapes_read, source_of
 from .plan_task import PlaceTiles, Shortage, Source, TaskPlan, aligned, task_plans
 from .plan_written import is_written
-from .sram_layout import SramLayout, lay_out_sram
+from .sram_layout import SramLayout, estimated_times, lay_out_sram
 
 BEAM = 6
 """Partial plans that go on from each task."""
@@ -31,8 +31,11 @@ TILINGS = 4
 """Tilings of a task that each of them goes on with."""
 NEAR = 1.1
 """A network that is estimated to take at most so many times as long as its transfers from DRAM has little to gain."""
-MISSED = 0.3
-"""What a task takes of DRAM, the network and units beside what takes it longest, others miss: by this share."""
+CONTENTION = 0.3
+"""
+Of the three times of a task (units, DRAM, network) the longest is in the run already. This share of the other two is
+added to it, since tasks around cannot use them meanwhile; less than `NEIGHBOURS`, as the run has most of it.
+"""
 
 
 def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles) -> NetworkPlan:
@@ -43,29 +46,30 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles) -> NetworkPl
     """
     if len(network.tasks) < 2 or any(is_written(info) for info in network.tasks):
         return network
+    works = TaskWorks(network, chip)
     try:
-        layout = lay_out_sram(network, chip)
+        layout = lay_out_sram(network, chip, works)
     except ResourceError:
         return network  # whoever needs the layout says so
-    if _cycles(network, layout, chip) <= NEAR * sum(plan.work.moved for plan in network.plans):
+    cycles = sum(estimated_times(network, layout, chip, works))
+    if cycles <= NEAR * sum(plan.work.moved for plan in network.plans):
         return network
-    plans = _Search(network, layout, chip, place).best()
-    if plans is None or all(new is old for new, old in zip(plans, network.plans, strict=True)):
+    plans = _Search(network, layout, works.beside(layout.apart), chip, place).best()
+    if plans is None or all(new.tiling == old.tiling for new, old in zip(plans, network.plans, strict=True)):
         return network
     other = replace(network, plans=plans)
+    works = TaskWorks(other, chip)
     try:
-        price = _price(other, lay_out_sram(other, chip), chip)
+        layout = lay_out_sram(other, chip, works)
     except ResourceError:
         return network
-    return other if price < _price(network, layout, chip) else network
+    price = sum(estimated_times(other, layout, chip, works)) + _beside_cycles(other)
+    return other if price < cycles + _beside_cycles(network) else network
 
 
-def _cycles(network: NetworkPlan, layout: SramLayout, chip: Chip) -> int:
-    return sum(network_estimate(network, layout.code, chip, TaskWorks(network, chip).beside(layout.apart)))
-
-
-def _price(network: NetworkPlan, layout: SramLayout, chip: Chip) -> float:
-    return _cycles(network, layout, chip) + sum(plan.price - plan.cycles for plan in network.plans)
+def _beside_cycles(network: NetworkPlan) -> float:
+    """What the prices of plans count beside cycles."""
+    return sum(plan.price - plan.cycles for plan in network.plans)
 
 
 @dataclass(frozen=True)
@@ -81,19 +85,21 @@ class _Partial:
 
     @property
     def cost(self) -> float:
-        return max(self.run.ends, default=0.0) + self.missed
+        return self.run.reached + self.missed
 
 
 @dataclass
 class _Search:
-    """`network` says which values stay in the cores, its layout when constants are loaded."""
-
     network: NetworkPlan
+    """It says which values stay in the cores."""
     layout: SramLayout
+    """Its layout says when constants are loaded."""
+    works: list[TaskWork]
+    """What its tasks do."""
     chip: Chip
     place: PlaceTiles
     _found: dict[Hashable, list[TaskPlan]] = field(default_factory=dict[Hashable, "list[TaskPlan]"])
-    _works: dict[int, TaskWork] = field(default_factory=dict[int, TaskWork])
+    _exact: dict[int, TaskWork] = field(default_factory=dict[int, TaskWork])
     """By `id` of plans, all of which `_found` keeps."""
 
     @cached_property
@@ -111,14 +117,12 @@ class _Search:
         """Plans of all tasks; None where values that stay leave no room for one."""
         tasks, code = self.network.tasks, self.layout.code
         shapes = shapes_read(tasks)
-        # What is loaded ahead for later tasks is that of the network's own plans.
-        works = TaskWorks(self.network, self.chip).beside(self.layout.apart)
         beam = [_Partial((), {}, NetworkRun(tasks, code, self.chip), 0.0)]
         for info in tasks:
             reached: dict[Hashable, _Partial] = {}
             for partial in beam:
                 for plan in self._tilings(partial, shapes.get(info.result, set())):
-                    after = self._after(partial, plan, works, code)
+                    after = self._after(partial, plan, code)
                     place = self._places(after)
                     if place not in reached or after.cost < reached[place].cost:
                         reached[place] = after
@@ -149,17 +153,17 @@ class _Search:
             return []
         return [plan for plan in plans if plan.resident == (readable is not None)]
 
-    def _after(self, partial: _Partial, plan: TaskPlan, works: list[TaskWork], code: Code) -> _Partial:
+    def _after(self, partial: _Partial, plan: TaskPlan, code: Code) -> _Partial:
         """With the next task planned so."""
         number = len(partial.plans)
         info = self.network.tasks[number]
-        if id(plan) not in self._works:
-            self._works[id(plan)] = exact_work(info, plan, self.chip)
-        work = work_beside(self._works[id(plan)], number not in code.apart, info, plan)
+        if id(plan) not in self._exact:
+            self._exact[id(plan)] = exact_work(info, plan, self.chip)
+        work = work_beside(self._exact[id(plan)], number not in code.apart, info, plan)
         run = partial.run.fork()
-        run.task([*works[:number], work, *works[number + 1 :]])
+        run.advance(work, self.works)
         times = (work.computing, work.dram, work.network)
-        missed = MISSED * (sum(times) - max(times)) + plan.price - plan.cycles
+        missed = CONTENTION * (sum(times) - max(times)) + plan.price - plan.cycles
         held = {**partial.held, info.result: plan} if plan.resident else partial.held
         held = {value: one for value, one in held.items() if self.network.last_use[value] > number}
         return _Partial((*partial.plans, plan), held, run, partial.missed + missed)

@@ -57,16 +57,16 @@ def network_estimate(network: NetworkPlan, code: Code, chip: Chip, works: Sequen
     run = NetworkRun(network.tasks, code, chip)
     reached = [0.0]
     """Ends of all tasks so far, the latest last, from the start on."""
-    for number in range(len(network.tasks)):
-        run.task(works)
-        reached.append(max(reached[-1], run.ends[number]))
+    for work in works:
+        run.advance(work, works)
+        reached.append(run.reached)
     # What is stored last has to arrive.
     reached[-1] += chip.dram_latency
     return [round(end) - round(start) for start, end in pairwise(reached)]
 
 
 class NetworkRun:
-    """Tasks on the clocks, one after another: the first of `tasks` to begin with."""
+    """Tasks on the clocks, one after another: the first of `tasks` to begin with. All times are in cycles."""
 
     def __init__(self, tasks: Sequence[TaskInfo], code: Code, chip: Chip) -> None:
         self.tasks, self.chip, self.code = tasks, chip, code
@@ -75,16 +75,22 @@ class NetworkRun:
         for task, start in code.ahead.items():
             self.later.setdefault(start, []).append(task)
         self.clocks = Clocks(chip, before=credit_cycles(chip), after=2.0, message=0.0)
+        self.reached = 0.0
+        """When all tasks so far have ended."""
         self.complete: dict[SSAValue, float] = {}
+        """Result -> when it is there."""
         self.constants: dict[int, float] = {}
         """Task -> when its first constants are in its cores."""
         self.spans: list[dict[str, list[tuple[float, float]]]] = []
         """By task, (start, cycles) of what units do for it."""
         self.begins: list[float] = []
+        """By task, when its operands are in its cores."""
         self.steps: list[int] = []
         self.ends: list[float] = []
         self.issued = np.zeros((len(tasks), len(Unit)), np.int64) if code.issued is None else code.issued
+        """[tasks, units] instructions of the busiest core."""
         self.counts = np.cumsum(self.issued, axis=0)
+        """The same of a task and all before it."""
 
     def fork(self) -> NetworkRun:
         """A run that goes on from here by itself."""
@@ -95,12 +101,12 @@ class NetworkRun:
         run.steps, run.ends = list(self.steps), list(self.ends)
         return run
 
-    def task(self, works: Sequence[TaskWork]) -> None:
-        """Run the next task, and load what is to be loaded meanwhile; `works`: what all tasks do."""
+    def advance(self, work: TaskWork, works: Sequence[TaskWork]) -> None:
+        """Run the next task, which does `work`, and load meanwhile what is loaded ahead for others of all `works`."""
         number = len(self.ends)
         if number not in self.code.ahead:
-            self._load(number, works[number], number)
-        self._task(number, works[number])
+            self._load(number, work, number)
+        self._task(number, work)
         for task in self.later.get(number, ()):
             self._load(task, works[task], number)
 
@@ -123,6 +129,7 @@ class NetworkRun:
         self.begins.append(max(inputs, self.constants[number]))
         self.steps.append(work.steps)
         self.ends.append(end)
+        self.reached = max(self.reached, end)
         self.complete[info.result] = end
 
     def _free(self, number: int, constants: bool, during: int) -> float:

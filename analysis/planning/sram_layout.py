@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...chips import Chip
 from ...support.errors import ResourceError
@@ -100,24 +101,28 @@ class _Buffers:
             self.last.append(last)
 
 
-def lay_out_sram(network: NetworkPlan, chip: Chip) -> SramLayout:
+def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = None) -> SramLayout:
     """
     Place all buffers by their lifetimes, counted in tasks.
 
-    Constants are loaded ahead as far as `loads_ahead`, and then `shift_loads`, find useful and memory allows. Raises
-    MeshloomError if the buffers do not fit even without.
+    Constants are loaded ahead as far as `loads_ahead`, and then `shift_loads`, find useful and memory allows. `works`:
+    of the network, where they are known. Raises ResourceError if the buffers do not fit even without.
     """
     layout = _lay_out(network, chip, loads_ahead(network.plans, chip))
-    works = TaskWorks(network, chip)
+    works = works or TaskWorks(network, chip)
     ahead = shift_loads(network, layout.code, chip, works)
     if ahead == layout.ahead:
         return layout
-
-    def estimate(one: SramLayout) -> int:
-        return sum(network_estimate(network, one.code, chip, works.beside(one.apart)))
-
     shifted = _lay_out(network, chip, ahead)
-    return shifted if estimate(shifted) < estimate(layout) * FASTER else layout
+    before = sum(estimated_times(network, layout, chip, works))
+    return shifted if sum(estimated_times(network, shifted, chip, works)) < before * FASTER else layout
+
+
+def estimated_times(
+    network: NetworkPlan, layout: SramLayout, chip: Chip, works: TaskWorks, issued: NDArray[np.int64] | None = None
+) -> list[int]:
+    """`network_estimate` with buffers where `layout` has them; `issued`: as in `Code`."""
+    return network_estimate(network, replace(layout.code, issued=issued), chip, works.beside(layout.apart))
 
 
 def _lay_out(network: NetworkPlan, chip: Chip, ahead: Mapping[int, int]) -> SramLayout:

@@ -18,9 +18,9 @@ from ...dialects.manycore import SubgraphOp, YieldOp
 from ...dialects.memory.formats import Format
 from ...dialects.memory.packing import PackingOp, PackOp, UnpackOp
 from ...support.errors import MeshloomError, ResourceError
-from ..compile_piece import PieceCode
 from ..piece_cache import Failure, PieceCache
-from ..piece_file import piece_executable
+from ..piece_code import PieceCode
+from ..piece_cycles import piece_cycles
 from ..piece_pool import compile_anonymous
 from ..piece_text import piece_text
 from ..serial import PartModule
@@ -109,10 +109,8 @@ class Pieces:
         return Piece(code, text.task_names(code), constants, self._time(key, code))
 
     def _time(self, key: str, code: PieceCode) -> int:
-        from ...emulator.timing import run_timing
-
         if key not in self._cycles:
-            self._cycles[key] = run_timing(piece_executable(code, self.chip)).cycles
+            self._cycles[key] = piece_cycles(code, self.chip)
         return self._cycles[key]
 
 

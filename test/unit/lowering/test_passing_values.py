@@ -16,7 +16,7 @@ from meshloom.dialects.manycore import Manycore
 from meshloom.dialects.memory import Memory
 from meshloom.emulator.functional import run_functional
 from meshloom.emulator.functional_errors import EmulationError
-from meshloom.lowering.compile_piece import plan_piece
+from meshloom.lowering.compile_piece import compile_piece
 from meshloom.lowering.manycore_to_memory import lower_module
 from meshloom.lowering.passing_values import PassingValues
 from meshloom.lowering.pipeline import Compilation, compile_module
@@ -116,7 +116,7 @@ def test_random_networks(drawn: tuple[list[tuple[str, list[int]]], list[int]], s
     chip = replace(CHIP, sram_bytes=sram_bytes)
     check(module, compile_module(module.clone(), chip))
     lowered = module.clone()
-    plan_piece(lowered, chip)
+    compile_piece(lowered, chip)
     lower_module(lowered, chip)
     lowered.verify()
 

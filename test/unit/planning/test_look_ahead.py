@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from meshloom.analysis.planning.look_ahead import look_ahead
-from meshloom.analysis.planning.network_estimate import TaskWorks, network_estimate
+from meshloom.analysis.planning.network_estimate import TaskWorks
 from meshloom.analysis.planning.placement import column_major
 from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network, readable_as
 from meshloom.analysis.planning.plan_task import Source, TaskPlan, plan_task, task_plans
 from meshloom.analysis.planning.reads import ReadKind
-from meshloom.analysis.planning.sram_layout import lay_out_sram
+from meshloom.analysis.planning.sram_layout import estimated_times, lay_out_sram
 from meshloom.analysis.task_info import TaskInfo
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow import Dataflow
@@ -66,8 +66,8 @@ def planned(function: FuncOp, chip: Chip) -> NetworkPlan:
 
 def estimated(network: NetworkPlan, chip: Chip) -> int:
     """Cycles of all tasks in turn."""
-    layout = lay_out_sram(network, chip)
-    return sum(network_estimate(network, layout.code, chip, TaskWorks(network, chip).beside(layout.apart)))
+    works = TaskWorks(network, chip)
+    return sum(estimated_times(network, lay_out_sram(network, chip, works), chip, works))
 
 
 @pytest.mark.parametrize("dim", [0, 1])

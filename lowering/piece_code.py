@@ -1,0 +1,36 @@
+"""What a subgraph is compiled to. It knows no place in DRAM: linking gives it one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..analysis.planning.sram_layout import SramBuffer
+from .dram_layout import padded
+from .relocate import LaunchCode
+from .task_notes import TaskNote
+
+
+@dataclass(frozen=True)
+class PieceCode:
+    """A compiled subgraph: everything that linking needs, and figures for people."""
+
+    code: LaunchCode
+    segments: tuple[int, ...]
+    """Bytes of its DRAM segments: constants in order, arguments, results, and last what stays within it."""
+    tasks: tuple[str, ...]
+    """Names of its tasks; words refer to them."""
+    sram_peak: int
+    sram_lower_bound: int
+    estimated_cycles: int
+    """What planning expects the run to take."""
+    notes: tuple[TaskNote, ...]
+    """Of its tasks, for reports."""
+    buffers: tuple[SramBuffer, ...]
+    """In the SRAM of its cores, for reports."""
+    cycles: int | None = None
+    """Of one launch by itself, where it was emulated."""
+
+    @property
+    def dram_bytes(self) -> int:
+        """DRAM that it needs while it runs."""
+        return sum(map(padded, self.segments))
