@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, bf16
 from xdsl.ir import Attribute
 
 from ..dialects.dataflow.constants import narrow_bf16, numpy_type, widen_bf16
-from ..dialects.dataflow.interpreter import Watch, argument_names, find_main, interpret_function, result_names
+from ..dialects.dataflow.entry_function import argument_names, find_main, result_names
+from ..dialects.dataflow.interpreter import Watch, interpret_function
 from ..dialects.manycore.execute_interpreter import ExecuteFunctions
 from ..dialects.manycore.interpreter import ManycoreFunctions
 from ..dialects.memory import BufferType

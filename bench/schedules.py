@@ -17,10 +17,11 @@ import json
 
 from light_models import LIGHT_MODELS, light_model
 from meshloom.chips import Chip, load_chip
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.emulator.roofline import Roofline, Work, roofline
 from meshloom.emulator.timing import run_timing
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.pipeline import SubgraphOptions, compile_module, ideal_work, main_function
+from meshloom.lowering.pipeline import SubgraphOptions, compile_module, ideal_work
 from meshloom.lowering.subgraph_options import FUSIONS, parse_subgraphs
 from meshloom.support.errors import MeshloomError
 from meshloom.transforms.manycore_schedule import ManycoreSchedulePass
@@ -51,7 +52,7 @@ def cycles_of(module: ModuleOp, chip: Chip, options: SubgraphOptions | None = No
 
 def bound_of(module: ModuleOp, chip: Chip) -> Roofline:
     """Least cycles by unit for the network's own work."""
-    work = ideal_work(main_function(module))
+    work = ideal_work(find_main(module))
     return roofline(chip, Work(work["macs"], work["vpu_ops"], work["dram_bytes"]))
 
 

@@ -10,7 +10,7 @@ import onnx
 from onnx import helper
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
-from ..dialects.dataflow.interpreter import argument_names, find_main
+from ..dialects.dataflow.entry_function import argument_names, find_main
 from .model_file import ModelLike, read_model
 from .node import array_of
 from .onnx_import import ValuesNeededError, import_onnx

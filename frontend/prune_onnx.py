@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,25 +64,25 @@ def _prune(graph: GraphProto, density: float, method: Method, outer: dict[str, T
 
 def _balanced(node: NodeProto, position: int, values: Array, density: float) -> Mask:
     """What stays of the weights at an operand: the same number for each output neuron."""
+    # Transposed convolutions number the outputs of each group by itself: the group becomes a dimension.
     groups = _attribute(node, "group", 1) if node.op_type == "ConvTranspose" else 1
-    split = values.reshape(groups, values.shape[0] // groups, *values.shape[1:]) if groups > 1 else values[None]
-    outputs = (0, 1 + _output_axis(node, position, values.ndim))
-    if node.op_type in _RECURRENT:
-        outputs = (1, 2)  # [directions, gates x neurons, inputs]
-    strings = np.moveaxis(split, outputs, (0, 1))
-    flat = strings.reshape(strings.shape[0] * strings.shape[1], -1)
+    split = values.reshape(groups, values.shape[0] // groups, *values.shape[1:]) if groups > 1 else values
+    outputs = _output_axes(node, position, values.ndim) if groups == 1 else (0, 2)
+    front = tuple(range(len(outputs)))
+    strings = np.moveaxis(split, outputs, front)
+    flat = strings.reshape(math.prod(strings.shape[: len(outputs)]), -1)
     mask = balanced_pruning(flat, density).reshape(strings.shape)
-    return np.moveaxis(mask, (0, 1), outputs).reshape(values.shape)
+    return np.moveaxis(mask, front, outputs).reshape(values.shape)
 
 
-def _output_axis(node: NodeProto, position: int, rank: int) -> int:
-    """The dimension of weights that numbers output neurons."""
-    if node.op_type == "Conv":
-        return 0
-    if node.op_type == "ConvTranspose":
-        return 1
+def _output_axes(node: NodeProto, position: int, rank: int) -> tuple[int, ...]:
+    """The dimensions of weights that number output neurons."""
+    if node.op_type in _RECURRENT:
+        return 0, 1  # of [directions, gates x neurons, inputs]
+    if node.op_type in ("Conv", "ConvTranspose"):
+        return (1 if node.op_type == "ConvTranspose" else 0,)
     transposed = node.op_type == "Gemm" and bool(_attribute(node, "transB" if position else "transA", 0))
-    return rank - 1 if bool(position) != transposed else rank - 2
+    return (rank - 1 if bool(position) != transposed else rank - 2,)
 
 
 def _weights(node: NodeProto) -> Iterator[tuple[int, str]]:

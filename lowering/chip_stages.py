@@ -11,7 +11,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ..analysis.grouping import group_operations
 from ..analysis.planning.plan_network import storage_root
-from ..dialects.dataflow.interpreter import NAME, argument_names, result_names
+from ..dialects.dataflow.entry_function import NAME, argument_names, result_names
 from ..emulator.chip_pipeline import NETWORK, Feed
 from .serial import Part, operators, sources
 

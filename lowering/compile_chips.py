@@ -17,7 +17,7 @@ from xdsl.ir import Operation
 
 from ..analysis.subgraphs.chip_stages import cut_stages
 from ..chips import Chip
-from ..dialects.dataflow.interpreter import argument_names, result_names
+from ..dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ..emulator.chip_pipeline import ChipPipeline
 from ..emulator.chip_pipeline_file import MOST_CHIPS
 from ..emulator.chip_pipeline_run import PipelineSchedule, schedule
@@ -33,7 +33,7 @@ from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
 from .pipeline import simplify
 from .serial import Part, operators, part_module
-from .stages import Observer, Progress, main_function
+from .stages import Observer, Progress
 from .subgraph import name_of
 from .subgraph_options import SubgraphOptions
 from .unit_costs import Units, unit_cycles
@@ -103,7 +103,7 @@ def compile_for_chips(
     check_chips(chips)
     options = SubgraphOptions() if options is None else options
     given = simplify(module, chip, progress)
-    if has_memory_ops(main_function(module)):
+    if has_memory_ops(find_main(module)):
         raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
     return _ChipsDriver(module, chip, chips, options, progress, tell).run(given, observe)
 
@@ -118,7 +118,7 @@ class _ChipsDriver:
         progress: Progress,
         tell: Callable[[str], None],
     ) -> None:
-        self.function, self.chip, self.chips, self.options = main_function(module), chip, chips, options
+        self.function, self.chip, self.chips, self.options = find_main(module), chip, chips, options
         self.progress, self.tell = progress, tell
         self.log = CompilationLog(tell)
         self.cache = PieceCache(chip, options.cache)
@@ -208,7 +208,7 @@ class _ChipsDriver:
         """Compile stages whole, side by side: the next step finds them in the cache."""
         texts: dict[str, PieceText] = {}
         for module in modules:
-            text = piece_text(part_module(operators(main_function(module.module))))
+            text = piece_text(part_module(operators(find_main(module.module))))
             key = self.cache.key(text.text)
             if self.cache.get(key) is None:
                 texts[key] = text

@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..analysis.task_info import value_bytes
 from ..chips import Chip
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import shape_of
 from ..dialects.manycore import TaskOp
@@ -29,7 +30,7 @@ from .offload.compile_launches import LaunchCompilation
 from .piece_cache import PieceCache
 from .piece_code import PieceCode
 from .serial import constant_bytes_read, part_module
-from .stages import Observer, Progress, main_function
+from .stages import Observer, Progress
 from .subgraph import Subgraphs
 from .subgraph_options import SubgraphOptions
 
@@ -95,7 +96,7 @@ def compile_function(
 
     Raises ResourceError if the network does not fit the chip.
     """
-    function = main_function(module)
+    function = find_main(module)
     ideal = ideal_work(function)
     automatic = not given and options.rule is None and options.split_failures
     counts = possible_parts(module, chip) if automatic else []
@@ -158,7 +159,7 @@ def _show(module: ModuleOp, found: Subgraphs, chip: Chip, observe: Observer) -> 
         compile_piece(lowered, chip)
         lower_module(lowered, chip)
         observe(f"memory {number}", lowered)
-    block = main_function(module).body.block
+    block = find_main(module).body.block
     outline(block, found.nodes, found.segments, lambda number: found.parts[number].label)
     observe("outline subgraphs", module)
 

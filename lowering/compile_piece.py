@@ -10,6 +10,7 @@ from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TaskOp
 from ..transforms.manycore_split_reductions import split_reductions
 from ..transforms.manycore_tile import plans_of, write_tilings
@@ -18,7 +19,7 @@ from .dram_layout import bytes_of, check_dram, constants_of, padded
 from .encode_piece import encode_piece
 from .piece_code import PieceCode
 from .quickest_piece import PlacedPiece, quickest_piece
-from .stages import Progress, main_function
+from .stages import Progress
 
 
 def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> PieceCode:
@@ -32,7 +33,7 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
 
 def place_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> PlacedPiece:
     """As `compile_piece`, with the plan that was chosen."""
-    function = main_function(module)
+    function = find_main(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
     progress("outline tasks")

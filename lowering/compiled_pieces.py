@@ -22,13 +22,13 @@ from ..analysis.orders.pieces import Pieces
 from ..analysis.task_pieces import estimated_pieces
 from ..chips import Chip
 from ..dialects.coreasm.encoding import NO_SOURCE, Unit
+from ..dialects.dataflow.entry_function import find_main
 from ..emulator.executable import Executable
 from ..emulator.timing import Trace, run_timing
 from ..support.errors import MeshloomError
 from ..transforms.manycore_split_reductions import PARTS_SUFFIX
 from ..transforms.reorder import task_predecessors, tasks_of
 from .pipeline import compile_module
-from .stages import main_function
 
 QUEUES = 8
 KEPT = 16
@@ -48,7 +48,7 @@ def compiled_pieces(module: ModuleOp, chip: Chip) -> Pieces:
     Raises MeshloomError if the network does not run as one launch with a stream for each task, else as compilation
     does.
     """
-    block = main_function(module).body.block
+    block = find_main(module).body.block
     tasks = tasks_of(block)
     estimate = estimated_pieces(tasks, task_predecessors(block), chip)
     executable, _, trace = _run(module, chip)

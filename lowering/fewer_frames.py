@@ -14,13 +14,13 @@ from xdsl.dialects.builtin import ModuleOp
 from ..analysis.operator_parts import data_bytes
 from ..chips import Chip
 from ..dialects.dataflow import ReshapeOp, WeightOp
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.types import shape_of
 from ..support.errors import ResourceError
 from ..transforms.dataflow_split_frames import split_frames
 from .compilation_log import LogEntry
 from .compile_subgraphs import WORTHWHILE, Driver
-from .stages import main_function
 from .subgraph import Subgraphs
 
 TRIALS = 2
@@ -51,7 +51,7 @@ def possible_parts(module: ModuleOp, chip: Chip) -> list[int]:
     Into how many equal parts a network's frames may be cut: as few as let the data of the largest operator lie in the
     cores' memory, and more of them. None where inputs and results do not have as many frames.
     """
-    block = main_function(module).body.block
+    block = find_main(module).body.block
     last = block.last_op
     results = [shape_of(value)[:1] for value in (last.operands if last is not None else ())]
     if len(set(results)) != 1 or results[0] not in [shape_of(value)[:1] for value in block.args]:
@@ -75,9 +75,9 @@ def fewer_frames(module: ModuleOp, counts: Sequence[int], whole: Attempt, least:
         whole.driver.progress(f"compile in {parts} parts by frames")
         made = module.clone()
         names = {weight.sym_name.data for weight in made.walk() if isinstance(weight, WeightOp)}
-        if not split_frames(main_function(made), parts, names):
+        if not split_frames(find_main(made), parts, names):
             break
-        driver = whole.driver.for_another(main_function(made))
+        driver = whole.driver.for_another(find_main(made))
         try:
             attempt = Attempt(made, driver, driver.run())
         except ResourceError as error:

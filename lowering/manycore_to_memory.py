@@ -27,7 +27,7 @@ from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout, lay_out
 from ..analysis.task_info import TaskInfo
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
-from ..dialects.dataflow.interpreter import find_main
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.manycore import CHIP, ExecuteOp, Scratch, chip_of
 from ..dialects.memory import AllocOp, BufferType, FreeOp, HoldOp, Space, ViewOp

@@ -16,13 +16,13 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ..dialects.dataflow import ConstantOp, Dataflow, WeightOp
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
 from ..dialects.manycore import Manycore
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from .piece_code import PieceCode
 from .serial import PartModule
-from .stages import main_function
 
 _NUMBERED = re.compile(r"op\$(\d+)")
 _ANY_HASH = "0" * 64
@@ -55,7 +55,7 @@ class PieceText:
 
 def piece_text(part: PartModule) -> PieceText:
     """The text of a part. The module is changed: its names become numbers."""
-    block = main_function(part.module).body.block
+    block = find_main(part.module).body.block
     names: list[str] = []
     for argument in block.args:
         argument.name_hint = None

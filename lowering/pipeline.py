@@ -12,6 +12,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ..chips import Chip, chip_names, load_chip
 from ..dialects.dataflow import Dataflow
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import CHIP, ChipAttr, SubgraphOp
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
@@ -26,7 +27,7 @@ from .offload.device_steps import Run
 from .offload.link_steps import link_steps
 from .offload.memory_note import NOTE, memory_note
 from .sparse_to_dataflow import lower_sparse
-from .stages import Observer, Progress, main_function
+from .stages import Observer, Progress
 from .subgraph_options import SubgraphOptions
 
 __all__ = [
@@ -38,8 +39,8 @@ __all__ = [
     "Progress",
     "SubgraphOptions",
     "compile_module",
+    "find_main",
     "ideal_work",
-    "main_function",
 ]
 
 
@@ -66,7 +67,7 @@ def compile_module(
     """
     options = SubgraphOptions() if options is None else options
     given = simplify(module, chip, progress)
-    function = main_function(module)
+    function = find_main(module)
     log = CompilationLog(tell)
     if budget is not None or has_memory_ops(function):
         if given:
@@ -82,7 +83,7 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> list[list[Oper
 
     Raises InputError if there is no @main, or if the module is for another chip.
     """
-    function = main_function(module)
+    function = find_main(module)
     progress("simplify")
     context = Context()
     for dialect in (Dataflow, Sparse, Memory):
@@ -106,7 +107,7 @@ def _with_saving(
     observe: Observer | None,
 ) -> Compilation:
     """The executable of launches with memory saving between them."""
-    function = main_function(module)
+    function = find_main(module)
     ideal = ideal_work(function)
     saving = compile_launches(function, chip, options, budget, progress)
     if observe is not None:

@@ -21,7 +21,7 @@ from ..analysis.planning.plan_network import storage_root
 from ..analysis.task_info import value_bytes
 from ..dialects.dataflow import ConcatOp, ConstantOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.base import ints
-from ..dialects.dataflow.interpreter import argument_names, result_names
+from ..dialects.dataflow.entry_function import argument_names, result_names
 from ..dialects.dataflow.types import dtype_code, shape_of
 from ..transforms.take_apart import ON_HOST
 from .constants import ConstantTable

@@ -22,7 +22,8 @@ def calibration_inputs(module: ModuleOp, options: Sequence[str]) -> dict[str, ND
     Raises InputError for files that are no such input, and for inputs without a value.
     """
     from ..analysis.interpret import make_inputs
-    from ..dialects.dataflow.interpreter import argument_names, check_input, find_main
+    from ..dialects.dataflow.entry_function import argument_names, find_main
+    from ..dialects.dataflow.interpreter import check_input
     from .tensor_files import read_inputs
 
     given = read_inputs([option for option in options if option != RANDOM], "--calibrate")

@@ -22,7 +22,7 @@ class Interpreted:
 
     @property
     def inputs(self) -> list[str]:
-        from ..dialects.dataflow.interpreter import argument_names, find_main
+        from ..dialects.dataflow.entry_function import argument_names, find_main
 
         return argument_names(find_main(self.module))
 

@@ -157,12 +157,12 @@ def _read(options: argparse.Namespace, progress: Progress) -> CostGraph:
     else:
         from ..analysis.cost_graphs.from_dataflow import cost_graph_of
         from ..chips import load_chip
-        from ..lowering.pipeline import main_function
+        from ..dialects.dataflow.entry_function import find_main
         from .read_module import read_module
 
         chip, shapes = load_chip(options.chip or CHIP), parse_shapes(options.shape)
         module = read_module(options.graph, shapes, progress.note)
-        graph = cost_graph_of(main_function(module), chip, options.graph.stem)
+        graph = cost_graph_of(find_main(module), chip, options.graph.stem)
     if options.forward:
         graph = forward_graph(graph)
     return graph if options.weight_loads is None else with_weight_loads(graph, options.weight_loads)

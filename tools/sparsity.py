@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("model", type=Path, help="the network: .onnx or .mlir")
     add("--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input with free sizes")
-    add("--prune", type=float, metavar="DENSITY", help="as if that share of each tensor were left, by magnitude")
+    add("--prune", type=float, metavar="DENSITY", help="as if that share of each tensor were left (see --method)")
     add(
         "--method", choices=("magnitude", "balanced"),
         help="what --prune keeps: the largest of a tensor (the default), or balanced, as many of each output neuron",

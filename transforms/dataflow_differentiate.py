@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from ..analysis.nature import INTERFACE_CHANGING, Nature
 from ..dialects.dataflow import WeightOp
-from ..dialects.dataflow.interpreter import NAME, argument_names, find_main, result_names
+from ..dialects.dataflow.entry_function import NAME, argument_names, find_main, result_names
 from ..dialects.dataflow.types import Tensor, element_of, is_float, shape_of, tensor_of
 from ..support.errors import InputError
 from .differentiate.backward import gradients

@@ -12,7 +12,7 @@ from ..analysis.function_graph import block_graph
 from ..analysis.subgraphs.op_graph import serial_order
 from ..analysis.subgraphs.rules import RuleSettings, make_rule
 from ..analysis.subgraphs.split_rule import split
-from ..dialects.dataflow.interpreter import find_main
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import SubgraphOp
 from ..support.errors import InputError
 from .outline import outline

@@ -17,7 +17,7 @@ from ..analysis.placement.tile_graph import cores_of, tile_graph
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip
-from ..dialects.dataflow.interpreter import find_main
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TaskOp, TilingAttr
 from ..support.errors import InputError, MeshloomError
 from .chip_option import chip_for

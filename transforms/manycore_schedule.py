@@ -19,7 +19,7 @@ from ..analysis.orders.search import Effort, Found, Search
 from ..analysis.orders.simple import exhaustive, program_order, random_orders
 from ..analysis.task_pieces import estimated_pieces
 from ..chips import Chip
-from ..dialects.dataflow.interpreter import find_main
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TaskOp
 from ..support.errors import InputError
 from .chip_option import chip_for

@@ -24,7 +24,7 @@ from ..analysis.task_info import TaskInfo, value_bytes
 from ..chips import Chip
 from ..dialects.dataflow import ReduceOp
 from ..dialects.dataflow.contraction import ConvOp
-from ..dialects.dataflow.interpreter import find_main
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.partial_conv import PartialConvOp
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.types import shape_of

@@ -16,7 +16,7 @@ from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip
-from ..dialects.dataflow.interpreter import find_main
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TilingAttr
 from ..dialects.memory import Space, SpaceAttr
 from .chip_option import chip_for

@@ -14,7 +14,7 @@ from ..analysis.nature import EXACT, Nature, lossy
 from ..analysis.offload.kinds import NAMES, Kind
 from ..analysis.offload_steps.from_function import ChipCosts
 from ..chips import Chip
-from ..dialects.dataflow.interpreter import find_main
+from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import element_of
 from ..dialects.memory.formats import Format
 from ..support.errors import InputError

@@ -24,7 +24,7 @@ from .evaluate import Evaluator
 from .kinds import Kind
 
 WORST = 512
-"""The bound is taken over so many operations, the worst ones: it stays one, and large graphs stay cheap."""
+"""The bound is taken over so many operations, the worst candidates: it stays one, and large graphs stay cheap."""
 PIECES = 64
 """Shares of the excess that may be computed again, instead of going over the link."""
 
@@ -61,7 +61,7 @@ def _bound(
     done[1:] = np.cumsum(duration)
     total = done[-1]
     best = float(total)
-    ones = np.empty(len(size), np.int64)  # what may be computed again while an operation runs, the cheapest first
+    candidates = np.empty(len(size), np.int64)  # what may be computed again while an operation runs, the cheapest first
     for i in ops:
         x, relief, bytes_over = excess[i], 0, 0
         first, last = total, 0
@@ -77,18 +77,18 @@ def _bound(
         count = 0
         for c in cheap:
             if before[c] < i < after[c]:
-                ones[count] = c
+                candidates[count] = c
                 count += 1
         least, taken, again_taken, some = np.inf, 0, 0.0, 0.0
         for piece in range(PIECES if len(cheap) else 1):
             # Between these shares of the rest is computed again; without a link all of it.
             low = left * piece / PIECES if link > 0.0 else float(left)
             high = min(float(left), left * (piece + 1.0) / PIECES) if len(cheap) else 0.0
-            while taken < count and some + size[ones[taken]] < low:
-                again_taken += size[ones[taken]] * rate[ones[taken]]
-                some += size[ones[taken]]
+            while taken < count and some + size[candidates[taken]] < low:
+                again_taken += size[candidates[taken]] * rate[candidates[taken]]
+                some += size[candidates[taken]]
                 taken += 1
-            again = again_taken + ((low - some) * rate[ones[taken]] if taken < count else 0.0)
+            again = again_taken + ((low - some) * rate[candidates[taken]] if taken < count else 0.0)
             moved = (left - high) / link if link > 0.0 else 0.0
             tail = total - done[last]
             time = max(float(done[i]), first + moved) + duration[i]

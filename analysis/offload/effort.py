@@ -25,8 +25,8 @@ class Effort:
     """Simulated executions of plans made of two."""
     restarts: int
     """Times that plans that are quick to evaluate are annealed: swaps alone, and computing again alone."""
-    pairs: bool
-    """Whether each two of three kinds are searched for themselves before all are."""
+    pairs: int
+    """How many of `search.PAIRS` are searched for themselves before all kinds are."""
     thins: int
     """Prices at which plans that compute much again are thinned gap by gap."""
     tries: int
@@ -78,11 +78,12 @@ def effort_of(problem: OffloadProblem, preset: Preset, again: bool = False) -> E
     wanted = _ITEMS[preset] // items * (items + _SMALL) // items
     # Large graphs may take longer, within limits.
     large = 0 if preset is Preset.FAST else min(500 if again else 1_500, 40_000_000 // items)
+    pairs = 1 if preset is Preset.FAST or items > _PAIRED else 3
     return Effort(
         min(20_000, _PER_GAP[preset] * problem.gaps, max(wanted, large)),
         min(3_000, max(_CROSSED[preset] // items, min(500, large // 5))),
         1 if preset is Preset.FAST else 2,
-        preset is not Preset.FAST and items <= _PAIRED,
+        pairs if items <= _LARGE else 0,
         min(3, _THIN[first] // (problem.gaps * items + 1)),
         max(1, min(64, _COVER[first] // items)),
         items <= _LARGE,

@@ -12,10 +12,10 @@ from .effort import Preset
 from .evaluate import Evaluator
 from .kinds import Kind
 from .problem import OffloadProblem
-from .round_plans import RoundPlans, quicker
+from .round_plans import RoundPlans
 from .rules import Rule, Thresholds, planned_by_rule
-from .search import GROUPS, Found
-from .smallest import smallest_plan
+from .search import Found, quicker
+from .smallest import alone_within, smallest_plan
 
 
 @dataclass(frozen=True)
@@ -117,5 +117,4 @@ def _smallest(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Fou
     if found.limit > budget:
         raise too_small(evaluator.problem, budget, found.limit)
     # A kind alone may need more memory, and take less time.
-    alone = [smallest_plan(evaluator, group) for group in GROUPS if set(group) < set(kinds)]
-    return min((found, *(one for one in alone if one.limit <= budget)), key=lambda one: one.time)
+    return min((found, *alone_within(evaluator, kinds, budget)), key=lambda one: one.time)

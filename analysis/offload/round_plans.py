@@ -4,7 +4,7 @@ Plans for round budgets: what makes more memory never take more time, also in se
 Round budgets are fixed shares of the peak, whatever budget is asked for. The plan for a budget is the quickest one that
 the search finds for the budget itself or for any round one below, so a round budget is never slower than one below.
 Those at which no plan can be quicker, by the lower bound, are left out; that changes no result. On large graphs there
-is no time for computing again at all of them: at the lower ones it is left out.
+is no time for computing again at every round budget: at the lower ones it is left out.
 
 Where several names of kinds are allowed, the plans of each name alone count, too, so that no kind makes a plan slower.
 """
@@ -16,8 +16,8 @@ from .effort import Preset, effort_of
 from .evaluate import Evaluator
 from .kinds import NAMES, Kind
 from .problem import OffloadProblem
-from .search import GROUPS, Found, searched
-from .smallest import any_plan, smallest_plan
+from .search import Found, quicker, searched
+from .smallest import alone_within, any_plan
 
 STEPS = 20
 """Budgets of 1/20 of the peak, 2/20 and so on are round."""
@@ -27,13 +27,6 @@ def round_budgets(problem: OffloadProblem) -> list[int]:
     """Bytes of the round budgets, the largest first; the last one is the largest working set."""
     all_of_them = (step * problem.peak // STEPS for step in reversed(range(1, STEPS + 1)))
     return [*(budget for budget in all_of_them if budget > problem.smallest_budget), problem.smallest_budget]
-
-
-def quicker(one: Found | None, other: Found | None) -> Found | None:
-    """The quicker of two plans, the first where both are as quick; None stands for no plan."""
-    if one is None or other is None:
-        return one or other
-    return other if other.time < one.time else one
 
 
 class RoundPlans:
@@ -66,14 +59,10 @@ class RoundPlans:
             if best is None or best.time > self._bound(budget, alone.kinds):
                 best = quicker(best, alone.best(budget))
         if best is not None and best.time > self._bound(budget, self.kinds):
-            best = min((best, *self._of_least_memory(budget)), key=lambda one: one.time)
+            least = effort_of(self.evaluator.problem, self.preset).smallest
+            alone = alone_within(self.evaluator, self.kinds, budget) if least else []
+            best = min((best, *alone), key=lambda one: one.time)
         return best
-
-    def _of_least_memory(self, budget: int) -> list[Found]:
-        """The plans of least memory of the single names of kinds that fit, where the effort allows them."""
-        small = effort_of(self.evaluator.problem, self.preset).smallest
-        groups = [group for group in GROUPS if small and set(group) < set(self.kinds)]
-        return [found for group in groups if (found := smallest_plan(self.evaluator, group)).limit <= budget]
 
     def _bound(self, budget: int, kinds: tuple[Kind, ...]) -> int:
         return lower_bound_ns(self.evaluator, kinds, budget)

@@ -55,9 +55,9 @@ def searched(
     """
     The best plan found under a budget (bytes); None where none of these kinds fits.
 
-    Each name of a kind is searched as if it were the only one allowed, then each two of them, so that more kinds are
-    never worse; then all together. What cannot be quicker than another one, by the lower bound, is not searched on. A
-    search ends with the first plan that takes `bound` ns.
+    Each name of a kind is searched by itself, as far as it may beat the others, then two together, then all. What
+    cannot be quicker than another one, by the lower bound, is not searched on. A search ends with the first plan that
+    takes `bound` ns. That more kinds are never worse is up to `RoundPlans`.
     """
     alone: list[tuple[tuple[Kind, ...], Found]] = []
     for group, least in _groups(evaluator, budget, kinds, effort):
@@ -70,9 +70,7 @@ def searched(
                 return found
             alone.append((group, found))
     best: list[Found] = []
-    stages = (
-        [pair for pair in PAIRS[: None if effort.pairs else 1] if set(pair) < set(kinds)] if effort.thorough else []
-    )
+    stages = [pair for pair in PAIRS[: effort.pairs] if set(pair) < set(kinds)]
     for stage in (*stages, kinds) if kinds not in GROUPS else ():
         pool = best if stage == kinds else []
         pool = pool + [found for group, found in alone if set(group) <= set(stage)]
@@ -85,7 +83,8 @@ def searched(
         pool = crossed(evaluator, pool, stage, budget, effort.crossings, bound)
         if pool and pool[0].time > bound:
             steps = effort.evaluations // (SLOWER if AGAIN[0] in stage else 1)
-            pool = [_quicker(pool[0], _annealed(evaluator, pool[0], stage, budget, steps, seed)), *pool]
+            annealed = _annealed(evaluator, pool[0], stage, budget, steps, seed)
+            pool = [min(pool[0], annealed, key=_time), *pool]
         if pool and (pool[0].time <= bound or stage == kinds):
             return pool[0]
         best += pool[:2]
@@ -98,8 +97,7 @@ def _groups(
     """The names of kinds that are searched for themselves, and how long each takes at least (ns), that first."""
     groups: list[tuple[Kind, ...]] = [group for group in GROUPS if set(group) <= set(kinds)]
     # No bound is known for what is compressed and copied always: it takes no less than where that is free.
-    both = (Kind.SWAP, Kind.COMPRESS, Kind.COMPRESS_SWAP)
-    least = [lower_bound_ns(evaluator, both if group == both[2:] else group, budget) for group in groups]
+    least = [lower_bound_ns(evaluator, PAIRS[0] if group == BOTH else group, budget) for group in groups]
     pairs = list(zip(groups, least, strict=True))
     # Computing again comes last: the others are then found as if it were not allowed.
     return sorted(pairs, key=lambda pair: (pair[0] == AGAIN, pair[1])) if effort.thorough else pairs
@@ -115,12 +113,13 @@ def _alone(
     """
     compute = evaluator.problem.compute_ns
     first = _first(evaluator, group, budget, effort)
-    if rival <= bound or (effort.thorough and group == BOTH):
+    # Where pairs are searched, the first of them holds BOTH: what is found for that alone is a start only.
+    if rival <= bound or (effort.pairs and group == BOTH):
         return first
-    beaten = first is not None and first.time - compute > FAR * (rival - compute)
-    starts = _starts(evaluator, first, group, budget, effort, beaten)
-    if beaten:
-        return min(starts, key=lambda start: start.time)
+    starts = _starts(evaluator, first, group, budget)
+    if first is not None and first.time - compute > FAR * (rival - compute):
+        return min(starts, key=_time)
+    starts = [*_thinned(evaluator, group, budget, effort), *starts]
     pool, turn = list(starts), 0
     for steps in _rounds(group, effort):
         least = min((found.time for found in pool), default=bound)
@@ -147,11 +146,10 @@ def first_plans(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], effo
     stages = [stage for stage in (*PAIRS, kinds) if set(stage) <= set(kinds) and stage not in GROUPS]
     found = [_first(evaluator, stage, budget, effort) for stage in stages]
     groups = [group for group in GROUPS if set(group) <= set(kinds)]
-    alone = [
-        start
-        for group in groups
-        for start in _starts(evaluator, _first(evaluator, group, budget, effort), group, budget, effort, beaten=False)
-    ]
+    alone: list[Found] = []
+    for group in groups:
+        alone += _thinned(evaluator, group, budget, effort)
+        alone += _starts(evaluator, _first(evaluator, group, budget, effort), group, budget)
     return [one for one in found if one is not None] + alone
 
 
@@ -181,25 +179,32 @@ def crossed(
 def _distinct(pool: list[Found]) -> list[Found]:
     """The quickest first, each plan once."""
     found = {one.plan.tobytes(): one for one in reversed(pool)}
-    return sorted(found.values(), key=lambda one: one.time)
+    return sorted(found.values(), key=_time)
 
 
-def _starts(
-    evaluator: Evaluator, first: Found | None, group: tuple[Kind, ...], budget: int, effort: Effort, beaten: bool
-) -> list[Found]:
-    """Plans of one name of a kind, to be annealed; `beaten`: only the quick ones to make."""
-    if group == AGAIN:
-        # Plans that compute much again and those that compute little are far apart: both are starts.
-        thin = evaluator.thinned(AGAIN, budget, effort.thins) if effort.thins and not beaten else None
-        return [start for start in (thin and Found(*thin, budget), first) if start is not None]
-    rules = [_by_rule(evaluator, group[0], budget, rule) for rule in (Rule.SLACK, Rule.SIZE, Rule.SPEC)]
-    found = [start for start in (first, *rules) if start is not None]
-    return [min(found, key=lambda start: start.time)] if found else []
+def _starts(evaluator: Evaluator, first: Found | None, group: tuple[Kind, ...], budget: int) -> list[Found]:
+    """The quickest plan of one name of a kind that needs no search, to be annealed; `first`: one that is known."""
+    rules = () if group == AGAIN else (Rule.SLACK, Rule.SIZE, Rule.SPEC)
+    found = [first, *(_by_rule(evaluator, group[0], budget, rule) for rule in rules)]
+    plans = [start for start in found if start is not None]
+    return [min(plans, key=_time)] if plans else []
 
 
-def _quicker(one: Found, other: Found) -> Found:
-    """The quicker one; the first where both are as quick."""
-    return other if other.time < one.time else one
+def _thinned(evaluator: Evaluator, group: tuple[Kind, ...], budget: int, effort: Effort) -> list[Found]:
+    """A plan that computes much again: far from those that compute little, so that it is a start as well."""
+    thin = evaluator.thinned(AGAIN, budget, effort.thins) if group == AGAIN and effort.thins else None
+    return [Found(*thin, budget)] if thin is not None else []
+
+
+def _time(found: Found) -> int:
+    return found.time
+
+
+def quicker(one: Found | None, other: Found | None) -> Found | None:
+    """The quicker of two plans, the first where both are as quick; None stands for no plan."""
+    if one is None or other is None:
+        return one or other
+    return min(one, other, key=_time)
 
 
 def _annealed(

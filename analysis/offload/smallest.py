@@ -34,14 +34,22 @@ def smallest_plan(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> Found:
             low = middle
         else:
             best = squeezed(evaluator, found)
-    alone = [smallest_plan(evaluator, group) for group in GROUPS if set(group) < set(kinds)]
-    best = min((best, *alone), key=lambda one: one.limit)
+    best = min((best, *_alone(evaluator, kinds)), key=lambda one: one.limit)
     while True:
         limit = best.limit
         found = any_plan(evaluator, best.limit - 1, kinds)
         best = squeezed(evaluator, found) if found is not None else _changed(evaluator, best, kinds)
         if best.limit == limit:
             return best
+
+
+def alone_within(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int) -> list[Found]:
+    """Plans of least memory of single names of `kinds`, those that fit a budget (bytes)."""
+    return [found for found in _alone(evaluator, kinds) if found.limit <= budget]
+
+
+def _alone(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> list[Found]:
+    return [smallest_plan(evaluator, group) for group in GROUPS if set(group) < set(kinds)]
 
 
 def any_plan(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Found | None:

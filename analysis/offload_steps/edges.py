@@ -55,7 +55,7 @@ class _Known:
         return bool(known[self.queues[step][0]] >= self.place[step][0])
 
     def after(self, step: int) -> Flat:
-        """[n] bool: the step, and those in their queues that are known to begin after it is complete."""
+        """[steps] bool: whether each is known to begin after this one is complete (itself included)."""
         return self.at_end[:, self.queues[step][0]] >= self.place[step][0]
 
 

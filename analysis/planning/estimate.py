@@ -154,23 +154,23 @@ class TaskWork(NamedTuple):
     """In how many what is gathered comes. Each comes after its place has been prepared; 0: that is left out."""
 
     @property
-    def moved(self) -> float:
-        """DRAM in all."""
+    def own_dram(self) -> float:
+        """Cycles of DRAM for its own loads and stores."""
         return self.constants + self.values + self.later * (self.steps - 1) + self.stored * self.outputs
 
     @property
     def dram(self) -> float:
-        """DRAM in all, those who read the result from there included."""
-        return self.moved + (PASS_THROUGH - 1) * self.stored * self.outputs
+        """The same, and for those who read the result from there."""
+        return self.own_dram + (PASS_THROUGH - 1) * self.stored * self.outputs
 
     @property
     def network(self) -> float:
-        """The network in all."""
+        """Cycles of the network in all."""
         return self.gather + self.arriving + (self.passed_constants + self.passed_values) * self.steps
 
     @property
     def computing(self) -> float:
-        """The unit that works longest."""
+        """Cycles of the unit that works longest."""
         step = self.step
         vector = self.prepare + (step.rest + step.begun) * self.outputs
         root = step.root * self.steps

@@ -52,7 +52,7 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles) -> NetworkPl
     except ResourceError:
         return network  # whoever needs the layout says so
     cycles = sum(estimated_times(network, layout, chip, works))
-    if cycles <= NEAR * sum(plan.work.moved for plan in network.plans):
+    if cycles <= NEAR * sum(plan.work.own_dram for plan in network.plans):
         return network
     plans = _Search(network, layout, works.beside(layout.apart), chip, place).best()
     if plans is None or all(new.tiling == old.tiling for new, old in zip(plans, network.plans, strict=True)):

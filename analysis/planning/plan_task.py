@@ -24,11 +24,11 @@ ALIGNMENT = 64
 CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be loaded ahead."""
 MATRIX_WORK = 0.2
-"""Between plans of about the same cycles, work of matrix units with encoded weights counts by this share,"""
+"""Prices of plans count the cycles of matrix units with encoded weights so many times beside those of the task."""
 LOADING_WORK = 4.0
-"""and by this where most of it is loading weights, which as many cores do as have rows of their own."""
+"""The same where most of these cycles load weights: every core with rows of its own loads them all."""
 MUCH_MORE = 1.5
-"""Tilings that cost a task more than this share of the best are not looked at."""
+"""Tilings that cost a task more than so many times the best are not looked at."""
 MAX_REFINEMENTS = 64
 MAX_GRIDS = 12
 """Grids that are looked at closely."""

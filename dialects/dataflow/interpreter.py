@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -20,11 +20,9 @@ from ...support.errors import InputError, MeshloomError
 from .base import DataflowOp
 from .constants import Array, numpy_type
 from .dialect import OPERATIONS
+from .entry_function import argument_names, find_main, result_names
 from .evaluate import evaluate
 from .types import Tensor
-
-NAME = "dataflow.name"
-"""Attribute of arguments and results of `@main` that holds their name in the network."""
 
 
 def _run(
@@ -45,34 +43,6 @@ def _all_operations(cls: type[InterpreterFunctions]) -> type[InterpreterFunction
 @_all_operations
 class DataflowFunctions(InterpreterFunctions):
     """The reference semantics, for xDSL's interpreter."""
-
-
-def find_main(module: ModuleOp) -> func.FuncOp:
-    """The function `@main` of a module; raises MeshloomError where it has none with a body."""
-    for op in module.ops:
-        if isinstance(op, func.FuncOp) and op.sym_name.data == "main" and not op.is_declaration:
-            return op
-    raise MeshloomError("the module has no function @main with a body")
-
-
-def _names(attributes: ArrayAttr[DictionaryAttr] | None, count: int, prefix: str) -> list[str]:
-    """The names of arguments or results; numbered ones where there are none."""
-    names = [f"{prefix}{number}" for number in range(count)]
-    for number, entry in enumerate(attributes or ()):
-        name = entry.data.get(NAME)
-        if isinstance(name, StringAttr):
-            names[number] = name.data
-    return names
-
-
-def argument_names(function: func.FuncOp) -> list[str]:
-    """The network's names of a function's arguments (`arg0`, `arg1`... where none are given)."""
-    return _names(function.arg_attrs, len(function.body.block.args), "arg")
-
-
-def result_names(function: func.FuncOp) -> list[str]:
-    """The network's names of a function's results (`result0`, `result1`... where none are given)."""
-    return _names(function.res_attrs, len(function.function_type.outputs), "result")
 
 
 def check_input(name: str, array: Array, type: Attribute) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.func import FuncOp
 
 from ...chips import Chip
-from ...dialects.dataflow.interpreter import argument_names, result_names
+from ...dialects.dataflow.entry_function import argument_names, result_names
 from ...dialects.dataflow.types import dtype_code, shape_of
 from ...emulator.executable import Executable, Role, TensorInfo
 from ..constants import constant_bytes

@@ -9,9 +9,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ...dialects.dataflow.entry_function import find_main
 from ...dialects.manycore import SubgraphOp, YieldOp
 from ..serial import Part, PartModule, part_module
-from ..stages import main_function
 from ..subgraph import name_of
 
 
@@ -41,7 +41,7 @@ def outline_launches(function: FuncOp, parts: Sequence[Part], names: Sequence[st
 
 
 def _subgraph(part: PartModule, name: str, now: dict[SSAValue, SSAValue]) -> SubgraphOp:
-    body: Block = main_function(part.module).body.detach_block(0)
+    body: Block = find_main(part.module).body.detach_block(0)
     last = body.last_op
     assert isinstance(last, ReturnOp)
     body.add_op(YieldOp(*last.operands))

@@ -162,7 +162,7 @@ class _Reader:
         return self.buffers[root]
 
     def _place(self, value: SSAValue) -> Place:
-        """Where an operand is: a constant is one where it had to wait for a token."""
+        """A buffer, or a constant that came through an operand because it waits for a token."""
         owner = memory_of(value).owner
         if isinstance(owner, ConstantOp | WeightOp):
             return self._constant(owner)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from meshloom.dialects.dataflow.interpreter import argument_names, find_main, interpret_function
+from meshloom.dialects.dataflow.entry_function import argument_names, find_main
+from meshloom.dialects.dataflow.interpreter import interpret_function
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.frontend.parameters import PARAMETER, import_with_parameters
 from meshloom.tools.api import compile

@@ -14,7 +14,7 @@ from meshloom.analysis.offload_steps.from_function import ChipCosts, function_st
 from meshloom.analysis.offload_steps.memory_profile import memory_profile
 from meshloom.analysis.offload_steps.steps import Program, execute
 from meshloom.chips import load_chip
-from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.memory import Format
 from meshloom.support.errors import InputError
 from meshloom.transforms.dataflow_differentiate import DataflowDifferentiatePass

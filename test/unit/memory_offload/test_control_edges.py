@@ -16,7 +16,7 @@ from meshloom.analysis.offload.problem import offload_problem
 from meshloom.analysis.offload_steps.from_function import IN, ChipCosts, function_steps
 from meshloom.analysis.offload_steps.steps import Program
 from meshloom.chips import load_chip
-from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.memory import Format
 from meshloom.transforms.offload.budget import FormatModel, insert_plan
 

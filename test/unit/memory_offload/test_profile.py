@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from meshloom.analysis.offload_steps.memory_profile import memory_profile
-from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.dataflow.tiling import TilingInterface
 
 from .functions import parse

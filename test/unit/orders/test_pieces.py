@@ -7,7 +7,7 @@ import pytest
 from meshloom.analysis.cost_graphs.graph import lists_of
 from meshloom.analysis.orders.pieces import PieceCost, Pieces
 from meshloom.dialects.dataflow import Dataflow
-from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.manycore import Manycore
 from meshloom.lowering.dataflow_to_manycore import DataflowToManycorePass
 from meshloom.transforms.manycore_schedule import ManycoreSchedulePass

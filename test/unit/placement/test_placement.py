@@ -15,7 +15,7 @@ from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
 from meshloom.analysis.planning.reads import ReadKind
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow import Dataflow
-from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.manycore import Manycore, TilingAttr
 from meshloom.dialects.memory import Memory
 from meshloom.emulator.noc import port_of_core, port_rows

@@ -11,7 +11,7 @@ from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
 from meshloom.analysis.planning.shift_loads import shift_loads
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import Dataflow
-from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.lowering.dataflow_to_manycore import lower_block
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin

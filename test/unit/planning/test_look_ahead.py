@@ -13,7 +13,7 @@ from meshloom.analysis.planning.sram_layout import estimated_times, lay_out_sram
 from meshloom.analysis.task_info import TaskInfo
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow import Dataflow
-from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.manycore import TaskOp
 from meshloom.lowering.dataflow_to_manycore import lower_block
 from meshloom.transforms.manycore_tile import write_tilings

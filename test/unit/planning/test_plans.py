@@ -14,7 +14,7 @@ from meshloom.analysis.planning.tiling_search import grid_candidates
 from meshloom.analysis.task_info import TaskInfo
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow import Dataflow
-from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.dataflow.tiling import Box
 from meshloom.dialects.manycore import Manycore, TaskOp, Tiling
 from meshloom.dialects.memory import Memory

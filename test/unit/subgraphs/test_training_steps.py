@@ -14,7 +14,7 @@ from meshloom.analysis.subgraphs.loose_nodes import loose_nodes
 from meshloom.analysis.subgraphs.op_graph import OpGraph
 from meshloom.analysis.subgraphs.segments_between import segments_between
 from meshloom.analysis.subgraphs.updates import state_types, update_nodes
-from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.frontend.onnx_import import import_onnx
 
 STEPS = sorted((Path(__file__).parents[2] / "data" / "training_steps").glob("*/model.onnx"))

@@ -11,7 +11,7 @@ from meshloom.analysis.interpret import run_main
 from meshloom.analysis.operator_parts import data_bytes
 from meshloom.analysis.subgraphs.op_graph import Segments, live_bytes, serial_order
 from meshloom.dialects.dataflow import ConcatOp, ReshapeOp, SliceOp
-from meshloom.dialects.dataflow.interpreter import find_main
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.dataflow.tiling import TilingInterface
 from meshloom.dialects.dataflow.types import tensor_bytes, tensor_of
 from meshloom.dialects.manycore import SubgraphOp

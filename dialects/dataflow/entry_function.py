@@ -1,0 +1,41 @@
+"""The function `@main` of a module, which is the network, and the network's names of its inputs and outputs."""
+
+from __future__ import annotations
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+
+from ...support.errors import InputError
+
+NAME = "dataflow.name"
+"""Attribute of arguments and results of `@main` that holds their name in the network."""
+
+
+def find_main(module: ModuleOp) -> func.FuncOp:
+    """The function that is compiled. Raises InputError if the module has none with a body."""
+    for op in module.ops:
+        if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
+            if op.is_declaration:
+                raise InputError("@main has no body: give the module with the function's definition")
+            return op
+    raise InputError("the module has no function @main: name the entry function 'main'")
+
+
+def argument_names(function: func.FuncOp) -> list[str]:
+    """The network's names of a function's arguments (`arg0`, `arg1`... where none are given)."""
+    return _names(function.arg_attrs, len(function.body.block.args), "arg")
+
+
+def result_names(function: func.FuncOp) -> list[str]:
+    """The network's names of a function's results (`result0`, `result1`... where none are given)."""
+    return _names(function.res_attrs, len(function.function_type.outputs), "result")
+
+
+def _names(attributes: ArrayAttr[DictionaryAttr] | None, count: int, prefix: str) -> list[str]:
+    """The names of arguments or results; numbered ones where there are none."""
+    names = [f"{prefix}{number}" for number in range(count)]
+    for number, entry in enumerate(attributes or ()):
+        name = entry.data.get(NAME)
+        if isinstance(name, StringAttr):
+            names[number] = name.data
+    return names
