@@ -53,10 +53,12 @@ def hierarchy(graph: Graph, capacity: int, state: Array, name: str, watch: Watch
     levels: list[Level] = []
     for number, size_limit in enumerate(limits):
         level = _merged_or_restored(graph, size_limit, state, f"coarsen-{name}-{number}", MERGINGS[name], watch)
-        graph = level.graph
-        # A level that merges nothing is no level, but the last stays: it is what starts are tried on.
-        if level.merged or size_limit == limits[-1]:
+        if level.merged:
             levels.append(level)
+            graph = level.graph
+        elif number == len(limits) - 1:
+            # What merges nothing is no level, but there is a last one: it is what starts are tried on.
+            levels.append(Level([], graph))
     return levels
 
 
