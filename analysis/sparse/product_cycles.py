@@ -39,14 +39,18 @@ def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) 
         fullest *= shares.pairs if before else shares.met
     # Averages round up by half a cycle.
     passing = loads if work.rows == 1 else _rounded_up(work.rows * fullest / depth, exact=fullest == int(work.fullest))
-    lanes = fill * loads + passing - 1
     times = work.rows if before else 1
     looked_at = times * work.looked_at / (chip.map_direct_bits if work.direct else chip.map_stride_codes)
     if nonzero.has_zeros:
         uses = -(-work.strings // chip.mpu_cols) if before else 1
         looked_at = max(looked_at, uses * work.rows * work.inputs / chip.map_direct_bits)
     memory = max(work.weight_bytes, work.neuron_bytes) / chip.map_bytes_per_cycle
-    return max(1.0, lanes, math.ceil(looked_at), math.ceil(memory))
+    least = max(1.0, math.ceil(looked_at), math.ceil(memory))
+    # Loads are whole: with a mean between two numbers, some products take the lower one and may wait for the mapping
+    # unit or for memory, while others take longer than these.
+    fewer, more = math.floor(loads), loads % 1
+    mixed = ((fewer, 1 - more), (fewer + 1, more))
+    return sum(share * max(least, fill * number + passing - 1) for number, share in mixed if share)
 
 
 def _rounded_up(cycles: float, exact: bool) -> float:

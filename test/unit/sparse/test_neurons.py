@@ -144,6 +144,31 @@ def test_expected_cycles_are_those_of_the_machine(caches: str, columns: int, see
         assert skipping_cycles(chip, one, 1) == pytest.approx(float(np.mean(counted)), rel=0.02, abs=0.6)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_some_products_wait_for_the_mapping_unit(seed: int) -> None:
+    """
+    Rows with a single neuron that is not zero: a tile of 32 takes a load or two, which take 6 and 12 cycles and more.
+    The mapping unit looks at its neurons in 16: only some products take longer than that, and the mean does not say so.
+    """
+    generator = np.random.default_rng(seed)
+    rows, inputs, width, tiles = 32, 64, 8, 32
+    chip = replace(load_chip("edge"), mpu_cols=8, mpu_rows=8, map_direct_bits=rows * inputs // 30, map_caches="before")
+    often = generator.permutation(1 / np.arange(1, inputs + 1))
+    tokens = generator.choice(inputs, (tiles, rows), p=often / often.sum())
+    counts = np.moveaxis(np.eye(inputs, dtype=np.bool_)[tokens], 2, 0)
+    stored = generator.random((width, inputs)) < 0.3
+    nonzero = SeenNeurons(counts, stored[None], chip).in_panels(width, inputs)
+    counted: list[int] = []
+    for tile in range(tiles):
+        used, pairs = count_pairs(stored[None], counts[:, tile].sum(axis=1)[None], (1, rows, inputs, width))
+        work = Product(rows, inputs, used, pairs, IndexWork(), IndexWork(direct=rows * inputs))
+        counted.append(sparse_matmul_cost(chip, 0, work, (0, 0, 0)).cycles)
+    assert min(counted) == 31 < max(counted)
+    most, times = fullest_lane(stored.sum(axis=1), Lanes.of(chip, 1))
+    one = EncodedWork(1, rows, width, most, times, 0, True, 0, 0, inputs, 0, nonzero, 1)
+    assert skipping_cycles(chip, one, 1) == pytest.approx(float(np.mean(counted)), rel=0.02)
+
+
 def module_of(x: tuple[int, ...], layers: list[dict[str, object]], weights: list[NDArray[np.float32]]) -> ModuleOp:
     """@main: convolutions, each followed by a ReLU."""
     function = FuncOp("main", FunctionType.from_lists([tensor(f32, x)], []))
