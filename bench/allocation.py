@@ -3,11 +3,11 @@ Static allocation of buffers: peaks over the most bytes alive at once, one JSON 
 
     python bench/allocation.py [GRAPH.json ...] [--cases FOLDER]
 
-Graphs (default: those in ../shared/graphs): buffers in program order, and under half of the peak with swaps; beside
+Graphs (default: those in bench/data/graphs): buffers in program order, and under half of the peak with swaps; beside
 them greedy placement alone, and plans that are made to fit at fixed places. With `units`, buffers while the units run
 in parallel: in the order that `meshloom-plan --units` finds, and in one within 0.9 of its memory, or within the least
-for which an order is found where that is more. Then the cases of MiniMalloc in ../shared/minimalloc, where they are
-there: whether they fit their capacity. Its own solver fits all eleven in 58 s.
+for which an order is found where that is more. Then the cases of MiniMalloc, where their folder is given: whether they
+fit their capacity. Its own solver fits all eleven in 58 s.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from meshloom.analysis.orders.problem import NO_CAP, problem_of
 from meshloom.analysis.orders.simulate import lifetimes
 from meshloom.support.errors import InputError
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+GRAPHS = Path(__file__).resolve().parent / "data" / "graphs"
 
 
 def graph_lines(path: Path) -> Iterator[dict[str, object]]:
@@ -100,27 +100,17 @@ def units_lines(path: Path) -> Iterator[dict[str, object]]:
         }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graphs", nargs="*", type=Path, default=sorted((SHARED / "graphs").glob("*.json")))
-    parser.add_argument("--cases", type=Path, default=SHARED / "minimalloc", help="folder of MiniMalloc's cases")
-    parser.add_argument("--work", type=float, default=60e9, help="on one of them; about a nanosecond each")
-    options = parser.parse_args()
-    one = np.array([1], np.int64)
-    fitting_offsets(one, one, one, 1, 1000)  # compiles
-    warm_up()
-    for path in options.graphs:
-        for result in (*graph_lines(path), *units_lines(path)):
-            print(json.dumps(result), flush=True)
-    fitting = 0
-    cases, total = sorted(options.cases.glob("*.csv")), 0.0
+def minimalloc_lines(folder: Path, work: int) -> None:
+    """Print a line a case, and how many fit their capacity."""
+    fitting, total = 0, 0.0
+    cases = sorted(folder.glob("*.csv"))
     for path in cases:
         capacity = int(path.name.split(".")[1])
         with path.open() as file:
             rows = [{key: int(value) for key, value in row.items()} for row in csv.DictReader(file)]
         size, first, last = ([row[key] - (key == "upper") for row in rows] for key in ("size", "lower", "upper"))
         began = time.process_time()
-        found = allocate(size, first, last, 1, capacity, int(options.work))
+        found = allocate(size, first, last, 1, capacity, work)
         seconds = time.process_time() - began
         fitting += found.peak <= capacity
         total += seconds
@@ -135,11 +125,34 @@ def main() -> None:
             "cpu_s": round(seconds, 4),
         }
         print(json.dumps(result), flush=True)
-    if cases:
-        result = {"bench": "allocation", "case": "minimalloc", "fits": fitting, "of": len(cases)}
-        print(json.dumps({**result, "cpu_s": round(total, 4)}))
-    else:
-        print(json.dumps({"bench": "allocation", "case": "minimalloc", "error": f"no cases in {options.cases}"}))
+    print(
+        json.dumps(
+            {
+                "bench": "allocation",
+                "case": "minimalloc",
+                "fits": fitting,
+                "of": len(cases),
+                "cpu_s": round(total, 4),
+            }
+        )
+    )
+
+
+def main() -> None:
+    """Print the lines."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graphs", nargs="*", type=Path, default=sorted(GRAPHS.glob("*.json")))
+    parser.add_argument("--cases", type=Path, help="folder of MiniMalloc's cases (*.csv)")
+    parser.add_argument("--work", type=float, default=60e9, help="on one of them; about a nanosecond each")
+    options = parser.parse_args()
+    one = np.array([1], np.int64)
+    fitting_offsets(one, one, one, 1, 1000)  # compiles
+    warm_up()
+    for path in options.graphs:
+        for result in (*graph_lines(path), *units_lines(path)):
+            print(json.dumps(result), flush=True)
+    if options.cases is not None:
+        minimalloc_lines(options.cases, int(options.work))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ Overheads are time over computing alone, minus 1: of the default method in both 
 thresholds), of the orders of slack and of size, and of the closed-form lower bound. The smallest feasible budget is
 added to the budgets. `--cells`: the cells of the table of best-known overheads (swap only), with the best known.
 `--cp-sat`: also the best schedule of swaps that CP-SAT (OR-Tools) finds in this time, and whether that is proven.
-Graphs: by default those in ../shared/graphs, where they are there.
+Graphs: by default those in bench/data/graphs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from meshloom.analysis.offload.rules import Rule, Thresholds
 from meshloom.analysis.offload.warm_up import warm_up
 from meshloom.support.errors import InputError
 
-GRAPHS = Path(__file__).resolve().parents[2] / "shared" / "graphs"
+GRAPHS = Path(__file__).resolve().parent / "data" / "graphs"
 BEST_KNOWN = (
     ("vgg16", 16e9, 0.7, 3.12),
     ("resnet50", 16e9, 0.6, 30.0),

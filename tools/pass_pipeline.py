@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
@@ -26,7 +27,7 @@ def read_passes(text: str, available: Passes, between: PassPipelineCallbackType 
         if not unknown:
             return PassPipeline.parse_spec(dict(available), text, between)
     except (ArgSpecParseError, ValueError, TypeError) as error:
-        raise InputError(f"-p {text!r}: {without_picture(str(error))}") from error
+        raise InputError(f"-p {text!r}: {_without_types(without_picture(str(error)))}") from error
     close = get_close_matches(unknown[0], available, n=1)
     hint = f"did you mean '{close[0]}'?" if close else "`meshloom-opt --list-passes` names all"
     raise InputError(f"-p {text!r}: there is no pass '{unknown[0]}'; {hint}")
@@ -36,6 +37,12 @@ def without_picture(message: str) -> str:
     """The last line of a message that shows the place by carets above it."""
     lines = [line.strip() for line in message.splitlines() if line.strip(" ^")]
     return lines[-1] if lines else message
+
+
+def _without_types(message: str) -> str:
+    """A message about an option that is none of a few words, as users write them."""
+    found = re.fullmatch(r"Incompatible types: given \('(.*)',\), expected typing.Literal\[(.*)\]", message)
+    return f"'{found[1]}' is none of {found[2]}" if found else message
 
 
 def apply_passes(pipeline: PassPipeline, module: ModuleOp, begin: Callable[[str], None]) -> None:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..support.errors import InputError
-from ..support.files import write_atomically
+from ..support.files import all_or_none, write_atomically
 from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .plan_budget import METHODS as BUDGET_METHODS
 from .plan_budget import add_budget_options, run_budget
 from .plan_least_peak import run_least_peak
+from .plan_modes import BUDGET, LEAST_PEAK, UNITS, check_modes
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -36,7 +37,14 @@ CHIP = "edge"
 
 def main(args: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    return run_tool(lambda: _plan(_parser().parse_args(args)))
+
+    def plan() -> None:
+        parser = _parser()
+        options = parser.parse_args(args)
+        given = {name for name, value in vars(options).items() if value != parser.get_default(name)}
+        _plan(options, given)
+
+    return run_tool(plan)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,7 +85,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text}: expected a positive number")
     return value
@@ -90,28 +101,27 @@ def _seed(text: str) -> int:
     return value
 
 
-def _plan(options: argparse.Namespace) -> None:
+def _plan(options: argparse.Namespace, given: set[str]) -> None:
     saving = options.budget is not None or options.budgets is not None
     if options.units + saving + options.least_peak != 1:
         raise InputError(
             "say what to plan, one at a time: --units finds an order for the units, --least-peak the order with the "
             "least memory, --budget or --budgets saves memory"
         )
+    mode = BUDGET if saving else UNITS if options.units else LEAST_PEAK
+    check_modes(mode, given)
     pages = (options.gantt, options.plot, options.report)
     check_folders(options.order, options.stats, options.actions, options.offsets, *pages, inputs=[options.graph])
-    if options.least_peak and options.report is not None:
-        raise InputError("--report shows plans of --units, --budget and --budgets, not of --least-peak")
     if options.gantt is not None and options.gantt.suffix.lower() != ".svg":
         raise InputError(f"--gantt {options.gantt}: the chart is drawn as SVG, give a name that ends in .svg")
     with Progress("meshloom-plan", options.quiet) as progress:
         progress("read")
         graph = _read(options, progress)
-        if saving:
-            text = run_budget(options, graph, progress)
-        elif options.least_peak:
-            text = run_least_peak(options, graph, progress)
-        else:
-            text = _ordered(options, graph, progress)
+        if not graph.ops:
+            raise InputError(f"{options.graph} has no operations: there is nothing to plan")
+        modes = {BUDGET: run_budget, LEAST_PEAK: run_least_peak, UNITS: _ordered}
+        with all_or_none():
+            text = modes[mode](options, graph, progress)
     if not options.quiet:
         print(text)
 

@@ -73,7 +73,8 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text}: expected a number") from None
+        hint = ", such as 0.5 for 50%" if text.endswith("%") else ""
+        raise argparse.ArgumentTypeError(f"{text}: expected a number{hint}") from None
 
 
 def _rate(text: str) -> float:
@@ -133,6 +134,9 @@ def check_options(options: argparse.Namespace) -> None:
     for name in ("actions", "offsets"):
         if options.budget is None and getattr(options, name) is not None:
             raise InputError(f"--{name} needs --budget")
+    thresholds = (options.th_tts, options.th_size, options.most) != (0, 0, None)
+    if thresholds and options.method != "spec":
+        raise InputError("--th-tts, --th-size and --most are thresholds of --method spec: name it")
     if options.offsets is not None and options.method != "default":
         raise InputError(f"--offsets plans by itself: without --method {options.method}")
 

@@ -23,7 +23,7 @@ from .offload.budget import FormatModel, insert_for_budget
 from .offload.emit import Emitter, add_control
 from .offload.script import function_parts
 from .offload.thresholds import Thresholds, threshold_script
-from .options import Number, positive
+from .options import Number, number, positive
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,8 @@ class MemoryInsertOffloadPass(ModulePass):
             self._insert_by_thresholds(main, costs)
 
     def _insert_by_thresholds(self, main: FuncOp, costs: ChipCosts) -> None:
+        for name, value in (("th-tts", self.th_tts), ("th-size", self.th_size), ("n", self.n or 0)):
+            number(name, value, 0)
         kinds = {
             frozenset({"swap"}): Kind.SWAP,
             frozenset({"compress"}): Kind.COMPRESS,

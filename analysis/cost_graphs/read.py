@@ -55,7 +55,7 @@ def parse_cost_graph(data: object, place: str = "graph", name: str = "graph") ->
     seen: set[int] = set()
     for index, op in enumerate(ops):
         op_ids.append(_whole(op, "id", f"{place}: ops[{index}]"))
-        op_names.append(_text(op, "name", place, str(op_ids[-1])))
+        op_names.append(_text(op, "name", f"{place}: op {op_ids[-1]}", str(op_ids[-1])))
         where = f"{place}: op {op_ids[-1]} ({op_names[-1]})"
         if op_ids[-1] in seen:
             raise InputError(f"{where} is there twice")
@@ -156,7 +156,7 @@ def _dims(table: dict[str, Any], place: str) -> list[int]:
     def good(value: Any) -> bool:
         return isinstance(value, list) and all(_is_whole(dim) and dim >= 0 for dim in cast(list[Any], value))
 
-    return [int(dim) for dim in _get(table, "shape", place, good, "a list of dimensions", list[int]())]
+    return [int(dim) for dim in _get(table, "shape", place, good, "a list of whole numbers from 0 on", list[int]())]
 
 
 def _tensors(table: dict[str, Any], key: str, numbers: dict[int, int], place: str) -> list[int]:

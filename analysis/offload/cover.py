@@ -10,6 +10,9 @@ from ...support.jit import jit
 from .rebuild import COMPRESS, KEEP, RECOMPUTE, rebuilds
 from .simulate import profile
 
+ALONE = 8
+"""Gaps that are looked at one by one where several together relieve nothing."""
+
 
 @jit
 def cover(net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, budget: int, plan: Any) -> bool:
@@ -64,30 +67,39 @@ def take_in_order(
 
 @jit
 def cover_by_effect(
-    net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, tries: int, budget: int, plan: Any
-) -> bool:
+    net: Any, live: Any, size: Any, packed: Any, kinds: Any, score: Any, tries: int, budget: int, together: bool,
+    plan: Any,
+) -> bool:  # fmt: skip
     """
     As `cover`, for kinds that compute again: of the `tries` gaps with the largest score over the worst operation, the
-    one that relieves most bytes too many for the time that it costs, everything computed again from it counted.
+    one that relieves most bytes too many for the time that it costs, everything computed again from it counted. If
+    `together`, as many of them at a time as the worst operation needs: for graphs with very many gaps.
     """
     ones = np.empty(tries, np.int64)
     excess, cost, due, room = _excess(net, live, size, packed, budget, plan)
     while excess > 0:
         worst = np.argmax(room)
-        count = 0
-        for c in range(len(size)):
-            if plan[c] != KEEP or not net.before[c] < worst < due[c] or score[c] < 0:
+        count = _over(net, score, due, plan, worst, ones)
+        if together and count > 1:
+            over, some = room[worst] - budget, 0
+            taken = ones[:count][np.argsort(-score[ones[:count]], kind="mergesort")]
+            while some < count and over > 0:
+                over -= size[taken[some]]
+                some += 1
+            helped = False
+            while some > 1 and not helped:
+                plan[taken[:some]] = kinds[0]
+                less, more, new_due, new_room = _excess(net, live, size, packed, budget, plan)
+                helped = less < excess
+                if helped:
+                    excess, cost, due, room = less, more, new_due, new_room
+                else:
+                    plan[taken[:some]] = KEEP
+                    some //= 2
+            if helped:
                 continue
-            if count < tries:
-                ones[count] = c
-                count += 1
-                continue
-            least = 0
-            for k in range(1, tries):
-                if score[ones[k]] < score[ones[least]]:
-                    least = k
-            if score[c] > score[ones[least]]:
-                ones[least] = c
+            count = min(count, ALONE)
+            ones[:count] = taken[:count]
         best, chosen, best_rate, best_excess, best_cost = -1, 0, 0.0, excess, cost
         for k in range(count):
             for kind in kinds:
@@ -103,6 +115,28 @@ def cover_by_effect(
         plan[best] = chosen
         excess, cost = best_excess, best_cost
     return True
+
+
+@jit
+def _over(net: Any, score: Any, due: Any, plan: Any, worst: Any, ones: Any) -> int:
+    """How many gaps over an operation are put in `ones`: those with the largest scores, as many as it has room for."""
+    count, least = 0, 0
+    for c in range(len(score)):
+        if plan[c] != KEEP or not net.before[c] < worst < due[c] or score[c] < 0:
+            continue
+        if count < len(ones):
+            ones[count] = c
+            count += 1
+        elif score[c] > score[ones[least]]:
+            ones[least] = c
+        else:
+            continue
+        if count == len(ones):
+            least = 0
+            for k in range(1, count):
+                if score[ones[k]] < score[ones[least]]:
+                    least = k
+    return count
 
 
 @jit

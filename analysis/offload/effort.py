@@ -31,10 +31,11 @@ class Effort:
     """Prices at which plans that compute much again are thinned gap by gap."""
     tries: int
     """Gaps that each step of covering by effect looks at."""
+    together: bool
+    """Whether it takes many of them at a time."""
     thorough: bool
     """
-    Whether everything is tried. Large graphs with a plan do without computing again by itself, and without compression
-    with swap by itself.
+    Whether first plans of several kinds together are made where single kinds have given plans.
     """
     rounds: bool
     """Whether plans that compute again are made for lower round budgets, too."""
@@ -60,6 +61,8 @@ _PAIRED = 1_500
 """Operations, gaps and their length up to which each two kinds are searched for themselves."""
 _COVER = {Preset.FAST: 2_000, Preset.NORMAL: 10_000}
 """Operations and gaps times candidates that a step of covering by effect may look at."""
+_TOGETHER = 500
+"""Operations and gaps of a graph for each gap that is taken together with others."""
 _LARGE = 50_000
 """Operations, gaps and their length of large graphs."""
 _ROUNDS = 10_000
@@ -85,7 +88,8 @@ def effort_of(problem: OffloadProblem, preset: Preset, again: bool = False) -> E
         1 if preset is Preset.FAST else 2,
         pairs if items <= _LARGE else 0,
         min(3, _THIN[first] // (problem.gaps * items + 1)),
-        max(1, min(64, _COVER[first] // items)),
+        max(1, min(64, _COVER[first] // items)) if items <= _ROUNDS else min(256, items // _TOGETHER),
+        items > _ROUNDS,
         items <= _LARGE,
         items <= _ROUNDS,
         items <= _TINY,

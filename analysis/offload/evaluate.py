@@ -117,7 +117,7 @@ class Evaluator:
         alike = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
         return alike, starts_of(alike, len(numbers)), np.argsort(alike, kind="stable")
 
-    def covered(self, kinds: tuple[Kind, ...], budget: int, tries: int) -> Ints | None:
+    def covered(self, kinds: tuple[Kind, ...], budget: int, tries: int, together: bool) -> Ints | None:
         """A plan whose profile stays within the budget; None where these kinds cannot do it. See `cover_by_effect`."""
         p = self.problem
         score = np.empty((len(kinds), p.gaps))
@@ -126,7 +126,7 @@ class Evaluator:
         plan = np.zeros(p.gaps, np.int64)
         if min(kinds) >= Kind.RECOMPUTE:
             rows = np.array(kinds, np.int64)
-            fits = cover_by_effect(p.net, p.live, p.size, self._packed, rows, score[0], tries, budget, plan)
+            fits = cover_by_effect(p.net, p.live, p.size, self._packed, rows, score[0], tries, budget, together, plan)
             return plan if fits else None
         fits = cover(p.net, p.live, p.size, self._packed, np.array(kinds, np.int64), score, budget, plan)
         return plan if fits else None

@@ -61,8 +61,6 @@ def searched(
     """
     alone: list[tuple[tuple[Kind, ...], Found]] = []
     for group, least in _groups(evaluator, budget, kinds, effort):
-        if group in (AGAIN, BOTH) and alone and not effort.thorough:
-            continue
         rival = min((found.time for _, found in alone), default=NEVER)
         found = _alone(evaluator, group, budget, effort, seed, least, rival)
         if found is not None:
@@ -113,8 +111,8 @@ def _alone(
     """
     compute = evaluator.problem.compute_ns
     first = _first(evaluator, group, budget, effort)
-    # Where pairs are searched, the first of them holds BOTH: what is found for that alone is a start only.
-    if rival <= bound or (effort.pairs and group == BOTH):
+    # Swap and compress allow BOTH, too: what is found for that alone is a start only.
+    if rival <= bound or group == BOTH:
         return first
     starts = _starts(evaluator, first, group, budget)
     if first is not None and first.time - compute > FAR * (rival - compute):
@@ -224,7 +222,8 @@ def _first(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int, effort: E
     if kinds == AGAIN:
         kinds = AGAIN[:1]
     for share in effort.shares:
-        plan = evaluator.covered(kinds, max(int(share * budget), evaluator.problem.smallest_budget), effort.tries)
+        room = max(int(share * budget), evaluator.problem.smallest_budget)
+        plan = evaluator.covered(kinds, room, effort.tries, effort.together)
         if plan is None:
             # What does not do for this much does not do for less.
             return None

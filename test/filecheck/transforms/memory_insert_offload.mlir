@@ -7,12 +7,14 @@
 // RUN: not meshloom-opt %s -p 'memory-insert-offload{chip="tiny" budget=0.8 kinds="zip"}' 2>&1 | filecheck %s --check-prefix KIND
 // RUN: not meshloom-opt %s -p 'memory-insert-offload{chip="tiny" kinds="recompute"}' 2>&1 | filecheck %s --check-prefix BUDGET
 // RUN: not meshloom-opt %s -p 'memory-insert-offload{chip="tiny" kinds="compress" format="f12"}' 2>&1 | filecheck %s --check-prefix FORMAT
+// RUN: not meshloom-opt %s -p 'memory-insert-offload{chip="tiny" n=-1}' 2>&1 | filecheck %s --check-prefix COUNT
 
 // SAME: check-semantics: memory-insert-offload, canonicalize, cse kept all results (seed 0)
 // SMALL: operation e (id 4) alone works on 1536 bytes; the smallest budget that works is 1536
 // KIND: unknown kind 'zip': choose from swap, compress, recompute
 // BUDGET: thresholds go with kinds swap, compress or both: recomputation needs a budget
 // FORMAT: unknown format 'f12': choose one of f16, bf16, f24, f8e4m3, f8e5m2
+// COUNT: n=-1: expected a number of at least 0
 
 // Tensors have 512 bytes. While %e is computed, %a, %c, %d and %e are there: 2,048 bytes, of which 0.8 are 1,638.
 // So %e waits until %a is gone, and %a comes back when %e is done and with it %c and %d are free.

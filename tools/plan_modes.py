@@ -1,0 +1,27 @@
+"""What `meshloom-plan` plans, one at a time, and which options each of them knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..support.errors import InputError
+
+UNITS, LEAST_PEAK, BUDGET = "--units", "--least-peak", "--budget"
+
+_MODES = {
+    "order": (UNITS, LEAST_PEAK),
+    **dict.fromkeys(("method", "preset", "seed", "report"), (UNITS, BUDGET)),
+    **dict.fromkeys(("gantt", "memory_cap", "stop_at"), (UNITS,)),
+    **dict.fromkeys(
+        ("kinds", "link", "compress_rate", "f8", "th_tts", "th_size", "most", "actions", "offsets", "plot"), (BUDGET,)
+    ),
+}
+"""Options that not all modes have."""
+
+
+def check_modes(mode: str, given: Iterable[str]) -> None:
+    """Raises InputError for the first of the options `given` that the mode does not have: it would change nothing."""
+    for name in sorted(given):
+        if mode not in _MODES.get(name, (mode,)):
+            modes = " and ".join(_MODES[name])
+            raise InputError(f"--{name.replace('_', '-')} changes nothing with {mode}: it goes with {modes}")
