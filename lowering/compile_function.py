@@ -144,9 +144,11 @@ def _show(module: ModuleOp, found: Subgraphs, chip: Chip, observe: Observer) -> 
         begun: list[str] = []
 
         def show_the_one_before(stage: str) -> None:
-            if begun:
-                observe(begun[-1], module)
-            begun.append(stage)
+            # Tasks, then their tilings; what follows is done for several of these, of which the module has the best.
+            if len(begun) < 2:
+                if begun:
+                    observe(begun[-1], module)
+                begun.append(stage)
 
         compile_piece(module, chip, show_the_one_before)
         observe(begun[-1], module)

@@ -100,7 +100,7 @@ def changed(*path: str | int, to: object) -> dict[str, Any]:
         (changed("ops", 1, "dur_ns", to=1 << 70), "'dur_ns' is 11"),
         (changed("tensors", 2, "size", to=-1), "tensor 9: 'size' is -1"),
         (changed("tensors", 2, "id", to=8), "tensor 8 is there twice"),
-        (changed("tensors", 2, "shape", to=[2, -1]), "'shape' is a list, expected a list of dimensions"),
+        (changed("tensors", 2, "shape", to=[2, -1]), "'shape' is a list, expected a list of whole numbers from 0 on"),
         (changed("tensors", 2, "kind", to=5), "'kind' is 5, expected a string"),
         (changed("ops", 1, "id", to=0), r"op 0 \(fc.dx\) is there twice"),
         (changed("ops", 1, "ins", to=[4]), "'ins' names tensor 4, which is not in 'tensors'"),
