@@ -43,7 +43,7 @@ def _run(
 def _bisected(topology: Topology, mesh: Mesh, capacity: int, seed: int) -> Cores:
     graph = Graph(topology.indptr, topology.indices, topology.data, topology.size)
     state = random_state(seed)
-    levels = hierarchy(graph, capacity, state, "tied", Watch(), start_parts=_NORMAL.start_parts)
+    levels = hierarchy(graph, capacity, state, "tied", Watch())
     core_of = dual_bisection(levels[-1].graph, mesh, mesh.usable_cores, capacity, state)
     for level in reversed(levels):
         core_of = undo(level.merged, core_of)
@@ -56,11 +56,6 @@ VARIANTS: dict[str, Callable[[Topology, Mesh, int, int], Cores]] = {
     "merged by like neighbours alone": partial(_run, mergings=("alike",)),
     "one hot start instead of four": partial(_run, schedule=replace(_NORMAL, starts=1)),
     "one start followed instead of three": partial(_run, schedule=replace(_NORMAL, kept=1)),
-    "starts on vertices of a twelfth of a core, cooled slowly": partial(
-        _run, schedule=replace(_NORMAL, start_parts=12, start=Work(1600, 2e7))
-    ),
-    "no combining of what was followed": partial(_run, schedule=replace(_NORMAL, combined=0)),
-    "half as much work again on large networks": partial(_run, schedule=replace(_NORMAL, fine=Work(800, 6e7))),
     "no annealing of merged graphs": partial(_run, schedule=replace(_NORMAL, coarse=_NONE)),
     "no annealing of the network itself": partial(_run, schedule=replace(_NORMAL, trial=_NONE, fine=_NONE)),
     "dual bisection alone": _bisected,

@@ -20,6 +20,9 @@ MERGINGS: dict[str, Merging] = {"tied": clusters, "alike": alike}
 PARTS_OF_CAPACITY = 60
 """Merged vertices hold at most this fraction of a core: small enough for the merged graph to be a good likeness."""
 
+START_PARTS_OF_CAPACITY = 30
+"""The same for the graph that starts are tried on."""
+
 _FAR = 8
 """If merged vertices are so many times as large as the network's, there is a level between the two."""
 
@@ -36,16 +39,15 @@ class Level:
     graph: Graph
 
 
-def hierarchy(graph: Graph, capacity: int, state: Array, name: str, watch: Watch, *, start_parts: int) -> list[Level]:
+def hierarchy(graph: Graph, capacity: int, state: Array, name: str, watch: Watch) -> list[Level]:
     """
     The levels above `graph`, from the finest; the last is there for the starts and may be the graph itself.
 
-    Merged in the way called `name`, for the last level up to `1 / start_parts` of a core. What an earlier run kept is
-    taken from there, with the state of the random numbers.
+    Merged in the way called `name`. What an earlier run kept is taken from there, with the state of the random numbers.
     """
     limit = max(1, capacity // PARTS_OF_CAPACITY)
     mean_size = max(1, int(graph.size.sum()) // graph.vertices)
-    limits = [limit, max(1, capacity // start_parts)]
+    limits = [limit, max(1, capacity // START_PARTS_OF_CAPACITY)]
     if limit >= _FAR * mean_size and graph.indices.size <= _MAX_ENTRIES_BETWEEN:
         limits.insert(0, isqrt(limit * mean_size))
     levels: list[Level] = []

@@ -12,8 +12,7 @@ from ..kernels.graph import Graph
 from ..mapping import Watch
 from ..mesh import Mesh
 from .anneal import anneal
-from .coarsen import Merging, undo
-from .combine import combined
+from .coarsen import undo
 from .hierarchy import MERGINGS, Level, hierarchy
 from .hop_table import hop_total
 from .scan_anneal import anneal_scanning
@@ -44,9 +43,9 @@ def map_hops(
         core_of = kept["core_of"]
         state[:] = kept["state"]
     else:
-        levels, found, merging = _started(graph, mesh, cores, capacity, state, schedule, watch, mergings)
+        levels, found = _started(graph, mesh, cores, capacity, state, schedule, watch, mergings)
         with watch.step("anneal coarse"):
-            core_of = _refined(levels, graph, found, merging, mesh, cores, capacity, state, schedule)
+            core_of = _refined(levels, graph, found, mesh, cores, capacity, state, schedule)
         watch.checkpoints.save("place-coarse", {"core_of": core_of, "state": state})
     with watch.step("anneal"):
         fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
@@ -70,21 +69,20 @@ def _started(
     schedule: Schedule,
     watch: Watch,
     mergings: Sequence[str],
-) -> tuple[list[Level], list[Array], Merging]:
-    """(levels from the finest, the best starts on the last, the way of merging whose first start was best)"""
+) -> tuple[list[Level], list[Array]]:
+    """(levels from the finest, the best starts on the last), merged in the way whose first start was best."""
     with watch.step("coarsen"):
-        ways = [hierarchy(graph, capacity, state, name, watch, start_parts=schedule.start_parts) for name in mergings]
+        ways = [hierarchy(graph, capacity, state, name, watch) for name in mergings]
     with watch.step("start"):
         starts = [first_start(levels[-1].graph, mesh, cores, capacity, state, schedule) for levels in ways]
         best = min(range(len(ways)), key=lambda way: starts[way].cost)
-        return ways[best], best_starts(starts[best], mesh, cores, state, schedule), MERGINGS[mergings[best]]
+        return ways[best], best_starts(starts[best], mesh, cores, state, schedule)
 
 
 def _refined(
     levels: list[Level],
     graph: Graph,
     found: list[Array],
-    merging: Merging,
     mesh: Mesh,
     cores: Array,
     capacity: int,
@@ -104,10 +102,6 @@ def _refined(
         elif not work.bounds(finer):
             found = [_tried(finer, core_of, mesh, cores, capacity, state, work) for core_of in found]
         found.sort(key=lambda core_of: hop_total(finer, core_of, mesh))
-    for _ in range(0 if schedule.trial.bounds(graph) else schedule.combined):
-        again = combined(graph, found, merging, mesh, cores, capacity, state, schedule.coarse)
-        found.append(_tried(graph, again, mesh, cores, capacity, state, schedule.trial))
-        found = sorted(found, key=lambda core_of: hop_total(graph, core_of, mesh))[: schedule.kept]
     return found[0]
 
 

@@ -28,8 +28,6 @@ class Work:
 class Schedule:
     """The annealings of an effort."""
 
-    start_parts: int
-    """Starts are tried on vertices merged up to one so-manieth of a core."""
     starts: int
     """How many times the smallest graph is annealed from a hot start: once where its work is bounded."""
     start: Work
@@ -42,12 +40,10 @@ class Schedule:
     """The graph itself, from each start that was followed to there."""
     fine: Work
     """The graph itself, from the best."""
-    combined: int
-    """How many times the mappings that were followed to a graph without bounded work are combined there."""
 
 
 SCHEDULES = {
-    Effort.FAST: Schedule(30, 1, Work(150, 4e6), 1, Work(150, 1e7), Work(40, 2e6), Work(80, 1e7), 0),
-    Effort.NORMAL: Schedule(30, 4, Work(400, 1e7), 3, Work(500, 3e7), Work(200, 5e6), Work(800, 4e7), 1),
-    Effort.HIGH: Schedule(30, 8, Work(2000, 1e8), 5, Work(3000, 4e8), Work(800, 4e7), Work(2500, 4e8), 1),
+    Effort.FAST: Schedule(1, Work(150, 4e6), 1, Work(150, 1e7), Work(40, 2e6), Work(80, 1e7)),
+    Effort.NORMAL: Schedule(4, Work(400, 1e7), 3, Work(500, 3e7), Work(200, 5e6), Work(800, 4e7)),
+    Effort.HIGH: Schedule(8, Work(2000, 1e8), 5, Work(3000, 4e8), Work(800, 4e7), Work(2500, 4e8)),
 }

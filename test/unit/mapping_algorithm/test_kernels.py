@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.mapping.default.anneal import anneal
 from meshloom.analysis.mapping.default.bisect import bisect
-from meshloom.analysis.mapping.default.cluster import clusters, heavy_pairs
-from meshloom.analysis.mapping.default.combine import agreed, combined
+from meshloom.analysis.mapping.default.cluster import heavy_pairs
 from meshloom.analysis.mapping.default.hop_table import hop_table
 from meshloom.analysis.mapping.default.links import level_links
 from meshloom.analysis.mapping.default.multicast_anneal import (
@@ -24,7 +23,6 @@ from meshloom.analysis.mapping.default.multicast_anneal import (
 )
 from meshloom.analysis.mapping.default.nets import merge_nets, nets_of, shared_nets
 from meshloom.analysis.mapping.default.scan_anneal import anneal_scanning
-from meshloom.analysis.mapping.default.schedule import Work
 from meshloom.analysis.mapping.kernels.graph import Graph, merge_vertices
 from meshloom.analysis.mapping.kernels.heap import heap_fix, heap_make, heap_remove
 from meshloom.analysis.mapping.kernels.random import random_below, random_order, random_state
@@ -237,23 +235,6 @@ def test_each_swap_makes_the_two_forces_shorter(seed: int) -> None:
 
     if swaps:
         assert lengths(core_of) < lengths(before)
-
-
-@given(seed=st.integers(0, 99))
-@SETTINGS
-def test_combining_goes_on_from_the_best_mapping(seed: int) -> None:
-    topology, mesh = random_network(seed, 300, 900), Mesh(3, 2)
-    found = [some_mapping(topology, mesh, seed), some_mapping(topology, mesh, seed + 1)]
-    found[1][60:] = found[0][60:]
-    together = agreed(found)
-    for u, v in np.random.default_rng(seed).integers(0, 300, (50, 2)):
-        assert (together[u] == together[v]) == all(core_of[u] == core_of[v] for core_of in found)
-    best, graph, state = found[0].copy(), graph_of(topology), random_state(seed)
-    same = combined(graph, found, clusters, mesh, mesh.usable_cores, 300, state, Work(0, 0))
-    assert (same == best).all()
-    better = combined(graph, found, clusters, mesh, mesh.usable_cores, 75, state, Work(50, 1e6))
-    assert hop_cost(topology, mesh, better) < hop_cost(topology, mesh, best)
-    assert (found[0] == best).all()
 
 
 @given(keys=st.lists(st.integers(-9, 9), min_size=1, max_size=30), changes=st.lists(st.integers(-9, 9), max_size=10))
