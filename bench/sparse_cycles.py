@@ -260,7 +260,10 @@ def main() -> None:
     parser.add_argument("--prune", default="magnitude,balanced")
     options = parser.parse_args()
     chip = load_chip(options.chip)
-    methods: list[Method] = [method for method in get_args(Method) if method in options.prune.split(",")]
+    asked: list[str] = options.prune.split(",")
+    if unknown := [method for method in asked if method not in get_args(Method)]:
+        parser.error(f"unknown method {unknown[0]}")
+    methods: list[Method] = [method for method in get_args(Method) if method in asked]
     names = [one for name in options.networks.split(",") for one in (LAYERS if name == "layers" else [name])]
     for name in names:
         if name in PUBLIC_MODELS and not Path(PUBLIC_MODELS[name].path).is_file():

@@ -82,7 +82,7 @@ class _Attempts:
             return self.done[0]
         for number, one in enumerate(self.done):
             self.done[number] = replace(one, code=replace(one.code, cycles=piece_cycles(one.code, self.chip)))
-        return min(self.done, key=lambda one: one.code.cycles or 0)
+        return min(self.done, key=lambda one: piece_cycles(one.code, self.chip))
 
 
 def _silent(stage: str) -> None:

@@ -24,7 +24,7 @@ from .evaluate import Evaluator
 from .kinds import Kind
 
 WORST = 512
-"""The bound is taken over so many operations, the worst candidates: it stays one, and large graphs stay cheap."""
+"""The bound is taken over so many operations, the worst ones: it stays one, and large graphs stay cheap."""
 PIECES = 64
 """Shares of the excess that may be computed again, instead of going over the link."""
 
