@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..analysis.planning.exchange_time import AT_ONCE, Transfer, come_in_turn
+from ..analysis.planning.exchange_time import AT_ONCE, come_in_turn
+from ..analysis.planning.transfers import Transfers
 from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..dialects.dataflow.tiling import Box
 from .machine import Machine, effect
@@ -111,8 +112,8 @@ class Exchange:
             self._machine.release_semaphores(pair)
 
 
-def _transfers(messages: Sequence[Message]) -> list[Transfer]:
-    return [Transfer(one.sender, one.receivers, one.source.count * one.source.item_bytes) for one in messages]
+def _transfers(messages: Sequence[Message]) -> Transfers:
+    return Transfers.of((one.sender, one.receivers, one.source.count * one.source.item_bytes) for one in messages)
 
 
 def _emit_ready(messages: Sequence[Message], machine: Machine, credit: int) -> None:

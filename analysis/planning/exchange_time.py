@@ -6,7 +6,6 @@ the links, by the rules of time that the emulator has (see `emulator/reference.p
 from __future__ import annotations
 
 import heapq
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from ...chips import Chip
 from ...support.jit import Array, jit
 from ..placement.tile_graph import port_homes
+from .transfers import Transfers
 
 AT_ONCE = 2
 """Parts of an exchange for which there are credits at one time, where parts come in turn."""
@@ -28,15 +28,7 @@ _EJECT = 4
 _LINKS = 5
 
 
-class Transfer(NamedTuple):
-    """`nbytes` from a core to some others, which all get the same."""
-
-    sender: int
-    receivers: tuple[int, ...]
-    nbytes: int
-
-
-def come_in_turn(parts: Sequence[Sequence[Transfer]], chip: Chip) -> bool:
+def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
     """
     Whether parts of an exchange are better sent one after the other, `AT_ONCE` of them at a time, than all at once.
 
@@ -45,21 +37,12 @@ def come_in_turn(parts: Sequence[Sequence[Transfer]], chip: Chip) -> bool:
     """
     if len(parts) <= AT_ONCE:
         return False
-    senders = [{message.sender for message in messages} for messages in parts]
+    senders = [set(messages.senders.tolist()) for messages in parts]
     if all(later <= earlier for earlier, later in zip(senders, senders[AT_ONCE:], strict=False)):
         return False
     least = CREDIT_CYCLES * chip.link_bytes_per_cycle
-    sent, received = zip(*map(_busiest, parts), strict=True)
-    return sum(received) >= len(parts) * least and sum(sent) <= sum(received)
-
-
-def _busiest(messages: Sequence[Transfer]) -> tuple[int, int]:
-    """(bytes that the busiest sender sends, bytes that the busiest receiver gets)"""
-    sent, received = Counter[int](), Counter[int]()
-    for message in messages:
-        sent[message.sender] += message.nbytes
-        received.update(dict.fromkeys(message.receivers, message.nbytes))
-    return max(sent.values()), max(received.values())
+    sent, received = sum(part.most_sent for part in parts), sum(part.most_received for part in parts)
+    return received >= len(parts) * least and sent <= received
 
 
 def credit_cycles(chip: Chip) -> int:
@@ -79,28 +62,21 @@ class Exchange(NamedTuple):
     """
 
 
-def follow(parts: Sequence[Sequence[Transfer]], chip: Chip) -> Exchange:
+def follow(parts: Sequence[Transfers], chip: Chip) -> Exchange:
     """
     Follow the messages of an exchange.
 
     Each sender sends its messages of a part in the given order, nearest receivers first, then those of the next part.
     """
-    messages = [
-        (message, number)
-        for number, part in enumerate(parts)
-        for message in sorted(part, key=lambda one: (one.receivers[0] - one.sender) % chip.cores)
-    ]
-    if not messages:
+    messages = Transfers.joined(parts) if parts else Transfers.of(())
+    if not len(messages):
         return Exchange([0] * len(parts), ())
-    order = sorted(range(len(messages)), key=lambda index: messages[index][0].sender)
-    sender = np.array([messages[index][0].sender for index in order], np.int64)
-    nbytes = np.array([messages[index][0].nbytes for index in order], np.int64)
-    part = np.array([messages[index][1] for index in order], np.int64)
-    needed = np.zeros((len(order), chip.cores), np.bool_)
-    for row, index in enumerate(order):
-        needed[row, list(messages[index][0].receivers)] = True
+    part = np.repeat(np.arange(len(parts)), [len(one) for one in parts])
+    distance = (messages.receivers[messages.first[:-1]] - messages.senders) % chip.cores
+    order = np.lexsort((distance, part, messages.senders))
     ends, loads = _follow(
-        sender, nbytes, part, needed, len(parts), chip.rows, chip.cols, chip.noc_packet_bytes,
+        messages.senders[order], messages.nbytes[order], part[order], messages.first[:-1][order],
+        messages.first[1:][order], messages.receivers, len(parts), chip.rows, chip.cols, chip.noc_packet_bytes,
         chip.link_bytes_per_cycle, max(chip.hop_cycles, 1), come_in_turn(parts, chip), credit_cycles(chip),
     )  # fmt: skip
     shares = dram_shares(chip)
@@ -135,7 +111,9 @@ def _follow(
     sender: Array,
     nbytes: Array,
     part: Array,
-    needed: Array,
+    begins: Array,
+    stops: Array,
+    receivers: Array,
     parts: int,
     rows: int,
     cols: int,
@@ -147,21 +125,22 @@ def _follow(
 ) -> tuple[Array, Array]:
     """
     ([parts] when the last packet of each part has arrived, [cores * 5] cycles that each link is used); messages are
-    sorted by sender.
+    sorted by sender. The receivers of a message are receivers[begins:stops].
     """
     count = len(sender)
     # Of each message's tree: the range of columns, and within each column the range of rows.
     west, east = sender % cols, sender % cols
     top, bottom = np.empty((count, cols), np.int64), np.empty((count, cols), np.int64)
     left, ends = np.zeros(parts, np.int64), np.zeros(parts, np.int64)
+    needed = np.zeros((count, rows * cols), np.bool_)
     for index in range(count):
         top[index], bottom[index] = sender[index] // cols, sender[index] // cols
-        for core in range(rows * cols):
-            if needed[index, core]:
-                y, x = core // cols, core % cols
-                west[index], east[index] = min(west[index], x), max(east[index], x)
-                top[index, x], bottom[index, x] = min(top[index, x], y), max(bottom[index, x], y)
-                left[part[index]] += 1
+        left[part[index]] += stops[index] - begins[index]
+        for core in receivers[begins[index] : stops[index]]:
+            needed[index, core] = True
+            y, x = core // cols, core % cols
+            west[index], east[index] = min(west[index], x), max(east[index], x)
+            top[index, x], bottom[index, x] = min(top[index, x], y), max(bottom[index, x], y)
     opened = np.ones(parts, np.bool_)
     if in_turn:
         opened[AT_ONCE:] = False

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from ...dialects.dataflow.tiling import Box
 from ..task_info import TaskInfo
-from .exchange_time import Transfer
+from .merge_kernel import number_rows
 from .plan_task import TaskPlan
 from .reads import MOST_PARTS, ReadKind, ReadPlan, gather_parts
 from .traffic import overlaps
+from .transfers import Transfers
 
 
 def gather_schedule(
@@ -42,7 +43,7 @@ def gather_schedule(
     return found
 
 
-def gather_transfers(info: TaskInfo, plan: TaskPlan) -> list[list[Transfer]]:
+def gather_transfers(info: TaskInfo, plan: TaskPlan) -> list[Transfers]:
     """What cores send each other for the values that a task gathers, part after part."""
     reads = [read for read in plan.reads if read.kind is ReadKind.GATHER]
     if not reads:
@@ -50,30 +51,32 @@ def gather_transfers(info: TaskInfo, plan: TaskPlan) -> list[list[Transfer]]:
     tiles = {core: box for core, box in plan.tiling.tile_boxes(info.sizes).items() if box.volume}
     single = all(gather_parts(read, info, plan.tiling) == 1 for read in reads)
     steps = {core: [box] if single else plan.tiling.step_boxes(box) for core, box in tiles.items()}
-    parts: dict[int, list[Transfer]] = {}
+    parts: dict[int, list[Transfers]] = {}
     for read in reads:
         origin = {core: np.array(piece.bounds.offsets) - np.array(piece.pad_low) for core, piece in read.whole.items()}
         for step, boxes in gather_schedule(read, info, plan, steps).items():
-            parts.setdefault(step, []).extend(_transfers(read, boxes, origin))
-    return [transfers for _, transfers in sorted(parts.items()) if transfers]
+            parts.setdefault(step, []).append(_transfers(read, boxes, origin))
+    joined = [Transfers.joined(transfers) for _, transfers in sorted(parts.items())]
+    return [transfers for transfers in joined if len(transfers)]
 
 
-def _transfers(read: ReadPlan, boxes: Mapping[int, Box], origin: Mapping[int, NDArray[np.int64]]) -> list[Transfer]:
+def _transfers(read: ReadPlan, boxes: Mapping[int, Box], origin: Mapping[int, NDArray[np.int64]]) -> Transfers:
     """Of the boxes of one value; what is sent to several cores alike, to the same place in each, travels once."""
     pairs = overlaps(read.held or {}, boxes)
     away = pairs.holders != pairs.readers
     if not away.any():
-        return []
-    readers = pairs.readers[away]
+        return Transfers.of(())
+    holders, readers = pairs.holders[away], pairs.readers[away]
     low, high = pairs.low[away], pairs.high[away]
-    place = low - np.array([origin[core] for core in readers.tolist()]).reshape(low.shape)
-    sizes = (pairs.volumes[away] * read.item_bytes).tolist()
-    keys = np.concatenate([pairs.holders[away, None], low, high, place], axis=1)
-    rows: list[list[int]] = keys.tolist()
-    merged: dict[tuple[int, ...], tuple[int, list[int]]] = {}
-    for key, size, reader in zip(rows, sizes, readers.tolist(), strict=True):
-        merged.setdefault(tuple(key), (size, []))[1].append(reader)
-    return [Transfer(key[0], tuple(members), size) for key, (size, members) in merged.items()]
+    origins = np.zeros((int(readers.max()) + 1, low.shape[1]), np.int64)
+    for core in boxes:
+        if core < len(origins):
+            origins[core] = origin[core]
+    messages, count = number_rows(np.concatenate([holders[:, None], low, high, low - origins[readers]], axis=1))
+    order = np.argsort(messages, kind="stable")
+    first = np.searchsorted(messages[order], np.arange(count + 1))
+    leaders = order[first[:-1]]
+    return Transfers(holders[leaders], pairs.volumes[away][leaders] * read.item_bytes, first, readers[order])
 
 
 def _reaches(read: ReadPlan, info: TaskInfo, steps: Sequence[Box], axis: int, whole: Box) -> list[int]:

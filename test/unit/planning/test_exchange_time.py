@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from meshloom.analysis.planning.exchange_time import Transfer, come_in_turn, credit_cycles, follow
+from meshloom.analysis.planning.exchange_time import come_in_turn, credit_cycles, follow
+from meshloom.analysis.planning.transfers import Transfers
 from meshloom.chips import load_chip
 from meshloom.emulator.functional_build import Assembly, at
 from meshloom.emulator.timing import run_timing
@@ -20,33 +21,33 @@ TINY, EDGE = load_chip("tiny"), load_chip("edge")
 def test_the_timing_engine_says_the_same(seed: int) -> None:
     """Random messages from and to all cores, multicasts among them, all sent at cycle 1."""
     rng = np.random.default_rng(seed)
-    transfers: list[Transfer] = []
+    messages: list[tuple[int, tuple[int, ...], int]] = []
     for sender in range(EDGE.cores):
         for _ in range(int(rng.integers(0, 12))):
             receivers = sorted(rng.choice(EDGE.cores, size=int(rng.integers(1, 9)), replace=False).tolist())
             others = tuple(core for core in receivers if core != sender)
             if others:
-                transfers.append(Transfer(sender, others, 4 * int(rng.integers(1, 1200))))
+                messages.append((sender, others, 4 * int(rng.integers(1, 1200))))
     asm = Assembly(EDGE)
     arriving: Counter[int] = Counter()
-    for one in sorted(transfers, key=lambda one: (one.receivers[0] - one.sender) % EDGE.cores):
-        place = at(0, (one.nbytes // 4,))
-        asm.op(one.sender, "put", place, place, cores=one.receivers, imm=3)
-        arriving.update(one.receivers)
+    for sender, receivers, nbytes in sorted(messages, key=lambda one: (one[1][0] - one[0]) % EDGE.cores):
+        place = at(0, (nbytes // 4,))
+        asm.op(sender, "put", place, place, cores=receivers, imm=3)
+        arriving.update(receivers)
     for core, count in arriving.items():
         asm.op(core, "wait", imm=3, raw=(count,))
     waits = run_timing(asm.build()).last[:, RECV]
     # Sending begins after the first word has been dispatched, a wait takes a cycle after what it waits for.
-    assert follow([transfers], EDGE).times == [waits.max() - 2]
+    assert follow([Transfers.of(messages)], EDGE).times == [waits.max() - 2]
 
 
 def test_a_message_to_the_next_core() -> None:
     """300 bytes at 8 a cycle in packets of 256: 38 cycles for both to leave, and 2 until the head is there."""
-    assert follow([[Transfer(0, (1,), 300)]], TINY).times == [40]
+    assert follow([Transfers.of([(0, (1,), 300)])], TINY).times == [40]
 
 
 def test_parts_of_one_sender_come_one_after_the_other() -> None:
-    part = [Transfer(0, (1,), 800)]
+    part = Transfers.of([(0, (1,), 800)])
     assert follow([part, part, part], TINY).times == [102, 202, 302]
 
 
@@ -56,10 +57,12 @@ def test_parts_of_all_senders_come_together_unless_they_take_turns() -> None:
     time leave them idle only until the next credits are there.
     """
 
-    def parts(nbytes: int) -> list[list[Transfer]]:
+    def parts(nbytes: int) -> list[Transfers]:
         everyone = range(EDGE.cores)
         return [
-            [Transfer(core, tuple(other for other in everyone if other != core), nbytes) for core in (2 * k, 2 * k + 1)]
+            Transfers.of(
+                (core, tuple(other for other in everyone if other != core), nbytes) for core in (2 * k, 2 * k + 1)
+            )
             for k in range(8)
         ]
 
@@ -77,11 +80,11 @@ def test_senders_with_a_message_for_each_receiver_do_not_take_turns() -> None:
     """Two senders of a part would have 15 messages each for receivers that wait for two."""
     everyone = range(EDGE.cores)
     parts = [
-        [Transfer(core, (other,), 4000) for core in (2 * k, 2 * k + 1) for other in everyone if other != core]
+        Transfers.of((core, (other,), 4000) for core in (2 * k, 2 * k + 1) for other in everyone if other != core)
         for k in range(8)
     ]
     assert not come_in_turn(parts, EDGE)
 
 
 def test_nothing_takes_no_time() -> None:
-    assert follow([[], []], replace(TINY, hop_cycles=0)).times == [0, 0]
+    assert follow([Transfers.of([])] * 2, replace(TINY, hop_cycles=0)).times == [0, 0]

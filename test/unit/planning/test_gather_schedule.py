@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from meshloom.analysis.planning.gather_schedule import gather_schedule
+from meshloom.analysis.planning.gather_schedule import gather_schedule, gather_transfers
 from meshloom.analysis.planning.plan_task import Cut
 from meshloom.analysis.planning.reads import MOST_PARTS, ReadKind, plan_read
 from meshloom.analysis.planning.storage import Distribution
@@ -50,3 +50,32 @@ def test_every_step_finds_what_it_reads(steps: tuple[int, ...]) -> None:
             assert sum(box.intersect(needed).volume for box in arrived) == needed.volume
         assert sum(box.volume for box in arrived) == whole.bounds.volume
         assert not [pair for pair in overlaps(dict(enumerate(arrived)), dict(enumerate(arrived))) if pair[0] != pair[1]]
+
+
+def test_what_several_cores_need_alike_travels_once() -> None:
+    """Rows and columns are both cut in two, so that cores need halves of the value; against the boxes, one by one."""
+    info = conv_task()
+    held = {core: Box((0, 10 * core, 0, 0), (1, 10, 8, 8)) for core in range(4)}
+    tiling = Tiling((1, 1, 2, 2, 1, 1, 1), (0, 1, 2, 3), (1, 1, 1, 1, 1, 1, 1), tuple(range(7)))
+    tiles = tiling.tile_boxes(info.sizes)
+    read = plan_read(info, TINY, tiles, info.reads[0], Distribution(held, 0), False)
+    plan = Cut(info, TINY, (read,), tiles[3], True).plan(tiling)
+    expected: dict[tuple[int, Box, tuple[int, ...]], list[int]] = {}
+    for reader, piece in read.whole.items():
+        for holder, own in held.items():
+            common = own.intersect(piece.bounds)
+            if holder != reader and common.volume:
+                place = tuple(
+                    at - low + pad
+                    for at, low, pad in zip(common.offsets, piece.bounds.offsets, piece.pad_low, strict=True)
+                )
+                expected.setdefault((holder, common, place), []).append(reader)
+    (transfers,) = gather_transfers(info, plan)
+    found = {
+        (int(sender), tuple(transfers.receivers[start:stop].tolist()), int(nbytes))
+        for sender, nbytes, start, stop in zip(
+            transfers.senders, transfers.nbytes, transfers.first[:-1], transfers.first[1:], strict=True
+        )
+    }
+    assert found == {(holder, tuple(cores), box.volume * 4) for (holder, box, _), cores in expected.items()}
+    assert len(found) == len(transfers) == len(expected)

@@ -1,0 +1,67 @@
+"""Messages between cores as arrays: an exchange among hundreds of cores has tens of thousands of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """Messages, each of some bytes from a core to some others, which all get the same."""
+
+    senders: NDArray[np.int64]
+    """[messages] core"""
+    nbytes: NDArray[np.int64]
+    """[messages]"""
+    first: NDArray[np.int64]
+    """[messages + 1] where the receivers of each begin, and where those of the last end."""
+    receivers: NDArray[np.int64]
+    """Cores, message after message; each message has at least one."""
+
+    def __len__(self) -> int:
+        return len(self.senders)
+
+    @staticmethod
+    def of(messages: Iterable[tuple[int, Sequence[int], int]]) -> Transfers:
+        """Messages as (sender, receivers, bytes)."""
+        rows = list(messages)
+        receivers = list(chain.from_iterable(row[1] for row in rows))
+        return Transfers(
+            np.array([row[0] for row in rows], np.int64),
+            np.array([row[2] for row in rows], np.int64),
+            np.cumsum([0, *(len(row[1]) for row in rows)], dtype=np.int64),
+            np.array(receivers, np.int64),
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[Transfers]) -> Transfers:
+        """All messages of several, those of the first one first."""
+        counts = [np.diff(part.first) for part in parts]
+        return Transfers(
+            np.concatenate([part.senders for part in parts]),
+            np.concatenate([part.nbytes for part in parts]),
+            np.concatenate([np.zeros(1, np.int64), *counts]).cumsum(),
+            np.concatenate([part.receivers for part in parts]),
+        )
+
+    @property
+    def most_sent(self) -> int:
+        """Bytes that the busiest sender sends."""
+        return _most(self.senders, self.nbytes)
+
+    @property
+    def most_received(self) -> int:
+        """Bytes that the busiest receiver gets."""
+        return _most(self.receivers, np.repeat(self.nbytes, np.diff(self.first)))
+
+
+def _most(cores: NDArray[np.int64], nbytes: NDArray[np.int64]) -> int:
+    """The largest sum of one core."""
+    sums = np.zeros(int(cores.max(initial=-1)) + 1, np.int64)
+    np.add.at(sums, cores, nbytes)
+    return int(sums.max(initial=0))
