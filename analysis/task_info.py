@@ -62,7 +62,7 @@ class TaskInfo:
         """Values that the task reads."""
         return tuple(self.op.operands)
 
-    @property
+    @cached_property
     def result(self) -> SSAValue:
         """The value that the task computes."""
         return self.op.results[0]
@@ -119,9 +119,14 @@ class TaskInfo:
         if number == 0:
             return op.operand_slice(index, tile)
         box = self.root.result_box(tile)
-        if len(op.iteration_space()) != box.rank:
+        if self._ranks[number] != box.rank:
             raise AssertionError("verified tasks have epilogues of the root's result shape")
         return op.operand_slice(index, box)
+
+    @cached_property
+    def _ranks(self) -> tuple[int, ...]:
+        """Dimensions of each operation's iteration space."""
+        return tuple(len(op.iteration_space()) for op in self.body)
 
     def largest_slice(self, number: int, index: int, tile: Box) -> tuple[int, ...]:
         """Shape of the largest slice that tiles of these sizes read of an operand of operation `number`."""

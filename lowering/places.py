@@ -37,7 +37,7 @@ class Places:
         if producer is None:
             return None
         if value not in self._distributions:
-            held = self.network.plans[producer].distribution(self.network.tasks[producer])
+            held = self.network.plans[producer].distribution
             seen = held.reshaped(shape_of(root), shape_of(value))
             if seen is None:
                 raise AssertionError("values that are read in another shape are planned to lie in DRAM")

@@ -20,6 +20,7 @@ from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import WORKING_SHARE, NetworkPlan, in_cores, plan_network, source_of
 from ..analysis.planning.plan_task import Shortage, Source, TaskPlan, aligned, plan_task
 from ..analysis.planning.reads import ReadKind
+from ..analysis.planning.room import Room
 from ..analysis.task_info import TaskInfo, value_bytes
 from ..chips import Chip
 from ..dialects.dataflow import ReduceOp
@@ -185,35 +186,32 @@ def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit:
     Estimated cycles of both tasks beside what is in the cores then; None where that are not fewer than `limit`, or the
     sums do not stay in the cores.
     """
-    numbers = {info.result: position for position, info in enumerate(network.tasks)}
     resident = in_cores(network.tasks, network.plans[:number], network.last_use)
     held = sum(aligned(plan.tile_bytes) for plan in resident.values())
     available = int(chip.sram_bytes * WORKING_SHARE) - held
     place = column_major(chip)
     first, second = memo.info(split.partial), memo.info(split.total)
-    sources = [source_of(value, resident, network.tasks, numbers) for value in first.operands]
+    sources = [source_of(value, resident) for value in first.operands]
     parts = first.sizes[0]
 
     def in_parts(grid: tuple[int, ...]) -> bool:
         return grid[0] == parts
 
-    def plan_partial() -> TaskPlan | Shortage:
-        return plan_task(first, chip, sources, available, lambda held: True, place, limit=limit, accept=in_parts)
+    def plan_partial(room: Room) -> TaskPlan | Shortage:
+        return plan_task(first, chip, sources, room, lambda held: True, place, limit=limit, accept=in_parts)
 
-    partial = memo.plan(first, sources, ("partial", available, limit), plan_partial)
+    partial = memo.plan(first, sources, available, ("partial", limit), plan_partial)
     if not isinstance(partial, TaskPlan) or not partial.resident:
         return None
     sources = [
-        Source(partial.distribution(first), False)
-        if value is first.result
-        else source_of(value, resident, network.tasks, numbers)
+        Source(partial.distribution, False) if value is first.result else source_of(value, resident)
         for value in second.operands
     ]
     available -= aligned(partial.tile_bytes)
     limit -= partial.cycles
 
-    def plan_total() -> TaskPlan | Shortage:
-        return plan_task(second, chip, sources, available, lambda held: True, place, limit=limit)
+    def plan_total(room: Room) -> TaskPlan | Shortage:
+        return plan_task(second, chip, sources, room, lambda held: True, place, limit=limit)
 
-    total = memo.plan(second, sources, ("total", available, limit), plan_total)
+    total = memo.plan(second, sources, available, ("total", limit), plan_total)
     return partial.cycles + total.cycles if isinstance(total, TaskPlan) else None

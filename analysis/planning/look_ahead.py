@@ -8,7 +8,7 @@ leave the same values in the same places only the quickest goes on.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,13 +16,13 @@ from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ...support.errors import ResourceError
-from ..task_info import TaskInfo
 from .estimate import TaskWork
 from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, work_beside
 from .plan_memo import source_key
 from .plan_network import WORKING_SHARE, NetworkPlan, readable_as, shapes_read, source_of
-from .plan_task import PlaceTiles, Shortage, Source, TaskPlan, aligned, task_plans
+from .plan_task import PlaceTiles, Shortage, TaskPlan, aligned, task_plans
 from .plan_written import is_written
+from .room import ByRoom, Room
 from .sram_layout import SramLayout, estimated_times, lay_out_sram
 
 BEAM = 6
@@ -98,7 +98,7 @@ class _Search:
     """What its tasks do."""
     chip: Chip
     place: PlaceTiles
-    _found: dict[Hashable, list[TaskPlan]] = field(default_factory=dict[Hashable, "list[TaskPlan]"])
+    _found: ByRoom[list[TaskPlan]] = field(default_factory=ByRoom["list[TaskPlan]"])
     _exact: dict[int, TaskWork] = field(default_factory=dict[int, TaskWork])
     """By `id` of plans, all of which `_found` keeps."""
 
@@ -137,21 +137,15 @@ class _Search:
         info, stays = tasks[number], self.network.plans[number].resident
         available = int(self.chip.sram_bytes * WORKING_SHARE)
         available -= sum(aligned(plan.tile_bytes) for plan in partial.held.values())
-        sources = [source_of(value, partial.held, tasks, self._numbers) for value in info.operands]
-        key = (self._contents[number], tuple(map(source_key, sources)), available, stays, frozenset(read_as))
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = self._search(info, sources, available, read_as if stays else None)
-        return found
+        sources = [source_of(value, partial.held) for value in info.operands]
+        readable = readable_as(info, read_as) if stays else None
 
-    def _search(
-        self, info: TaskInfo, sources: Sequence[Source], available: int, read_as: set[tuple[int, ...]] | None
-    ) -> list[TaskPlan]:
-        readable = None if read_as is None else readable_as(info, read_as)
-        plans = task_plans(info, self.chip, sources, available, readable, self.place, TILINGS)
-        if isinstance(plans, Shortage):
-            return []
-        return [plan for plan in plans if plan.resident == (readable is not None)]
+        def search(room: Room) -> list[TaskPlan]:
+            plans = task_plans(info, self.chip, sources, room, readable, self.place, TILINGS)
+            return [] if isinstance(plans, Shortage) else [plan for plan in plans if plan.resident == stays]
+
+        key = (self._contents[number], tuple(map(source_key, sources)), stays, frozenset(read_as))
+        return self._found.get(key, available, search)
 
     def _after(self, partial: _Partial, plan: TaskPlan, code: Code) -> _Partial:
         """With the next task planned so."""

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from ...dialects.manycore import TaskOp
 from ..task_info import TaskInfo
 from .plan_task import Shortage, Source, TaskPlan
+from .room import ByRoom, Room
 
 
 @dataclass
 class PlanMemo:
-    """Tasks and their plans; a plan holds for all tasks with the same operations, sources and room."""
+    """Tasks and their plans; a plan holds for all tasks with the same operations and sources, where it fits alike."""
 
     _infos: dict[TaskOp, TaskInfo] = field(default_factory=dict[TaskOp, TaskInfo])
     _like: dict[int, TaskInfo] = field(default_factory=dict[int, TaskInfo])
     """The first task of each number."""
-    _plans: dict[Hashable, TaskPlan | Shortage] = field(default_factory=dict[Hashable, "TaskPlan | Shortage"])
+    _plans: ByRoom[TaskPlan | Shortage] = field(default_factory=ByRoom["TaskPlan | Shortage"])
     _contents: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _numbers: dict[TaskInfo, int] = field(default_factory=dict[TaskInfo, int])
 
@@ -30,14 +31,16 @@ class PlanMemo:
         return found
 
     def plan(
-        self, info: TaskInfo, sources: Sequence[Source], room: Hashable, make: Callable[[], TaskPlan | Shortage]
+        self,
+        info: TaskInfo,
+        sources: Sequence[Source],
+        available: int,
+        how: Hashable,
+        make: Callable[[Room], TaskPlan | Shortage],
     ) -> TaskPlan | Shortage:
-        """The plan of a task; `room` is all else that it depends on."""
-        key = (self._number(info), tuple(source_key(source) for source in sources), room)
-        found = self._plans.get(key)
-        if found is None:
-            found = self._plans[key] = make()
-        return found
+        """The plan of a task in so many bytes of SRAM; `how` is all else that it depends on."""
+        key = (self._number(info), tuple(source_key(source) for source in sources), how)
+        return self._plans.get(key, available, make)
 
     def _number(self, info: TaskInfo) -> int:
         """The same for tasks with the same operations."""

@@ -5,8 +5,8 @@ those that read them. What does not fit goes to DRAM: the largest value that is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects.func import FuncOp
@@ -22,6 +22,7 @@ from .estimate import PASS_THROUGH
 from .plan_memo import PlanMemo
 from .plan_task import PlaceTiles, Readable, Shortage, Source, TaskPlan, aligned, plan_task
 from .plan_written import is_written, plan_written
+from .room import Room
 from .storage import Distribution
 
 CROWDED_STEPS = 8
@@ -70,53 +71,73 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
     in_dram = _must_be_in_dram(function, tasks)
     numbers = {info.result: number for number, info in enumerate(tasks)}
     shapes = shapes_read(tasks)
-    plans: list[TaskPlan] = []
-    while len(plans) < len(tasks):
-        number = len(plans)
-        info = tasks[number]
-        resident = in_cores(tasks, plans, last_use)
+    begun = _Begun(tasks, last_use)
+    while len(begun.plans) < len(tasks):
+        info, resident = tasks[len(begun.plans)], begun.resident
         movable = [value for value in resident if not is_written(tasks[numbers[value]])]
         held = sum(aligned(plan.tile_bytes) for plan in resident.values())
-        sources = [source_of(value, resident, tasks, numbers) for value in info.operands]
+        available = int(chip.sram_bytes * WORKING_SHARE) - held
+        sources = [source_of(value, resident) for value in info.operands]
         read_as = shapes.get(info.result, set())
         if is_written(info):
             must_leave = _must_leave(info, in_dram, read_as)
-            available, free = int(chip.sram_bytes * WORKING_SHARE) - held, chip.sram_bytes - held
-            plan = plan_written(info, chip, sources, available, free, must_leave)
+            plan = plan_written(info, chip, sources, available, chip.sram_bytes - held, must_leave)
         else:
             stays = info.result not in in_dram
-            plan = _plan_next(info, chip, place, sources, held, stays, read_as, memo)
+            plan = _plan_next(info, chip, place, sources, available, stays, read_as, memo)
             if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and movable:
                 # So many steps may be a sign that too much stays: is it faster with the largest value in DRAM?
                 victim = _largest(movable, resident, numbers)
-                moved = [source_of(value, _without(resident, victim), tasks, numbers) for value in info.operands]
-                less = held - aligned(resident[victim].tile_bytes)
-                other = _plan_next(info, chip, place, moved, less, stays, read_as, memo)
+                moved = [source_of(value, _without(resident, victim)) for value in info.operands]
+                more = available + aligned(resident[victim].tile_bytes)
+                other = _plan_next(info, chip, place, moved, more, stays, read_as, memo)
                 if isinstance(other, TaskPlan) and other.cycles + _detour(victim, chip) < plan.cycles:
                     in_dram.add(victim)
-                    del plans[numbers[victim] :]
+                    begun.go_back(numbers[victim])
                     continue
         if isinstance(plan, TaskPlan):
-            plans.append(plan)
+            begun.add(plan)
         elif movable:
             victim = _largest(movable, resident, numbers)
             in_dram.add(victim)
-            del plans[numbers[victim] :]
+            begun.go_back(numbers[victim])
         elif is_written(info):
             raise ResourceError(
                 f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "
-                f"{info.op.tiling.cores[-1]}{_largest_tile(info, plan)}, where {plan.available} of {chip.sram_bytes} "
-                f"are free; cut it into more steps, or place results of tasks before it in dram",
-                "SRAM of a core", plan.needed, plan.available,
+                f"{info.op.tiling.cores[-1]}{_largest_tile(info, plan)}, where {chip.sram_bytes - held} of "
+                f"{chip.sram_bytes} are free; cut it into more steps, or place results of tasks before it in dram",
+                "SRAM of a core", plan.needed, chip.sram_bytes - held,
             )  # fmt: skip
         else:
             raise ResourceError(
                 f"task '{info.name}' does not fit: its smallest tile needs {plan.needed} bytes of SRAM on core "
-                f"{chip.usable_cores[0]}{_largest_tile(info, plan)}, where {plan.available} of {chip.sram_bytes} "
+                f"{chip.usable_cores[0]}{_largest_tile(info, plan)}, where {available} of {chip.sram_bytes} "
                 f"may be used; choose a chip with more SRAM per core",
-                "SRAM of a core", plan.needed, plan.available,
+                "SRAM of a core", plan.needed, available,
             )  # fmt: skip
-    return NetworkPlan(tasks, tuple(plans), last_use)
+    return NetworkPlan(tasks, tuple(begun.plans), last_use)
+
+
+@dataclass
+class _Begun:
+    """Plans of the first tasks, and those of results that are in the cores when the next task begins."""
+
+    tasks: tuple[TaskInfo, ...]
+    last_use: dict[SSAValue, int]
+    plans: list[TaskPlan] = field(default_factory=list[TaskPlan])
+    resident: dict[SSAValue, TaskPlan] = field(default_factory=dict[SSAValue, TaskPlan])
+
+    def add(self, plan: TaskPlan) -> None:
+        """The next task is planned so."""
+        if plan.resident:
+            self.resident[self.tasks[len(self.plans)].result] = plan
+        self.plans.append(plan)
+        self.resident = {value: one for value, one in self.resident.items() if self.last_use[value] >= len(self.plans)}
+
+    def go_back(self, number: int) -> None:
+        """Only so many tasks are planned."""
+        del self.plans[number:]
+        self.resident = in_cores(self.tasks, self.plans, self.last_use)
 
 
 def _largest_tile(info: TaskInfo, shortage: Shortage) -> str:
@@ -183,34 +204,24 @@ def _plan_next(
     chip: Chip,
     place: PlaceTiles,
     sources: Sequence[Source],
-    held: int,
+    available: int,
     stays: bool,
     read_as: set[tuple[int, ...]],
     memo: PlanMemo,
 ) -> TaskPlan | Shortage:
-    room = (held, stays, frozenset(read_as))
-    return memo.plan(info, sources, room, lambda: _plan_beside(info, chip, place, sources, held, stays, read_as))
+    """Plan a task in so many bytes of SRAM; its result goes to DRAM where it must not or cannot stay."""
 
+    def plan(room: Room) -> TaskPlan | Shortage:
+        if stays and read_as:
+            plan = plan_task(info, chip, sources, room, readable_as(info, read_as), place)
+            if isinstance(plan, TaskPlan):
+                if not plan.resident or plan.fitting_steps < CROWDED_STEPS:
+                    return plan
+                other = plan_task(info, chip, sources, room, None, place)
+                return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
+        return plan_task(info, chip, sources, room, None, place)
 
-def _plan_beside(
-    info: TaskInfo,
-    chip: Chip,
-    place: PlaceTiles,
-    sources: Sequence[Source],
-    held: int,
-    stays: bool,
-    read_as: set[tuple[int, ...]],
-) -> TaskPlan | Shortage:
-    """Plan a task beside `held` bytes that stay; its result goes to DRAM where it must not or cannot stay."""
-    available = int(chip.sram_bytes * WORKING_SHARE) - held
-    if stays and read_as:
-        plan = plan_task(info, chip, sources, available, readable_as(info, read_as), place)
-        if isinstance(plan, TaskPlan):
-            if not plan.resident or plan.fitting_steps < CROWDED_STEPS:
-                return plan
-            other = plan_task(info, chip, sources, available, None, place)
-            return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
-    return plan_task(info, chip, sources, available, None, place)
+    return memo.plan(info, sources, available, (stays, frozenset(read_as)), plan)
 
 
 def readable_as(info: TaskInfo, shapes: set[tuple[int, ...]]) -> Readable:
@@ -241,12 +252,10 @@ def _must_leave(info: TaskInfo, in_dram: set[SSAValue], read_as: set[tuple[int, 
     return None
 
 
-def source_of(
-    value: SSAValue, resident: dict[SSAValue, TaskPlan], tasks: tuple[TaskInfo, ...], numbers: dict[SSAValue, int]
-) -> Source:
+def source_of(value: SSAValue, resident: Mapping[SSAValue, TaskPlan]) -> Source:
     """Where a value comes from, given the plans of the tasks whose results are in the cores."""
     root = storage_root(value)
     if root not in resident:
         return Source(None, isinstance(root.owner, ConstantOp | WeightOp))
-    distribution = resident[root].distribution(tasks[numbers[root]])
+    distribution = resident[root].distribution
     return Source(distribution.reshaped(shape_of(root), shape_of(value)), False)

@@ -16,6 +16,7 @@ from ...dialects.manycore import Tiling
 from ..task_info import TaskInfo, value_bytes
 from .estimate import TaskWork, alone, step_work, task_work
 from .reads import ReadPlan, ReadSize, burst_bytes, last_tile, measure_read, plan_read, sample_boxes
+from .room import Room
 from .storage import Distribution
 from .tiling_search import coarser_steps, finer_steps, grid_candidates
 
@@ -68,6 +69,8 @@ class TaskPlan:
     """SRAM of the busiest core that the task needs beside what is there already, the result included."""
     count_work: Callable[[], TaskWork] = field(repr=False, compare=False)
     """Counts `work`, which plans that do not fit never need."""
+    info: TaskInfo = field(repr=False, compare=False)
+    """The task, or one with the same operations."""
     chip: Chip = field(repr=False, compare=False)
     matrix_work: float = 0.0
     """The share by which work of matrix units counts; see `price`."""
@@ -103,10 +106,11 @@ class TaskPlan:
         """Bound for all plans that differ in steps alone."""
         return self.work.least
 
-    def distribution(self, info: TaskInfo) -> Distribution:
+    @cached_property
+    def distribution(self) -> Distribution:
         """Where the result's tiles are."""
-        tiles = self.tiling.tile_boxes(info.sizes)
-        return Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, self.tile_bytes)
+        tiles = self.tiling.tile_boxes(self.info.sizes)
+        return Distribution({core: self.info.root.result_box(tile) for core, tile in tiles.items()}, self.tile_bytes)
 
     def staging_slots(self, info: TaskInfo) -> int:
         """Number of buffers from which steps of the result go to DRAM."""
@@ -124,23 +128,22 @@ def output_steps(info: TaskInfo, tiling: Tiling) -> int:
 
 @dataclass(frozen=True)
 class Shortage:
-    """Why no tiling fits: the best one tried needs `needed` bytes of SRAM on a core where `available` are free."""
+    """Why no tiling fits: the best one tried needs so many bytes of SRAM on a core."""
 
     needed: int
-    available: int
     operand: int | None = None
     """The operand whose tiles take most of it."""
     operand_bytes: int = 0
 
     @staticmethod
-    def of(plan: TaskPlan, available: int) -> Shortage:
-        """What a plan lacks."""
+    def of(plan: TaskPlan) -> Shortage:
+        """What a plan needs."""
         parts = {
             read.read.operand: min(plan.slots, size.versions) * aligned(size.buffer_bytes)
             for read, size in zip(plan.reads, plan.sizes, strict=True)
         }
         largest = max(parts, key=parts.__getitem__, default=None)
-        return Shortage(plan.working_bytes, available, largest, 0 if largest is None else parts[largest])
+        return Shortage(plan.working_bytes, largest, 0 if largest is None else parts[largest])
 
 
 PlaceTiles = Callable[[TaskInfo, tuple[int, ...]], tuple[int, ...]]
@@ -155,7 +158,7 @@ def plan_task(
     info: TaskInfo,
     chip: Chip,
     sources: Sequence[Source],
-    available: int,
+    room: Room,
     readable: Readable | None,
     place: PlaceTiles,
     *,
@@ -163,13 +166,13 @@ def plan_task(
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
 ) -> TaskPlan | Shortage:
     """
-    The cheapest tiling that fits `available` bytes of SRAM on each core, by estimated cycles.
+    The cheapest tiling that fits `room` on each core, by estimated cycles.
 
     Only grids that `accept` takes are looked at, and only plans whose price may be less than `limit`.
 
     Where the result is not `readable`, it goes to DRAM. None: it goes there in any case.
     """
-    found = task_plans(info, chip, sources, available, readable, place, 1, limit=limit, accept=accept)
+    found = task_plans(info, chip, sources, room, readable, place, 1, limit=limit, accept=accept)
     return found if isinstance(found, Shortage) else found[0]
 
 
@@ -177,7 +180,7 @@ def task_plans(
     info: TaskInfo,
     chip: Chip,
     sources: Sequence[Source],
-    available: int,
+    room: Room,
     readable: Readable | None,
     place: PlaceTiles,
     most: int,
@@ -190,7 +193,7 @@ def task_plans(
     best. The rest as `plan_task`.
     """
     found: list[TaskPlan] = []
-    least = Shortage(1 << 62, available)
+    least = Shortage(1 << 62)
     tilings = [
         Tiling(grid, place(info, grid), (1,) * len(grid), _default_order(info))
         for grid in grid_candidates(info, chip)
@@ -208,7 +211,7 @@ def task_plans(
         cut = cut.with_traffic()
         if cut.plan(bound.tiling).least_cycles >= limit:
             continue
-        plan = _refine(cut, bound.tiling, available)
+        plan = _refine(cut, bound.tiling, room)
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
         elif plan.price < limit:
@@ -272,31 +275,30 @@ def _cut(
     return Cut(info, chip, reads, tiles[tiling.cores[-1]], resident)
 
 
-def _refine(cut: Cut, tiling: Tiling, available: int) -> TaskPlan | Shortage:
+def _refine(cut: Cut, tiling: Tiling, room: Room) -> TaskPlan | Shortage:
     """Cut tiles into steps until they fit, then go on as long as finer or coarser steps are faster."""
     info, chip, tile = cut.info, cut.chip, cut.tile
 
     @cache
     def measured(steps: tuple[int, ...]) -> TaskPlan:
-        return cut.buffered(replace(tiling, steps=steps), available)
+        return cut.buffered(replace(tiling, steps=steps), room)
 
     current = measured(tiling.steps)
-    while excess := _excess(current, chip, available):
+    while not fits(current, chip, room):
         finer = [measured(steps) for steps in finer_steps(info, tile.sizes, current.tiling.steps)]
         if not finer:
             single = cut.plan(current.tiling, slots=1)
-            if single.working_bytes <= available:
+            if room.fits(single.working_bytes):
                 return replace(single, fitting_steps=single.tiling.step_count)
-            return Shortage.of(single, available)
+            return Shortage.of(single)
         # Go where most bytes are saved, and among equals where it costs least.
-        excess = min(_excess(option, chip, available) for option in finer)
-        smallest = [option for option in finer if _excess(option, chip, available) == excess]
+        smallest = _least_excess(finer, chip, room)
         current = min(smallest, key=lambda option: option.price) if len(smallest) > 1 else smallest[0]
     fitting_steps = current.tiling.step_count
     for _ in range(MAX_REFINEMENTS):
         steps = current.tiling.steps
         neighbours = [*finer_steps(info, tile.sizes, steps), *coarser_steps(info, tile.sizes, steps)]
-        fitting = [option for option in map(measured, neighbours) if fits(option, chip, available)]
+        fitting = [option for option in map(measured, neighbours) if fits(option, chip, room)]
         cheapest = min(fitting, key=lambda option: option.price, default=current)
         if cheapest.price >= current.price:
             break
@@ -304,16 +306,43 @@ def _refine(cut: Cut, tiling: Tiling, available: int) -> TaskPlan | Shortage:
     return replace(_best_order(cut, current), fitting_steps=fitting_steps)
 
 
-def _excess(plan: TaskPlan, chip: Chip, available: int) -> int:
-    constants = max(
+def _least_excess(options: Sequence[TaskPlan], chip: Chip, room: Room) -> list[TaskPlan]:
+    """Those that come nearest to what `fits` asks for; `room` is asked so that it need not be the same another time."""
+
+    def constants(option: TaskPlan) -> int:
+        return _constant_excess(option, chip)
+
+    def all_bytes(option: TaskPlan) -> int:
+        return option.working_bytes + constants(option)
+
+    inside = [room.fits(option.working_bytes) for option in options]
+    near = _least([option for option, fitting in zip(options, inside, strict=True) if fitting], constants)
+    far = _least([option for option, fitting in zip(options, inside, strict=True) if not fitting], all_bytes)
+    if not near or not far:
+        return near or far
+    alike = all_bytes(far[0]) - constants(near[0])
+    if not room.fits(alike):
+        return near
+    return far if room.fits(alike + 1) else sorted([*near, *far], key=options.index)
+
+
+def _least(options: Sequence[TaskPlan], nbytes: Callable[[TaskPlan], int]) -> list[TaskPlan]:
+    """All with the fewest bytes."""
+    sizes = [nbytes(option) for option in options]
+    return [option for option, size in zip(options, sizes, strict=True) if size == min(sizes)]
+
+
+def fits(plan: TaskPlan, chip: Chip, room: Room) -> bool:
+    """Whether a plan keeps to `room` and leaves some to load the next task's constants."""
+    return not _constant_excess(plan, chip) and room.fits(plan.working_bytes)
+
+
+def _constant_excess(plan: TaskPlan, chip: Chip) -> int:
+    """By how many bytes the largest buffer for constants is too large."""
+    largest = max(
         (size.buffer_bytes for read, size in zip(plan.reads, plan.sizes, strict=True) if read.constant), default=0
     )
-    return max(0, plan.working_bytes - available) + max(0, constants - chip.sram_bytes // CONSTANT_SHARE)
-
-
-def fits(plan: TaskPlan, chip: Chip, available: int) -> bool:
-    """Whether a plan keeps to `available` bytes of SRAM and leaves room to load the next task's constants."""
-    return _excess(plan, chip, available) == 0
+    return max(0, largest - chip.sram_bytes // CONSTANT_SHARE)
 
 
 def _default_order(info: TaskInfo) -> tuple[int, ...]:
@@ -351,11 +380,11 @@ class Cut:
         """The same with exchanges estimated from their messages."""
         return replace(self, reads=tuple(read.with_traffic(self.chip) for read in self.reads))
 
-    def buffered(self, tiling: Tiling, available: int) -> TaskPlan:
-        """With two buffers; the constants of all steps are kept if that fits in `available` bytes."""
+    def buffered(self, tiling: Tiling, room: Room) -> TaskPlan:
+        """With two buffers; the constants of all steps are kept if that fits in `room`."""
         if tiling.step_count > 1:
             kept = self.plan(tiling, keep_constants=True)
-            if any(size.kept for size in kept.sizes) and fits(kept, self.chip, available):
+            if any(size.kept for size in kept.sizes) and fits(kept, self.chip, room):
                 return kept
         return self.plan(tiling)
 
@@ -375,7 +404,7 @@ class Cut:
         working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
         return TaskPlan(
             tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, working,
-            lambda: self._work(tiling, step, sizes, outputs), self.chip, self._matrix_work,
+            lambda: self._work(tiling, step, sizes, outputs), info, self.chip, self._matrix_work,
         )  # fmt: skip
 
     @cached_property

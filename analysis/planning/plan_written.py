@@ -10,6 +10,7 @@ from ...support.errors import InputError
 from ..task_info import TaskInfo
 from .plan_task import Cut, Shortage, Source, TaskPlan, fits
 from .reads import plan_read
+from .room import Room
 
 
 def is_written(info: TaskInfo) -> bool:
@@ -47,8 +48,9 @@ def plan_written(
         for read in info.reads
     )
     cut = Cut(info, chip, reads, tiles[tiling.cores[-1]], resident).with_traffic()
-    double = cut.buffered(tiling, available)
-    if fits(double, chip, available):
+    room = Room(available)
+    double = cut.buffered(tiling, room)
+    if fits(double, chip, room):
         return double
     single = cut.plan(tiling, slots=1)
-    return single if single.working_bytes <= free else Shortage.of(single, free)
+    return single if single.working_bytes <= free else Shortage.of(single)

@@ -158,6 +158,8 @@ class TiledOp(DataflowOp, TilingInterface, abc.ABC):
 def broadcast_slice(operand_shape: Shape, tile: Box) -> OperandSlice:
     """The part of an operand, broadcast by numpy's rules to the space of the tile, that the tile reads."""
     skipped = tile.rank - len(operand_shape)
+    if not skipped and 1 not in operand_shape:
+        return OperandSlice.of(tile)
     offsets = tuple(0 if size == 1 else tile.offsets[skipped + dim] for dim, size in enumerate(operand_shape))
     sizes = tuple(
         min(1, tile.sizes[skipped + dim]) if size == 1 else tile.sizes[skipped + dim]

@@ -9,6 +9,7 @@ from meshloom.analysis.planning.placement import column_major
 from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network, readable_as
 from meshloom.analysis.planning.plan_task import Source, TaskPlan, plan_task, task_plans
 from meshloom.analysis.planning.reads import ReadKind
+from meshloom.analysis.planning.room import Room
 from meshloom.analysis.planning.sram_layout import estimated_times, lay_out_sram
 from meshloom.analysis.task_info import TaskInfo
 from meshloom.chips import Chip, load_chip
@@ -100,7 +101,7 @@ def test_tilings_of_a_task_differ_in_their_grids_the_best_first() -> None:
     function = layers()
     info = next(TaskInfo.of(op) for op in function.body.block.ops if isinstance(op, TaskOp) and op.operands[1:])
     sources = [Source(None, False) for _ in info.operands]
-    asked = (info, EDGE, sources, EDGE.sram_bytes, readable_as(info, set()), column_major(EDGE))
+    asked = (info, EDGE, sources, Room(EDGE.sram_bytes), readable_as(info, set()), column_major(EDGE))
     found = task_plans(*asked, 4)
     assert isinstance(found, list)
     assert 1 < len({plan.tiling.grid for plan in found}) == len(found) <= 4
