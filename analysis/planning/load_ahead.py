@@ -8,7 +8,7 @@ from ...chips import Chip
 from .estimate import HANDSHAKE
 from .plan_task import TaskPlan
 
-FARTHEST = 6
+FARTHEST = 10
 """Tasks ahead at most."""
 
 

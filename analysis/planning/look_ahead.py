@@ -117,7 +117,7 @@ class _Search:
         """Plans of all tasks; None where values that stay leave no room for one."""
         tasks, code = self.network.tasks, self.layout.code
         shapes = shapes_read(tasks)
-        beam = [_Partial((), {}, NetworkRun(tasks, code, self.chip), 0.0)]
+        beam = [_Partial((), {}, NetworkRun(self.network, code, self.chip), 0.0)]
         for info in tasks:
             reached: dict[Hashable, _Partial] = {}
             for partial in beam:

@@ -18,7 +18,7 @@ from .estimate import Clocks, TaskWork
 from .exchange_time import credit_cycles, follow
 from .gather_schedule import gather_transfers
 from .interleaved import parts_interleave
-from .plan_network import NetworkPlan, storage_root
+from .plan_network import NetworkPlan
 from .plan_task import TaskPlan
 
 
@@ -54,7 +54,7 @@ def network_estimate(network: NetworkPlan, code: Code, chip: Chip, works: Sequen
     By task, the cycles by which it ends later than all before it: their sum is the estimate of the run. `works`: what
     tasks do, by `TaskWorks`.
     """
-    run = NetworkRun(network.tasks, code, chip)
+    run = NetworkRun(network, code, chip)
     reached = [0.0]
     """Ends of all tasks so far, the latest last, from the start on."""
     for work in works:
@@ -66,10 +66,10 @@ def network_estimate(network: NetworkPlan, code: Code, chip: Chip, works: Sequen
 
 
 class NetworkRun:
-    """Tasks on the clocks, one after another: the first of `tasks` to begin with. All times are in cycles."""
+    """Tasks on the clocks, one after another: the first of the network to begin with. All times are in cycles."""
 
-    def __init__(self, tasks: Sequence[TaskInfo], code: Code, chip: Chip) -> None:
-        self.tasks, self.chip, self.code = tasks, chip, code
+    def __init__(self, network: NetworkPlan, code: Code, chip: Chip) -> None:
+        self.network, self.chip, self.code = network, chip, code
         self.later: dict[int, list[int]] = {}
         """Task -> those whose first constants are loaded during it."""
         for task, start in code.ahead.items():
@@ -87,7 +87,7 @@ class NetworkRun:
         """By task, when its operands are in its cores."""
         self.steps: list[int] = []
         self.ends: list[float] = []
-        self.issued = np.zeros((len(tasks), len(Unit)), np.int64) if code.issued is None else code.issued
+        self.issued = np.zeros((len(network.tasks), len(Unit)), np.int64) if code.issued is None else code.issued
         """[tasks, units] instructions of the busiest core."""
         self.counts = np.cumsum(self.issued, axis=0)
         """The same of a task and all before it."""
@@ -117,8 +117,7 @@ class NetworkRun:
         self.constants[number] = self.clocks.send(there, work.passed_constants) if work.constants else there
 
     def _task(self, number: int, work: TaskWork) -> None:
-        info = self.tasks[number]
-        inputs = max((self.complete.get(storage_root(value), 0.0) for value in info.operands), default=0.0)
+        inputs = max((self.complete.get(value, 0.0) for value in self.network.roots[number]), default=0.0)
         free = max(inputs, self._free(number, False, number)) if work.values else inputs
         self.clocks.worked.clear()
         end = self.clocks.run(work, inputs, self.constants[number], free)
@@ -130,7 +129,7 @@ class NetworkRun:
         self.steps.append(work.steps)
         self.ends.append(end)
         self.reached = max(self.reached, end)
-        self.complete[info.result] = end
+        self.complete[self.network.tasks[number].result] = end
 
     def _free(self, number: int, constants: bool, during: int) -> float:
         """From when on loads may begin: there is memory, and cores have come to them."""
@@ -142,6 +141,8 @@ class NetworkRun:
         When cores have all but the last step of a task in the queues of their units (or all of the tasks before, where
         it has not run yet): all that does not fit into queues has begun.
         """
+        if self.code.issued is None:
+            return 0.0
         known = len(self.ends)
         counts = self.counts[min(number, known - 1)].astype(float) if known else np.zeros(self.counts.shape[1])
         if number < known:
@@ -149,7 +150,7 @@ class NetworkRun:
         time = 0.0
         for unit in np.flatnonzero(counts > self.chip.queue_depth).tolist():
             place = float(counts[unit]) - self.chip.queue_depth
-            task = int((self.counts[:known, unit] <= place).sum())
+            task = int(np.searchsorted(self.counts[:known, unit], place, side="right"))
             if task < known:
                 own = float(self.issued[task, unit])
                 share = 1 - (float(self.counts[task, unit]) - place) / own

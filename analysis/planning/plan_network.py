@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 
 from xdsl.dialects.func import FuncOp
@@ -46,6 +47,11 @@ class NetworkPlan:
     plans: tuple[TaskPlan, ...]
     last_use: dict[SSAValue, int]
     """Number of the last task that reads a value (by storage root)."""
+
+    @cached_property
+    def roots(self) -> tuple[tuple[SSAValue, ...], ...]:
+        """By task, the values whose memory its operands are."""
+        return tuple(tuple(map(storage_root, info.operands)) for info in self.tasks)
 
     @property
     def resident(self) -> dict[SSAValue, int]:
