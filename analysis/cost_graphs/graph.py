@@ -14,6 +14,8 @@ Flat = NDArray[Any]
 """Arrays of the same kind in compiled functions, whose entries stand for numbers."""
 LOAD_PHASE = "load"
 """Phase of operations that load a weight."""
+FROM_THE_START = ("input", "weight")
+"""Kinds of tensors that no operation needs to compute; they do not count as memory."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class CostGraph:
     @cached_property
     def counted(self) -> NDArray[np.bool_]:
         """[m] whether a tensor counts as memory: weights and inputs do not, but for weights while they are loaded."""
-        free = np.array([kind in ("input", "weight") for kind in self.tensor_kinds], np.bool_)
+        free = np.array([kind in FROM_THE_START for kind in self.tensor_kinds], np.bool_)
         loaded = np.array([phase == LOAD_PHASE for phase in self.phases] + [False])
         return (self.producer >= 0) & (~free | loaded[self.producer])
 

@@ -15,10 +15,10 @@ from typing import Any, cast
 import numpy as np
 
 from ...support.errors import InputError
-from .graph import CostGraph, lists_of
+from .graph import FROM_THE_START, CostGraph, lists_of
 
 KINDS = ("input", "weight", "act", "grad", "wgrad")
-"""Of tensors. The first two are there from the start and do not count as memory."""
+"""Of tensors."""
 LARGEST = 1 << 62
 """Sums of sizes and durations stay below this, so that 64 bits hold them."""
 
@@ -69,6 +69,13 @@ def parse_cost_graph(data: object, place: str = "graph", name: str = "graph") ->
     if sum(durations) > LARGEST or sum(sizes) > LARGEST:
         raise InputError(f"{place}: durations or sizes add up to more than 2^62")
     names = [f"op {number} ({text})" for number, text in zip(op_ids, op_names, strict=True)]
+    there = {number for number, kind in enumerate(kinds) if kind in FROM_THE_START}.union(*outs)
+    for op, operands in enumerate(ins):
+        if missing := [tensor for tensor in operands if tensor not in there]:
+            raise InputError(
+                f"{place}: {names[op]} reads tensor {ids[missing[0]]}, which no operation computes: what is there from "
+                f"the start is of kind {' or '.join(FROM_THE_START)}"
+            )
     _check_order(ins, outs, names, ids, place)
     unit_names = tuple(dict.fromkeys(units))
     return CostGraph(

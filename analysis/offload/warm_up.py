@@ -17,6 +17,7 @@ def warm_up() -> None:
     tensors = [{"id": number, "kind": "act", "size": size} for number in range(2 * chain)]
     forward = [{"ins": [number - 1] if number else [], "outs": [number]} for number in range(chain)]
     backward = [{"ins": [chain + index - 1, chain - 1 - index], "outs": [chain + index]} for index in range(chain)]
+    # Durations that differ: choices among equals would end some searches at once.
     ops = [
         {"id": number, "unit": "VPU" if number % 2 else "MPU", "dur_ns": 100 + 37 * number, **one}
         for number, one in enumerate(forward + backward)

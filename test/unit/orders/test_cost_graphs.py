@@ -107,6 +107,7 @@ def changed(*path: str | int, to: object) -> dict[str, Any]:
         (changed("ops", 1, "outs", to=[9]), r"tensor 9 is computed twice, by op 0 \(fc\) and op 1 \(fc.dx\)"),
         (changed("ops", 1, "ins", to=[3]), r"op 1 \(fc.dx\) waits for itself: there is a cycle"),
         (changed("ops", 0, "ins", to=[3]), r"op 0 \(fc\) waits for itself"),
+        (changed("ops", 0, "outs", to=[]), r"op 1 \(fc.dx\) reads tensor 9, which no operation computes"),
         (changed("ops", to=SMALL["ops"][::-1]), r"op 1 \(fc.dx\) reads tensor 9 before op 0 \(fc\) computes it"),
     ],
 )
