@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -167,11 +167,32 @@ def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int]) -> SramLayou
                     f"{chip.sram_bytes} are there",
                     "SRAM of a core", int(result.peak), chip.sram_bytes,
                 )  # fmt: skip
-            crowded = [max(ahead, key=lambda task: (max(live[ahead[task] : task]), task))]
+            crowded = _in_the_way(buffers, result, ahead, live, chip)
         for task in crowded:
             ahead[task] += 1
             if ahead[task] == task:
                 del ahead[task]
+
+
+def _in_the_way(
+    buffers: _Buffers, result: Allocation, ahead: Mapping[int, int], live: Sequence[int], chip: Chip
+) -> list[int]:
+    """
+    Tasks whose constants should be loaded later, that buffers which do not fit find room: of those loaded ahead while
+    such a buffer is in use the one in the greatest crowd, a task for each; or of all, where that is none.
+    """
+    above = np.flatnonzero(result.offsets + np.array(buffers.sizes) > chip.sram_bytes).tolist()
+    found: list[int] = []
+    reached = -1
+    for buffer in sorted(above, key=lambda buffer: (buffers.first[buffer], buffers.last[buffer])):
+        first, last = buffers.first[buffer], buffers.last[buffer]
+        if first <= reached:
+            continue  # room is being made for one beside it
+        reached = last
+        beside = [task for task, start in ahead.items() if start <= last and first < task and task not in found]
+        if beside:
+            found.append(max(beside, key=lambda task: (max(live[ahead[task] : task]), task)))
+    return found or [max(ahead, key=lambda task: (max(live[ahead[task] : task]), task))]
 
 
 def _placed(
