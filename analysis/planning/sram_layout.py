@@ -157,7 +157,9 @@ def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int]) -> SramLayou
         crowded = [task for task, start in ahead.items() if max(live[start:task]) > chip.sram_bytes]
         if not crowded:
             result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
-            if result.peak > chip.sram_bytes and not ahead:  # the last resort: a longer search
+            if result.peak > chip.sram_bytes:
+                crowded = _in_the_way(buffers, result, ahead, live, chip)
+            if result.peak > chip.sram_bytes and not crowded:  # loads are not what takes the room: a longer search
                 result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT, chip.sram_bytes)
             if result.peak <= chip.sram_bytes:
                 return _layout(network, buffers, result, ahead, frozenset())
@@ -167,7 +169,7 @@ def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int]) -> SramLayou
                     f"{chip.sram_bytes} are there",
                     "SRAM of a core", int(result.peak), chip.sram_bytes,
                 )  # fmt: skip
-            crowded = _in_the_way(buffers, result, ahead, live, chip)
+            crowded = crowded or list(ahead)
         for task in crowded:
             ahead[task] += 1
             if ahead[task] == task:
@@ -179,7 +181,7 @@ def _in_the_way(
 ) -> list[int]:
     """
     Tasks whose constants should be loaded later, that buffers which do not fit find room: of those loaded ahead while
-    such a buffer is in use the one in the greatest crowd, a task for each; or of all, where that is none.
+    such a buffer is in use the one in the greatest crowd, a task for each.
     """
     above = np.flatnonzero(result.offsets + np.array(buffers.sizes) > chip.sram_bytes).tolist()
     found: list[int] = []
@@ -192,7 +194,7 @@ def _in_the_way(
         beside = [task for task, start in ahead.items() if start <= last and first < task and task not in found]
         if beside:
             found.append(max(beside, key=lambda task: (max(live[ahead[task] : task]), task)))
-    return found or [max(ahead, key=lambda task: (max(live[ahead[task] : task]), task))]
+    return found
 
 
 def _placed(
