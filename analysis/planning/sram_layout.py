@@ -21,6 +21,8 @@ from .shift_loads import shift_loads
 
 FASTER = 0.995
 """Loads are shifted if the estimate becomes less than this share of what it was."""
+DOUBLING = 4
+"""Loads ahead that are in the way are moved one at a time at first, and twice as many after so many rounds."""
 
 Role = Literal["tile", "read", "staging", "temporary"]
 Key = tuple[Role, int, int, int]
@@ -151,6 +153,7 @@ def _lay_out(network: NetworkPlan, chip: Chip, ahead: Mapping[int, int]) -> Sram
 
 
 def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int]) -> SramLayout:
+    rounds = 0
     while True:
         buffers = _collect(network, ahead)
         live = _live_bytes(buffers, len(network.tasks))
@@ -158,7 +161,8 @@ def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int]) -> SramLayou
         if not crowded:
             result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
             if result.peak > chip.sram_bytes:
-                crowded = _in_the_way(buffers, result, ahead, live, chip)
+                crowded = _in_the_way(buffers, result, ahead, live, chip)[: 1 << rounds // DOUBLING]
+                rounds += 1
             if result.peak > chip.sram_bytes and not crowded:  # loads are not what takes the room: a longer search
                 result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT, chip.sram_bytes)
             if result.peak <= chip.sram_bytes:
@@ -179,22 +183,15 @@ def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int]) -> SramLayou
 def _in_the_way(
     buffers: _Buffers, result: Allocation, ahead: Mapping[int, int], live: Sequence[int], chip: Chip
 ) -> list[int]:
-    """
-    Tasks whose constants should be loaded later, that buffers which do not fit find room: of those loaded ahead while
-    such a buffer is in use the one in the greatest crowd, a task for each.
-    """
+    """Tasks whose constants are loaded ahead while a buffer that does not fit is in use, from the greatest crowd on."""
     above = np.flatnonzero(result.offsets + np.array(buffers.sizes) > chip.sram_bytes).tolist()
-    found: list[int] = []
-    reached = -1
-    for buffer in sorted(above, key=lambda buffer: (buffers.first[buffer], buffers.last[buffer])):
-        first, last = buffers.first[buffer], buffers.last[buffer]
-        if first <= reached:
-            continue  # room is being made for one beside it
-        reached = last
-        beside = [task for task, start in ahead.items() if start <= last and first < task and task not in found]
-        if beside:
-            found.append(max(beside, key=lambda task: (max(live[ahead[task] : task]), task)))
-    return found
+    change = np.zeros(len(live) + 1, np.int64)
+    for buffer in above:
+        change[buffers.first[buffer]] += 1
+        change[buffers.last[buffer] + 1] -= 1
+    until = np.concatenate([[0], np.cumsum(np.cumsum(change[:-1]) > 0)])  # moments at which something does not fit
+    found = [task for task, start in ahead.items() if until[task] > until[start]]
+    return sorted(found, key=lambda task: (max(live[ahead[task] : task]), task), reverse=True)
 
 
 def _placed(
