@@ -10,14 +10,17 @@ from ..mapping import Effort
 
 @dataclass(frozen=True)
 class Work:
-    """One annealing: so many sweeps (a proposal a vertex each), or what `work` proposals are where that is less."""
+    """One annealing: so many sweeps (a proposal a vertex each), but no more than make `work` proposals."""
 
     sweeps: float
     work: float
+    least: float = 0.0
+    """Proposals that a small graph gets, however many sweeps these are: full cores leave few ways out."""
 
     def sweeps_of(self, graph: Graph) -> float:
         """Sweeps for a graph (a fiftieth of a vertex's edges counts as a proposal too), at least 10 if any."""
-        return min(self.sweeps, max(10.0, self.work / (graph.vertices + 0.02 * graph.indices.size)))
+        sweep = max(1.0, graph.vertices + 0.02 * graph.indices.size)
+        return min(max(self.sweeps, self.least / sweep), max(10.0, self.work / sweep))
 
     def bounds(self, graph: Graph) -> bool:
         """Whether the graph is so large that it gets fewer sweeps."""
@@ -43,7 +46,7 @@ class Schedule:
 
 
 SCHEDULES = {
-    Effort.FAST: Schedule(1, Work(150, 4e6), 1, Work(150, 1e7), Work(40, 2e6), Work(80, 1e7)),
-    Effort.NORMAL: Schedule(4, Work(400, 1e7), 3, Work(500, 3e7), Work(200, 5e6), Work(800, 4e7)),
-    Effort.HIGH: Schedule(8, Work(2000, 1e8), 5, Work(3000, 4e8), Work(800, 4e7), Work(2500, 4e8)),
+    Effort.FAST: Schedule(1, Work(150, 4e6), 1, Work(150, 1e7), Work(40, 2e6), Work(80, 1e7, 1e5)),
+    Effort.NORMAL: Schedule(4, Work(400, 1e7), 3, Work(500, 3e7), Work(200, 5e6), Work(800, 4e7, 1e6)),
+    Effort.HIGH: Schedule(8, Work(2000, 1e8), 5, Work(3000, 4e8), Work(800, 4e7), Work(2500, 4e8, 1e7)),
 }
