@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 from typing import NoReturn
 
 import numpy as np
@@ -46,6 +47,9 @@ ATTEMPTS_AN_OPERATOR = 8
 """Parts that are tried at most, by the network's operators; a network needs two or three times as many to fall into
 single operators."""
 FEWEST_ATTEMPTS = 256
+FUSED_SHARE = 4
+"""Automatic fusing compiles at most so many times the nodes that there are."""
+FEWEST_FUSED = 4096
 WORTHWHILE = 0.97
 """Another list is taken only if it takes less than this share of the time: more launches are more to look after."""
 OVERLAP_SHARE = 8
@@ -406,13 +410,16 @@ class Driver:
         """Make neighbours one where a strategy finds that to be good, and all still fit in DRAM in turn."""
         timed = self.options.fuse == "optimal"
         last = self.log.attempts + self._most
+        automatic = self.options.fuse == "auto"
+        left = max(FEWEST_FUSED, FUSED_SHARE * sum(len(part.nodes) for part in parts)) if automatic else inf
         # Weights that come from the host should still come in beside other launches.
         most = self.chip.dram_bytes
-        if self.options.fuse == "auto" and self._fit(parts)[1].blocks:
+        if automatic and self._fit(parts)[1].blocks:
             most //= OVERLAP_SHARE
         made: dict[Interval, Subgraph] = {}
 
         def candidate(start: int, stop: int) -> Trial:
+            nonlocal left
             members = tuple(parts[start:stop])
             fused = members[0]
             if len(members) > 1:
@@ -420,10 +427,11 @@ class Driver:
                 size = constant_bytes_read(nodes)
                 between = sum(member.code.segments[-1] for member in members)
                 # What passes through DRAM inside the members will most likely do so in the whole, too.
-                if self.options.fuse == "auto" and (size > most or size + between > self.chip.dram_bytes):
+                if automatic and (size > most or size + between > self.chip.dram_bytes):
                     return Trial(None, f"{size} bytes of weights and {between} between them are too many")
-                if self.log.attempts >= last:
+                if self.log.attempts >= last or len(nodes) > left:
                     return Trial(None, "enough have been tried")
+                left -= len(nodes)
                 fused = Subgraph(f"{members[0].label}+{members[-1].label}", nodes, members=members)
                 self._compile([fused], pool)
             made[start, stop] = fused

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..analysis.subgraphs.data_outputs import AtDataOutputs
 from ..analysis.subgraphs.fuse_bidirectional import FuseBidirectional, FuseBidirectionalGrowing
+from ..analysis.subgraphs.fuse_doubling import FuseForwardDoubling
 from ..analysis.subgraphs.fuse_forward import FuseForward, FuseForwardGrowing
 from ..analysis.subgraphs.fuse_grouped import FuseGrouped, FusePairs, GroupBounds, PartSize
 from ..analysis.subgraphs.fuse_optimal import FuseOptimal
@@ -24,7 +25,7 @@ GROUP_TASKS = 64
 """Tasks of a group at most, where no bounds are given."""
 
 FUSIONS: dict[str, Callable[[Sequence[PartSize]], FusionStrategy] | None] = {
-    "auto": lambda parts: FuseForwardGrowing(),
+    "auto": lambda parts: FuseForwardDoubling(),
     "none": None,
     "grouped": lambda parts: FuseGrouped(tuple(parts), GroupBounds(mapped_nodes=(0, GROUP_TASKS))),
     "pairs": lambda parts: FusePairs(),

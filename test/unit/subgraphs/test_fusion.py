@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.subgraphs.fuse_bidirectional import FuseBidirectional, FuseBidirectionalGrowing
+from meshloom.analysis.subgraphs.fuse_doubling import FuseForwardDoubling
 from meshloom.analysis.subgraphs.fuse_forward import FuseForward, FuseForwardGrowing
 from meshloom.analysis.subgraphs.fuse_grouped import FuseGrouped, FusePairs, GroupBounds, PartSize
 from meshloom.analysis.subgraphs.fuse_optimal import FuseOptimal
@@ -58,6 +59,13 @@ def test_forward() -> None:
 def test_forward_growing() -> None:
     assert fuse(FuseForwardGrowing(), "hijk", None) == ("hi hij hijk", "hijk")
     assert fuse(FuseForwardGrowing(), "hijkl", "hi hij kl") == ("hi hij hijk kl", "hij kl")
+
+
+def test_forward_doubling() -> None:
+    assert fuse(FuseForwardDoubling(), "hijklmno", None) == ("hi hijk hijklmno", "hijklmno")
+    # Two more are too many, one more is not.
+    assert fuse(FuseForwardDoubling(), "hijklm", "hi hij lm") == ("hi hijk hij kl lm", "hij k lm")
+    assert fuse(FuseForwardDoubling(), "hij", "") == ("hi ij", "h i j")
 
 
 def test_bidirectional() -> None:
@@ -113,6 +121,7 @@ STRATEGIES: dict[str, FusionStrategy] = {
     "pairs": FusePairs(),
     "forward": FuseForward(),
     "forward growing": FuseForwardGrowing(),
+    "forward doubling": FuseForwardDoubling(),
     "bidirectional": FuseBidirectional(),
     "bidirectional growing": FuseBidirectionalGrowing(),
     "grouped": FuseGrouped(sizes(1, 2, 3, 1, 2, 3), GroupBounds(computation=(2, 6))),
