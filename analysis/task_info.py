@@ -138,6 +138,11 @@ class TaskInfo:
             found = self._largest[key] = self.body[number].largest_slice(index, box)
         return found
 
+    def filled(self, read: Read) -> float:
+        """What tiles read of a value in the mean, as a share of the largest slice."""
+        number, index = read.uses[0]
+        return self.body[number].filled(index)
+
     @cached_property
     def _largest(self) -> dict[tuple[int, int, tuple[int, ...]], tuple[int, ...]]:
         return {}

@@ -189,19 +189,21 @@ def measure_read(
             shape = shape_of(info.operands[plan.read.operand])
             piece = info.largest_slice(number, index, step)
             size = math.prod(piece) * plan.item_bytes
+            filled = info.filled(plan.read)
             if keep_constants and plan.constant and versions > 1 and plan.is_plain:
                 kept = info.largest_slice(number, index, tile)
                 whole = math.prod(kept) * plan.item_bytes
                 # What cores pass on to each other keeps the network busy: better while they compute.
                 if not any(is_shared(cores, whole) for cores in plan.group_sizes):
                     loads = sum(map(len, plan.groups))
-                    return ReadSize(1, whole, 0, loads * burst_bytes(shape, kept, plan.item_bytes, chip), kept=True)
+                    loaded = round(loads * filled * burst_bytes(shape, kept, plan.item_bytes, chip))
+                    return ReadSize(1, whole, 0, loaded, kept=True)
             loads = sum(
                 count * (1 if is_shared(cores, size * versions) else cores) for cores, count in plan.group_sizes.items()
             )
             shared = any(is_shared(cores, size * versions) for cores in plan.group_sizes)
-            loaded = loads * versions * burst_bytes(shape, piece, plan.item_bytes, chip)
-            return ReadSize(versions, size, size * versions if shared else 0, loaded)
+            loaded = round(loads * versions * filled * burst_bytes(shape, piece, plan.item_bytes, chip))
+            return ReadSize(versions, size, round(size * versions * filled) if shared else 0, loaded)
         case _:
             return ReadSize(1, 0, 0, 0)
 

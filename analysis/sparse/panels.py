@@ -2,8 +2,9 @@
 Weights in panels: the form in which encoded weights lie in an executable.
 
 A panel is what one instruction of a matrix unit works on: the strings of `width` output neurons (its lanes) over one
-part of the inputs, encoded by itself as a block (see `block`). All panels of a tensor have the same number of bytes,
-those of the largest, so that an array [panels, parts, bytes] can be sliced, loaded and sent on like any other.
+part of the inputs, encoded by itself as a block (see `block`). Panels lie in an array [panels, parts, bytes] that can
+be sliced, loaded and sent on like any other; all have the room of the largest. Where they differ much, each panel's own
+bytes are known, and only these are loaded.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from .block import Block, block_of, pack_block, unpack_block
 from .encode import Encoded, decode, encode, positions_of
 from .formats import Format
 
+WORTHWHILE = 0.9
+"""Panels have sizes of their own where all together take no more than this share of their room."""
+
 
 @dataclass(frozen=True)
 class Panels:
@@ -37,7 +41,9 @@ class Panels:
     values_at: int = 0
     """Bytes from the start of a panel to its values."""
     nbytes: int = 0
-    """Of a panel."""
+    """Room of a panel."""
+    sizes: tuple[int, ...] = ()
+    """By panel, the bytes that the largest of its parts takes; none: all of the room."""
 
     def __post_init__(self) -> None:
         if min(self.width, self.depth, self.outputs, self.inputs) < 1 or min(self.values_at, self.nbytes) < 0:
@@ -45,6 +51,21 @@ class Panels:
                 f"panels of {self.width} of {self.outputs} outputs and {self.depth} of {self.inputs} inputs: expected "
                 f"at least 1 of each"
             )
+        if self.sizes and (len(self.sizes) != self.counts[0] or min(self.sizes) <= self.values_at):
+            raise ValueError(
+                f"sizes of panels are {list(self.sizes)}: expected {self.counts[0]}, larger than {self.values_at}"
+            )
+        if self.nbytes and max(self.sizes, default=0) > self.nbytes:
+            raise ValueError(f"sizes of panels are {list(self.sizes)}: there is room for {self.nbytes}")
+
+    def own_bytes(self, first: int, count: int) -> int:
+        """Bytes of the largest of so many panels."""
+        return max(self.sizes[first : first + count], default=self.nbytes)
+
+    @property
+    def filled(self) -> float:
+        """The share of the room that panels take, in the mean."""
+        return sum(self.sizes) / (len(self.sizes) * max(self.sizes)) if self.sizes else 1.0
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -66,7 +87,7 @@ class Panels:
     def block_at(self, panel: int, part: int, item_bytes: int) -> Block:
         """Where the parts of one panel lie in its bytes, for elements of so many bytes."""
         strings, length = self.size(panel, part)
-        room = (self.nbytes - self.values_at) // (self.format.group * item_bytes)
+        room = (self.own_bytes(panel, 1) - self.values_at) // (self.format.group * item_bytes)
         return Block(self.format, strings, length, room, self.values_at)
 
 
@@ -94,6 +115,12 @@ class Work:
     """Stored elements of the lane that takes longest."""
     loads: int
     """Times that it loads weights."""
+    own_loads: tuple[int, ...] = ()
+    """The same by panel, where these have sizes of their own."""
+
+    def share(self, panel: int) -> float:
+        """How often a panel loads, relative to the mean."""
+        return self.own_loads[panel] * len(self.own_loads) / self.loads if self.own_loads and self.loads else 1.0
 
 
 def pack(matrix: Array, panels: Panels, lanes: Lanes) -> tuple[Panels, Work, Bytes]:
@@ -109,14 +136,24 @@ def pack(matrix: Array, panels: Panels, lanes: Lanes) -> tuple[Panels, Work, Byt
     blocks = [block_of(part) for part in parts]
     values_at, room = max(block.offset for block in blocks), max(block.entries for block in blocks)
     data: list[Bytes] = []
-    entries = fullest = loads = 0
+    used: list[int] = []
+    entries = fullest = 0
+    loads: list[int] = []
     for block, part in zip(blocks, parts, strict=True):
         data.append(pack_block(part, replace(block, entries=room, offset=values_at)))
+        used.append(replace(block, offset=values_at).nbytes(part.values.dtype.itemsize))
         lane = fullest_lane(stored_per_string(part), lanes)
         entries += len(part.values) // panels.format.group
-        fullest, loads = fullest + int(lane[0]), loads + lane[1]
+        fullest += int(lane[0])
+        loads.append(lane[1])
     packed = np.stack(data).reshape(rows, columns, -1)
-    return replace(panels, values_at=values_at, nbytes=packed.shape[2]), Work(entries, fullest, loads), packed
+    sized = replace(panels, values_at=values_at, nbytes=packed.shape[2])
+    work = Work(entries, fullest, sum(loads))
+    sizes = np.array(used).reshape(rows, columns).max(axis=1)
+    if sizes.mean() <= WORTHWHILE * sizes.max():
+        sized = replace(sized, sizes=tuple(sizes.tolist()))
+        work = replace(work, own_loads=tuple(np.array(loads).reshape(rows, columns).sum(axis=1).tolist()))
+    return sized, work, packed
 
 
 def stored_per_string(encoded: Encoded) -> Ints:
@@ -142,7 +179,8 @@ def unpack_panels(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> NDArray[
     for row in range(rows):
         for column in range(columns):
             try:
-                encoded = unpack_block(data[row, column], panels.block_at(row, column, dtype.itemsize), dtype)
+                own = data[row, column, : panels.own_bytes(row, 1)]
+                encoded = unpack_block(own, panels.block_at(row, column, dtype.itemsize), dtype)
                 panels.of(matrix, row, column)[:] = decode(encoded)
             except (InputError, ValueError) as error:
                 raise InputError(f"panel {row}, part {column}: {error}") from error

@@ -268,6 +268,11 @@ class TilingInterface(Operation, abc.ABC):
         """Shape of the largest slice of an operand, padding included, that tiles of this size read anywhere."""
         return self.operand_slice(index, tile).shape
 
+    def filled(self, index: int) -> float:
+        """What tiles read of an operand in the mean, as a share of the largest slice."""
+        del index
+        return 1.0
+
     def largest_result(self, tile: Box) -> tuple[int, ...]:
         """Sizes of the largest part of the result that tiles of this size give anywhere."""
         return self.result_box(tile).sizes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from xdsl.dialects.builtin import IntAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -29,6 +30,13 @@ class PanelsAttr(ParametrizedAttribute):
       fullest = 9, loads = 2>
     ```
 
+    Where panels differ much, `sizes` says how many bytes each takes of its room, and `loads` how often each loads:
+
+    ```
+    #sparse.panels<direct, outputs = 64 by 32, inputs = 300 by 300, values_at = 2432, sizes = [3392, 2560],
+      entries = 272, fullest = 41, loads = [2, 1]>
+    ```
+
     `entries`, `fullest` and `loads` are the work that the indices make (`analysis.sparse.panels.Work`); they only serve
     estimates.
     """
@@ -42,17 +50,21 @@ class PanelsAttr(ParametrizedAttribute):
     inputs_attr: IntAttr
     depth_attr: IntAttr
     values_at_attr: IntAttr
+    sizes_attr: ArrayAttr[IntAttr]
     entries_attr: IntAttr
     fullest_attr: IntAttr
-    loads_attr: IntAttr
+    loads_attr: ArrayAttr[IntAttr]
+    """Of each panel, or of all together."""
 
     def __init__(self, panels: Panels, work: Work) -> None:
         format = panels.format
         numbers = (
             format.bits, format.group, panels.outputs, panels.width, panels.inputs, panels.depth, panels.values_at,
-            work.entries, work.fullest, work.loads,
         )  # fmt: skip
-        super().__init__(StringAttr(format.kind), *map(IntAttr, numbers))
+        sizes = ArrayAttr(map(IntAttr, panels.sizes))
+        done = (work.entries, work.fullest)
+        loads = ArrayAttr(map(IntAttr, work.own_loads or (work.loads,)))
+        super().__init__(StringAttr(format.kind), *map(IntAttr, numbers), sizes, *map(IntAttr, done), loads)
 
     @property
     def format(self) -> Format:
@@ -69,57 +81,73 @@ class PanelsAttr(ParametrizedAttribute):
             self.depth_attr.data,
             self.values_at_attr.data,
             nbytes,
+            tuple(size.data for size in self.sizes_attr),
         )
 
     @property
     def work(self) -> Work:
         """What the indices make a matrix unit do."""
-        return Work(self.entries_attr.data, self.fullest_attr.data, self.loads_attr.data)
+        loads = tuple(one.data for one in self.loads_attr)
+        return Work(self.entries_attr.data, self.fullest_attr.data, sum(loads), loads if self.sizes_attr.data else ())
 
-    def resized(self, outputs: int, inputs: int) -> PanelsAttr:
-        """The attribute of a slice of so many output neurons and inputs; the work in proportion."""
-        before = self.panels()
-        after = Panels(before.format, outputs, before.width, inputs, before.depth, before.values_at)
+    def resized(self, first: int, outputs: int, inputs: int) -> PanelsAttr:
+        """The attribute of a slice of so many output neurons (from panel `first` on) and inputs; work in proportion."""
+        before, work = self.panels(), self.work
+        own = slice(first, first + -(-outputs // before.width))
+        sizes = before.sizes[own] if len(set(before.sizes[own])) > 1 else ()
+        after = replace(before, outputs=outputs, inputs=inputs, sizes=sizes)
         parts, all_parts = math.prod(after.counts), math.prod(before.counts)
-        entries, fullest, loads = (
-            count * parts // all_parts for count in (self.work.entries, self.work.fullest, self.work.loads)
-        )
+        entries, fullest, loads = (count * parts // all_parts for count in (work.entries, work.fullest, work.loads))
+        if sizes:
+            own_loads = tuple(one * after.counts[1] // before.counts[1] for one in work.own_loads[own])
+            return PanelsAttr(after, Work(entries, fullest, sum(own_loads), own_loads))
         return PanelsAttr(after, Work(entries, fullest, loads))
 
     @staticmethod
-    def check(kind: str, numbers: Sequence[int]) -> str | None:
-        """What is wrong with these parameters (in the order of the attribute's), or None."""
+    def check(kind: str, numbers: Sequence[int], sizes: Sequence[int], loads: Sequence[int]) -> str | None:
+        """What is wrong with these parameters (numbers in the order of the attribute's), or None."""
         if kind not in (Kind.DIRECT, Kind.STRIDE):
             return f"panels of index '{kind}': expected direct or stride"
         bits, group, outputs, width, inputs, depth, values_at, *work = numbers
         try:
-            Panels(Format(Kind(kind), bits, group), outputs, width, inputs, depth, values_at)
+            Panels(Format(Kind(kind), bits, group), outputs, width, inputs, depth, values_at, sizes=tuple(sizes))
         except ValueError as error:
             return str(error)
-        if min(work) < 0:
-            return f"entries, fullest and loads are {work}: expected numbers of at least 0"
+        if len(loads) != max(1, len(sizes)):
+            return f"loads of panels are {list(loads)}: expected {max(1, len(sizes))}"
+        if min(*work, *loads) < 0:
+            return f"entries, fullest and loads are {[*work, *loads]}: expected numbers of at least 0"
         return None
 
     def verify(self) -> None:
         panels, work = (
             (self.outputs_attr, self.width_attr, self.inputs_attr, self.depth_attr, self.values_at_attr),
-            (self.entries_attr, self.fullest_attr, self.loads_attr),
+            (self.entries_attr, self.fullest_attr),
         )
         numbers = [one.data for one in (self.bits_attr, self.group_attr, *panels, *work)]
-        if problem := self.check(self.kind_attr.data, numbers):
+        lists = ([one.data for one in attr] for attr in (self.sizes_attr, self.loads_attr))
+        if problem := self.check(self.kind_attr.data, numbers, *lists):
             raise VerifyException(problem)
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        def number(name: str) -> int:
-            parser.parse_punctuation(",")
-            parser.parse_keyword(name)
+        def name(expected: str) -> None:
+            parser.parse_keyword(expected)
             parser.parse_punctuation("=")
+
+        def number(expected: str) -> int:
+            parser.parse_punctuation(",")
+            name(expected)
             return parser.parse_integer(allow_boolean=False)
 
         def by() -> int:
             parser.parse_keyword("by")
             return parser.parse_integer(allow_boolean=False)
+
+        def each() -> list[int]:
+            return parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
+            )
 
         with parser.in_angle_brackets():
             start = parser.pos
@@ -131,20 +159,30 @@ class PanelsAttr(ParametrizedAttribute):
                 parser.parse_punctuation("=")
                 group = parser.parse_integer(allow_boolean=False)
                 parser.parse_punctuation(",")
-            parser.parse_keyword("outputs")
-            parser.parse_punctuation("=")
+            name("outputs")
             outputs = parser.parse_integer(allow_boolean=False)
             width = by()
             inputs = number("inputs")
             depth = by()
-            rest = [number(name) for name in ("values_at", "entries", "fullest", "loads")]
-            numbers = [bits, group, outputs, width, inputs, depth, *rest]
-            if problem := cls.check(kind, numbers):
+            panels = [bits, group, outputs, width, inputs, depth, number("values_at")]
+            parser.parse_punctuation(",")
+            sizes: list[int] = []
+            if parser.parse_optional_keyword("sizes"):
+                parser.parse_punctuation("=")
+                sizes = each()
+                parser.parse_punctuation(",")
+            name("entries")
+            work = [parser.parse_integer(allow_boolean=False), number("fullest")]
+            parser.parse_punctuation(",")
+            name("loads")
+            loads = each() if sizes else [parser.parse_integer(allow_boolean=False)]
+            if problem := cls.check(kind, [*panels, *work], sizes, loads):
                 parser.raise_error(problem, start, parser.pos)
-        return [StringAttr(kind), *map(IntAttr, numbers)]
+        lists = [ArrayAttr(map(IntAttr, one)) for one in (sizes, loads)]
+        return [StringAttr(kind), *map(IntAttr, panels), lists[0], *map(IntAttr, work), lists[1]]
 
     def print_parameters(self, printer: Printer) -> None:
-        panels, format = self.panels(), self.format
+        panels, format, work = self.panels(), self.format, self.work
         parts: list[str] = [format.kind]
         if format.kind == Kind.STRIDE:
             parts.append(f"bits = {format.bits}")
@@ -154,9 +192,10 @@ class PanelsAttr(ParametrizedAttribute):
             f"outputs = {panels.outputs} by {panels.width}",
             f"inputs = {panels.inputs} by {panels.depth}",
             f"values_at = {panels.values_at}",
-            f"entries = {self.work.entries}",
-            f"fullest = {self.work.fullest}",
-            f"loads = {self.work.loads}",
+            *([f"sizes = {list(panels.sizes)}"] if panels.sizes else []),
+            f"entries = {work.entries}",
+            f"fullest = {work.fullest}",
+            f"loads = {list(work.own_loads) if panels.sizes else work.loads}",
         ]
         with printer.in_angle_brackets():
             printer.print_string(", ".join(parts))

@@ -102,7 +102,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         super().verify_()
 
     def expected_type(self) -> Tensor:
-        panels, weights = self.panels, tensor_of(self.operands[1])
+        panels, weights = self.layout.panels(), tensor_of(self.operands[1])
         if (
             weights.element_type != ui8
             or shape_of(self.operands[1])[:2] != panels.counts
@@ -110,6 +110,10 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         ):
             rows, columns = panels.counts
             raise VerifyException(f"operand 1 has type {weights}: expected tensor<{rows}x{columns}x...xui8>")
+        if max(panels.sizes, default=0) > shape_of(self.operands[1])[2]:
+            raise VerifyException(
+                f"sizes of panels are up to {max(panels.sizes)}: operand 1 has room for {shape_of(self.operands[1])[2]}"
+            )
         if panels.inputs % self.taps or panels.depth % self.taps:
             raise VerifyException(
                 f"inputs = {panels.inputs} by {panels.depth} should be whole kernels, of {self.taps} places"
@@ -127,7 +131,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         if index == 0:
             return self.dense.operand_slice(0, self.dense_box(tile))
         dim = self.output_dim
-        nbytes = self.operand_shape(1)[-1]
+        nbytes = self.panels.own_bytes(tile.offsets[dim], tile.sizes[dim])
         offsets, sizes = (tile.offsets[dim], tile.offsets[-1], 0), (tile.sizes[dim], tile.sizes[-1], nbytes)
         return OperandSlice.of(Box(offsets, sizes))
 
@@ -145,12 +149,16 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         start = Box((*tile.offsets[:-1], 0), tile.sizes)
         if index == 0:
             return self.dense.largest_slice(0, self.dense_box(start))
-        return self.operand_slice(index, start).shape
+        *counts, _ = self.operand_slice(index, start).shape
+        return (*counts, self.operand_shape(1)[-1])
+
+    def filled(self, index: int) -> float:
+        return self.panels.filled if index == 1 else 1.0
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
-        box = self.dense_box(tile)
+        box, dim = self.dense_box(tile), self.output_dim
         inputs = box.sizes[len(tile.sizes) - 1] * self.taps
-        return (self.resized(operands, self.layout.resized(box.sizes[self.output_dim], inputs)),)
+        return (self.resized(operands, self.layout.resized(tile.offsets[dim], box.sizes[dim], inputs)),)
 
     @property
     def combine(self) -> Combine | None:
@@ -179,7 +187,7 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
             work.loads / count,
             strings * panels.format.positions(inputs) if direct else work.entries / count,
             direct,
-            panels.nbytes,
+            round(panels.nbytes * panels.filled),
             neuron_bytes,
             inputs,
             work.entries * panels.format.group / count,
@@ -188,6 +196,14 @@ class PanelOp(TiledOp, ComputedOp, abc.ABC):
         )
         macs = m * work.entries * panels.format.group * products // count
         return replace(dense, macs=macs, encoded=encoded, nonzero=encoded.nonzero)
+
+    def panel_work(self, tile: Box, panel: int) -> EncodedWork | None:
+        """What a tile's products with one panel take, counted from the tile's first; in the mean where that will do."""
+        work, number = self.cost(tile).encoded, tile.offsets[self.output_dim] + panel
+        if work is None or not self.panels.sizes:
+            return work
+        own, nbytes = self.layout.work.share(number), self.panels.own_bytes(number, 1)
+        return replace(work, fullest=own * work.fullest, loads=own * work.loads, weight_bytes=nbytes)
 
     def _lines(self, box: Box) -> int:
         """Lines of the places of a tile, of which the last dimension runs along them."""
@@ -346,7 +362,7 @@ class PanelConvOp(SlidingOp, PanelOp):
         return self.groups.value.data
 
     def expected_type(self) -> Tensor:
-        panels, groups = self.panels, self.group_count
+        panels, groups = self.layout.panels(), self.group_count
         if groups != 1 and (groups < 1 or panels.outputs % (groups * panels.width)):
             raise VerifyException(
                 f"outputs = {panels.outputs} by {panels.width} in {groups} groups: expected whole panels in each group"
@@ -378,7 +394,7 @@ class PanelConvOp(SlidingOp, PanelOp):
             own = channels_of(neurons, 1, start, inputs, shape_of(neurons))
             panel, count = first // self.panels.width, size // self.panels.width
             kernels = channels_of(weights, 0, panel, count, shape_of(weights))
-            layout = self.layout.resized(size, inputs * self.taps)
+            layout = self.layout.resized(tile.offsets[1] + panel, size, inputs * self.taps)
             conv = self.resized((own.results[0], kernels.results[0]), layout)
             ops += [own, kernels, conv]
             parts.append(conv.result)

@@ -9,7 +9,7 @@ from ...analysis.sparse.nonzero import ALL_NONZERO
 from ...analysis.sparse.product_cycles import product_cycles, skipping_cycles
 from ...chips import RATES, Chip
 from ...dialects.dataflow.base import ints
-from ...dialects.dataflow.tiling import Box
+from ...dialects.dataflow.tiling import Box, EncodedWork
 from ...dialects.sparse.panel_ops import PanelConvOp, PanelMatmulOp, PanelOp
 from ..emitter import Emitter, Operand
 from ..plans import bytes_reached
@@ -30,17 +30,21 @@ def select_panels(
     end = min(first + tile.sizes[dim] * panels.width, panels.outputs)
     several = (end - 1) // per_group > first // per_group
     before = begin * panels.depth if several else 0
-    manner: tuple[bool, int] | None = None
+    manners: dict[int, tuple[bool, int]] = {}
     for part in range(tile.sizes[-1]):
         for panel in range(tile.sizes[dim]):
-            there = weights.box((panel, part, 0), (1, 1, panels.nbytes)).drop((0, 1))
-            block = panels.block_at(tile.offsets[dim] + panel, begin + part, op.item_bytes)
+            own = tile.offsets[dim] + panel
+            there = weights.box((panel, part, 0), (1, 1, panels.own_bytes(own, 1))).drop((0, 1))
+            block = panels.block_at(own, begin + part, op.item_bytes)
             low = (tile.offsets[dim] + panel) * panels.width - first
             group = (first + low) // per_group - first // per_group
             start = group * panels.inputs + before + part * panels.depth
             target, neurons = _product(op, out.part(dim, low, block.strings), x, start, block.length)
-            manner = manner or _manner(op, tile, max(bytes_reached(target), bytes_reached(neurons)), emitter.chip)
-            encoded = EncodedView(there, block, *manner)
+            like = panel if panels.sizes else 0
+            if like not in manners:
+                reached = max(bytes_reached(target), bytes_reached(neurons))
+                manners[like] = _manner(op, op.panel_work(tile, panel), reached, emitter.chip)
+            encoded = EncodedView(there, block, *manners[like])
             emitter.encoded_matmul(target, neurons, encoded, len(target.shape) - 1, accumulate or part > 0)
 
 
@@ -59,12 +63,12 @@ def _product(op: PanelOp, out: View, x: View, start: int, length: int) -> tuple[
             raise AssertionError(f"{op.name} is no contraction with weights in panels")
 
 
-def _manner(op: PanelOp, tile: Box, neuron_bytes: int, chip: Chip) -> tuple[bool, int]:
+def _manner(op: PanelOp, work: EncodedWork | None, neuron_bytes: int, chip: Chip) -> tuple[bool, int]:
     """
     Whether zeros of the neurons are looked for, and what one product should take; the same for all products of a tile,
-    so that they make loops. `neuron_bytes`: what is read or written of them, as they lie in memory.
+    so that they make loops, unless panels have sizes of their own. `neuron_bytes`: what is read or written of them, as
+    they lie in memory.
     """
-    work = op.cost(tile).encoded
     if work is None:
         return False, 0
     work = replace(work, neuron_bytes=neuron_bytes)

@@ -132,6 +132,34 @@
 
 // -----
 
+// CHECK: sizes of panels are [40]: expected 2, larger than 8
+%0, %1 = "test.op"() : () -> (tensor<2x12xf32>, tensor<2x2x40xui8>)
+%2 = sparse.panel_matmul %0, %1 by <direct, outputs = 7 by 4, inputs = 12 by 8, values_at = 8, sizes = [40], entries = 9, fullest = 5, loads = [4]>
+  : (tensor<2x12xf32>, tensor<2x2x40xui8>) -> tensor<2x7xf32>
+
+// -----
+
+// CHECK: sizes of panels are [40, 8]: expected 2, larger than 8
+%0, %1 = "test.op"() : () -> (tensor<2x12xf32>, tensor<2x2x40xui8>)
+%2 = sparse.panel_matmul %0, %1 by <direct, outputs = 7 by 4, inputs = 12 by 8, values_at = 8, sizes = [40, 8], entries = 9, fullest = 5, loads = [3, 1]>
+  : (tensor<2x12xf32>, tensor<2x2x40xui8>) -> tensor<2x7xf32>
+
+// -----
+
+// CHECK: sizes of panels are up to 44: operand 1 has room for 40
+%0, %1 = "test.op"() : () -> (tensor<2x12xf32>, tensor<2x2x40xui8>)
+%2 = sparse.panel_matmul %0, %1 by <direct, outputs = 7 by 4, inputs = 12 by 8, values_at = 8, sizes = [44, 12], entries = 9, fullest = 5, loads = [3, 1]>
+  : (tensor<2x12xf32>, tensor<2x2x40xui8>) -> tensor<2x7xf32>
+
+// -----
+
+// CHECK: loads of panels are [4]: expected 2
+%0, %1 = "test.op"() : () -> (tensor<2x12xf32>, tensor<2x2x40xui8>)
+%2 = sparse.panel_matmul %0, %1 by <direct, outputs = 7 by 4, inputs = 12 by 8, values_at = 8, sizes = [40, 12], entries = 9, fullest = 5, loads = [4]>
+  : (tensor<2x12xf32>, tensor<2x2x40xui8>) -> tensor<2x7xf32>
+
+// -----
+
 // CHECK: inputs = 9 by 4 should be whole kernels, of 3 places
 %0, %1 = "test.op"() : () -> (tensor<1x3x8xi8>, tensor<1x3x56xui8>)
 %2 = sparse.panel_conv %0, %1 kernel [3] strides [1] dilations [1] pad [1] to [1] groups 1

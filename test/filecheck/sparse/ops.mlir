@@ -42,5 +42,8 @@ func.func @panels(%x: tensor<2x12xf32>, %w: tensor<2x2x40xui8>, %i: tensor<1x3x8
   %1 = sparse.panel_conv %i, %v nonzero [0.5, 1.0, 8.0, 0.5, 0.75, 0.0, 1.0] kernel [3] strides [1] dilations [1] pad [1] to [1] groups 1
     by <stride, bits = 3, group = 3, outputs = 4 by 4, inputs = 9 by 9, values_at = 12, entries = 4, fullest = 6, loads = 1>
     : (tensor<1x3x8xi8>, tensor<1x1x56xui8>) -> tensor<1x4x8xi32>
+  // CHECK-NEXT: %2 = sparse.panel_matmul %x, %w by <direct, outputs = 7 by 4, inputs = 12 by 8, values_at = 8, sizes = [40, 12], entries = 9, fullest = 5, loads = [3, 1]> : (tensor<2x12xf32>, tensor<2x2x40xui8>) -> tensor<2x7xf32>
+  %2 = sparse.panel_matmul %x, %w by <direct, outputs = 7 by 4, inputs = 12 by 8, values_at = 8, sizes = [40, 12], entries = 9, fullest = 5, loads = [3, 1]>
+    : (tensor<2x12xf32>, tensor<2x2x40xui8>) -> tensor<2x7xf32>
   func.return
 }

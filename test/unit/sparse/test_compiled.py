@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from meshloom.analysis.interpret import make_inputs, run_main
+from meshloom.analysis.sparse import panels as panels_module
 from meshloom.analysis.sparse.formats import Kind
 from meshloom.analysis.task_info import TaskInfo
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects import dataflow, sparse
+from meshloom.dialects.coreasm.isa import Unit
 from meshloom.dialects.dataflow.base import DataflowOp
 from meshloom.dialects.dataflow.constants import widen_bf16
 from meshloom.dialects.dataflow.evaluate import evaluate
@@ -52,12 +55,20 @@ def module_of(build: Callable[[Builder, SSAValue], SSAValue], x: tuple[int, ...]
 
 
 def weights_of(
-    builder: Builder, generator: np.random.Generator, shape: tuple[int, ...], element: Attribute, axis: int
+    builder: Builder,
+    generator: np.random.Generator,
+    shape: tuple[int, ...],
+    element: Attribute,
+    axis: int,
+    fading: bool = False,
 ) -> SSAValue:
-    """Encoded random weights, some of whose output neurons have none at all."""
+    """Encoded random weights, some of whose output neurons have none at all; `fading`: from many to few of them."""
     density = generator.choice([0.02, 0.1, 0.4, 1.0])
     mask = generator.random(shape) < density
     mask &= (generator.random(shape[axis]) < 0.9).reshape([-1 if dim == axis else 1 for dim in range(len(shape))])
+    if fading:
+        chance = np.linspace(1, 0, shape[axis]).reshape([-1 if dim == axis else 1 for dim in range(len(shape))])
+        mask = generator.random(shape) < chance
     numbers = generator.integers(-9, 10, shape) * mask
     stored = numbers.astype(np.int8) if element == i8 else rounded(numbers / 8.0, element)
     source = builder.insert(source_of(stored, element, "w")).results[0]
@@ -161,12 +172,13 @@ def test_convolutions_in_groups(seed: int) -> None:
     check(module_of(build, (1 + seed % 2, groups * channels, 9, 8), element), small_chip(generator))
 
 
-def test_tiles_of_panels_in_groups() -> None:
-    """Every tile gives what the whole gives there, also one that cuts groups."""
+@pytest.mark.parametrize("fading", [False, True])
+def test_tiles_of_panels_in_groups(fading: bool) -> None:
+    """Every tile gives what the whole gives there, also one that cuts groups, with panels of one size or several."""
     generator = np.random.default_rng(5)
 
     def build(builder: Builder, argument: SSAValue) -> SSAValue:
-        weights = weights_of(builder, generator, (108, 4, 3), i8, 0)
+        weights = weights_of(builder, generator, (108, 4, 3), i8, 0, fading)
         dense = dataflow.ConvOp(argument, weights, pad_low=(1,), pad_high=(1,), groups=3)
         result = builder.insert(sparse.ConvOp.of(dense, argument, weights)).result
         dense.erase()
@@ -182,6 +194,7 @@ def test_tiles_of_panels_in_groups() -> None:
     panels, parts = op.panels.counts
     assert panels % 3 == 0
     assert panels > 3
+    assert len(set(op.panels.sizes)) == (panels if fading else 0)
     for first in range(panels):
         for count in range(1, panels - first + 1):
             tile = Box((0, first, 0, 0), (1, count, 7, parts))
@@ -205,6 +218,88 @@ def test_tiles_of_panels_in_groups() -> None:
     assert [op.may_split(1, parts) for parts in range(1, panels + 1)] == [
         panels % parts == 0 and (3 % parts == 0 or parts % 3 == 0) for parts in range(1, panels + 1)
     ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_panels_of_their_own_size(seed: int) -> None:
+    """Output neurons from full to empty, also where a core works on several panels, part by part, or shares them."""
+    generator = np.random.default_rng(seed + 300)
+    element = ELEMENTS[seed % len(ELEMENTS)]
+    rows, inputs = 1 if element == i8 else 30, int(generator.integers(100, 400))
+
+    def product(builder: Builder, argument: SSAValue) -> SSAValue:
+        weights = weights_of(builder, generator, (140, inputs), element, 0, fading=True)
+        dense = dataflow.MatmulOp(argument, weights, transpose_b=True)
+        result = builder.insert(sparse.MatmulOp.of(dense, argument, weights)).result
+        dense.erase()
+        return result
+
+    def convolution(builder: Builder, argument: SSAValue) -> SSAValue:
+        weights = weights_of(builder, generator, (90, 7, 3), element, 0, fading=True)
+        dense = dataflow.ConvOp(argument, weights, pad_low=(1,), pad_high=(1,))
+        result = builder.insert(sparse.ConvOp.of(dense, argument, weights)).result
+        dense.erase()
+        return result
+
+    for build, x in ((product, (rows, inputs)), (convolution, (1, 7, 20))):
+        module, chip = module_of(build, x, element), small_chip(generator)
+        packed = module.clone()
+        pack_module(packed, chip)
+        (op,) = (op for op in packed.walk() if isinstance(op, PanelOp))
+        assert op.panels.sizes or op.panels.counts[0] < 4
+        check(module, chip)
+
+
+def test_only_the_own_bytes_of_panels_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much less is read from DRAM as the panels leave of their room; each is loaded once."""
+    generator = np.random.default_rng(7)
+
+    def build(builder: Builder, argument: SSAValue) -> SSAValue:
+        weights = weights_of(builder, generator, (256, 512), f32, 0, fading=True)
+        dense = dataflow.MatmulOp(argument, weights, transpose_b=True)
+        result = builder.insert(sparse.MatmulOp.of(dense, argument, weights)).result
+        dense.erase()
+        return result
+
+    module, chip = module_of(build, (1, 512), f32), load_chip("edge")
+    packed = module.clone()
+    pack_module(packed, chip)
+    (op,) = (op for op in packed.walk() if isinstance(op, PanelOp))
+    panels = op.panels
+    assert panels.counts[0] == len(panels.sizes)
+    read: list[int] = []
+    for worthwhile in (panels_module.WORTHWHILE, 0):
+        monkeypatch.setattr(panels_module, "WORTHWHILE", worthwhile)
+        executable = compile_module(module.clone(), chip).executable
+        run = run_functional(executable, make_inputs(module, 0))
+        read.append(int(run_timing(executable, mapped=run.mapped).port_read.sum()))
+    room = panels.nbytes * math.prod(panels.counts)
+    left = room - sum(panels.sizes) * panels.counts[1]
+    assert left > 0.3 * room
+    # Whole bursts are read.
+    assert read[1] - read[0] == pytest.approx(left, abs=64 * math.prod(panels.counts))
+
+
+@pytest.mark.parametrize("rows", [1, 8])
+def test_cycles_are_declared_panel_by_panel(rows: int) -> None:
+    """One panel loads several times as often as another: the cycles of each core are known, not the mean only."""
+    generator = np.random.default_rng(8)
+
+    def build(builder: Builder, argument: SSAValue) -> SSAValue:
+        weights = weights_of(builder, generator, (256, 512), f32, 0, fading=True)
+        dense = dataflow.MatmulOp(argument, weights, transpose_b=True)
+        result = builder.insert(sparse.MatmulOp.of(dense, argument, weights)).result
+        dense.erase()
+        return result
+
+    module, chip = module_of(build, (rows, 512), f32), load_chip("edge")
+    executable = compile_module(module, chip).executable
+    run = run_functional(executable, make_inputs(module, 0))
+    declared, counted = (run_timing(executable, mapped=mapped) for mapped in (None, run.mapped))
+    units = counted.busy[:, Unit.MPU]
+    assert units.max() > 1.5 * units[units > 0].min()
+    np.testing.assert_allclose(declared.busy[:, Unit.MPU], units, rtol=0.02, atol=2)
+    assert declared.cycles == pytest.approx(counted.cycles, rel=0.01)
 
 
 def test_rooms_of_what_follows_panels() -> None:
