@@ -19,6 +19,7 @@ weight_bound       layers with encoded weights that are bound by them: dense, at
                    as compiled; the same of the layer with the least. Of networks that stay dense, what it would be
 weights_only       `faster` and `mpu_fewer` where only weights are encoded
 smaller            bytes of weights in the executable, dense over sparse
+objective          how panels were chosen: for few cycles, or for few loads of weights; the faster network is taken
 neurons            share of the neurons that is not zero, the mean over layers
 multiplied         share of the pairs of neurons and weights that sparse products multiply: where the two are
                    independent, the product of both densities
@@ -156,10 +157,7 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
     sizes = {f"{LAYER}{number}": (use.rows, use.strings.inputs, use.strings.outputs) for number, use in enumerate(uses)}
     for layer_name, use in zip(sizes, uses, strict=True):
         use.op.results[0].name_hint = layer_name
-    balanced = balance_lanes(module.clone(), chip)
-    weights_only, same_inputs = module.clone(), module.clone()
-    encode_weights(weights_only, chip)
-    encode_weights(same_inputs, chip, inputs)
+    judge = module.clone()
     compiled: list[Compilation] = []
 
     def compile(one: ModuleOp) -> Compilation:
@@ -170,6 +168,11 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
         module, chip, compile, lambda made: run_timing(made.executable).cycles, calibration(name, module, inputs)
     )
     dense = compiled[-1]  # it comes last, whichever is taken
+    objective = sparse.objective
+    balanced = balance_lanes(judge.clone(), chip, objective)
+    weights_only, same_inputs = judge.clone(), judge
+    encode_weights(weights_only, chip, objective=objective)
+    encode_weights(same_inputs, chip, inputs, objective)
     networks = (dense, compile(weights_only), sparse.compilation, compile(same_inputs))
     executables = [one.executable for one in networks]
     runs = [run_functional(executable, inputs) for executable in executables]
@@ -188,6 +191,7 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
         "density": density,
         "prune": method,
         "layers": len(sparse.plans),
+        "objective": objective,
         "encoded": sparse.taken * sum(plan.choice.format is not None for plan in sparse.plans),
         "skipping": sparse.taken * sum(plan.encode_neurons for plan in sparse.plans),
         "neurons": round(float(np.mean(known)), 3) if known else 1.0,

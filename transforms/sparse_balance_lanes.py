@@ -18,7 +18,7 @@ from ..analysis.sparse.balance import balance_panels, even_panels, panel_work
 from ..analysis.sparse.bits import Ints
 from ..analysis.sparse.choose import Choice, all_choices
 from ..analysis.sparse.encode import Mask, counts
-from ..analysis.sparse.layer_cost import LayerCost, best_panels
+from ..analysis.sparse.layer_cost import Layer, LayerCost, Objective, best_panels
 from ..analysis.sparse.split_inputs import best_split
 from ..chips import Chip
 from ..chips.cycles import load_cycles
@@ -59,19 +59,22 @@ class SparseBalanceLanesPass(ModulePass):
 
     The same order is given to what is known about the channels further on: biases and scales, and the input channels of
     the contractions that read them. Nothing moves where the order would show, such as in results of the network.
+
+    With `objective=loads`, layers bound by their weights are to load them as seldom as possible.
     """
 
     name = "sparse-balance-lanes"
     nature: ClassVar[Nature] = reassociating(1e-5)
 
     chip: str | None = None
+    objective: Objective = "cycles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
-        balance_lanes(op, chip)
+        balance_lanes(op, chip, self.objective)
 
 
-def balance_lanes(module: ModuleOp, chip: Chip) -> list[Balanced]:
+def balance_lanes(module: ModuleOp, chip: Chip, objective: Objective = "cycles") -> list[Balanced]:
     """Move channels where that helps a chip's matrix units; what it brought."""
     uses = {use.op: use for use in weight_uses(module) if use.position == 1}
     seen: set[SSAValue] = set()
@@ -85,7 +88,7 @@ def balance_lanes(module: ModuleOp, chip: Chip) -> list[Balanced]:
         axis = 1 if isinstance(use.op, ConvOp) else len(shape_of(result)) - 1
         channels.follow(result, Place(axis, shape_of(result)[axis]))
         seen.update(channels.places)
-        if channels.fixed or (found := _order(channels, uses, chip)) is None:
+        if channels.fixed or (found := _order(channels, uses, chip, objective)) is None:
             continue
         permutation, report = found
         reports.append(report)
@@ -96,7 +99,9 @@ def balance_lanes(module: ModuleOp, chip: Chip) -> list[Balanced]:
     return reports
 
 
-def _order(channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], chip: Chip) -> tuple[Ints, Balanced] | None:
+def _order(
+    channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], chip: Chip, objective: Objective
+) -> tuple[Ints, Balanced] | None:
     """The best order of the channels; None where the one that they have is as good."""
     producers: list[_Producer] = []
     for edit in (edit for edit in channels.edits if edit.produces):
@@ -106,7 +111,7 @@ def _order(channels: Channels, uses: dict[MatmulOp | ConvOp, WeightUse], chip: C
         if use.position != edit.operand or (place.outer, place.inner, place.offset) != (1, 1, 0):
             return None
         if on_panels(use):
-            producers.append(_Producer.of(use, chip))
+            producers.append(_Producer.of(use, chip, objective))
     if not producers:
         return None
     total: Doubles = np.sum([producer.work for producer in producers], axis=0)
@@ -138,6 +143,7 @@ class _Producer:
 
     use: WeightUse
     chip: Chip
+    layer: Layer
     mask: Mask
     """[channels, inputs] which weights are not zero"""
     choice: Choice
@@ -147,22 +153,21 @@ class _Producer:
     """What a lane takes for each channel, with the rows cut over the cores."""
 
     @staticmethod
-    def of(use: WeightUse, chip: Chip) -> _Producer:
-        values, layer = stored_values(use.source), layer_of(use)
+    def of(use: WeightUse, chip: Chip, objective: Objective) -> _Producer:
+        values, layer = stored_values(use.source), layer_of(use, objective=objective)
         mask = use.strings.matrix(counts(numeric_values(use.source)))
         choices = all_choices(values, use.strings)[1:]
         stored = mask.sum(axis=1)
         rows = max(1, use.rows // len(chip.usable_cores))
         each = (load_cycles(chip) + rows) / (chip.mpu_rows * layer.rate)
         choice = min(choices, key=lambda choice: choice.nbytes)
-        return _Producer(use, chip, mask, choice, may_split(use), each * stored)
+        return _Producer(use, chip, layer, mask, choice, may_split(use), each * stored)
 
     def cost(self, order: Ints) -> LayerCost:
         """What the layer takes with its channels in this order."""
-        layer, mask = layer_of(self.use), self.mask[order]
         if self.splits:
-            return best_split(self.chip, layer, mask, self.choice).cost
-        return best_panels(self.chip, layer, mask, self.choice)
+            return best_split(self.chip, self.layer, self.mask[order], self.choice).cost
+        return best_panels(self.chip, self.layer, self.mask[order], self.choice)
 
 
 def _price(producers: list[_Producer], order: Ints) -> tuple[float, float]:

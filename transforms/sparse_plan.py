@@ -14,7 +14,7 @@ from ..analysis.nonzero_neurons import by_input
 from ..analysis.sparse.choose import Choice, smallest
 from ..analysis.sparse.encode import Mask, counts
 from ..analysis.sparse.formats import Format, candidates
-from ..analysis.sparse.layer_cost import Layer, LayerCost, dense_cycles, fastest, layer_costs
+from ..analysis.sparse.layer_cost import Layer, LayerCost, Objective, dense_cycles, fastest, layer_costs
 from ..analysis.sparse.nonzero import ALL_NONZERO, Neurons, Nonzero
 from ..analysis.sparse.seen_neurons import SeenNeurons
 from ..chips import RATES, Chip
@@ -58,25 +58,31 @@ def plan_encodings(
     threshold: float = 0.0,
     chip: Chip | None = None,
     neurons: Mapping[Operation, Mask] | None = None,
+    objective: Objective = "cycles",
 ) -> list[PlannedWeight]:
     """
     A plan for each known weight of a contraction: of fewest bytes, or with `chip` of fewest cycles on it.
 
     With threshold 0, weights whose decoded form would differ in any bit (they hold -0) stay dense. `neurons` says,
     where it is known, which of a contraction's neurons are not zero (`analysis.nonzero_neurons`); only cycles depend on
-    it.
+    it. `objective` says how panels are chosen.
     """
     if any(group < 1 for group in groups):
         raise InputError(f"groups={','.join(map(str, groups))}: expected at least 1")
     formats = candidates(tuple(groups))
     return [
-        _plan(use, formats, threshold, chip, None if neurons is None else neurons.get(use.op))
+        _plan(use, formats, threshold, chip, None if neurons is None else neurons.get(use.op), objective)
         for use in weight_uses(module)
     ]
 
 
 def _plan(
-    use: WeightUse, formats: Sequence[Format], threshold: float, chip: Chip | None, counting: Mask | None
+    use: WeightUse,
+    formats: Sequence[Format],
+    threshold: float,
+    chip: Chip | None,
+    counting: Mask | None,
+    objective: Objective,
 ) -> PlannedWeight:
     values, stored = numeric_values(use.source), stored_values(use.source)
     reason = ""
@@ -94,11 +100,10 @@ def _plan(
     seen = None if counting is None else _seen(use, counting, chip)
     # Only of first operands do matrix units leave out zeros.
     skips = seen is not None and use.position == 1 and _matrix_types(use)
-    layer = layer_of(use, seen if seen is not None and skips else ALL_NONZERO)
+    layer = layer_of(use, seen if seen is not None and skips else ALL_NONZERO, objective)
     costs = layer_costs(chip, layer, stored, use.strings, formats, threshold)
     best = fastest(costs)
-    # A little faster by an estimate may be slower in truth.
-    best = best if best.cycles < WORTHWHILE * costs[0].cycles else costs[0]
+    best = best if is_faster(best, costs[0]) else costs[0]
     if best.choice.format is None:
         reason = reason or _why_dense(costs)
     neurons = None
@@ -106,6 +111,11 @@ def _plan(
         neurons = seen.on_dense_weights() if best.panels is None else seen.as_stored(best.panels)
     encode = skips and neurons is not None and neurons.has_zeros and _encode_neurons(chip, layer, best)
     return PlannedWeight(use, best.choice, costs[0], best, neurons, encode, reason)
+
+
+def is_faster(encoded: LayerCost, dense: LayerCost) -> bool:
+    """Whether to encode weights for speed: what is a little faster by an estimate may be slower in truth."""
+    return encoded.cycles < WORTHWHILE * dense.cycles
 
 
 def _seen(use: WeightUse, counting: Mask, chip: Chip) -> SeenNeurons:
@@ -133,13 +143,13 @@ def _why_dense(costs: Sequence[LayerCost]) -> str:
     return f"the best encoding ({best.choice.format}) takes {best.cycles / max(1.0, dense.cycles):.2f} of the cycles"
 
 
-def layer_of(use: WeightUse, neurons: Neurons = ALL_NONZERO) -> Layer:
+def layer_of(use: WeightUse, neurons: Neurons = ALL_NONZERO, objective: Objective = "cycles") -> Layer:
     """The sizes of a contraction with known weights, of whose neurons `neurons` count."""
     strings, shape = use.strings, use.strings.shape
     taps = math.prod(shape[2:]) if isinstance(use.op, ConvOp) else 1
     item_bytes = element_bytes(element_of(use.source.result))
     groups = use.op.group_count if isinstance(use.op, ConvOp) else 1
-    return Layer(use.rows, strings.inputs, strings.outputs, item_bytes, taps, neurons, groups)
+    return Layer(use.rows, strings.inputs, strings.outputs, item_bytes, taps, neurons, groups, objective)
 
 
 def on_panels(use: WeightUse) -> bool:

@@ -38,13 +38,15 @@ class SparseSelectEncodingPass(ModulePass):
     many neurons are zero when the network runs on random inputs, and encodes these, too, where that is worth while:
     matrix units then leave out their zeros, whatever the inputs.
 
+    `objective=loads` is the same but for layers bound by their weights: these are to load them as seldom as possible.
+
     Weights of magnitude up to `threshold` are left out; with the default, 0, no result changes in any bit, else results
     may move by `bound`, relative to the largest (for `--check-semantics`).
     """
 
     name = "sparse-select-encoding"
 
-    objective: Literal["bytes", "cycles"] = "bytes"
+    objective: Literal["bytes", "cycles", "loads"] = "bytes"
     groups: tuple[int, ...] = (1,)
     threshold: Number = 0.0
     chip: str | None = None
@@ -61,7 +63,8 @@ class SparseSelectEncodingPass(ModulePass):
         neurons = None
         if self.calibrate is not None:
             neurons = nonzero_neurons(op, make_inputs(op, self.calibrate))
-        convert(plan_encodings(op, self.groups, threshold, chip, neurons), threshold)
+        objective = "loads" if self.objective == "loads" else "cycles"
+        convert(plan_encodings(op, self.groups, threshold, chip, neurons, objective), threshold)
 
     def _threshold(self) -> float:
         return number("threshold", self.threshold, 0)
@@ -92,9 +95,9 @@ def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
         use, operands = plan.use, list(plan.use.op.operands)
         if (format := plan.choice.format) is not None:
             index = IndexAttr(format.kind, format.bits, axis=use.axis, threshold=threshold, group=format.group)
-            # What is expected of the neurons holds for these panels.
+            # Cycles, and what is expected of the neurons, are those of these panels.
             panels = None if plan.chosen is None else plan.chosen.panels
-            width = panels.width if panels is not None and plan.encode_neurons else None
+            width = None if panels is None else panels.width
             operands[use.position] = once(use.source.result, index, width=width)
         if plan.encode_neurons:
             axis = len(shape_of(operands[0])) - 2 if isinstance(use.op, MatmulOp) else 0

@@ -13,7 +13,7 @@ from xdsl.rewriter import Rewriter
 from ..analysis.nature import Nature, reassociating
 from ..analysis.sparse.choose import all_choices
 from ..analysis.sparse.encode import counts
-from ..analysis.sparse.layer_cost import dense_cycles
+from ..analysis.sparse.layer_cost import Objective, dense_cost
 from ..analysis.sparse.split_inputs import best_split, in_parts
 from ..chips import Chip
 from ..dialects.dataflow import ConvOp, MatmulOp, ReduceOp, ReshapeOp
@@ -21,7 +21,7 @@ from ..dialects.dataflow.types import element_of, shape_of
 from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
 from .known_values import source_of
-from .sparse_plan import WORTHWHILE, has_negative_zero, layer_of, on_panels
+from .sparse_plan import has_negative_zero, is_faster, layer_of, on_panels
 
 
 @dataclass(frozen=True)
@@ -29,22 +29,25 @@ class SparseSplitInputsPass(ModulePass):
     """
     Cut matrix products of one row with known weights along their inputs where a chip (`chip`, or the module's) should
     be faster with encoded weights so: into a convolution in groups, one for each part, and the sum over the groups.
+
+    With `objective=loads`, layers bound by their weights are to load them as seldom as possible.
     """
 
     name = "sparse-split-inputs"
     nature: ClassVar[Nature] = reassociating(1e-5)
 
     chip: str | None = None
+    objective: Objective = "cycles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        split_inputs(op, chip_for(op, self.chip, f"{self.name}{{chip=NAME}}"))
+        split_inputs(op, chip_for(op, self.chip, f"{self.name}{{chip=NAME}}"), self.objective)
 
 
-def split_inputs(module: ModuleOp, chip: Chip) -> dict[str, int]:
+def split_inputs(module: ModuleOp, chip: Chip, objective: Objective = "cycles") -> dict[str, int]:
     """Cut products where that should be faster on a chip; the number of parts of each, by the name of its weights."""
     found: dict[str, int] = {}
     for use in weight_uses(module):
-        if may_split(use) and (parts := _best_parts(use, chip)) > 1:
+        if may_split(use) and (parts := _best_parts(use, chip, objective)) > 1:
             found[use.name] = parts
             _split(use, parts)
     return found
@@ -56,15 +59,14 @@ def may_split(use: WeightUse) -> bool:
     return isinstance(use.op, MatmulOp) and use.rows == 1 and exact and on_panels(use)
 
 
-def _best_parts(use: WeightUse, chip: Chip) -> int:
-    values, layer = numeric_values(use.source), layer_of(use)
+def _best_parts(use: WeightUse, chip: Chip, objective: Objective) -> int:
+    values, layer = numeric_values(use.source), layer_of(use, objective=objective)
     mask = use.strings.matrix(counts(values))
     dense, *choices = all_choices(stored_values(use.source), use.strings)
     if mask.all() or not choices or has_negative_zero(values):
         return 1  # they stay dense
     best = best_split(chip, layer, mask, min(choices, key=lambda choice: choice.nbytes))
-    whole = dense_cycles(chip, layer) + dense.nbytes / chip.dram_bytes_per_cycle
-    return best.parts if best.cost.cycles < WORTHWHILE * whole else 1
+    return best.parts if is_faster(best.cost, dense_cost(chip, layer, dense)) else 1
 
 
 def _split(use: WeightUse, parts: int) -> None:

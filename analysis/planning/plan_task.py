@@ -13,6 +13,7 @@ from ...chips import Chip
 from ...chips.cycles import bound_by_weights
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
+from ..sparse.product_cycles import LOADING_WORK
 from ..task_info import TaskInfo, value_bytes
 from .estimate import TaskWork, alone, step_work, task_work
 from .reads import ReadPlan, ReadSize, burst_bytes, last_tile, measure_read, plan_read, sample_boxes
@@ -26,8 +27,6 @@ CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be loaded ahead."""
 MATRIX_WORK = 0.2
 """Prices of plans count the cycles of matrix units with encoded weights so many times beside those of the task."""
-LOADING_WORK = 4.0
-"""The same where most of these cycles load weights: every core with rows of its own loads them all."""
 MUCH_MORE = 1.5
 """Tilings that cost a task more than so many times the best are not looked at."""
 MAX_REFINEMENTS = 64

@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from ...chips import RATES, Chip
-from ...chips.cycles import load_cycles
+from ...chips.cycles import bound_by_weights, load_cycles
 from ...dialects.dataflow.tiling import EncodedWork, split_evenly
 from .balance import balance
 from .bits import Array, Ints
@@ -27,9 +28,11 @@ from .encode import Mask, counts, group_mask
 from .formats import Format, Kind
 from .nonzero import ALL_NONZERO, Neurons
 from .panels import Lanes, Panels, fullest_lane
-from .product_cycles import dense_weights_cycles, product_cycles
+from .product_cycles import LOADING_WORK, dense_weights_cycles, product_cycles
 from .strings import Strings
 
+Objective = Literal["cycles", "loads"]
+"""How panels are chosen: few cycles of a layer, or few loads of weights in all cores, of which layers seldom wait."""
 WIDTHS = (1, 2, 3, 4, 8)
 """Output neurons of a panel that are tried, in columns of the matrix unit."""
 MATRIX_WORK = 0.5
@@ -54,6 +57,8 @@ class Layer:
     """Which of them are expected not to be zero; the others may be left out."""
     groups: int = 1
     """Equal groups of outputs that have inputs of their own."""
+    objective: Objective = "cycles"
+    """How panels are chosen; `loads` only where most work is loading weights."""
 
     @property
     def group_outputs(self) -> int:
@@ -79,6 +84,8 @@ class LayerCost:
     memory: float
     mean_compute: float = 0.0
     """Of encoded weights, the cycles of all cores' matrix units in the mean."""
+    matrix_work: float = MATRIX_WORK
+    """The share by which these count in `price`."""
 
     @property
     def cycles(self) -> float:
@@ -91,7 +98,7 @@ class LayerCost:
         What panels are compared by: the cycles, and a share of a matrix unit's mean cycles. Wide panels even out lanes,
         narrow ones more cores; where both take about as long, less work is better.
         """
-        return self.cycles + MATRIX_WORK * self.mean_compute
+        return self.cycles + self.matrix_work * self.mean_compute
 
 
 def layer_costs(
@@ -107,11 +114,16 @@ def layer_costs(
     found: list[LayerCost] = []
     for choice in all_choices(weights, strings, formats, threshold):
         if choice.format is None:
-            compute = dense_cycles(chip, layer)
-            found.append(LayerCost(choice, None, choice.nbytes, compute, choice.nbytes / chip.dram_bytes_per_cycle))
+            found.append(dense_cost(chip, layer, choice))
         else:
             found.append(best_panels(chip, layer, mask, choice))
     return found
+
+
+def dense_cost(chip: Chip, layer: Layer, choice: Choice) -> LayerCost:
+    """The costs of a layer with dense weights."""
+    memory = choice.nbytes / chip.dram_bytes_per_cycle
+    return LayerCost(choice, None, choice.nbytes, dense_cycles(chip, layer), memory)
 
 
 def fastest(costs: Sequence[LayerCost]) -> LayerCost:
@@ -119,10 +131,16 @@ def fastest(costs: Sequence[LayerCost]) -> LayerCost:
     return min(costs, key=lambda cost: (cost.cycles, cost.nbytes))
 
 
-def grids(cores: int, rows: int, units: int) -> Iterator[tuple[int, int]]:
-    """(rows, units) of the largest tile for each way to cut so many rows and units over the cores."""
+def grids(cores: int, rows: int, units: int, fewer_rows: bool = False) -> Iterator[tuple[int, int]]:
+    """
+    (rows, units) of the largest tile for each way to cut so many rows and units over the cores; with `fewer_rows` also
+    where rows are cut over a half, a quarter... of the cores that are there for them.
+    """
     for cuts in range(1, min(cores, units) + 1):
-        yield -(-rows // min(rows, cores // cuts)), -(-units // cuts)
+        parts = min(rows, cores // cuts)
+        while parts:
+            yield -(-rows // parts), -(-units // cuts)
+            parts = parts // 2 if fewer_rows else 0
 
 
 def dense_cycles(chip: Chip, layer: Layer) -> float:
@@ -158,12 +176,14 @@ def encoded_cycles(
     Cycles of the busiest core for weights in panels, those in which the weights, of so many bytes, come from DRAM, and
     those of all cores in the mean; `work` is that of each panel, part by part, for all rows.
 
-    Each panel is loaded by one core, at no more than its link carries.
+    Each panel is loaded by one core, at no more than its link carries. Cores with rows of their own all load the same
+    weights: where few loads matter, rows are cut over fewer cores if that costs less.
     """
     count, parts = panels.counts
-    cores = len(chip.usable_cores)
+    cores, few_loads = len(chip.usable_cores), _few_loads(chip, layer)
+    mean_work = LOADING_WORK if few_loads else 1.0
     best = (math.inf, math.inf, math.inf)
-    for m, own in grids(cores, layer.rows, count):
+    for m, own in grids(cores, layer.rows, count, few_loads):
         share = m / layer.rows
         cycles = [
             product_cycles(chip, replace(one, rows=m, neuron_bytes=int(one.neuron_bytes * share)), layer.rate)
@@ -173,8 +193,14 @@ def encoded_cycles(
         tiles = split_evenly(count, -(-count // own))
         compute = max(float(of_panel[low : low + size].sum()) for low, size in tiles)
         memory = nbytes / min(chip.dram_bytes_per_cycle, len(tiles) * chip.link_bytes_per_cycle)
-        best = min(best, (compute, memory, float(of_panel.sum()) * -(-layer.rows // m) / cores), key=sum)
+        mean = float(of_panel.sum()) * -(-layer.rows // m) / cores
+        best = min(best, (compute, memory, mean), key=lambda one: one[0] + one[1] + mean_work * one[2])
     return best
+
+
+def _few_loads(chip: Chip, layer: Layer) -> bool:
+    """Whether few loads matter more than few cycles."""
+    return layer.objective == "loads" and bound_by_weights(chip, layer.rows)
 
 
 def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCost:
@@ -236,7 +262,8 @@ def _cost_in(chip: Chip, layer: Layer, mask: Mask, choice: Choice, panels: Panel
             )  # fmt: skip
     nbytes = max(one.weight_bytes for one in work) * count * parts
     compute, memory, mean = encoded_cycles(chip, layer, panels, work, nbytes)
-    return LayerCost(choice, panels, nbytes, compute, memory, mean)
+    matrix_work = LOADING_WORK if _few_loads(chip, layer) else MATRIX_WORK
+    return LayerCost(choice, panels, nbytes, compute, memory, mean, matrix_work)
 
 
 def _stored(mask: Mask, format: Format) -> Ints:

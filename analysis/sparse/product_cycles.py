@@ -9,6 +9,12 @@ from ...chips.cycles import load_cycles
 from ...dialects.dataflow.tiling import EncodedWork
 from .nonzero import ALL_NONZERO, Nonzero
 
+LOADING_WORK = 4.0
+"""
+What cycles of matrix units with encoded weights count beside those that elapse, where most load weights: every core
+with rows of its own loads them all, and seldom is that what a network waits for.
+"""
+
 
 def product_cycles(chip: Chip, work: EncodedWork, rate: int) -> float:
     """

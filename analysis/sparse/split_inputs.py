@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...chips import Chip
+from ..planning.estimate import MESSAGE
 from .bits import Array
 from .choose import Choice
 from .encode import Mask
@@ -20,10 +21,8 @@ from .layer_cost import Layer, LayerCost, best_panels
 
 WORTHWHILE = 0.9
 """Inputs are cut only if the product then takes less than this share of what it does (`LayerCost.price`)."""
-SUM = 100
-"""Cycles that adding up parts costs as a task of its own,"""
-SUM_PART = 15
-"""and for each part: its message."""
+SECOND_TASK = 100
+"""Cycles that a task for the sum costs beside the messages of the parts."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def best_split(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> Split:
             continue
         cut = replace(layer, inputs=layer.inputs // parts, outputs=layer.outputs * parts, groups=parts)
         cost = best_panels(chip, cut, in_parts(mask, parts), choice)
-        cost = replace(cost, compute=cost.compute + SUM + SUM_PART * parts)
+        cost = replace(cost, compute=cost.compute + SECOND_TASK + MESSAGE * parts)
         if cost.mean_compute <= whole.mean_compute and cost.price < min(best.cost.price, WORTHWHILE * whole.price):
             best = Split(parts, cost)
     return best

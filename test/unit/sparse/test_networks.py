@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.analysis.interpret import make_inputs, run_main
+from meshloom.analysis.sparse.layer_cost import Objective
 from meshloom.chips import load_chip
 from meshloom.emulator.functional import run_functional
 from meshloom.emulator.timing import run_timing
 from meshloom.frontend.prune_onnx import prune_onnx
 from meshloom.lowering.pipeline import compile_module
-from meshloom.lowering.sparse_weights import encode_weights
+from meshloom.lowering.sparse_weights import compile_encoded, encode_weights
 from meshloom.tools.compile import main as compile_main
 from meshloom.tools.read_module import read_module
 from meshloom.tools.run import main as run_main_tool
@@ -23,6 +24,7 @@ from meshloom.transforms.dataflow_prune import DataflowPrunePass
 from meshloom.transforms.sparse_balance_lanes import balance_lanes
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
 ROOT = Path(__file__).resolve().parents[3]
 RNET = ROOT / "models" / "rnet.onnx"
@@ -49,6 +51,31 @@ def test_a_real_network(name: str) -> None:
     for declared, counted in layers.values():
         assert abs(declared / counted - 1) < 0.05
     assert run_timing(sparse, mapped=run.mapped).cycles < run_timing(dense).cycles
+
+
+@pytest.mark.parametrize(
+    ("cycles", "objective", "taken"),
+    [
+        ([700, 710, 1000], "loads", True),
+        ([700, 697, 1000], "loads", True),
+        ([700, 696, 1000], "cycles", True),
+        ([996, 1010, 1000], "loads", False),
+    ],
+)
+def test_the_fastest_network_is_taken(cycles: list[int], objective: Objective, taken: bool) -> None:
+    """Few loads of weights, then few cycles of each layer, then all dense: as long as is said here."""
+    module = read_module(RNET, SHAPES)
+    DataflowPrunePass(density=0.1).apply(Context(), module)
+    compiled: list[ModuleOp] = []
+
+    def compile(one: ModuleOp) -> ModuleOp:
+        compiled.append(one)
+        return one
+
+    network = compile_encoded(module, load_chip("edge"), compile, lambda one: cycles[compiled.index(one)])
+    assert (network.objective, network.taken) == (objective, taken)
+    assert compiled.index(network.compilation) == (["loads", "cycles"].index(objective) if taken else 2)
+    assert ["sparse.encode" in {op.name for op in one.walk()} for one in compiled] == [True, True, False]
 
 
 def test_balanced_lanes_keep_results() -> None:

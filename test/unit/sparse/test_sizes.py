@@ -115,6 +115,22 @@ def test_cost_of_a_layer_by_hand() -> None:
     assert more.compute == max(40 * 64 * 4 / chip.map_bytes_per_cycle, 22 + 40 - 1)
 
 
+def test_rows_that_are_cut_over_cores_load_as_often() -> None:
+    """Sixteen rows on sixteen cores: one each saves 30 cycles, and makes all cores load what one loads else."""
+    layer, weights = Layer(rows=16, inputs=64, outputs=32, item_bytes=4), np.ones((32, 64), np.float32)
+    _, cycles = layer_costs(EDGE, layer, weights, Strings((32, 64)), (DIRECT,))
+    # Two loads of 94 cycles, and a row of 64 weights, 32 a cycle, in each core.
+    assert cycles.compute == cycles.mean_compute == 2 * 94 + 2 - 1
+    _, loads = layer_costs(EDGE, replace(layer, objective="loads"), weights, Strings((32, 64)), (DIRECT,))
+    assert loads.compute == 2 * 94 + 32 - 1
+    assert loads.mean_compute == loads.compute / 16
+    # More rows than a quarter of the cycles of a load: work is no longer loading.
+    many = replace(layer, rows=24)
+    _, cycles = layer_costs(EDGE, many, weights, Strings((32, 64)), (DIRECT,))
+    _, loads = layer_costs(EDGE, replace(many, objective="loads"), weights, Strings((32, 64)), (DIRECT,))
+    assert cycles == loads
+
+
 def test_the_model_falls_back_to_dense() -> None:
     layer = Layer(rows=256, inputs=2048, outputs=128, item_bytes=4)
     formats = (DIRECT, stride(4), stride(8))
