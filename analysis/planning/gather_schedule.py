@@ -68,10 +68,9 @@ def _transfers(read: ReadPlan, boxes: Mapping[int, Box], origin: Mapping[int, ND
         return Transfers.of(())
     holders, readers = pairs.holders[away], pairs.readers[away]
     low, high = pairs.low[away], pairs.high[away]
-    origins = np.zeros((int(readers.max()) + 1, low.shape[1]), np.int64)
+    origins = np.zeros((max(boxes) + 1, low.shape[1]), np.int64)
     for core in boxes:
-        if core < len(origins):
-            origins[core] = origin[core]
+        origins[core] = origin[core]
     messages, count = number_rows(np.concatenate([holders[:, None], low, high, low - origins[readers]], axis=1))
     order = np.argsort(messages, kind="stable")
     first = np.searchsorted(messages[order], np.arange(count + 1))
