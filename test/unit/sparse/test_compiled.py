@@ -250,9 +250,9 @@ def test_panels_of_their_own_size(seed: int) -> None:
         check(module, chip)
 
 
-def test_only_the_own_bytes_of_panels_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As much less is read from DRAM as the panels leave of their room; each is loaded once."""
-    generator = np.random.default_rng(7)
+def fading_product(seed: int, rows: int) -> ModuleOp:
+    """Rows of 512 times weights of 256 output neurons, from full to empty."""
+    generator = np.random.default_rng(seed)
 
     def build(builder: Builder, argument: SSAValue) -> SSAValue:
         weights = weights_of(builder, generator, (256, 512), f32, 0, fading=True)
@@ -261,7 +261,12 @@ def test_only_the_own_bytes_of_panels_are_loaded(monkeypatch: pytest.MonkeyPatch
         dense.erase()
         return result
 
-    module, chip = module_of(build, (1, 512), f32), load_chip("edge")
+    return module_of(build, (rows, 512), f32)
+
+
+def test_only_the_own_bytes_of_panels_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much less is read from DRAM as the panels leave of their room; each is loaded once."""
+    module, chip = fading_product(7, 1), load_chip("edge")
     packed = module.clone()
     pack_module(packed, chip)
     (op,) = (op for op in packed.walk() if isinstance(op, PanelOp))
@@ -283,16 +288,7 @@ def test_only_the_own_bytes_of_panels_are_loaded(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("rows", [1, 8])
 def test_cycles_are_declared_panel_by_panel(rows: int) -> None:
     """One panel loads several times as often as another: the cycles of each core are known, not the mean only."""
-    generator = np.random.default_rng(8)
-
-    def build(builder: Builder, argument: SSAValue) -> SSAValue:
-        weights = weights_of(builder, generator, (256, 512), f32, 0, fading=True)
-        dense = dataflow.MatmulOp(argument, weights, transpose_b=True)
-        result = builder.insert(sparse.MatmulOp.of(dense, argument, weights)).result
-        dense.erase()
-        return result
-
-    module, chip = module_of(build, (rows, 512), f32), load_chip("edge")
+    module, chip = fading_product(8, rows), load_chip("edge")
     executable = compile_module(module, chip).executable
     run = run_functional(executable, make_inputs(module, 0))
     declared, counted = (run_timing(executable, mapped=mapped) for mapped in (None, run.mapped))
