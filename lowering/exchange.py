@@ -9,53 +9,19 @@ waits for as many messages as it is sent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..analysis.planning.exchange_time import AT_ONCE, come_in_turn
-from ..analysis.planning.transfers import Transfers
-from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..dialects.dataflow.tiling import Box
-from .machine import Machine, effect
-from .stream import Effect
-from .view import View
+from .machine import Machine
+from .messages import Messages
+from .stream import SRAM, Effect
 
 
-@dataclass(frozen=True)
-class Message:
-    """`source` on core `sender` is written to `target` on all `receivers`."""
-
-    sender: int
-    receivers: tuple[int, ...]
-    source: View
-    target: View
-    nonzero: Nonzero = ALL_NONZERO
-    """How much of it should not be zero."""
-
-
-@dataclass
-class MessagePlan:
-    """Collects the transfers of one exchange and merges equal ones to multicasts."""
-
-    _merged: dict[tuple[int, View, View, Nonzero], list[int]] = field(
-        default_factory=dict[tuple[int, View, View, Nonzero], list[int]]
-    )
-
-    def add(
-        self, sender: int, receivers: Sequence[int], source: View, target: View, nonzero: Nonzero = ALL_NONZERO
-    ) -> None:
-        """`sender` sends `source` to `receivers`, which find it at `target`; `nonzero` of it should not be zero."""
-        self._merged.setdefault((sender, source, target, nonzero), []).extend(receivers)
-
-    @property
-    def messages(self) -> list[Message]:
-        """All messages, in the order in which they were first added."""
-        return [
-            Message(sender, tuple(receivers), source, target, nonzero)
-            for (sender, source, target, nonzero), receivers in self._merged.items()
-        ]
-
-
-def emit_exchange(messages: Sequence[Message], machine: Machine, semaphores: tuple[int, int]) -> None:
+def emit_exchange(messages: Messages, machine: Machine, semaphores: tuple[int, int]) -> None:
     """
     Credits, sends and waits of one exchange, in an order that all cores share (so that none waits in a circle).
 
@@ -63,9 +29,10 @@ def emit_exchange(messages: Sequence[Message], machine: Machine, semaphores: tup
     none gives its next credit before it has got all data of the last.
     """
     credit, data = semaphores
-    _emit_ready(messages, machine, credit)
-    _emit_send_wait(messages, machine, credit)
-    _emit_data(messages, machine, data)
+    ordered = messages.by_distance(machine.chip.cores)
+    _emit_ready(ordered, machine, credit)
+    _emit_send_wait(ordered, machine, credit)
+    _emit_data(ordered, machine, data)
 
 
 class Exchange:
@@ -76,12 +43,14 @@ class Exchange:
     the first `AT_ONCE`, and senders of later parts get theirs when the part `AT_ONCE` before has come.
     """
 
-    def __init__(self, machine: Machine, parts: Mapping[int, Sequence[Message]]) -> None:
+    def __init__(self, machine: Machine, parts: Mapping[int, Messages]) -> None:
         self._machine = machine
-        self._parts = [(number, messages) for number, messages in sorted(parts.items()) if messages]
+        self._parts = [
+            (number, messages.by_distance(machine.chip.cores)) for number, messages in sorted(parts.items()) if messages
+        ]
         # A fast sender's later part must not be counted for an earlier one: each has a semaphore of its own.
         self._semaphores = {number: machine.take_semaphores() for number, _ in self._parts}
-        self._in_turn = come_in_turn([_transfers(messages) for _, messages in self._parts], machine.chip)
+        self._in_turn = come_in_turn([messages.transfers for _, messages in self._parts], machine.chip)
 
     def emit(self, number: int) -> None:
         """Emit a part, the one that follows those emitted before; all cores emit it at the same place."""
@@ -90,7 +59,7 @@ class Exchange:
             return
         if place == 0:
             at_once = self._parts[: AT_ONCE if self._in_turn else None]
-            first = [one for _, messages in at_once for one in messages]
+            first = Messages.joined([messages for _, messages in at_once]).by_distance(self._machine.chip.cores)
             _emit_ready(first, self._machine, self._semaphores[number][0])
             _emit_send_wait(first, self._machine, self._semaphores[number][0])
         if self._in_turn:
@@ -112,56 +81,59 @@ class Exchange:
             self._machine.release_semaphores(pair)
 
 
-def _transfers(messages: Sequence[Message]) -> Transfers:
-    return Transfers.of((one.sender, one.receivers, one.source.count * one.source.item_bytes) for one in messages)
-
-
-def _emit_ready(messages: Sequence[Message], machine: Machine, credit: int) -> None:
+def _emit_ready(messages: Messages, machine: Machine, credit: int) -> None:
     """Every receiver tells all its senders that they may write."""
-    senders_of: dict[int, set[int]] = {}
-    arriving: dict[int, list[Effect]] = {}
-    for message in _by_distance(messages, machine):
-        written = effect(message.target, writes=True)
-        for receiver in message.receivers:
-            senders_of.setdefault(receiver, set()).add(message.sender)
-            arriving.setdefault(receiver, []).append(written)
-    for receiver, senders in senders_of.items():
-        core_set = machine.core_sets.intern(frozenset(senders))
-        machine.emitters[receiver].ready(core_set, credit, _merged(arriving[receiver]))
+    arriving = _Arriving.of(messages, machine)
+    senders = np.zeros((machine.chip.cores, machine.chip.cores), np.bool_)
+    senders[messages.transfers.receivers, messages.transfers.senders[messages.transfers.messages]] = True
+    core_sets = machine.core_sets.intern_rows(senders[arriving.cores])
+    for receiver, core_set, written in zip(arriving.cores.tolist(), core_sets.tolist(), arriving.written, strict=True):
+        machine.emitters[receiver].ready(core_set, credit, [written])
 
 
-def _emit_send_wait(messages: Sequence[Message], machine: Machine, credit: int) -> None:
+def _emit_send_wait(messages: Messages, machine: Machine, credit: int) -> None:
     """Every sender waits until all its receivers have told it that it may write."""
-    receivers_of: dict[int, set[int]] = {}
-    for message in _by_distance(messages, machine):
-        receivers_of.setdefault(message.sender, set()).update(message.receivers)
-    for sender, receivers in receivers_of.items():
-        machine.emitters[sender].send_wait(credit, len(receivers))
+    receivers = np.zeros((machine.chip.cores, machine.chip.cores), np.bool_)
+    receivers[messages.transfers.senders[messages.transfers.messages], messages.transfers.receivers] = True
+    counts = receivers.sum(axis=1)
+    for sender in np.flatnonzero(counts).tolist():
+        machine.emitters[sender].send_wait(credit, int(counts[sender]))
 
 
-def _emit_data(messages: Sequence[Message], machine: Machine, data: int) -> None:
+def _emit_data(messages: Messages, machine: Machine, data: int) -> None:
     """Every sender sends, and every receiver waits for as many messages as come."""
-    arriving: dict[int, list[Effect]] = {}
-    for message in _by_distance(messages, machine):
-        core_set = machine.core_sets.intern(frozenset(message.receivers))
-        emitter = machine.emitters[message.sender]
-        emitter.put(message.target, message.source, core_set, data, message.nonzero)
-        written = effect(message.target, writes=True)
-        for receiver in message.receivers:
-            arriving.setdefault(receiver, []).append(written)
-    for receiver, effects in arriving.items():
-        machine.emitters[receiver].wait(data, len(effects), _merged(effects))
+    transfers = messages.transfers
+    members = np.zeros((len(messages), machine.chip.cores), np.bool_)
+    members[transfers.messages, transfers.receivers] = True
+    machine.put(messages, machine.core_sets.intern_rows(members), data)
+    arriving = _Arriving.of(messages, machine)
+    for receiver, count, written in zip(arriving.cores.tolist(), arriving.counts, arriving.written, strict=True):
+        machine.emitters[receiver].wait(data, count, [written])
 
 
-def _by_distance(messages: Sequence[Message], machine: Machine) -> list[Message]:
-    """Each sender begins with its next neighbour: cores that do the same then have the same program."""
-    cores = machine.chip.cores
-    return sorted(messages, key=lambda message: (message.receivers[0] - message.sender) % cores)
+class _Arriving(NamedTuple):
+    """What comes to those who receive something, in the order in which messages name them first."""
 
+    cores: NDArray[np.int64]
+    counts: list[int]
+    """Messages to each."""
+    written: list[Effect]
+    """One effect around all that is written: it lies in one buffer or a few."""
 
-def _merged(effects: list[Effect]) -> list[Effect]:
-    """One effect around all of them: they lie in one buffer or a few."""
-    return [(effects[0][0], min(one[1] for one in effects), max(one[2] for one in effects), True)]
+    @staticmethod
+    def of(messages: Messages, machine: Machine) -> _Arriving:
+        receivers, which = messages.transfers.receivers, messages.transfers.messages
+        first, last = messages.written()
+        low = np.full(machine.chip.cores, np.iinfo(np.int64).max)
+        high = np.zeros(machine.chip.cores, np.int64)
+        np.minimum.at(low, receivers, first[which])
+        np.maximum.at(high, receivers, last[which])
+        found, met = np.unique(receivers, return_index=True)
+        cores = found[np.argsort(met)]
+        counts = np.bincount(receivers, minlength=machine.chip.cores)[cores].tolist()
+        ranges = zip(low[cores].tolist(), high[cores].tolist(), strict=True)
+        written = [(SRAM, start, stop, True) for start, stop in ranges]
+        return _Arriving(cores, counts, written)
 
 
 def split_outermost(shape: Sequence[int], parts: int) -> list[Box]:

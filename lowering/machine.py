@@ -11,8 +11,9 @@ from ..chips import Chip
 from ..dialects.coreasm.isa import UNIT_OF_OPCODE, Unit
 from .emitter import Emitter
 from .link import CoreSetTable
+from .messages import Messages
 from .semaphores import Pair, SemaphorePool
-from .stream import CoreStream, DescriptorTable, Effect
+from .stream import FIELDS, CoreStream, DescriptorTable, Effect
 from .view import View
 
 ORDER_SPACE = 2
@@ -44,6 +45,23 @@ class Machine:
             key = arrays.source.astype(np.int64) * len(Unit) + units
             most = np.maximum(most, np.bincount(key, minlength=most.size).reshape(most.shape))
         return most
+
+    def put(self, messages: Messages, core_sets: NDArray[np.int64], semaphore: int) -> None:
+        """Every sender sends its messages, in order, each to a core set."""
+        used, first = np.unique(messages.form, return_index=True)
+        forms: list[int] = used[np.argsort(first)].tolist()
+        senders = messages.transfers.senders
+        fields, effects = np.empty((len(messages), FIELDS), np.uint32), np.empty((len(messages), 4), np.int64)
+        for form in forms:  # descriptors are numbered in the order of first use
+            own = np.flatnonzero(messages.form == form)
+            emitter = self.emitters[int(senders[own[0]])]
+            fields[own], effects[own] = emitter.puts(
+                messages.forms[form], messages.targets[own], messages.sources[own], core_sets[own], semaphore
+            )
+        order = np.argsort(senders, kind="stable")
+        busy, begins = np.unique(senders[order], return_index=True)
+        for sender, own in zip(busy.tolist(), np.split(order, begins[1:]), strict=True):
+            self.streams[sender].extend(fields[own], effects[own])
 
     def take_semaphores(self) -> Pair:
         """Semaphores for exchanges, behind a barrier where none are free otherwise; release them after the last use."""

@@ -37,7 +37,8 @@ Effect: TypeAlias = tuple[int, int, int, bool]
 
 _UNUSED_PADS = ((UNUSED,) * 4, (UNUSED,) * 3, (UNUSED,) * 2, (UNUSED,), ())
 _ZERO_PADS = ((0,) * 4, (0,) * 3, (0,) * 2, (0,), ())
-_FIELDS = 12  # op, dtype, imm, addr x 4, desc x 4, source
+FIELDS = 12
+"""Of an instruction in a stream: op, dtype, imm, addr x 4, desc x 4, source."""
 _MASK = 0xFFFF_FFFF
 
 
@@ -166,10 +167,17 @@ class CoreStream:
                 recorded.extend(effect)
         self._effect_ends.append(len(recorded) >> 2)
 
+    def extend(self, fields: NDArray[np.uint32], effects: NDArray[np.int64]) -> None:
+        """Append instructions [n, FIELDS], each with the one effect that stands in its row of [n, 4]; none is empty."""
+        first = (len(self._effects) >> 2) + 1
+        self._fields.frombytes(fields.tobytes())
+        self._effects.frombytes(effects.tobytes())
+        self._effect_ends.extend(range(first, first + len(fields)))
+
     def finish(self) -> StreamArrays:
         """The stream as arrays (copies: the stream may grow on)."""
         count = len(self)
-        fields = np.array(self._fields, dtype=np.uint32).reshape(count, _FIELDS)
+        fields = np.array(self._fields, dtype=np.uint32).reshape(count, FIELDS)
         starts = np.zeros(count + 1, dtype=np.int64)
         starts[1:] = self._effect_ends
         return StreamArrays(

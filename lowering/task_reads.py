@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..analysis.planning.gather_schedule import gather_schedule
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind, is_shared
-from ..analysis.planning.traffic import overlaps
+from ..analysis.planning.traffic import BoxArrays, overlaps
 from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.tiling import Box, OperandSlice
 from ..dialects.dataflow.types import dtype_code
-from .exchange import Exchange, MessagePlan, emit_exchange, split_outermost
+from .buffers import Buffers, messages_between
+from .exchange import Exchange, emit_exchange, split_outermost
 from .machine import Machine
+from .messages import Messages
 from .places import Places
 from .semaphores import Pair
 from .view import View
@@ -47,7 +49,8 @@ class TaskReads:
         self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
         self._semaphores: dict[int, Pair] = {}
         """By read: those with which cores pass on what they load, the same for all steps, so that steps are alike."""
-        self._gathered: dict[tuple[int, int], tuple[View, tuple[int, ...]]] = {}
+        self._gathered: dict[int, Buffers] = {}
+        """By read."""
         self._copies: dict[int, list[tuple[int, View, View]]] = {}
         """Step -> (core, target, source) of what comes before it from the core itself."""
         self._exchange: Exchange | None = None
@@ -64,19 +67,18 @@ class TaskReads:
         for index, read in reads:
             value = self.info.operands[read.read.operand]
             address = self.places.sram.read(self.number, index, 0)
+            origins = {core: _minus(piece.bounds.offsets, piece.pad_low) for core, piece in read.whole.items()}
+            boxes = {core: Box(origins[core], piece.gathered_shape) for core, piece in read.whole.items()}
+            buffers = self._gathered[index] = Buffers(address, dtype_code(value), BoxArrays.of(boxes))
             for core, piece in read.whole.items():
-                buffer = View.dense("sram", address, dtype_code(value), piece.gathered_shape)
-                origin = tuple(low - pad for low, pad in zip(piece.bounds.offsets, piece.pad_low, strict=True))
-                self._gathered[index, core] = (buffer, origin)
+                buffer = buffers.view(core, origins[core], piece.gathered_shape)
                 self.machine.pad(core, buffer, piece.pad_low, piece.pad_high, piece.pad_value)
-        parts: dict[int, MessagePlan] = {}
-        copies: dict[int, list[tuple[int, View, View]]] = {}
+        parts: dict[int, list[Messages]] = {}
         for index, read in reads:
             for step, boxes in gather_schedule(read, self.info, self.plan, self.steps).items():
-                messages, own = parts.setdefault(step, MessagePlan()), copies.setdefault(step, [])
-                self._transfers(index, boxes, messages, own)
-        self._copies = copies
-        self._exchange = Exchange(self.machine, {step: plan.messages for step, plan in parts.items()})
+                messages = self._transfers(index, boxes, self._copies.setdefault(step, []))
+                parts.setdefault(step, []).append(messages)
+        self._exchange = Exchange(self.machine, {step: Messages.joined(found) for step, found in parts.items()})
 
     def _gather_for(self, step: int) -> None:
         """Bring what the step needs and no earlier one did."""
@@ -85,35 +87,17 @@ class TaskReads:
         if self._exchange is not None:
             self._exchange.emit(step)
 
-    def _transfers(
-        self, index: int, boxes: Mapping[int, Box], messages: MessagePlan, own: list[tuple[int, View, View]]
-    ) -> None:
+    def _transfers(self, index: int, boxes: Mapping[int, Box], own: list[tuple[int, View, View]]) -> Messages:
         """How the boxes of a value come to their cores: by messages, or (core, target, source) within a core."""
-        value = self.info.operands[self.plan.reads[index].read.operand]
-        held = self.places.distribution(value)
-        if held is None:
-            raise AssertionError("values in DRAM are not gathered")
-        # Receivers whose buffers lie alike get the same part of a holder by the same message: views are made once.
-        receivers: dict[tuple[object, ...], tuple[Box, list[int]]] = {}
-        for holder, core, common in overlaps(held.boxes, boxes):
-            buffer, origin = self._gathered[index, core]
-            key = (holder, holder == core, common.offsets, common.sizes, origin, buffer.strides)
-            found = receivers.get(key)
-            if found is None:
-                receivers[key] = common, [core]
-            else:
-                found[1].append(core)
-        nonzero = self.info.nonzero(self.plan.reads[index].read)
-        for (holder, *_), (common, cores) in receivers.items():
-            assert isinstance(holder, int)
-            buffer, origin = self._gathered[index, cores[0]]
-            tile = self.places.tile(value, holder)
-            source = tile.box(_minus(common.offsets, held.boxes[holder].offsets), common.sizes)
-            target = buffer.box(_minus(common.offsets, origin), common.sizes)
-            if cores == [holder]:
-                own.append((holder, target, source))
-            else:
-                messages.add(holder, cores, source, target, nonzero)
+        read = self.plan.reads[index].read
+        tiles, buffers = self.places.tiles(self.info.operands[read.operand]), self._gathered[index]
+        pairs = overlaps(tiles.boxes, BoxArrays.of(boxes))
+        within = pairs.holders == pairs.readers
+        inside = pairs.taken(within)
+        for core, low, high in zip(inside.readers.tolist(), inside.low.tolist(), inside.high.tolist(), strict=True):
+            sizes = _minus(high, low)
+            own.append((core, buffers.view(core, low, sizes), tiles.view(core, low, sizes)))
+        return messages_between(tiles, buffers, pairs.taken(~within), self.info.nonzero(read))
 
     def fetch(self, step: int, *, constants: bool) -> None:
         """Load or gather what the step needs and is not there yet: only constants, or only the rest."""
@@ -178,16 +162,16 @@ class TaskReads:
             for core in cores:
                 machine.emitters[core].load(inner, source)
             return
-        messages = MessagePlan()
+        messages: list[tuple[int, list[int], View, View]] = []
         loaders = machine.loaders(cores)
         for loader, part in zip(loaders, split_outermost(piece.box.sizes, len(loaders)), strict=False):
             target = inner.box(part.offsets, part.sizes)
             machine.emitters[loader].load(target, source.box(part.offsets, part.sizes))
             if others := [core for core in cores if core != loader]:
-                messages.add(loader, others, target, target)
+                messages.append((loader, others, target, target))
         if index not in self._semaphores:
             self._semaphores[index] = machine.take_semaphores()
-        emit_exchange(messages.messages, machine, self._semaphores[index])
+        emit_exchange(Messages.of(messages), machine, self._semaphores[index])
 
     def operand(self, number: int, index: int, core: int, step: int) -> View:
         """What operation `number` of the body reads as operand `index` on a core in a step."""
@@ -200,16 +184,9 @@ class TaskReads:
         if read.kind is ReadKind.INDEXED:
             return self.places.in_dram(value).box(piece.box.offsets, piece.box.sizes)
         if read.kind is ReadKind.GATHER:
-            buffer, origin = self._gathered[which, core]
-            start = tuple(
-                offset - pad - low for offset, pad, low in zip(piece.box.offsets, piece.pad_low, origin, strict=True)
-            )
-            return buffer.box(start, piece.shape, piece.steps)
-        held = self.places.distribution(value)
-        if held is None:
-            raise AssertionError("values read in place lie in the cores")
-        start = _minus(piece.box.offsets, held.boxes[core].offsets)
-        return self.places.tile(value, core).box(start, piece.box.sizes, piece.steps)
+            start = _minus(piece.box.offsets, piece.pad_low)
+            return self._gathered[which].view(core, start, piece.shape, piece.steps)
+        return self.places.tiles(value).view(core, piece.box.offsets, piece.box.sizes, piece.steps)
 
     def finish(self) -> None:
         """The task is over."""
@@ -225,5 +202,5 @@ class TaskReads:
                 stream.views.pop(step - 1, None)
 
 
-def _minus(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+def _minus(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
     return tuple(x - y for x, y in zip(a, b, strict=True))

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analysis.sparse.nonzero import Nonzero
 from ..chips import Chip
+from ..dialects.coreasm.isa import OPCODE
 from ..support.errors import MeshloomError
 from .issue import Issuer
+from .messages import Form
 from .plans import Prepared, plan_elementwise
-from .stream import UNUSED, Effect, core_set_operand, split_address
+from .stream import CORE_SET_FLAG, FIELDS, UNUSED, Effect, core_set_operand, split_address
 from .view import View
 
 WORTHWHILE = 0.9
@@ -42,25 +47,38 @@ class Transfers(Issuer):
             low, high = split_address(to)
             self._emit("store", a.dtype * 17, (low, of, 0, high), prepared.descs, effects)
 
-    def put(self, remote_out: View, a: View, core_set: int, semaphore: int, nonzero: Nonzero = ALL_NONZERO) -> None:
+    def puts(
+        self,
+        form: Form,
+        targets: NDArray[np.int64],
+        sources: NDArray[np.int64],
+        core_sets: NDArray[np.int64],
+        semaphore: int,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """
-        Write SRAM `a` to `remote_out` in the SRAM of each core of the set, then raise their semaphore (once, after the
-        last part). `nonzero` says how much of it should not be zero: the rest need not travel.
+        Instructions and their effects (as `CoreStream.extend` takes them) of messages of one form, for whichever core:
+        each writes SRAM from its source on to its target in the SRAM of each core of its set, then raises their
+        semaphore.
         """
-        prepared = self._transfer(remote_out, a)
-        if prepared is None:
-            self.signal(core_set, semaphore)
-            return
-        if len(prepared.steps) > 1:
-            raise MeshloomError(f"a remote write of shape {a.shape} needs more than one packet stream: make it denser")
-        a = a.broadcast_to(remote_out.shape)
-        effects, addr = self._ranges(prepared, next(iter(prepared.steps)).offsets, (remote_out, a))
-        desc = (*prepared.descs, UNUSED, core_set_operand(core_set))
-        sent = bytes_without_zeros(self.chip, a.count, a.item_bytes, nonzero)
-        if sent is None:
-            self._emit("put", a.dtype * 17, addr, desc, effects[1:], semaphore)
-        else:
-            self._emit("put.z", a.dtype * 17, (*addr, 0, sent), desc, effects[1:], semaphore)
+        prepared = self._transfer(form.target, form.source)
+        if prepared is None or len(prepared.steps) != 1:
+            shape = form.target.shape
+            raise MeshloomError(f"a remote write of shape {shape} needs one packet stream: make it denser")
+        sent = bytes_without_zeros(self.chip, form.target.count, form.target.item_bytes, form.nonzero)
+        fields = np.empty((len(targets), FIELDS), np.uint32)
+        fields[:, 0] = OPCODE["put" if sent is None else "put.z"]
+        fields[:, 1], fields[:, 2] = form.source.dtype * 17, semaphore
+        fields[:, 5], fields[:, 6] = 0, sent or 0
+        fields[:, 7:9], fields[:, 9], fields[:, 11] = prepared.descs, UNUSED, self.source
+        fields[:, 10] = core_sets | CORE_SET_FLAG
+        effects = np.zeros((len(targets), 4), np.int64)
+        for place, starts in enumerate((targets, sources)):
+            at = starts + prepared.steps[0].offsets[place]
+            low, high = prepared.spans[place]
+            effects[:, 1], effects[:, 2] = at + low, at + high + form.target.item_bytes
+            self._check(int(effects[:, 1].min()), int(effects[:, 2].max()))
+            fields[:, 3 + place] = at
+        return fields, effects  # of the read: the write is none of the sender's
 
     def _transfer(self, out: View, a: View) -> Prepared | None:
         if out.dtype != a.dtype:

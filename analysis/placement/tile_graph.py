@@ -129,8 +129,7 @@ class _Builder:
         source = self._source(info, read)
         cores = self.network.plans[source].tiling.cores
         holder = {core: self.first[source] + place for place, core in enumerate(cores)}
-        pairs = overlaps(read.held or {}, {core: piece.bounds for core, piece in read.whole.items()})
-        if not len(pairs.holders):
+        if read.places is None or not len((pairs := overlaps(*read.places)).holders):
             return
         # Equal parts of one holder, one after another: they travel as one multicast.
         parts = np.concatenate([pairs.holders[:, None], pairs.low, pairs.high], axis=1)

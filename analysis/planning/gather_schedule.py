@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ...dialects.dataflow.tiling import Box
 from ..task_info import TaskInfo
-from .merge_kernel import number_rows
+from .multicasts import multicasts
 from .plan_task import TaskPlan
 from .reads import MOST_PARTS, ReadKind, ReadPlan, gather_parts
-from .traffic import overlaps
+from .traffic import BoxArrays, overlaps
 from .transfers import Transfers
 
 
@@ -61,21 +61,14 @@ def gather_transfers(info: TaskInfo, plan: TaskPlan) -> list[Transfers]:
 
 
 def _transfers(read: ReadPlan, boxes: Mapping[int, Box], origin: Mapping[int, NDArray[np.int64]]) -> Transfers:
-    """Of the boxes of one value; what is sent to several cores alike, to the same place in each, travels once."""
-    pairs = overlaps(read.held or {}, boxes)
-    away = pairs.holders != pairs.readers
-    if not away.any():
-        return Transfers.of(())
-    holders, readers = pairs.holders[away], pairs.readers[away]
-    low, high = pairs.low[away], pairs.high[away]
-    origins = np.zeros((max(boxes) + 1, low.shape[1]), np.int64)
+    """Of the boxes of one value."""
+    assert read.places is not None
+    pairs = overlaps(read.places[0], BoxArrays.of(boxes))
+    pairs = pairs.taken(pairs.holders != pairs.readers)
+    origins = np.zeros((max(boxes) + 1, pairs.low.shape[1]), np.int64)
     for core in boxes:
         origins[core] = origin[core]
-    messages, count = number_rows(np.concatenate([holders[:, None], low, high, low - origins[readers]], axis=1))
-    order = np.argsort(messages, kind="stable")
-    first = np.searchsorted(messages[order], np.arange(count + 1))
-    leaders = order[first[:-1]]
-    return Transfers(holders[leaders], pairs.volumes[away][leaders] * read.item_bytes, first, readers[order])
+    return multicasts(pairs, pairs.low - origins[pairs.readers], read.item_bytes)[0]
 
 
 def _reaches(read: ReadPlan, info: TaskInfo, steps: Sequence[Box], axis: int, whole: Box) -> list[int]:

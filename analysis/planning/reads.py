@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -56,8 +56,6 @@ class ReadPlan:
     """STREAM: cores that read the same slices in all steps."""
     gathered: int = 0
     """GATHER: bytes of the largest core's buffer."""
-    held: Mapping[int, Box] | None = None
-    """GATHER: what is where."""
     places: tuple[BoxArrays, BoxArrays] | None = field(default=None, repr=False, compare=False)
     """GATHER: where it is, and what cores need."""
     exchange_cycles: float = 0.0
@@ -173,7 +171,7 @@ def plan_read(
     cycles = missing / chip.link_bytes_per_cycle
     kept = max(0, size - missing)
     prepare = vector_cycles(chip, RATE_BY_WIDTH.get(item_bytes, 1), kept // item_bytes, 1, kept)
-    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, (), size, source.boxes, places, cycles, prepare)
+    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, (), size, places, cycles, prepare)
 
 
 def measure_read(

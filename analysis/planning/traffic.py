@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -55,14 +55,9 @@ class Overlaps:
         """[pairs] number of common positions."""
         return (self.high - self.low).prod(axis=-1)
 
-    def __iter__(self) -> Iterator[tuple[int, int, Box]]:
-        """(holder, reader, common box) of each pair."""
-        holders: list[int] = self.holders.tolist()
-        readers: list[int] = self.readers.tolist()
-        low: list[list[int]] = self.low.tolist()
-        sizes: list[list[int]] = (self.high - self.low).tolist()
-        for holder, reader, offsets, extent in zip(holders, readers, low, sizes, strict=True):
-            yield holder, reader, Box(tuple(offsets), tuple(extent))
+    def taken(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> Overlaps:
+        """Some of the pairs."""
+        return Overlaps(self.holders[which], self.readers[which], self.low[which], self.high[which])
 
 
 @dataclass(frozen=True)
@@ -91,9 +86,8 @@ def rows_of(rows: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
     return np.fromiter(chain.from_iterable(rows), np.int64, rank * len(rows)).reshape(len(rows), rank)
 
 
-def overlaps(held: Mapping[int, Box], needed: Mapping[int, Box]) -> Overlaps:
-    """Where the boxes of `held` and of `needed` meet."""
-    here, there = BoxArrays.of(needed), BoxArrays.of(held)
+def overlaps(there: BoxArrays, here: BoxArrays) -> Overlaps:
+    """Where the boxes that are held `there` and those needed `here` meet."""
     meet = np.ones((len(here.low), len(there.low)), np.bool_)
     for dim in range(here.low.shape[1]):
         top = np.minimum(here.high[:, dim, None], there.high[None, :, dim])

@@ -49,6 +49,18 @@ class Transfers:
             np.concatenate([part.receivers for part in parts]),
         )
 
+    def ordered(self, order: NDArray[np.int64]) -> Transfers:
+        """The messages in another order: `order` has the number of each."""
+        counts = np.diff(self.first)[order]
+        first = np.concatenate([np.zeros(1, np.int64), counts.cumsum()])
+        places = np.arange(len(self.receivers)) + np.repeat(self.first[order] - first[:-1], counts)
+        return Transfers(self.senders[order], self.nbytes[order], first, self.receivers[places])
+
+    @property
+    def messages(self) -> NDArray[np.int64]:
+        """Of each of `receivers`, the message that it gets."""
+        return np.repeat(np.arange(len(self)), np.diff(self.first))
+
     @property
     def most_sent(self) -> int:
         """Bytes that the busiest sender sends."""
@@ -57,7 +69,7 @@ class Transfers:
     @property
     def most_received(self) -> int:
         """Bytes that the busiest receiver gets."""
-        return _most(self.receivers, np.repeat(self.nbytes, np.diff(self.first)))
+        return _most(self.receivers, self.nbytes[self.messages])
 
 
 def _most(cores: NDArray[np.int64], nbytes: NDArray[np.int64]) -> int:

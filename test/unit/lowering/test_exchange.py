@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
+from meshloom.analysis.planning.traffic import BoxArrays, overlaps
+from meshloom.analysis.sparse.nonzero import ALL_NONZERO
 from meshloom.chips import load_chip
 from meshloom.dialects.coreasm.isa import BY_CODE
-from meshloom.lowering.exchange import Exchange, MessagePlan, emit_exchange, split_outermost
+from meshloom.dialects.dataflow.tiling import Box
+from meshloom.lowering.buffers import Buffers, messages_between
+from meshloom.lowering.exchange import Exchange, emit_exchange, split_outermost
 from meshloom.lowering.machine import Machine
+from meshloom.lowering.messages import Messages
 from meshloom.lowering.view import View
 
 F32 = 0
@@ -17,22 +23,36 @@ def row(address: int, count: int) -> View:
     return View.dense("sram", address, F32, (count,))
 
 
+def boxes(*ranges: tuple[int, int]) -> BoxArrays:
+    """By core, rows of a value with four columns, from the first to before the last."""
+    return BoxArrays.of({core: Box((low, 0), (high - low, 4)) for core, (low, high) in enumerate(ranges)})
+
+
 def test_equal_parts_become_one_multicast() -> None:
-    plan = MessagePlan()
-    for receiver in (1, 2, 3):
-        plan.add(0, [receiver], row(0, 4), row(64, 4))
-    plan.add(0, [1], row(16, 4), row(80, 4))
-    assert [(m.sender, m.receivers) for m in plan.messages] == [(0, (1, 2, 3)), (0, (1,))]
+    # Core 0 has the first two rows, core 1 the others. Cores 2 and 3 need rows 1 and 2, core 4 needs 0 and 1.
+    held = Buffers(256, F32, boxes((0, 2), (2, 4)))
+    needed = Buffers(1024, F32, boxes((0, 0), (0, 0), (1, 3), (1, 3), (0, 2)))
+    messages = messages_between(held, needed, overlaps(held.boxes, needed.boxes), ALL_NONZERO)
+    ends = messages.transfers.first.tolist()
+    receivers = [messages.transfers.receivers[low:high].tolist() for low, high in pairwise(ends)]
+    found = zip(messages.transfers.senders, receivers, messages.sources, messages.targets, strict=True)
+    assert list(found) == [
+        (0, [2, 3], 256 + 16, 1024),
+        (1, [2, 3], 256, 1024 + 16),
+        (0, [4], 256, 1024),
+    ]
+    assert messages.transfers.nbytes.tolist() == [16, 16, 32]
+    sources = [one.source for one in messages.forms]
+    assert [sources[form] for form in messages.form.tolist()] == [
+        View.dense("sram", 0, F32, shape) for shape in ((1, 4), (1, 4), (2, 4))
+    ]
 
 
 def test_each_side_counts_what_it_waits_for() -> None:
     machine = Machine(load_chip("tiny"), range(4))
-    plan = MessagePlan()
-    for sender in range(4):
-        for receiver in range(4):
-            if receiver != sender:
-                plan.add(sender, [receiver], row(0, 4), row(64 + 16 * sender, 4))
-    emit_exchange(plan.messages, machine, machine.take_semaphores())
+    others = [[core for core in range(4) if core != sender] for sender in range(4)]
+    messages = [(sender, others[sender], row(0, 4), row(64 + 16 * sender, 4)) for sender in range(4)]
+    emit_exchange(Messages.of(messages), machine, machine.take_semaphores())
     for stream in machine.streams.values():
         done = stream.finish()
         names = [BY_CODE[int(code)].mnemonic for code in done.op]
@@ -50,11 +70,9 @@ def test_loads_are_shared_out_along_the_first_dimension() -> None:
 
 def test_parts_of_an_exchange_share_one_credit_and_count_apart() -> None:
     machine = Machine(load_chip("tiny"), range(3))
-    parts: dict[int, MessagePlan] = {0: MessagePlan(), 4: MessagePlan()}
-    parts[0].add(0, [2], row(0, 4), row(64, 4))
-    parts[4].add(0, [2], row(16, 4), row(80, 4))
-    parts[4].add(1, [2], row(0, 4), row(96, 4))
-    exchange = Exchange(machine, {step: plan.messages for step, plan in parts.items()})
+    first = Messages.of([(0, [2], row(0, 4), row(64, 4))])
+    second = Messages.of([(0, [2], row(16, 4), row(80, 4)), (1, [2], row(0, 4), row(96, 4))])
+    exchange = Exchange(machine, {0: first, 4: second})
     for step in range(5):
         exchange.emit(step)
     exchange.release()

@@ -64,9 +64,11 @@ def test_the_busiest_link_is_that_of_the_routes_drawn(needs: list[tuple[int, int
 def test_overlaps_cover_every_needed_position_once(size: int, holders: int, readers: int) -> None:
     needed = rows(size, readers)
     covered = {core: [0] * size for core in needed}
-    for holder, reader, box in overlaps(rows(size, holders), needed):
-        assert rows(size, holders)[holder].intersect(box) == box
-        for position in range(box.offsets[0], box.ends[0]):
+    held = rows(size, holders)
+    pairs = overlaps(BoxArrays.of(held), BoxArrays.of(needed))
+    for holder, reader, (low,), (high,) in zip(pairs.holders, pairs.readers, pairs.low, pairs.high, strict=True):
+        assert held[holder].offsets[0] <= low < high <= held[holder].ends[0]
+        for position in range(low, high):
             covered[reader][position] += 1
     for core, box in needed.items():
         assert covered[core] == [1 if box.offsets[0] <= i < box.ends[0] else 0 for i in range(size)]

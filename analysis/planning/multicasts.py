@@ -1,0 +1,26 @@
+"""What cores send each other, pair by pair, as messages: what is the same for several receivers travels once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .merge_kernel import number_rows
+from .traffic import Overlaps
+from .transfers import Transfers
+
+
+def multicasts(pairs: Overlaps, places: NDArray[np.int64], item_bytes: int) -> tuple[Transfers, NDArray[np.int64]]:
+    """
+    The messages, and the first pair of each, in whose order they are.
+
+    `places`: [pairs, any] numbers that say where the common part lies in the reader's memory. Readers for which they
+    are equal get equal parts of a holder by one message.
+    """
+    rows = np.concatenate([pairs.holders[:, None], pairs.low, pairs.high, places], axis=1)
+    message, count = number_rows(rows)
+    order = np.argsort(message, kind="stable")
+    first = np.searchsorted(message[order], np.arange(count + 1))
+    leaders = order[first[:-1]]
+    nbytes = pairs.volumes[leaders] * item_bytes
+    return Transfers(pairs.holders[leaders], nbytes, first, pairs.readers[order]), leaders
