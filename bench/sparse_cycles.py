@@ -3,7 +3,7 @@ Cycles of networks with pruned weights against their density, one JSON line a ne
 by magnitude over a whole tensor, or balanced, with as many weights left of each output neuron.
 
     python bench/sparse_cycles.py [--chip edge] [--networks rnet,magika,layers] [--densities 0.05,0.1,0.2,0.5,1]
-        [--prune magnitude,balanced]
+        [--prune magnitude,balanced] [--lanes own]
 
 Each line compares one pruned network compiled dense and sparse (as `meshloom-compile --sparse --calibrate` does:
 weights encoded, zeros of activations left out, or all dense where that is not faster), for the same inputs; activations
@@ -13,10 +13,11 @@ faster             cycles dense over sparse; 1 where the compiler keeps to the d
 mpu_fewer          cycles of the matrix and vector units that contractions take, dense over sparse
 matrix_fewer       of single layers: cycles of one matrix unit for all dense weights, each loaded once, over those of
                    all matrix units as compiled (dense products of one row run on the vector unit, which loads none)
-weight_bound       layers with encoded weights that are bound by them: dense, at least 4/5 of a matrix unit's time goes
-                   into loading weights (rows up to a quarter of the cycles that a load takes). How many there are;
-                   cycles of one matrix unit for their dense weights, each loaded once, over those of all matrix units
-                   as compiled; the same of the layer with the least. Of networks that stay dense, what it would be
+weight_bound       layers on matrix units that are bound by their weights: dense, at least 4/5 of a matrix unit's time
+                   goes into loading them (rows up to a quarter of the cycles that a load takes). How many there are,
+                   with encoded weights or left dense; cycles of one matrix unit for their dense weights, each loaded
+                   once, over those of all matrix units as compiled; the same of the layer with the least. Of networks
+                   that stay dense, what it would be. Layers left to vector units take no such cycles
 weights_only       `faster` and `mpu_fewer` where only weights are encoded
 smaller            bytes of weights in the executable, dense over sparse
 objective          how panels were chosen: for few cycles, or for few loads of weights; the faster network is taken
@@ -27,6 +28,9 @@ model_error        over the sparse layers, |declared / counted - 1| of cycles: o
                    activations measured on the inputs of the run; `other_inputs`: on others, as in all other figures
 lanes_before/after efficiency of the lanes with channels in the network's order and balanced, over the layers moved
 difference         largest difference of a result to the dense network's, over the largest result
+
+`--lanes` says how stored weights fill the lanes of matrix units (`map_lanes` of a chip), whatever the chip's own way.
+Where they are joined, `lanes_before` and `lanes_after` are 1.
 
 `layers` are single ones with random weights: products [rows x inputs x outputs] of few rows, bound by their weights
 (dense rows of one vector run on the vector unit), and a convolution of 3 x 3 on 128 channels of 56 x 56, bound by its
@@ -40,6 +44,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -48,6 +53,7 @@ from light_models import LIGHT_MODELS, light_model
 from meshloom.analysis.interpret import make_inputs
 from meshloom.analysis.sparse.prune import Method
 from meshloom.chips import Chip, load_chip
+from meshloom.chips.chip import MAP_LANES
 from meshloom.chips.cycles import bound_by_weights, load_cycles
 from meshloom.dialects.coreasm.isa import Unit
 from meshloom.dialects.dataflow import ConvOp, Dataflow, MatmulOp
@@ -59,11 +65,13 @@ from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering.pipeline import Compilation, compile_module
 from meshloom.lowering.sparse_weights import compile_encoded, encode_weights
 from meshloom.tools.read_module import read_module
+from meshloom.tools.report.trace_sums import task_times
 from meshloom.tools.sparse_layers import sparse_cycles
 from meshloom.transforms.contraction_weights import weight_uses
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from meshloom.transforms.dataflow_prune import DataflowPrunePass
 from meshloom.transforms.known_values import source_of
+from meshloom.transforms.manycore_split_reductions import PARTS_SUFFIX
 from meshloom.transforms.sparse_balance_lanes import Balanced, balance_lanes
 from numpy.typing import NDArray
 from public_models import PUBLIC_MODELS
@@ -122,6 +130,17 @@ def busy(exe: Executable, run: FunctionalResult) -> int:
     """Cycles of the matrix unit of all cores, or of the vector unit where there are none (dense rows of one vector)."""
     units = run_timing(exe, mapped=run.mapped).busy.sum(axis=0)
     return int(units[Unit.MPU]) or int(units[Unit.VPU])
+
+
+def matrix_busy(exe: Executable, run: FunctionalResult) -> dict[str, int]:
+    """Cycles of all matrix units for each task, by its name."""
+    timing = run_timing(exe, trace=True, mapped=run.mapped)
+    assert timing.trace is not None
+    found: dict[str, int] = {}
+    for task in task_times(exe, timing, timing.trace):
+        name = task.name.removesuffix(PARTS_SUFFIX)
+        found[name] = found.get(name, 0) + task.busy[Unit.MPU]
+    return found
 
 
 def model_errors(exe: Executable, run: FunctionalResult) -> list[float]:
@@ -188,6 +207,7 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
     return {
         "network": name,
         "chip": chip.name,
+        "lanes": chip.map_lanes,
         "density": density,
         "prune": method,
         "layers": len(sparse.plans),
@@ -201,7 +221,7 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
         "faster": round(cycles[0] / cycles[2], 3),
         "mpu_fewer": round(units[0] / units[2], 3),
         **({"matrix_fewer": round(_layer_cycles(name, chip) / units[2], 3)} if name in LAYERS else {}),
-        **_weight_bound(sizes, executables[taken], runs[taken]),
+        **_weight_bound(sizes, chip, matrix_busy(*pairs[taken])),
         "weights_only": [round(cycles[0] / cycles[1], 3), round(units[0] / units[1], 3)],
         "smaller": round(_weights(executables[0]) / max(1, _weights(executables[2])), 3),
         "model_error": model_errors(executables[3], runs[3]),
@@ -212,20 +232,16 @@ def line_of(name: str, density: float, method: Method, chip: Chip) -> dict[str, 
 
 
 def _weight_bound(
-    sizes: Mapping[str, tuple[int, int, int]], exe: Executable, run: FunctionalResult
+    sizes: Mapping[str, tuple[int, int, int]], chip: Chip, busy: Mapping[str, int]
 ) -> dict[str, list[float]]:
-    """Of layers (rows, inputs, outputs) by the names of their tasks."""
-    chip, counted = exe.chip, sparse_cycles(exe, run.mapped)
-    found: list[tuple[int, int]] = []
-    for name, (rows, inputs, outputs) in sizes.items():
-        _, cycles = counted.get(name, (0, 0))
-        if cycles and bound_by_weights(chip, rows):
-            found.append((matrix_cycles(chip, rows, inputs, outputs), cycles))
-    if not found:
+    """Of layers (rows, inputs, outputs) by the names of their tasks, and cycles of matrix units for these."""
+    bound = [name for name, (rows, _, _) in sizes.items() if busy.get(name) and bound_by_weights(chip, rows)]
+    if not bound:
         return {}
-    dense, sparse = map(sum, zip(*found, strict=True))
-    least = min(one / other for one, other in found)
-    return {"weight_bound": [len(found), round(dense / sparse, 3), round(least, 3)]}
+    once = [matrix_cycles(chip, *sizes[name]) for name in bound]
+    counted = [busy[name] for name in bound]
+    least = min(one / other for one, other in zip(once, counted, strict=True))
+    return {"weight_bound": [len(bound), round(sum(once) / sum(counted), 3), round(least, 3)]}
 
 
 def matrix_cycles(chip: Chip, rows: int, inputs: int, outputs: int) -> int:
@@ -262,8 +278,11 @@ def main() -> None:
     parser.add_argument("--networks", default="layers,rnet,pnet,onet,magika")
     parser.add_argument("--densities", default="0.05,0.1,0.2,0.33,0.5,0.75,1")
     parser.add_argument("--prune", default="magnitude,balanced")
+    parser.add_argument("--lanes", choices=MAP_LANES)
     options = parser.parse_args()
     chip = load_chip(options.chip)
+    if options.lanes is not None:
+        chip = replace(chip, map_lanes=options.lanes)
     asked: list[str] = options.prune.split(",")
     if unknown := [method for method in asked if method not in get_args(Method)]:
         parser.error(f"unknown method {unknown[0]}")

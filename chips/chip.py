@@ -11,6 +11,8 @@ RATES = {"f32": 1, "f16": 2, "bf16": 2, "i8": 4}
 
 MAP_CACHES = ("before", "after")
 """Places of the input caches relative to the mapping unit."""
+MAP_LANES = ("own", "joined")
+"""Ways in which stored weights fill the lanes of a matrix unit."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,12 @@ class Chip:
     """Elements that its encoder looks at."""
     energy: Energy
     unusable_cores: tuple[int, ...] = ()
+    map_lanes: str = "own"
+    """
+    How the stored weights of a block fill the columns of the matrix unit (its lanes), one of `MAP_LANES`: "own", where
+    a lane holds those of output neurons of its own, or "joined", where all hold them one after the other, as they lie
+    in memory, and sums go on from one lane to the next.
+    """
     source: str = ""
     """Where the numbers come from, for descriptions of published chips."""
 

@@ -37,6 +37,15 @@ def load_cycles(chip: Chip) -> int:
     return 2 * chip.mpu_rows + chip.mpu_cols - 2
 
 
+def encoded_lanes(chip: Chip) -> tuple[int, int]:
+    """
+    Lanes for encoded weights that are filled independently of each other, and the f32 weights that each holds at a
+    time: the columns of the array, or one of them all where they are joined.
+    """
+    joined = chip.map_lanes == "joined"
+    return (1, chip.mpu_rows * chip.mpu_cols) if joined else (chip.mpu_cols, chip.mpu_rows)
+
+
 def bound_by_weights(chip: Chip, rows: int) -> bool:
     """Whether a matrix unit spends at least 4/5 of its time on loading weights that so many rows are to pass."""
     return rows * 4 <= load_cycles(chip)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..support.errors import InputError
-from .chip import MAP_CACHES, Chip, Energy
+from .chip import MAP_CACHES, MAP_LANES, Chip, Energy
 
 HERE = Path(__file__).parent
 _MAY_BE_ZERO = {"hop_cycles", "dram_latency", "host_latency"}
@@ -109,3 +109,6 @@ def _check_consistency(chip: Chip, place: str) -> None:
     if chip.map_caches not in MAP_CACHES:
         wanted = " or ".join(f"'{where}'" for where in MAP_CACHES)
         raise InputError(f"{place}: 'map_caches' is '{chip.map_caches}', expected {wanted} (the mapping unit)")
+    if chip.map_lanes not in MAP_LANES:
+        wanted = " or ".join(f"'{how}'" for how in MAP_LANES)
+        raise InputError(f"{place}: 'map_lanes' is '{chip.map_lanes}', expected {wanted}")

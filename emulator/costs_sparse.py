@@ -6,8 +6,10 @@ Output neuron n of a batch belongs to lane n mod C. A lane holds R of the stored
 neuron after the other without gaps, which take as long to load, fill and drain as in a dense product; then the pairs
 that matter pass at R a cycle. (Sums of several rows and of several neurons pass together, as in the forwarding adder
 network of SIGMA, HPCA 2020.) Lanes go on to their next weights without waiting for each other, and meet at the end of
-the instruction. Beside that, the mapping unit looks at the indices of both operands, and memory delivers each operand
-once:
+the instruction. Where lanes are joined (`map_lanes`), those adders reach over columns as they do in SIGMA, and stored
+weights fill the array one after the other, whatever neurons they belong to: one lane with all R * C places. Weights
+that are not encoded keep to their columns. Beside that, the mapping unit looks at the indices of both operands, and
+memory delivers each operand once:
 
     lanes  = max over lanes of (2 mpu_rows + C - 2) * ceil(used / R) + ceil(pairs / R), added up over the batch
     map    = max over both operands of ceil(uses * elements of the index / rate)
@@ -34,7 +36,7 @@ from numpy.typing import NDArray
 from ..analysis.sparse.block import Block
 from ..analysis.sparse.formats import Kind
 from ..chips.chip import Chip
-from ..chips.cycles import STARTUP
+from ..chips.cycles import STARTUP, encoded_lanes, load_cycles
 from .costs import RATE, Ints
 
 
@@ -96,6 +98,8 @@ class Product:
     """Of caches before the mapping unit: row by row."""
     weights: IndexWork
     inputs: IndexWork
+    encoded: bool = True
+    """Only stored weights are there, one after the other."""
 
 
 def count_pairs(weights: NDArray[Any] | None, hits: Ints | None, shape: tuple[int, int, int, int]) -> tuple[Ints, Ints]:
@@ -122,14 +126,15 @@ def sparse_matmul_cost(chip: Chip, code: int, product: Product, nbytes: tuple[in
     batch, neurons = product.used.shape
     again = chip.map_caches == "before"
     pairs = product.pairs if again else product.rows * product.used
-    array_rows = chip.mpu_rows * int(RATE[code])
-    fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
-    rounds = -(-neurons // chip.mpu_cols)
-    lanes = np.zeros((2, batch, rounds * chip.mpu_cols), np.int64)
+    count, places = encoded_lanes(chip) if product.encoded else (chip.mpu_cols, chip.mpu_rows)
+    places *= int(RATE[code])
+    turns = -(-neurons // count)
+    lanes = np.zeros((2, batch, turns * count), np.int64)
     lanes[:, :, :neurons] = product.used, pairs
-    used, passing = lanes.reshape(2, batch, rounds, chip.mpu_cols).sum(axis=2)
-    work = fill * -(-used // array_rows) + -(-passing // array_rows)
+    used, passing = lanes.reshape(2, batch, turns, count).sum(axis=2)
+    work = load_cycles(chip) * -(-used // places) + -(-passing // places)
     longest = int(work.sum(axis=0).max())
+    rounds = -(-neurons // chip.mpu_cols)
     of_weights, of_inputs = (product.rows, rounds) if again else (1, 1)
     mapping = max(product.weights.cycles(chip, of_weights), product.inputs.cycles(chip, of_inputs))
     multiplied = int(pairs.sum())

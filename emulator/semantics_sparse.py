@@ -119,7 +119,7 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
             y = right(sram, a2)
         multiply(sram, a0, x, y)
         used, pairs = count_pairs(stored, hits, (batch, m, k, n))
-        product = Product(m, k, used, pairs, of_weights, of_inputs)
+        product = Product(m, k, used, pairs, of_weights, of_inputs, encoded=stored is not None)
         record(sparse_matmul_cost(chip, code, product, (nbytes[0], nbytes[1], nbytes[2])))
 
     result = storage(ins.result_type).itemsize

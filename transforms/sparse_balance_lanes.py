@@ -18,10 +18,10 @@ from ..analysis.sparse.balance import balance_panels, even_panels, panel_work
 from ..analysis.sparse.bits import Ints
 from ..analysis.sparse.choose import Choice, all_choices
 from ..analysis.sparse.encode import Mask, counts
-from ..analysis.sparse.layer_cost import Layer, LayerCost, Objective, best_panels
+from ..analysis.sparse.layer_cost import Layer, LayerCost, Objective, best_panels, panel_widths
 from ..analysis.sparse.split_inputs import best_split
 from ..chips import Chip
-from ..chips.cycles import load_cycles
+from ..chips.cycles import encoded_lanes, load_cycles
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of
@@ -115,21 +115,22 @@ def _order(
     if not producers:
         return None
     total: Doubles = np.sum([producer.work for producer in producers], axis=0)
+    lanes, _ = encoded_lanes(chip)
     rounds = range(1, min(ROUNDS, -(-len(total) // chip.mpu_cols)) + 1)
     widths = {-(-len(total) // -(-len(total) // (count * chip.mpu_cols))) for count in rounds}
+    if lanes == 1:  # only panels differ
+        widths |= {width for one in producers for width in panel_widths(chip, one.layer, one.choice)}
     if any(producer.splits for producer in producers):
         widths.add(len(total))  # parts of the inputs have all outputs
     widths = sorted(widths)
     stays = np.arange(len(total))
     price, cycles = _price(producers, stays)
-    orders = [balance_panels(total, width, chip.mpu_cols) for width in widths]
+    orders = [balance_panels(total, width, lanes) for width in widths]
     found = [(_price(producers, order)[0], order) for order in orders]
-    # Panels of like size load faster, but their lanes wait more.
-    even = [
-        (*_price(producers, order), order) for order in (even_panels(total, width, chip.mpu_cols) for width in widths)
-    ]
-    if min(one[1] for one in even) < MUCH_FASTER * cycles:
-        found += [(other, order) for other, taken, order in even if taken < cycles]
+    if lanes > 1:  # Panels of like size load faster, but their lanes wait more.
+        even = [(*_price(producers, order), order) for order in (even_panels(total, width, lanes) for width in widths)]
+        if min(one[1] for one in even) < MUCH_FASTER * cycles:
+            found += [(other, order) for other, taken, order in even if taken < cycles]
     best, order = min(found, key=lambda one: one[0])
     if best >= price * WORTHWHILE:
         return None
@@ -182,7 +183,7 @@ def _efficiency(producers: list[_Producer], order: Ints) -> float:
     for producer in producers:
         panels = producer.cost(order).panels
         assert panels is not None
-        lanes = min(producer.chip.mpu_cols, panels.width)
+        lanes = min(encoded_lanes(producer.chip)[0], panels.width)
         useful += float(producer.work.sum())
         spent += lanes * panel_work(producer.work[order], panels.width, lanes)
     return useful / spent if spent else 1.0

@@ -34,7 +34,7 @@ from .strings import Strings
 Objective = Literal["cycles", "loads"]
 """How panels are chosen: few cycles of a layer, or few loads of weights in all cores, of which layers seldom wait."""
 WIDTHS = (1, 2, 3, 4, 8)
-"""Output neurons of a panel that are tried, in columns of the matrix unit."""
+"""Output neurons of a panel that are tried, in columns of the matrix unit; of joined lanes, loads of a panel, too."""
 MATRIX_WORK = 0.5
 """Between panels of about the same cycles, work of matrix units counts by this share."""
 PANEL_SHARE = 16
@@ -176,12 +176,14 @@ def encoded_cycles(
     Cycles of the busiest core for weights in panels, those in which the weights, of so many bytes, come from DRAM, and
     those of all cores in the mean; `work` is that of each panel, part by part, for all rows.
 
-    Each panel is loaded by one core, at no more than its link carries. Cores with rows of their own all load the same
-    weights: where few loads matter, rows are cut over fewer cores if that costs less.
+    Each panel is loaded by one core, at no more than its link carries and its share of a port of DRAM. Cores with rows
+    of their own all load the same weights: where few loads matter, rows are cut over fewer cores if that costs less.
     """
     count, parts = panels.counts
     cores, few_loads = len(chip.usable_cores), _few_loads(chip, layer)
     mean_work = LOADING_WORK if few_loads else 1.0
+    ports = chip.dram_ports
+    panel_cycles = nbytes / count / min(chip.dram_bytes_per_cycle / ports, chip.link_bytes_per_cycle)
     best = (math.inf, math.inf, math.inf)
     for m, own in grids(cores, layer.rows, count, few_loads):
         share = m / layer.rows
@@ -192,7 +194,7 @@ def encoded_cycles(
         of_panel = np.array(cycles).reshape(parts, count).sum(axis=0)
         tiles = split_evenly(count, -(-count // own))
         compute = max(float(of_panel[low : low + size].sum()) for low, size in tiles)
-        memory = nbytes / min(chip.dram_bytes_per_cycle, len(tiles) * chip.link_bytes_per_cycle)
+        memory = panel_cycles * max(sum(size for _, size in tiles[port::ports]) for port in range(ports))
         mean = float(of_panel.sum()) * -(-layer.rows // m) / cores
         best = min(best, (compute, memory, mean), key=lambda one: one[0] + one[1] + mean_work * one[2])
     return best
@@ -205,22 +207,32 @@ def _few_loads(chip: Chip, layer: Layer) -> bool:
 
 def best_panels(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> LayerCost:
     """The panels with which a layer takes fewest cycles; `mask` [outputs, inputs] says which weights count."""
-    found: list[LayerCost] = []
-    for columns in WIDTHS:
-        if columns > 1 and columns * chip.mpu_cols >= layer.group_outputs + chip.mpu_cols:
-            break
-        panels = _cut(chip, layer, choice, columns)
-        cost = _cost_in(chip, layer, mask, choice, panels)
-        found.append(cost)
+    found = [
+        _cost_in(chip, layer, mask, choice, panels_of_width(chip, layer, choice, width))
+        for width in panel_widths(chip, layer, choice)
+    ]
     return min(found, key=lambda cost: (cost.price, cost.nbytes))
 
 
-def _cut(chip: Chip, layer: Layer, choice: Choice, columns: int) -> Panels:
-    """Panels of equal width, of so many columns of the matrix unit at most; none reaches over the end of a group."""
-    count = -(-layer.group_outputs // (columns * chip.mpu_cols))
-    while layer.groups > 1 and layer.group_outputs % count:
-        count += 1
-    return panels_of_width(chip, layer, choice, -(-layer.group_outputs // count))
+def panel_widths(chip: Chip, layer: Layer, choice: Choice) -> list[int]:
+    """
+    Output neurons of panels of equal width, none of which reaches over the end of a group: so many columns of the
+    matrix unit at most, and where lanes are joined, as many as fill it in so many loads, or a little fewer: panels are
+    not quite even.
+    """
+    outputs, cols = layer.group_outputs, chip.mpu_cols
+    counts = [-(-outputs // (columns * cols)) for columns in WIDTHS if columns == 1 or (columns - 1) * cols < outputs]
+    if chip.map_lanes == "joined" and choice.format is not None:
+        lanes = Lanes.of(chip, layer.rate)
+        filled = choice.entries * choice.format.group / (lanes.count * lanes.depth * layer.groups)
+        full = [max(1, math.ceil(filled / loads)) for loads in WIDTHS]
+        counts += [count + more for count in full for more in (0, 1) if count + more <= counts[0]]
+    widths: dict[int, None] = {}
+    for count in counts:
+        while layer.groups > 1 and outputs % count:
+            count += 1
+        widths[-(-outputs // count)] = None
+    return list(widths)
 
 
 def panels_of_width(chip: Chip, layer: Layer, choice: Choice, width: int) -> Panels:

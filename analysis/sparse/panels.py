@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
+from ...chips.cycles import encoded_lanes
 from ...support.errors import InputError
 from .bits import Array, Bytes, Ints
 from .block import Block, block_of, pack_block, unpack_block
@@ -93,7 +94,9 @@ class Panels:
 
 @dataclass(frozen=True)
 class Lanes:
-    """A matrix unit as seen by output neurons: neuron n of a panel is worked on by lane n % count."""
+    """
+    A matrix unit as seen by output neurons: neuron n of a panel is worked on by lane n % count. Joined lanes are one.
+    """
 
     count: int
     depth: int
@@ -102,7 +105,8 @@ class Lanes:
     @staticmethod
     def of(chip: Chip, rate: int) -> Lanes:
         """Those of a chip, for elements of which `rate` go where one of f32 does."""
-        return Lanes(chip.mpu_cols, chip.mpu_rows * rate)
+        count, places = encoded_lanes(chip)
+        return Lanes(count, places * rate)
 
 
 @dataclass(frozen=True)

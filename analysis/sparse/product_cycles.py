@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...chips import Chip
-from ...chips.cycles import load_cycles
+from ...chips.cycles import encoded_lanes, load_cycles
 from ...dialects.dataflow.tiling import EncodedWork
 from .nonzero import ALL_NONZERO, Nonzero
 
@@ -31,11 +31,11 @@ def skipping_cycles(chip: Chip, work: EncodedWork, rate: int) -> float:
 
 def _encoded_cycles(chip: Chip, work: EncodedWork, rate: int, nonzero: Nonzero) -> float:
     """
-    Lanes load up to R weights at a time and let the rows pass, and meet at the end; the mapping unit looks at the index
-    beside that, for each row anew where the input caches stand before it. Numbers of the fullest lane may be averages
-    over several products.
+    Lanes load as many weights as they have places and let the rows pass, and meet at the end; the mapping unit looks at
+    the index beside that, for each row anew where the input caches stand before it. Numbers of the fullest lane may be
+    averages over several products.
     """
-    depth, fill = chip.mpu_rows * rate, load_cycles(chip)
+    depth, fill = encoded_lanes(chip)[1] * rate, load_cycles(chip)
     before = chip.map_caches == "before"
     loads, fullest = work.loads, work.fullest
     if nonzero.has_zeros:

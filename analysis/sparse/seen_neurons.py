@@ -15,7 +15,7 @@ from ...chips.cycles import load_cycles
 from .encode import Mask, stored_mask
 from .formats import DIRECT, Format
 from .nonzero import ALL_NONZERO, LaneShares, Nonzero
-from .panels import Panels
+from .panels import Lanes, Panels
 
 DIGITS = 3
 """Of measured shares: more would only look exact."""
@@ -49,13 +49,14 @@ class SeenNeurons:
     def on_dense_weights(self) -> Nonzero:
         """All outputs of a group are alike."""
         groups, _, inputs = self.stored.shape
-        return self._seen(np.ones((groups, 1, inputs), np.bool_), 1, inputs)
+        columns = Lanes(self.chip.mpu_cols, self.chip.mpu_rows * self.rate)
+        return self._seen(np.ones((groups, 1, inputs), np.bool_), 1, inputs, columns)
 
     def in_panels(self, width: int, depth: int) -> Nonzero:
         """What the lane that takes longest does, with only the weights stored that are not zero; panels in the mean."""
         key = (width, depth, DIRECT)
         if key not in self._known:
-            self._known[key] = self._seen(self.stored, width, depth)
+            self._known[key] = self._seen(self.stored, width, depth, Lanes.of(self.chip, self.rate))
         return self._known[key]
 
     def as_stored(self, panels: Panels) -> Nonzero:
@@ -68,10 +69,10 @@ class SeenNeurons:
             starts = range(0, panels.inputs, panels.depth)
             parts = [stored_mask(matrix[:, start : start + panels.depth], panels.format) for start in starts]
             stored = np.concatenate(parts, axis=1).reshape(self.stored.shape)
-            self._known[key] = self._seen(stored, panels.width, panels.depth)
+            self._known[key] = self._seen(stored, panels.width, panels.depth, Lanes.of(self.chip, self.rate))
         return self._known[key]
 
-    def _seen(self, stored: Mask, width: int, depth: int) -> Nonzero:
+    def _seen(self, stored: Mask, width: int, depth: int, lanes: Lanes) -> Nonzero:
         if not self.counts.size or not stored.any() or not self.has_zeros:
             return ALL_NONZERO
         groups, _, inputs = stored.shape
@@ -79,7 +80,7 @@ class SeenNeurons:
         meeting = stored.sum(axis=1) / stored.sum()  # [groups, inputs]
         density = float((meeting * counts.mean(axis=(2, 3))).sum())
         parts = [
-            self._by_size(counts[:, start : start + depth], stored[:, :, start : start + depth], width)
+            self._by_size(counts[:, start : start + depth], stored[:, :, start : start + depth], width, lanes)
             for start in range(0, inputs, depth)
         ]
         found: list[LaneShares] = []
@@ -106,10 +107,10 @@ class SeenNeurons:
         lines = min(self.counts.shape[1], math.isqrt(MAX_CUTS))
         return lines if axis == 2 else MAX_CUTS // lines
 
-    def _by_size(self, counts: Mask, stored: Mask, width: int) -> Iterator[_Tiles]:
+    def _by_size(self, counts: Mask, stored: Mask, width: int, lanes: Lanes) -> Iterator[_Tiles]:
         """The work on [groups, inputs, lines, places] neurons in tiles of few lines, then more, and places alike."""
         weights = stored.astype(np.float32)
-        fullest = self._by_lane(weights.sum(axis=2, keepdims=True), width).max(axis=1)
+        fullest = _by_lane(weights.sum(axis=2, keepdims=True), width, lanes.count).max(axis=1)
         high = wide = counts.astype(np.int32)
         for lines in _cuts(counts.shape[2], self._most_cuts(2)):
             high = _joined(high, 2, lines, counts.shape[2])
@@ -118,30 +119,20 @@ class SeenNeurons:
                 wide = _joined(wide, 3, places, counts.shape[3])
                 sizes = _sizes(counts.shape[2], lines)[:, None] * _sizes(counts.shape[3], places)
                 seen = wide.reshape(*wide.shape[:2], -1)
-                met = self._by_lane(weights @ (seen > 0).astype(np.float32), width)
-                pairs = self._by_lane(weights @ (seen / sizes.reshape(-1)).astype(np.float32), width)
-                yield self._tiles((counts.shape[2] / lines, counts.shape[3] / places), fullest, met, pairs)
+                met = _by_lane(weights @ (seen > 0).astype(np.float32), width, lanes.count)
+                pairs = _by_lane(weights @ (seen / sizes.reshape(-1)).astype(np.float32), width, lanes.count)
+                sides = counts.shape[2] / lines, counts.shape[3] / places
+                yield self._tiles(sides, fullest, met, pairs, lanes.depth)
 
-    def _tiles(self, sides: tuple[float, float], fullest: Floats, met: Floats, pairs: Floats) -> _Tiles:
-        """Of [panels, lanes, tiles] the lane of each panel and tile that takes longest."""
-        depth, rows = self.chip.mpu_rows * self.rate, sides[0] * sides[1]
+    def _tiles(self, sides: tuple[float, float], fullest: Floats, met: Floats, pairs: Floats, depth: int) -> _Tiles:
+        """Of [panels, lanes, tiles] the lane of each panel and tile that takes longest; it has so many places."""
+        rows = sides[0] * sides[1]
         passing = rows * (pairs if self.chip.map_caches == "before" else met)
         loads = np.ceil(met / depth)
         longest = np.argmax(load_cycles(self.chip) * loads + passing / depth, axis=1)[:, None]
         pairs, loads = (np.take_along_axis(of_lanes, longest, axis=1).sum(axis=(0, 1)) for of_lanes in (pairs, loads))
         most = met.max(axis=1)
         return _Tiles(*sides, pairs, most, loads, float(fullest.sum()), float(np.ceil(fullest / depth).sum()))
-
-    def _by_lane(self, work: Floats, width: int) -> Floats:
-        """[panels, lanes, tiles] the sum over the neurons of a lane; `work` is [groups, outputs, tiles]."""
-        lanes = self.chip.mpu_cols
-        groups, outputs, tiles = work.shape
-        panels, rounds = -(-outputs // width), -(-width // lanes)
-        padded = np.zeros((groups, panels * width, tiles), work.dtype)
-        padded[:, :outputs] = work
-        rows = np.zeros((groups * panels, rounds * lanes, tiles), work.dtype)
-        rows[:, :width] = padded.reshape(groups * panels, width, tiles)
-        return rows.reshape(groups * panels, rounds, lanes, tiles).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -161,6 +152,17 @@ class _Tiles:
 
 _BY_TILE = ("pairs", "met", "loads")
 """Arrays of `_Tiles`."""
+
+
+def _by_lane(work: Floats, width: int, lanes: int) -> Floats:
+    """[panels, lanes, tiles] the sum over the neurons of a lane; `work` is [groups, outputs, tiles]."""
+    groups, outputs, tiles = work.shape
+    panels, rounds = -(-outputs // width), -(-width // lanes)
+    padded = np.zeros((groups, panels * width, tiles), work.dtype)
+    padded[:, :outputs] = work
+    rows = np.zeros((groups * panels, rounds * lanes, tiles), work.dtype)
+    rows[:, :width] = padded.reshape(groups * panels, width, tiles)
+    return rows.reshape(groups * panels, rounds, lanes, tiles).sum(axis=1)
 
 
 def _cuts(size: int, most: int) -> list[int]:

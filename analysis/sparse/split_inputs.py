@@ -21,6 +21,8 @@ from .layer_cost import Layer, LayerCost, best_panels
 
 WORTHWHILE = 0.9
 """Inputs are cut only if the product then takes less than this share of what it does (`LayerCost.price`)."""
+MORE_WORK = 1.25
+"""It may make so many times the work for matrix units: parts of joined lanes are not all filled."""
 SECOND_TASK = 100
 """Cycles that a task for the sum costs beside the messages of the parts."""
 
@@ -35,7 +37,7 @@ class Split:
 
 def best_split(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> Split:
     """
-    The number of parts with which a product takes least, 1 where others are not worth while or make more work for
+    The number of parts with which a product takes least, 1 where others are not worth while or make much more work for
     matrix units; see `best_panels`.
     """
     whole = best_panels(chip, layer, mask, choice)
@@ -46,7 +48,8 @@ def best_split(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> Split:
         cut = replace(layer, inputs=layer.inputs // parts, outputs=layer.outputs * parts, groups=parts)
         cost = best_panels(chip, cut, in_parts(mask, parts), choice)
         cost = replace(cost, compute=cost.compute + SECOND_TASK + MESSAGE * parts)
-        if cost.mean_compute <= whole.mean_compute and cost.price < min(best.cost.price, WORTHWHILE * whole.price):
+        little_more = cost.mean_compute <= MORE_WORK * whole.mean_compute
+        if little_more and cost.price < min(best.cost.price, WORTHWHILE * whole.price):
             best = Split(parts, cost)
     return best
 

@@ -18,6 +18,7 @@ def chip_section(chip: Chip) -> Section:
         ("Vector unit (VPU)", f"{chip.vpu_lanes} lanes"),
         ("Mapping unit (MAP)", f"{chip.map_direct_bits} bits or {chip.map_stride_codes} strides a cycle"),
         ("Caches of the mapping unit", f"{chip.map_caches} it"),
+        ("Lanes for encoded weights", chip.map_lanes),
         ("SRAM a core", in_bytes(chip.sram_bytes)),
         ("SRAM, a unit and cycle", f"{chip.sram_bytes_per_cycle} B"),
         ("Link", f"{chip.link_bytes_per_cycle} B a cycle, {chip.hop_cycles} cycles a hop"),

@@ -1,5 +1,5 @@
-// RUN: meshloom-opt %s -p 'sparse-split-inputs{chip=edge}' | filecheck %s
-// RUN: meshloom-opt %s -p 'dataflow-prune{density=0.1},sparse-split-inputs{chip=edge}' | filecheck %s --check-prefix=PARTS
+// RUN: meshloom-opt %s -p 'sparse-split-inputs{chip=grid}' | filecheck %s
+// RUN: meshloom-opt %s -p 'dataflow-prune{density=0.1},sparse-split-inputs{chip=grid}' | filecheck %s --check-prefix=PARTS
 // RUN: not meshloom-opt %s -p 'sparse-split-inputs' 2>&1 | filecheck %s --check-prefix=CHIP
 
 // A product that takes a few loads of weights is faster in one than in two tasks; dense weights are not cut.
@@ -13,7 +13,7 @@ func.func @main(%x: tensor<1x4xf32>) -> tensor<1x2xf32> {
   func.return %y : tensor<1x2xf32>
 }
 
-// Of a tenth of the weights, six neurons of 64 have all of theirs, in lanes of one core: parts go to all sixteen.
+// Of a tenth of the weights, six neurons of 64 have all of theirs: in one product they share lanes with few others, in parts all lanes have some.
 // PARTS:      func.func @six(%x: tensor<1x1024xf32>)
 // PARTS-NEXT:   %y = dataflow.reshape %x : (tensor<1x1024xf32>) -> tensor<1x1024x1xf32>
 // PARTS-NEXT:   %w = dataflow.weight @w_parts {{.*}} : tensor<1024x64x1xf32>

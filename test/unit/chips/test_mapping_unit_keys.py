@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from meshloom.chips import chip_names, load_chip
-from meshloom.chips.chip import MAP_CACHES
+from meshloom.chips.chip import MAP_CACHES, MAP_LANES
 from meshloom.chips.load import HERE, chip_from_table
 from meshloom.support.errors import InputError
 
@@ -20,11 +20,20 @@ def test_both_places_of_the_caches_ship() -> None:
     assert {load_chip(name).map_caches for name in chip_names()} == set(MAP_CACHES)
 
 
+def test_both_kinds_of_lanes_ship() -> None:
+    """Descriptions that say nothing have lanes of their own."""
+    assert {load_chip(name).map_lanes for name in chip_names()} == set(MAP_LANES)
+    assert (
+        chip_from_table({name: value for name, value in table().items() if name != "map_lanes"}, "").map_lanes == "own"
+    )
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
         ("map_caches", "around", "'map_caches' is 'around', expected 'before' or 'after'"),
         ("map_caches", 1, "'map_caches' is 1, expected a string"),
+        ("map_lanes", "shared", "'map_lanes' is 'shared', expected 'own' or 'joined'"),
         ("map_direct_bits", 0, "'map_direct_bits' is 0, expected a positive integer"),
         ("map_stride_codes", 1.5, "'map_stride_codes' is 1.5, expected a positive integer"),
         ("map_codes", 1, "unknown key 'map_codes'"),

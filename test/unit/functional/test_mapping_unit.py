@@ -15,7 +15,7 @@ from meshloom.analysis.sparse.encode import decode, encode
 from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, stride
 from meshloom.analysis.sparse.strings import Strings
 from meshloom.chips import load_chip
-from meshloom.chips.chip import Chip
+from meshloom.chips.chip import MAP_LANES, Chip
 from meshloom.emulator.functional import FunctionalResult, run_functional
 from meshloom.emulator.functional_build import Assembly, Place, at
 from meshloom.emulator.functional_errors import EmulationError
@@ -99,10 +99,14 @@ def stored_mask(values: Array, format: Format) -> Array:
 def counted_cost(
     chip: Chip, rate: int, a: Array, b: Array, a_index: Format | str | None, b_index: Format | None, nbytes: list[int]
 ) -> dict[str, int]:
-    """The cost of A [b, m, k] by B [b, n, k], lane by lane and pair by pair; an index of 'z' are zeros found in A."""
+    """
+    The cost of A [b, m, k] by B [b, n, k], lane by lane and pair by pair; an index of 'z' are zeros found in A. Joined
+    lanes hold encoded weights as if they were one.
+    """
     batch, m, k = a.shape
     n = b.shape[1]
-    array_rows, lanes, again = chip.mpu_rows * rate, chip.mpu_cols, chip.map_caches == "before"
+    joined, again = chip.map_lanes == "joined" and b_index is not None, chip.map_caches == "before"
+    lanes, places = (1, chip.mpu_cols * chip.mpu_rows * rate) if joined else (chip.mpu_cols, chip.mpu_rows * rate)
     a_mask = np.ones(a.shape, np.bool_) if a_index is None else a != 0
     if isinstance(a_index, Format):
         a_mask = stored_mask(a.reshape(-1, k), a_index).reshape(a.shape)
@@ -119,7 +123,7 @@ def counted_cost(
             passes[neuron % lanes] += passing
         fill = 2 * chip.mpu_rows + chip.mpu_cols - 2
         for lane in range(lanes):
-            work[lane] += fill * math.ceil(held[lane] / array_rows) + math.ceil(passes[lane] / array_rows)
+            work[lane] += fill * math.ceil(held[lane] / places) + math.ceil(passes[lane] / places)
 
     def looking(index: Format | str | None, mask: Array, uses: int) -> tuple[int, int]:
         if index is None:
@@ -136,7 +140,7 @@ def counted_cost(
         return uses * elements, math.ceil(uses * elements / chip.map_stride_codes)
 
     seen_b, time_b = looking(b_index, b_mask, m if again else 1)
-    seen_a, time_a = looking(a_index, a_mask, math.ceil(n / lanes) if again else 1)
+    seen_a, time_a = looking(a_index, a_mask, math.ceil(n / chip.mpu_cols) if again else 1)
     mapping, memory = max(time_a, time_b), math.ceil(max(nbytes) / chip.map_bytes_per_cycle)
     return {
         "cycles": max(1, max(work) - 1, mapping, memory), "pairs": pairs, "skipped": batch * m * n * k - pairs,
@@ -156,21 +160,22 @@ def index_bytes(mask: Array, format: Format) -> int:
 
 @given(
     st.sampled_from(VARIANTS), st.sampled_from(FORMATS), st.sampled_from(FORMATS), st.booleans(), st.booleans(),
+    st.sampled_from(MAP_LANES),
     st.sampled_from([(F32, F32), (F16, F32), (BF16, BF16), (I8, I32)]),
     st.tuples(*[st.integers(1, limit) for limit in (2, 4, 40, 11)]), st.sampled_from([0.0, 0.1, 0.5, 1.0]),
     st.integers(0, 1 << 30),
 )  # fmt: skip
 @settings(max_examples=120, deadline=None)
 def test_sparse_products(
-    how: str, a_format: Format, b_format: Format, again: bool, accumulate: bool, types: tuple[int, int],
-    shape: tuple[int, int, int, int], density: float, seed: int,
+    how: str, a_format: Format, b_format: Format, again: bool, accumulate: bool, map_lanes: str,
+    types: tuple[int, int], shape: tuple[int, int, int, int], density: float, seed: int,
 ) -> None:  # fmt: skip
-    """All variants, index kinds, types and both places of the caches; A and D have gaps between their rows."""
+    """All variants, index kinds, types, places of caches and kinds of lanes; A and D have gaps between their rows."""
     rng = np.random.default_rng(seed)
     batch, m, k, n = shape
     source, result = types
     size, out = STORAGE[source].itemsize, STORAGE[result].itemsize
-    chip = replace(TINY, map_caches="before" if again else "after")
+    chip = replace(TINY, map_caches="before" if again else "after", map_lanes=map_lanes)
     a = sparse_values(rng, (batch, m, k), density, source)
     b = sparse_values(rng, (batch, n, k), density, source)
     core = Core(chip)

@@ -18,6 +18,7 @@ from meshloom.analysis.sparse.panels import Lanes, Panels, fullest_lane
 from meshloom.analysis.sparse.product_cycles import skipping_cycles
 from meshloom.analysis.sparse.seen_neurons import SeenNeurons
 from meshloom.chips import load_chip
+from meshloom.chips.chip import MAP_CACHES, MAP_LANES
 from meshloom.dialects import dataflow
 from meshloom.dialects.coreasm.isa import MNEMONICS
 from meshloom.dialects.dataflow.tiling import EncodedWork
@@ -43,7 +44,7 @@ from xdsl.rewriter import InsertPoint
 
 def seen(counts: NDArray[np.bool_], stored: NDArray[np.bool_], lanes: int = 1, depth: int = 2) -> SeenNeurons:
     """Neurons [inputs, lines, places] on a unit with so many lanes, which hold so many weights each."""
-    return SeenNeurons(counts, stored, replace(load_chip("edge"), mpu_cols=lanes, mpu_rows=depth))
+    return SeenNeurons(counts, stored, replace(load_chip("edge"), mpu_cols=lanes, mpu_rows=depth, map_lanes="own"))
 
 
 def test_shares_of_neighbouring_rows() -> None:
@@ -113,11 +114,11 @@ def test_more_rows_meet_more(inputs: int, lines: int, places: int, density: floa
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.sampled_from(["before", "after"]), st.integers(1, 3), st.integers(0, 999))
-def test_expected_cycles_are_those_of_the_machine(caches: str, columns: int, seed: int) -> None:
+@given(st.sampled_from(MAP_CACHES), st.sampled_from(MAP_LANES), st.integers(1, 3), st.integers(0, 999))
+def test_expected_cycles_are_those_of_the_machine(caches: str, lanes: str, columns: int, seed: int) -> None:
     """Tiles of all sizes that were measured, in panels of several widths and two parts: the mean over all products."""
     generator = np.random.default_rng(seed)
-    chip = replace(load_chip("edge"), mpu_cols=4, mpu_rows=8, map_caches=caches)
+    chip = replace(load_chip("edge"), mpu_cols=4, mpu_rows=8, map_caches=caches, map_lanes=lanes)
     inputs, outputs, lines, places, width, depth = 40, 24, 4, 8, 4 * columns, 20
     counts = (generator.random((inputs, 1, 1)) < 0.6) & (generator.random((inputs, lines, places)) < 0.5)
     stored = generator.random((outputs, inputs)) < generator.random((outputs, 1))
@@ -152,7 +153,10 @@ def test_some_products_wait_for_the_mapping_unit(seed: int) -> None:
     """
     generator = np.random.default_rng(seed)
     rows, inputs, width, tiles = 32, 64, 8, 32
-    chip = replace(load_chip("edge"), mpu_cols=8, mpu_rows=8, map_direct_bits=rows * inputs // 30, map_caches="before")
+    chip = replace(
+        load_chip("edge"), mpu_cols=8, mpu_rows=8, map_direct_bits=rows * inputs // 30, map_caches="before",
+        map_lanes="own",
+    )  # fmt: skip
     often = generator.permutation(1 / np.arange(1, inputs + 1))
     tokens = generator.choice(inputs, (tiles, rows), p=often / often.sum())
     counts = np.moveaxis(np.eye(inputs, dtype=np.bool_)[tokens], 2, 0)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from meshloom.analysis.interpret import make_inputs, run_main
+from meshloom.analysis.nonzero_neurons import nonzero_neurons
 from meshloom.analysis.sparse.choose import all_choices
 from meshloom.analysis.sparse.layer_cost import Layer
 from meshloom.analysis.sparse.split_inputs import best_split, in_parts
@@ -22,17 +23,18 @@ from meshloom.lowering.pipeline import compile_module
 from meshloom.lowering.sparse_weights import encode_weights
 from meshloom.tools.sparse_layers import sparse_cycles
 from meshloom.transforms.known_values import source_of
-from meshloom.transforms.sparse_select_encoding import SparseSelectEncodingPass
-from meshloom.transforms.sparse_split_inputs import SparseSplitInputsPass, split_inputs
+from meshloom.transforms.sparse_plan import plan_encodings
+from meshloom.transforms.sparse_select_encoding import convert
+from meshloom.transforms.sparse_split_inputs import split_inputs
 from numpy.typing import NDArray
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, f16, f32, i8
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint
 
 EDGE = load_chip("edge")
+OWN = replace(EDGE, map_lanes="own")
 INPUTS, OUTPUTS = 960, 96
 
 
@@ -81,13 +83,13 @@ def test_cost_of_parts() -> None:
     matrix = fat_weights().T.copy()
     layer = Layer(1, INPUTS, OUTPUTS, 4)
     choice = min(all_choices(matrix, Strings(matrix.shape))[1:], key=lambda choice: choice.nbytes)
-    split = best_split(EDGE, layer, matrix != 0, choice)
+    split = best_split(OWN, layer, matrix != 0, choice)
     assert split.parts > 1
     assert INPUTS % split.parts == 0
     # Each panel of whole neurons holds a full one, of 480 weights or more: 15 loads of 32 and 94 cycles each.
     assert split.cost.cycles < 15 * 94
     # Without a second core, parts come one after the other and nothing is gained.
-    alone = replace(EDGE, rows=1, cols=1)
+    alone = replace(OWN, rows=1, cols=1)
     assert best_split(alone, layer, matrix != 0, choice).parts == 1
 
 
@@ -97,7 +99,7 @@ def test_a_product_in_parts(transpose_a: bool, transpose_b: bool) -> None:
     module = network(fat_weights(), transpose_a=transpose_a, transpose_b=transpose_b)
     inputs = make_inputs(module, 0)
     (before,) = run_main(module, inputs).values()
-    SparseSplitInputsPass(chip="edge").apply(Context(), module)
+    assert split_inputs(module, OWN)
     module.verify()
     names = [op.name for op in module.walk() if op.name.startswith("dataflow.")]
     product = ["relu", "reshape", "constant" if "dataflow.constant" in names else "weight", "conv"]
@@ -111,7 +113,7 @@ def test_integers_are_exact() -> None:
     inputs = make_inputs(module, 0)
     (before,) = run_main(module, inputs).values()
     # A lane of 32 rows would hold 128 weights of 8 bits: few loads are saved.
-    assert split_inputs(module, replace(EDGE, mpu_rows=4))["w"] > 1
+    assert split_inputs(module, replace(OWN, mpu_rows=4))["w"] > 1
     (after,) = run_main(module, inputs).values()
     assert after.tolist() == before.tolist()
 
@@ -154,10 +156,11 @@ def matrix_cycles(module: ModuleOp, chip: Chip, exact: bool) -> tuple[int, int]:
 def test_parts_take_fewer_cycles(calibrated: bool) -> None:
     whole = network(fat_weights())
     parts = whole.clone()
-    calibrate = 0 if calibrated else None
-    SparseSelectEncodingPass(objective="cycles", chip="edge", calibrate=calibrate).apply(Context(), whole)
-    plans = encode_weights(parts, EDGE, make_inputs(parts, 0) if calibrated else None)
+    inputs = make_inputs(parts, 0) if calibrated else None
+    neurons = None if inputs is None else nonzero_neurons(whole, inputs)
+    convert(plan_encodings(whole, chip=OWN, neurons=neurons))
+    plans = encode_weights(parts, OWN, inputs)
     assert all(plan.choice.format is not None for plan in plans)
-    (before, slow), (after, fast) = (matrix_cycles(module, EDGE, calibrated) for module in (whole, parts))
+    (before, slow), (after, fast) = (matrix_cycles(module, OWN, calibrated) for module in (whole, parts))
     assert fast < slow
     assert after < before

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from meshloom.chips import chip_names, load_chip
 from meshloom.chips.chip import Chip
 from meshloom.emulator.costs import matmul_cycles
@@ -15,7 +17,8 @@ from meshloom.emulator.costs_sparse import IndexWork, MappedCost, Product, count
 from meshloom.emulator.memory import F32, I8
 from numpy.typing import NDArray
 
-EDGE = load_chip("edge")  # 32 x 32 MACs
+EDGE = replace(load_chip("edge"), map_lanes="own")  # 32 x 32 MACs
+JOINED = replace(EDGE, map_lanes="joined")
 
 
 def even_mask(rng: np.random.Generator, strings: int, length: int, each: int) -> NDArray[np.bool_]:
@@ -32,14 +35,19 @@ def dense(chip: Chip, m: int, k: int, n: int, code: int = F32) -> int:
 
 
 def sparse(
-    chip: Chip, inputs: NDArray[np.bool_], weights: NDArray[np.bool_], code: int = F32, found: bool = True
+    chip: Chip,
+    inputs: NDArray[np.bool_],
+    weights: NDArray[np.bool_],
+    code: int = F32,
+    found: bool = True,
+    encoded: bool = True,
 ) -> MappedCost:
     """Direct weights [n, k]; inputs [m, k], whose zeros are found (or else multiplied). Memory is no limit."""
     (m, k), n = inputs.shape, len(weights)
     hits = inputs.sum(axis=0)[None] if found else None
     used, pairs = count_pairs(weights[None], hits, (1, m, k, n))
     looked = IndexWork(direct=m * k if found else 0)
-    product = Product(m, k, used, pairs, IndexWork(direct=n * k), looked)
+    product = Product(m, k, used, pairs, IndexWork(direct=n * k), looked, encoded)
     return sparse_matmul_cost(chip, code, product, (1, 1, 1))
 
 
@@ -153,3 +161,32 @@ def test_unequal_lanes_wait_for_the_longest() -> None:
     empty = np.zeros((32, 1024), np.bool_)
     empty[1:, :288] = True
     assert sparse(EDGE, row, np.concatenate([weights, empty]), found=False).cycles == 10 * 95 - 1
+
+
+def test_joined_lanes_need_not_be_even() -> None:
+    """
+    The same, 320 + 31 * 32 = 1312 weights: two loads of 32 x 32, and 1312 pairs in two cycles. With the empty ones
+    1312 + 31 * 288 = 10240, ten loads: what even lanes would take.
+    """
+    weights = np.zeros((32, 1024), np.bool_)
+    weights[:, :32] = True
+    weights[0, :320] = True
+    row = np.ones((1, 1024), np.bool_)
+    assert sparse(JOINED, row, weights, found=False).cycles == 2 * 95 - 1
+    empty = np.zeros((32, 1024), np.bool_)
+    empty[1:, :288] = True
+    assert sparse(JOINED, row, np.concatenate([weights, empty]), found=False).cycles == 10 * 95 - 1
+    # What is not encoded lies apart, in columns of its own: 4 of 1024 inputs each, 32 loads.
+    some = np.ones((4, 1024), np.bool_)
+    assert sparse(JOINED, row, some, encoded=False).cycles == 32 * 95 - 1
+    assert sparse(JOINED, row, some).cycles == 4 * 95 - 1
+
+
+@given(st.integers(1, 40), st.integers(1, 70), st.integers(1, 50), st.floats(0, 1), st.floats(0, 1), st.integers(0, 99))
+@settings(deadline=None, max_examples=60)
+def test_joined_lanes_take_no_longer(rows: int, k: int, n: int, density: float, stored: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    inputs, weights = rng.random((rows, k)) < density, rng.random((n, k)) < stored
+    own, joined = (sparse(chip, inputs, weights) for chip in (EDGE, JOINED))
+    assert joined.cycles <= own.cycles
+    assert (joined.pairs, joined.index_elements) == (own.pairs, own.index_elements)
