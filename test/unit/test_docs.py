@@ -13,10 +13,20 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LONG = {"docs/memory-saving.md", "docs/orders.md", "docs/sparse.md", "docs/subgraphs.md", "docs/training.md"}
+"""Pages whose commands compile for a quarter of a minute and longer."""
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow) if name_of(page) in LONG else page for page in PAGES],
+    ids=name_of,
+)
 def test_commands_and_programs_run(page: Path, tmp_path: Path) -> None:
     for folder in ("models", "chips"):
         (tmp_path / folder).symlink_to(ROOT / folder)
@@ -39,7 +49,7 @@ def _run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -31,7 +31,7 @@ def problem_from(seed: int) -> OffloadProblem:
         seed += 1
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10_000), share=st.floats(0, 1))
 def test_the_optimum_lies_between_bound_and_plan(seed: int, share: float) -> None:
     problem = problem_from(seed)

@@ -167,11 +167,11 @@ def test_bad_usage(step: Path, options: list[str], capsys: pytest.CaptureFixture
 
 def test_large_graphs_use_all_kinds_that_help(tmp_path: Path) -> None:
     """
-    12,000 layers and their gradients; a tenth of the 12 MB stays. Nine tenths of the results leave and come back:
+    6,000 layers and their gradients; a tenth of the 6 MB stays. Nine tenths of the results leave and come back:
     swapped as they are, 0.9 x 1000 bytes a layer at 0.6 bytes a ns are 1500 ns; compressed to half 750, less than the
     1000 ns that a layer takes.
     """
-    step = chain(tmp_path / "large.json", 12_000)
+    step = chain(tmp_path / "large.json", 6_000)
     slow = figures(step, "--budget", "0.1", "--link", "0.6e9", "--kinds", "swap", "--preset", "fast")
     both = figures(step, "--budget", "0.1", "--link", "0.6e9", "--kinds", "swap,compress", "--preset", "fast")
     again = figures(step, "--budget", "0.1", "--link", "0.6e9", "--kinds", "swap,recompute", "--preset", "fast")

@@ -132,6 +132,7 @@ def test_values_that_pass_over_a_chip_and_outputs_that_nobody_computes() -> None
     assert [name for name, _ in network.pipeline.outputs] == ["y", "z", "f", "k"]
 
 
+@pytest.mark.slow
 def test_a_public_model() -> None:
     model = PUBLIC_MODELS["pnet"]
     network = on_chips(model.path, 2)

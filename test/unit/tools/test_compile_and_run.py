@@ -87,8 +87,11 @@ def test_a_free_batch_size_is_said(model: Path, run: Run, arguments: list[str]) 
     assert done.returncode == 0, done.stderr
     assumed = "input 'x' is [batch, 6], dimension 'batch' is taken as 1; --shape x=1x6 says so, or another size"
     assert done.stderr == f"note: {model}: {assumed}\n"
-    for options in (["-q"], ["--shape", "x=1x6"]):
-        assert run(*arguments, *options).stderr == ""
+
+
+@pytest.mark.parametrize("options", [["-q"], ["--shape", "x=1x6"]], ids=lambda options: options[0])
+def test_a_free_batch_size_is_not_said(model: Path, run: Run, options: list[str]) -> None:
+    assert run("meshloom-plan", model, "--units", *options).stderr == ""
 
 
 def other_shape(model: onnx.ModelProto) -> None:
