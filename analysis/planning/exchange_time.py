@@ -5,7 +5,6 @@ the links, by the rules of time that the emulator has (see `emulator/reference.p
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
+from ...support.heap import heap_drop, heap_push
 from ...support.jit import Array, jit
 from ..placement.tile_graph import port_homes
 from .transfers import Transfers
@@ -26,6 +26,7 @@ CREDIT_CYCLES = 100
 _SOURCE, _EAST, _WEST, _NORTH, _SOUTH = range(5)
 _EJECT = 4
 _LINKS = 5
+_WAY_BITS = 3
 
 
 def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
@@ -107,6 +108,15 @@ def dram_shares(chip: Chip) -> NDArray[np.float64]:
 
 
 @jit
+def _bits(below: int) -> int:
+    """How many bits the numbers below one have."""
+    bits = 0
+    while 1 << bits < below:
+        bits += 1
+    return bits
+
+
+@jit
 def _follow(
     sender: Array,
     nbytes: Array,
@@ -127,39 +137,48 @@ def _follow(
     ([parts] when the last packet of each part has arrived, [cores * 5] cycles that each link is used); messages are
     sorted by sender. The receivers of a message are receivers[begins:stops].
     """
-    count = len(sender)
+    count, cores = len(sender), rows * cols
+    row_of, col_of = np.arange(cores) // cols, np.arange(cores) % cols
     # Of each message's tree: the range of columns, and within each column the range of rows.
     west, east = sender % cols, sender % cols
     top, bottom = np.empty((count, cols), np.int64), np.empty((count, cols), np.int64)
     left, ends = np.zeros(parts, np.int64), np.zeros(parts, np.int64)
-    needed = np.zeros((count, rows * cols), np.bool_)
+    needed = np.zeros((count, cores), np.bool_)
     for index in range(count):
         top[index], bottom[index] = sender[index] // cols, sender[index] // cols
         left[part[index]] += stops[index] - begins[index]
         for core in receivers[begins[index] : stops[index]]:
             needed[index, core] = True
-            y, x = core // cols, core % cols
+            y, x = row_of[core], col_of[core]
             west[index], east[index] = min(west[index], x), max(east[index], x)
             top[index, x], bottom[index, x] = min(top[index, x], y), max(bottom[index, x], y)
     opened = np.ones(parts, np.bool_)
     if in_turn:
         opened[AT_ONCE:] = False
-    link_free, loads = np.zeros(rows * cols * _LINKS, np.int64), np.zeros(rows * cols * _LINKS, np.int64)
+    link_free, loads = np.zeros(cores * _LINKS, np.int64), np.zeros(cores * _LINKS, np.int64)
     waiting = np.full(count, -1, np.int64)
-    events = [(0, 0, 0, 0, 0, 0, False)]
-    events.clear()
+    # Events are packets that come to a router, by time, message, router and way: all in one number.
+    place_bits, message_bits = _bits(cores << _WAY_BITS), _bits(count)
+    keys, packets = np.empty(4 * cores, np.int64), np.empty(4 * cores, np.int64)
+    size = 0
     for index in range(count):
         if index == 0 or sender[index] != sender[index - 1]:
             if not opened[part[index]]:
                 waiting[index] = 0
                 continue
-            first = min(packet, nbytes[index])
-            heapq.heappush(events, (0, sender[index], index, sender[index], _SOURCE, first, nbytes[index] == first))
-    sent = np.zeros(count, np.int64)
-    while len(events):
-        now, core, index, router, state, size, last = heapq.heappop(events)
-        y, x = router // cols, router % cols
-        busy = (size + rate - 1) // rate
+            heap_push(keys, packets, size, index << place_bits | sender[index] << _WAY_BITS | _SOURCE, 0)
+            size += 1
+    while size:
+        key, number = keys[0], packets[0]
+        size -= 1
+        heap_drop(keys, packets, size)
+        if size + 5 + cores > len(keys):
+            keys, packets = np.concatenate((keys, keys)), np.concatenate((packets, packets))
+        now, index = key >> place_bits + message_bits, key >> place_bits & (1 << message_bits) - 1
+        router, state = (key & (1 << place_bits) - 1) >> _WAY_BITS, key & (1 << _WAY_BITS) - 1
+        y, x = row_of[router], col_of[router]
+        left_over = nbytes[index] - number * packet
+        busy = (min(packet, left_over) + rate - 1) // rate
         gate = now
         sideways = state <= _WEST
         for way in range(4):
@@ -178,14 +197,16 @@ def _follow(
                 loads[link] += busy
                 gate = max(gate, start + busy)
                 to = router + (1 if way == 0 else -1 if way == 1 else -cols if way == 2 else cols)
-                heapq.heappush(events, (start + hop, core, index, to, way + 1, size, last))
+                key = ((start + hop) << message_bits | index) << place_bits | to << _WAY_BITS | way + 1
+                heap_push(keys, packets, size, key, number)
+                size += 1
         if needed[index, router]:
             link = router * _LINKS + _EJECT
             start = max(now, link_free[link])
             link_free[link] = start + busy
             loads[link] += busy
             gate = max(gate, start + busy)
-            if last:
+            if left_over <= packet:
                 own = part[index]
                 left[own] -= 1
                 ends[own] = max(ends[own], start + busy)
@@ -196,20 +217,21 @@ def _follow(
                         if waiting[other] >= 0 and part[other] == following:
                             begin = max(waiting[other], ends[own] + credit)
                             waiting[other] = -1
-                            first = min(packet, nbytes[other])
-                            heapq.heappush(
-                                events,
-                                (begin, sender[other], other, sender[other], _SOURCE, first, nbytes[other] == first),
-                            )
+                            key = (begin << message_bits | other) << place_bits | sender[other] << _WAY_BITS | _SOURCE
+                            heap_push(keys, packets, size, key, 0)
+                            size += 1
         if state == _SOURCE:
-            sent[index] += size
-            if not last:
-                size = min(packet, nbytes[index] - sent[index])
-                heapq.heappush(events, (gate, core, index, router, _SOURCE, size, sent[index] + size == nbytes[index]))
-            elif index + 1 < count and sender[index + 1] == core:
-                if opened[part[index + 1]]:
-                    first = min(packet, nbytes[index + 1])
-                    heapq.heappush(events, (gate, core, index + 1, router, _SOURCE, first, nbytes[index + 1] == first))
-                else:
-                    waiting[index + 1] = gate
+            following = index if left_over > packet else index + 1
+            if following == index:
+                number += 1
+            elif following < count and sender[following] == sender[index]:
+                number = 0
+                if not opened[part[following]]:
+                    waiting[following] = gate
+                    continue
+            else:
+                continue
+            key = (gate << message_bits | following) << place_bits | router << _WAY_BITS | _SOURCE
+            heap_push(keys, packets, size, key, number)
+            size += 1
     return ends, loads
