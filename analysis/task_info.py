@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import BlockArgument, SSAValue
 
 from ..dialects.dataflow.elementwise import AddOp, ElementwiseOp
@@ -21,7 +24,11 @@ from ..dialects.dataflow.tiling import (
 )
 from ..dialects.dataflow.types import element_bytes, element_of
 from ..dialects.manycore import TaskOp
+from .slices import EXTENT, Extent, Slices, Tiles, extents_of
 from .sparse.nonzero import ALL_NONZERO, Nonzero
+
+Ranges: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
+"""Dimensions, and (offset, size) along each."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class TaskInfo:
 
     def share(self, other: TaskInfo) -> None:
         """Work out nothing again that is known of `other`, whose content is the same."""
-        for name in ("_slices", "_largest", "_results", "_costs", "_axes_moved"):
+        for name in ("_slices", "_largest", "_results", "_costs", "_axes_moved", "_moving", "_extents"):
             self.__dict__[name] = getattr(other, name)
 
     @cached_property
@@ -195,21 +202,39 @@ class TaskInfo:
             found = known[key] = self.operand_slice(number, index, tile)
         return found
 
-    def read_slices(self, read: Read, tiles: Mapping[int, Box]) -> dict[int, OperandSlice]:
-        """`read_slice` of all tiles that are not empty; tiles that read the same share one object where they can."""
-        dims, known = self._slices[read]
-        number, index = read.uses[0]
-        slices: dict[int, OperandSlice] = {}
-        for core, tile in tiles.items():
-            offsets, sizes = tile.offsets, tile.sizes
-            if 0 in sizes:
-                continue
-            key = (*[offsets[dim] for dim in dims], *[sizes[dim] for dim in dims])
-            piece = known.get(key)
-            if piece is None:
-                piece = known[key] = self.operand_slice(number, index, tile)
-            slices[core] = piece
-        return slices
+    def read_slices(self, read: Read, tiles: Tiles) -> Slices:
+        """`read_slice` of tiles: what is read along an axis is looked at once for tiles that are cut alike there."""
+        cut = tuple(dim for dim in self._slices[read][0] if tiles.tiling.grid[dim] > 1)
+        like = self.read_slice(read, Box.whole(self.sizes))
+
+        def find_extents() -> NDArray[np.int64]:
+            extents = np.empty((len(tiles.numbers), like.box.rank, EXTENT), np.int64)
+            together: dict[tuple[int, ...], list[int]] = {}
+            for axis, moving in enumerate(self._moving[read]):
+                together.setdefault(tuple(dim for dim in cut if dim in moving), []).append(axis)
+            for dims, axes in together.items():
+                ranges, which = tiles.along(dims)
+                known = np.array([self._extents_at(read, dims, taken) for taken in ranges], np.int64)
+                extents[:, axes] = known.reshape(-1, *extents.shape[1:])[which][:, axes]
+            return extents
+
+        return Slices(tiles, cut, like, find_extents)
+
+    def _extents_at(self, read: Read, dims: tuple[int, ...], ranges: tuple[tuple[int, int], ...]) -> tuple[Extent, ...]:
+        """By axis, of the slice of a tile with these ranges along some dimensions, all of the others."""
+        known = self._extents[read]
+        found = known.get((dims, ranges))
+        if found is None:
+            offsets, sizes = [0] * len(self.sizes), list(self.sizes)
+            for dim, (low, extent) in zip(dims, ranges, strict=True):
+                offsets[dim], sizes[dim] = low, extent
+            piece = self.operand_slice(*read.uses[0], Box(tuple(offsets), tuple(sizes)))
+            found = known[dims, ranges] = extents_of(piece)
+        return found
+
+    @cached_property
+    def _extents(self) -> dict[Read, dict[Ranges, tuple[Extent, ...]]]:
+        return {read: {} for read in self.reads}
 
     @cached_property
     def _slices(self) -> dict[Read, tuple[tuple[int, ...], dict[tuple[int, ...], OperandSlice]]]:
@@ -223,6 +248,19 @@ class TaskInfo:
     def moving_dims(self, read: Read, axis: int) -> frozenset[int]:
         """Dimensions of the iteration space on which the slice of a read depends along an axis of the value."""
         return frozenset(dim for dim, axes in self._axes_moved[read].items() if axis in axes)
+
+    @cached_property
+    def _moving(self) -> dict[Read, list[frozenset[int]]]:
+        """By axis of the value read, the dimensions on which the slice may depend along it."""
+        found: dict[Read, list[frozenset[int]]] = {}
+        for read in self.reads:
+            # Along inner axes of a reshape, finer cuts may change what halves do not.
+            whole = self.read_slice(read, Box.whole(self.sizes)).box.sizes
+            moving = [self.moving_dims(read, axis) for axis in range(len(whole))]
+            found[read] = [
+                dims if dims or size == 1 else self._affecting[read] for dims, size in zip(moving, whole, strict=True)
+            ]
+        return found
 
     @cached_property
     def _affecting(self) -> dict[Read, frozenset[int]]:
@@ -243,7 +281,7 @@ class TaskInfo:
             axes: set[int] = set()
             for base in bases:
                 boxes = [Box(_with(base.offsets, dim, low), _with(base.sizes, dim, extent)) for low, extent in halves]
-                first, *rest = [_extents(self.operand_slice(number, index, box)) for box in boxes] or [()]
+                first, *rest = [extents_of(self.operand_slice(number, index, box)) for box in boxes] or [()]
                 axes.update(axis for other in rest for axis, extent in enumerate(other) if extent != first[axis])
             moved[dim] = frozenset(axes)
         return moved
@@ -289,11 +327,6 @@ class BodyBuffers:
     def temporaries(self) -> tuple[int, ...]:
         """Buffers beside the result's."""
         return tuple(number for number in range(len(self.item_bytes)) if number != self.result)
-
-
-def _extents(piece: OperandSlice) -> tuple[tuple[int, ...], ...]:
-    """All that says what a slice takes along each axis."""
-    return tuple(zip(piece.box.offsets, piece.box.sizes, piece.pad_low, piece.pad_high, piece.steps, strict=True))
 
 
 def _with(values: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:

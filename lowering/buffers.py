@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.planning.merge_kernel import number_rows
+from ..analysis.merge_kernel import number_rows
 from ..analysis.planning.multicasts import multicasts
 from ..analysis.planning.traffic import BoxArrays, Overlaps
 from ..analysis.sparse.nonzero import Nonzero

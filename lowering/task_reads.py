@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..analysis.planning.gather_schedule import gather_schedule
@@ -62,17 +62,19 @@ class TaskReads:
         reads = [
             (index, read)
             for index, read in enumerate(self.plan.reads)
-            if read.kind is ReadKind.GATHER and any(piece.box.volume for piece in read.whole.values())
+            if read.kind is ReadKind.GATHER and bool((read.whole.extents[:, :, 1] > 0).all(axis=1).any())
         ]
         for index, read in reads:
             value = self.info.operands[read.read.operand]
             address = self.places.sram.read(self.number, index, 0)
-            origins = {core: _minus(piece.bounds.offsets, piece.pad_low) for core, piece in read.whole.items()}
-            boxes = {core: Box(origins[core], piece.gathered_shape) for core, piece in read.whole.items()}
-            buffers = self._gathered[index] = Buffers(address, dtype_code(value), BoxArrays.of(boxes))
-            for core, piece in read.whole.items():
-                buffer = buffers.view(core, origins[core], piece.gathered_shape)
-                self.machine.pad(core, buffer, piece.pad_low, piece.pad_high, piece.pad_value)
+            origins = read.whole.origins
+            boxes = BoxArrays(read.whole.cores, origins, origins + read.whole.gathered)
+            buffers = self._gathered[index] = Buffers(address, dtype_code(value), boxes)
+            if read.whole.is_padded:
+                for core, piece in read.whole.items():
+                    start = _minus(piece.bounds.offsets, piece.pad_low)
+                    buffer = buffers.view(core, start, piece.gathered_shape)
+                    self.machine.pad(core, buffer, piece.pad_low, piece.pad_high, piece.pad_value)
         parts: dict[int, list[Messages]] = {}
         for index, read in reads:
             for step, boxes in gather_schedule(read, self.info, self.plan, self.steps).items():
@@ -87,11 +89,11 @@ class TaskReads:
         if self._exchange is not None:
             self._exchange.emit(step)
 
-    def _transfers(self, index: int, boxes: Mapping[int, Box], own: list[tuple[int, View, View]]) -> Messages:
+    def _transfers(self, index: int, boxes: BoxArrays, own: list[tuple[int, View, View]]) -> Messages:
         """How the boxes of a value come to their cores: by messages, or (core, target, source) within a core."""
         read = self.plan.reads[index].read
         tiles, buffers = self.places.tiles(self.info.operands[read.operand]), self._gathered[index]
-        pairs = overlaps(tiles.boxes, BoxArrays.of(boxes))
+        pairs = overlaps(tiles.boxes, boxes)
         within = pairs.holders == pairs.readers
         inside = pairs.taken(within)
         for core, low, high in zip(inside.readers.tolist(), inside.low.tolist(), inside.high.tolist(), strict=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...chips import Chip
@@ -114,7 +115,8 @@ def step_work(info: TaskInfo, step: Box, chip: Chip) -> StepWork:
     return StepWork(unit, root, *cycles)
 
 
-def dram_bandwidth(chip: Chip, cores: Sequence[int]) -> float:
+@lru_cache(1024)
+def dram_bandwidth(chip: Chip, cores: tuple[int, ...]) -> float:
     """Bytes a cycle that these cores get from DRAM together: each port serves the rows that are nearest to it."""
     ports = {core // chip.cols * chip.dram_ports // chip.rows for core in cores}
     port = min(chip.dram_bytes_per_cycle / chip.dram_ports, chip.link_bytes_per_cycle)
@@ -192,7 +194,7 @@ def task_work(
     reads: Sequence[tuple[ReadSize, bool]],
     result_bytes: float,
     chip: Chip,
-    cores: Sequence[int],
+    cores: tuple[int, ...],
 ) -> TaskWork:
     """
     Of steps and reads: (size, whether it is a constant); `result_bytes` go to DRAM, 0 where the result stays.

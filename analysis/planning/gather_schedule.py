@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...dialects.dataflow.tiling import Box
+from ..slices import Tiles
 from ..task_info import TaskInfo
 from .multicasts import multicasts
 from .plan_task import TaskPlan
@@ -18,28 +18,32 @@ from .transfers import Transfers
 
 def gather_schedule(
     read: ReadPlan, info: TaskInfo, plan: TaskPlan, steps: Mapping[int, Sequence[Box]]
-) -> dict[int, dict[int, Box]]:
+) -> dict[int, BoxArrays]:
     """
-    Step -> core -> the box that comes before that step; the boxes of a core are disjoint and make up its slice.
+    Step -> the boxes of cores that come before that step; those of a core are disjoint and make up its slice.
 
     `steps`: core -> box of each step. Boxes differ along the value's outermost axis alone, so that in memory none lies
     between the parts of another.
     """
     axis = read.outer_axis
-    whole = {core: piece.bounds for core, piece in read.whole.items() if piece.box.volume}
+    (low, high), read_at_all = read.whole.bounds, (read.whole.extents[:, :, 1] > 0).all(axis=1)
+    whole = BoxArrays(read.whole.cores[read_at_all], low[read_at_all], high[read_at_all])
     if axis is None or gather_parts(read, info, plan.tiling) == 1:
         return {0: whole}
-    reaches = {core: _reaches(read, info, steps[core], axis, bounds) for core, bounds in whole.items()}
-    growing = sorted(
-        {step for own in reaches.values() for step in range(len(own)) if not step or own[step] > own[step - 1]}
-    )
-    begins = growing[:: -(-len(growing) // MOST_PARTS)]
-    found: dict[int, dict[int, Box]] = {}
+    ends = zip(whole.cores.tolist(), whole.low[:, axis].tolist(), whole.high[:, axis].tolist(), strict=True)
+    reaches = np.array([_reaches(read, info, steps[core], axis, first, last) for core, first, last in ends])
+    growing = np.flatnonzero((np.diff(reaches, axis=1) > 0).any(axis=0)) + 1
+    begins: list[int] = [0, *growing.tolist()][:: -(-(len(growing) + 1) // MOST_PARTS)]
+    found: dict[int, BoxArrays] = {}
+    before = whole.low[:, axis]
     for first, following in zip(begins, [*begins[1:], plan.tiling.step_count], strict=True):
-        for core, bounds in whole.items():
-            low = reaches[core][first - 1] if first else bounds.offsets[axis]
-            if (reach := reaches[core][following - 1]) > low:
-                found.setdefault(first, {})[core] = _cut(bounds, axis, low, reach)
+        reach = reaches[:, following - 1]
+        comes = reach > before
+        if comes.any():
+            low, high = whole.low[comes], whole.high[comes]
+            low[:, axis], high[:, axis] = before[comes], reach[comes]
+            found[first] = BoxArrays(whole.cores[comes], low, high)
+        before = reach
     return found
 
 
@@ -48,42 +52,35 @@ def gather_transfers(info: TaskInfo, plan: TaskPlan) -> list[Transfers]:
     reads = [read for read in plan.reads if read.kind is ReadKind.GATHER]
     if not reads:
         return []
-    tiles = {core: box for core, box in plan.tiling.tile_boxes(info.sizes).items() if box.volume}
-    single = all(gather_parts(read, info, plan.tiling) == 1 for read in reads)
-    steps = {core: [box] if single else plan.tiling.step_boxes(box) for core, box in tiles.items()}
+    steps: dict[int, list[Box]] = {}
+    if any(gather_parts(read, info, plan.tiling) > 1 for read in reads):
+        tiles = Tiles.of(plan.tiling, info.sizes).boxes()
+        steps = {core: plan.tiling.step_boxes(box) for core, box in tiles.items()}
     parts: dict[int, list[Transfers]] = {}
     for read in reads:
-        origin = {core: np.array(piece.bounds.offsets) - np.array(piece.pad_low) for core, piece in read.whole.items()}
         for step, boxes in gather_schedule(read, info, plan, steps).items():
-            parts.setdefault(step, []).append(_transfers(read, boxes, origin))
+            parts.setdefault(step, []).append(_transfers(read, boxes))
     joined = [Transfers.joined(transfers) for _, transfers in sorted(parts.items())]
     return [transfers for transfers in joined if len(transfers)]
 
 
-def _transfers(read: ReadPlan, boxes: Mapping[int, Box], origin: Mapping[int, NDArray[np.int64]]) -> Transfers:
+def _transfers(read: ReadPlan, boxes: BoxArrays) -> Transfers:
     """Of the boxes of one value."""
     assert read.places is not None
-    pairs = overlaps(read.places[0], BoxArrays.of(boxes))
+    pairs = overlaps(read.places[0], boxes)
     pairs = pairs.taken(pairs.holders != pairs.readers)
-    origins = np.zeros((max(boxes) + 1, pairs.low.shape[1]), np.int64)
-    for core in boxes:
-        origins[core] = origin[core]
+    origins = np.zeros((read.whole.cores.max(initial=0) + 1, pairs.low.shape[1]), np.int64)
+    origins[read.whole.cores] = read.whole.origins
     return multicasts(pairs, pairs.low - origins[pairs.readers], read.item_bytes)[0]
 
 
-def _reaches(read: ReadPlan, info: TaskInfo, steps: Sequence[Box], axis: int, whole: Box) -> list[int]:
-    """By step, how far along an axis a core has read by then; after the last, everything has come."""
-    reach, found = whole.offsets[axis], list[int]()
+def _reaches(read: ReadPlan, info: TaskInfo, steps: Sequence[Box], axis: int, first: int, last: int) -> list[int]:
+    """By step, how far along an axis, from `first` to `last`, a core has read by then; after the last, all of it."""
+    reach, found = first, list[int]()
     for box in steps:
         piece = info.read_slice(read.read, box) if box.volume else None
         if piece is not None and piece.box.volume:
             reach = max(reach, piece.bounds.ends[axis])
         found.append(reach)
-    found[-1] = whole.ends[axis]
+    found[-1] = last
     return found
-
-
-def _cut(box: Box, axis: int, low: int, high: int) -> Box:
-    """The part of a box between two positions of an axis."""
-    offsets = (*box.offsets[:axis], low, *box.offsets[axis + 1 :])
-    return Box(offsets, (*box.sizes[:axis], high - low, *box.sizes[axis + 1 :]))

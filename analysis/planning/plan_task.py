@@ -13,10 +13,11 @@ from ...chips import Chip
 from ...chips.cycles import bound_by_weights
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
+from ..slices import Tiles
 from ..sparse.product_cycles import LOADING_WORK
 from ..task_info import TaskInfo, value_bytes
 from .estimate import TaskWork, alone, step_work, task_work
-from .reads import ReadPlan, ReadSize, burst_bytes, last_tile, measure_read, plan_read, sample_boxes
+from .reads import ReadPlan, ReadSize, burst_bytes, last_tile, measure_read, plan_read, sample_tiles
 from .room import Room
 from .storage import Distribution
 from .tiling_search import coarser_steps, finer_steps, grid_candidates
@@ -203,8 +204,7 @@ def task_plans(
             break
         if bound.least_cycles >= limit:
             continue
-        tiles = bound.tiling.tile_boxes(info.sizes)
-        cut = _cut(info, chip, sources, readable, bound.tiling, tiles)
+        cut = _cut(info, chip, sources, readable, Tiles.of(bound.tiling, info.sizes))
         if cut.plan(bound.tiling).least_cycles >= limit:
             continue
         cut = cut.with_traffic()
@@ -246,32 +246,24 @@ def _fastest_first(
             yield found.pop(number)
             continue
         tiling = tilings[number]
-        plan = _cut(info, chip, sources, readable, tiling, sample_boxes(info, tiling)).plan(tiling)
+        plan = _cut(info, chip, sources, readable, sample_tiles(info, tiling)).plan(tiling)
         found[number] = plan
         heapq.heappush(heap, (plan.price, 1, number))
 
 
-def _cut(
-    info: TaskInfo,
-    chip: Chip,
-    sources: Sequence[Source],
-    readable: Readable | None,
-    tiling: Tiling,
-    tiles: dict[int, Box],
-) -> Cut:
+def _cut(info: TaskInfo, chip: Chip, sources: Sequence[Source], readable: Readable | None, tiles: Tiles) -> Cut:
     """A grid with its reads; a lower bound where `tiles` are only some."""
-    sampled = tiling if len(tiles) < len(tiling.cores) else None
     served = [sources[read.operand] for read in info.reads]
     reads = tuple(
-        plan_read(info, chip, tiles, read, source.distribution, source.constant, sampled)
+        plan_read(info, chip, tiles, read, source.distribution, source.constant)
         for read, source in zip(info.reads, served, strict=True)
     )
 
     def held() -> Distribution:
-        return Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
+        return Distribution({core: info.root.result_box(tile) for core, tile in tiles.boxes().items()}, 0)
 
     resident = readable is not None and readable(held)
-    return Cut(info, chip, reads, tiles[tiling.cores[-1]], resident)
+    return Cut(info, chip, reads, last_tile(info, tiles.tiling), resident)
 
 
 def _refine(cut: Cut, tiling: Tiling, room: Room) -> TaskPlan | Shortage:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from ...chips import Chip
 from ...dialects.memory import Space
 from ...support.errors import InputError
+from ..slices import Tiles
 from ..task_info import TaskInfo
 from .plan_task import Cut, Shortage, Source, TaskPlan, fits
-from .reads import plan_read
+from .reads import last_tile, plan_read
 from .room import Room
 
 
@@ -42,12 +43,12 @@ def plan_written(
             f"{place}: order = {list(tiling.order)} loops over the reduced dimensions {list(info.reductions)} outside "
             f"of others; put the reduced ones last"
         )
-    tiles = tiling.tile_boxes(info.sizes)
+    tiles = Tiles.of(tiling, info.sizes)
     reads = tuple(
         plan_read(info, chip, tiles, read, sources[read.operand].distribution, sources[read.operand].constant)
         for read in info.reads
     )
-    cut = Cut(info, chip, reads, tiles[tiling.cores[-1]], resident).with_traffic()
+    cut = Cut(info, chip, reads, last_tile(info, tiling), resident).with_traffic()
     room = Room(available)
     double = cut.buffered(tiling, room)
     if fits(double, chip, room):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -11,12 +10,13 @@ from functools import cached_property
 
 from ...chips import Chip
 from ...chips.cycles import RATE_BY_WIDTH, dram_traffic, vector_cycles
-from ...dialects.dataflow.tiling import Box, OperandSlice
+from ...dialects.dataflow.tiling import Box
 from ...dialects.dataflow.types import shape_of
 from ...dialects.manycore import Tiling
+from ..slices import Slices, Tiles
 from ..task_info import Read, TaskInfo, value_bytes
-from .storage import Distribution, contains
-from .traffic import BoxArrays, exchange_traffic, most_missing, rows_of
+from .storage import Distribution
+from .traffic import BoxArrays, exchange_traffic, most_missing
 
 SHARE_ABOVE_BYTES = 4096
 """Slices that several cores need are read from DRAM once and sent on if reading them everywhere costs more bytes."""
@@ -50,10 +50,8 @@ class ReadPlan:
     constant: bool
     """Known before the network runs (weights): may be fetched before earlier tasks have finished."""
     item_bytes: int
-    whole: dict[int, OperandSlice]
+    whole: Slices
     """Per core: the slice of its whole tile."""
-    groups: tuple[Sequence[int], ...] = ()
-    """STREAM: cores that read the same slices in all steps."""
     gathered: int = 0
     """GATHER: bytes of the largest core's buffer."""
     places: tuple[BoxArrays, BoxArrays] | None = field(default=None, repr=False, compare=False)
@@ -69,19 +67,13 @@ class ReadPlan:
         GATHER: the outermost axis of the value along which a core's buffer extends: what arrives along it, part after
         part, does not lie between what is there already. None: nothing is gathered.
         """
-        shapes = {piece.gathered_shape for piece in self.whole.values()}
-        rank = len(next(iter(shapes), ()))
-        return next((axis for axis in range(rank) if any(shape[axis] > 1 for shape in shapes)), None)
+        extended = (self.whole.gathered > 1).any(axis=0)
+        return int(extended.argmax()) if extended.any() else None
 
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether all slices are boxes of the value, without padding or steps."""
-        return not any(piece.is_padded or set(piece.steps) - {1} for piece in set(self.whole.values()))
-
-    @cached_property
-    def group_sizes(self) -> Counter[int]:
-        """STREAM: number of groups by their number of cores."""
-        return Counter(map(len, self.groups))
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """STREAM: cores that read the same slices in all steps."""
+        return self.whole.groups if self.kind is ReadKind.STREAM else ()
 
     def with_traffic(self, chip: Chip) -> ReadPlan:
         """The same with the exchange estimated from its messages."""
@@ -115,63 +107,33 @@ def last_tile(info: TaskInfo, tiling: Tiling) -> Box:
     return Box(starts, tuple(size - start for size, start in zip(info.sizes, starts, strict=True)))
 
 
-def sample_boxes(info: TaskInfo, tiling: Tiling) -> dict[int, Box]:
+def sample_tiles(info: TaskInfo, tiling: Tiling) -> Tiles:
     """The tiles of a few cores, the last and largest among them: enough to bound what a tiling costs from below."""
-    boxes: dict[int, Box] = {}
-    for number in sorted({(len(tiling.cores) - 1) * part // (SAMPLES - 1) for part in range(SAMPLES)}):
-        rest, offsets, sizes = number, list[int](), list[int]()
-        for size, count in zip(reversed(info.sizes), reversed(tiling.grid), strict=True):
-            rest, place = divmod(rest, count)
-            offsets.append(place * size // count)
-            sizes.append((place + 1) * size // count - offsets[-1])
-        boxes[tiling.cores[number]] = Box(tuple(reversed(offsets)), tuple(reversed(sizes)))
-    return boxes
+    last = len(tiling.cores) - 1
+    return Tiles.of(tiling, info.sizes, sorted({last * part // (SAMPLES - 1) for part in range(SAMPLES)}))
 
 
 def plan_read(
-    info: TaskInfo,
-    chip: Chip,
-    tiles: dict[int, Box],
-    read: Read,
-    source: Distribution | None,
-    constant: bool,
-    sampled: Tiling | None = None,
+    info: TaskInfo, chip: Chip, tiles: Tiles, read: Read, source: Distribution | None, constant: bool
 ) -> ReadPlan:
-    """
-    Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None).
-
-    `tiles` are all of a tiling, or only some of `sampled`: then groups have the right sizes but name no cores.
-    """
+    """Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None)."""
     whole = info.read_slices(read, tiles)
     item_bytes = value_bytes(info.operands[read.operand])
-    distinct = list({id(piece): piece for piece in whole.values()}.values())
-    if any(piece.indexed for piece in distinct):
+    if whole.like.indexed:
         return ReadPlan(read, ReadKind.INDEXED, constant, item_bytes, whole)
-    if source is None and sampled is not None:
-        parts = math.prod(sampled.grid[dim] for dim in info.affecting_dims(read))
-        group = range(len(sampled.cores) // parts)
-        return ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole, (group,) * parts)
     if source is None:
-        same: dict[OperandSlice, list[int]] = {}
-        cores_of = {id(piece): same.setdefault(piece, []) for piece in distinct}
-        for core, piece in whole.items():
-            cores_of[id(piece)].append(core)
-        return ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole, tuple(map(tuple, same.values())))
-    direct = all(
-        not piece.is_padded and core in source.boxes and contains(source.boxes[core], piece.bounds)
-        for core, piece in whole.items()
-    )
-    if direct:
+        return ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole)
+    needed = BoxArrays(whole.cores, *whole.bounds)
+    missing, absent = most_missing(source.arrays, needed)
+    if not missing and not absent and not whole.is_padded:
         return ReadPlan(read, ReadKind.DIRECT, False, item_bytes, whole)
-    needed = BoxArrays.of({core: piece.bounds for core, piece in whole.items()})
-    places = source.arrays, needed
-    padding = (rows_of([getattr(piece, side) for piece in whole.values()]) for side in ("pad_low", "pad_high"))
-    size = int(sum(padding, needed.high - needed.low).prod(axis=1).max(initial=0)) * item_bytes
-    missing = most_missing(*places) * item_bytes
+    size = int(whole.gathered.prod(axis=1).max(initial=0)) * item_bytes
+    missing *= item_bytes
     cycles = missing / chip.link_bytes_per_cycle
     kept = max(0, size - missing)
     prepare = vector_cycles(chip, RATE_BY_WIDTH.get(item_bytes, 1), kept // item_bytes, 1, kept)
-    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, (), size, places, cycles, prepare)
+    places = source.arrays, needed
+    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, size, places, cycles, prepare)
 
 
 def measure_read(
@@ -188,18 +150,17 @@ def measure_read(
             piece = info.largest_slice(number, index, step)
             size = math.prod(piece) * plan.item_bytes
             filled = info.filled(plan.read)
-            if keep_constants and plan.constant and versions > 1 and plan.is_plain:
+            if keep_constants and plan.constant and versions > 1 and plan.whole.is_plain:
                 kept = info.largest_slice(number, index, tile)
                 whole = math.prod(kept) * plan.item_bytes
                 # What cores pass on to each other keeps the network busy: better while they compute.
-                if not any(is_shared(cores, whole) for cores in plan.group_sizes):
-                    loads = sum(map(len, plan.groups))
+                if not any(is_shared(cores, whole) for cores in plan.whole.group_sizes):
+                    loads = sum(plan.whole.group_sizes.elements())
                     loaded = round(loads * filled * burst_bytes(shape, kept, plan.item_bytes, chip))
                     return ReadSize(1, whole, 0, loaded, kept=True)
-            loads = sum(
-                count * (1 if is_shared(cores, size * versions) else cores) for cores, count in plan.group_sizes.items()
-            )
-            shared = any(is_shared(cores, size * versions) for cores in plan.group_sizes)
+            groups = plan.whole.group_sizes
+            shared = any(is_shared(cores, size * versions) for cores in groups)
+            loads = sum(count * (1 if is_shared(cores, size * versions) else cores) for cores, count in groups.items())
             loaded = round(loads * versions * filled * burst_bytes(shape, piece, plan.item_bytes, chip))
             return ReadSize(versions, size, round(size * versions * filled) if shared else 0, loaded)
         case _:

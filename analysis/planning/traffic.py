@@ -97,17 +97,21 @@ def overlaps(there: BoxArrays, here: BoxArrays) -> Overlaps:
     return Overlaps(there.cores[holders], here.cores[readers], low, high)
 
 
-def most_missing(held: BoxArrays, needed: BoxArrays) -> int:
-    """Positions of its box in `needed` that a core does not hold itself, of the core that lacks most."""
+def most_missing(held: BoxArrays, needed: BoxArrays) -> tuple[int, bool]:
+    """
+    (Positions of its box in `needed` that a core does not hold itself, of the core that lacks most; whether some core
+    holds no box at all)
+    """
     if not len(needed.cores):
-        return 0
+        return 0, False
     row = np.full(max(needed.cores.max(), held.cores.max(initial=0)) + 1, len(held.cores))
     row[held.cores] = np.arange(len(held.cores))
     own = row[needed.cores]
     nothing = np.zeros((1, needed.low.shape[1]), np.int64)
     low, high = np.concatenate([held.low, nothing])[own], np.concatenate([held.high, nothing])[own]
     common = np.minimum(needed.high, high) - np.maximum(needed.low, low)
-    return int(((needed.high - needed.low).prod(axis=1) - np.maximum(common, 0).prod(axis=1)).max())
+    missing = (needed.high - needed.low).prod(axis=1) - np.maximum(common, 0).prod(axis=1)
+    return int(missing.max()), bool(own.max() == len(held.cores))
 
 
 def exchange_traffic(held: BoxArrays, needed: BoxArrays, item_bytes: int, chip: Chip) -> Traffic:

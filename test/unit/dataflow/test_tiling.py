@@ -1,4 +1,7 @@
-"""The law of the tiling interface: tiles of any operation, put together, give the whole operation."""
+"""
+The laws of the tiling interface: tiles of any operation, put together, give the whole operation; and what all tiles of
+a grid read, as arrays, is what each of them reads.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from meshloom.analysis.slices import Tiles
+from meshloom.analysis.task_info import TaskInfo
 from meshloom.dialects.dataflow import (
     AddOp,
     ArgReduceOp,
@@ -44,9 +49,11 @@ from meshloom.dialects.dataflow.evaluate_movement import strided
 from meshloom.dialects.dataflow.partial_conv import PartialConvOp
 from meshloom.dialects.dataflow.scatter import ScatterMode, ScatterOp
 from meshloom.dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
+from meshloom.dialects.manycore import TaskOp, Tiling
+from meshloom.lowering.dataflow_to_manycore import lower_block
 from xdsl.dialects.builtin import f32, i1, i32, i64
 from xdsl.dialects.test import TestOp as OpaqueOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -273,6 +280,53 @@ def test_tiles_make_the_whole(family: Callable[[Draw], TiledOp]) -> None:
     @given(st.data())
     def law(data: st.DataObject) -> None:
         check(family(data.draw), data.draw)
+
+    law()
+
+
+def check_slices(op: TiledOp, draw: Draw) -> None:
+    block = Block([op])
+    lower_block(block)
+    (task,) = [task for task in block.ops if isinstance(task, TaskOp)]
+    info = TaskInfo.of(task)
+    cuttable = [dim.kind in (DimKind.PARALLEL, DimKind.WINDOW) for dim in info.space]
+    grid: tuple[int, ...] = tuple(
+        draw(st.integers(1, max(1, size) + 1)) if cut else 1 for size, cut in zip(info.sizes, cuttable, strict=True)
+    )
+    count = 1
+    for parts in grid:
+        count *= parts
+    cores: tuple[int, ...] = tuple(draw(st.permutations(range(count)))) if count < 20 else tuple(reversed(range(count)))
+    tiling = Tiling(grid, cores, (1,) * len(grid), tuple(range(len(grid))))
+    boxes = {core: tile for core, tile in tiling.tile_boxes(info.sizes).items() if tile.volume}
+    chosen: list[int] = sorted(draw(st.sets(st.integers(0, count - 1), min_size=1)))
+    some = {core: boxes[core] for core in (cores[number] for number in chosen) if core in boxes}
+    for tiles, expected in ((Tiles.of(tiling, info.sizes), boxes), (Tiles.of(tiling, info.sizes, chosen), some)):
+        assert tiles.boxes() == expected
+        for read in info.reads:
+            slices = info.read_slices(read, tiles)
+            each = {core: info.operand_slice(*read.uses[0], tile) for core, tile in expected.items()}
+            assert dict(slices.items()) == each
+            assert list(slices) == list(each)
+            low, high = slices.bounds
+            assert low.tolist() == [list(piece.bounds.offsets) for piece in each.values()]
+            assert high.tolist() == [list(piece.bounds.ends) for piece in each.values()]
+            assert slices.gathered.tolist() == [list(piece.gathered_shape) for piece in each.values()]
+            assert slices.is_padded == any(piece.is_padded for piece in each.values())
+            alike = [[core for core in each if each[core] == piece] for piece in dict.fromkeys(each.values())]
+            assert [list(group) for group in slices.groups] == alike
+
+
+@pytest.mark.parametrize(
+    "family",
+    [elementwise, matmul, conv, reduce, reduce_window, along_axis, movement],
+    ids=lambda family: family.__name__,
+)
+def test_slices_of_all_tiles_are_those_of_each(family: Callable[[Draw], TiledOp]) -> None:
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @given(st.data())
+    def law(data: st.DataObject) -> None:
+        check_slices(family(data.draw), data.draw)
 
     law()
 

@@ -11,6 +11,7 @@ from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
 from meshloom.analysis.planning.reads import ReadKind, plan_read, version_count
 from meshloom.analysis.planning.storage import Distribution
 from meshloom.analysis.planning.tiling_search import grid_candidates
+from meshloom.analysis.slices import Tiles
 from meshloom.analysis.task_info import TaskInfo
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow import Dataflow
@@ -93,7 +94,7 @@ def one_task() -> TaskInfo:
 def test_reads_from_dram_are_grouped_by_slice() -> None:
     # Cut in 2 x 2: the two tiles of a row of the grid read the same rows of x.
     info = one_task()
-    tiles = Tiling((2, 2, 1), (0, 1, 2, 3), (1, 1, 1), (0, 1, 2)).tile_boxes(info.sizes)
+    tiles = Tiles.of(Tiling((2, 2, 1), (0, 1, 2, 3), (1, 1, 1), (0, 1, 2)), info.sizes)
     x, w = (plan_read(info, TINY, tiles, read, None, False) for read in info.reads)
     assert (x.kind, x.groups) == (ReadKind.STREAM, ((0, 1), (2, 3)))
     assert (w.kind, w.groups) == (ReadKind.STREAM, ((0, 2), (1, 3)))
@@ -102,7 +103,7 @@ def test_reads_from_dram_are_grouped_by_slice() -> None:
 
 def test_reads_of_spread_values() -> None:
     info = one_task()
-    tiles = Tiling((2, 1, 1), (0, 1), (1, 1, 1), (0, 1, 2)).tile_boxes(info.sizes)
+    tiles = Tiles.of(Tiling((2, 1, 1), (0, 1), (1, 1, 1), (0, 1, 2)), info.sizes)
     rows = Distribution({0: Box((0, 0), (4, 16)), 1: Box((4, 0), (4, 16))}, 256)
     direct = plan_read(info, TINY, tiles, info.reads[0], rows, False)
     assert direct.kind is ReadKind.DIRECT
@@ -117,7 +118,7 @@ def test_rows_picked_by_data_are_read_by_the_instruction() -> None:
     body = """%g = dataflow.gather %x, %i axis 0 : (tensor<8x16xf32>, tensor<3xi64>) -> tensor<3x16xf32>
     func.return %g : tensor<3x16xf32>"""
     info = tasks_of(main_of("%x: tensor<8x16xf32>, %i: tensor<3xi64>", "tensor<3x16xf32>", body))[0]
-    tiles = Tiling((1, 1), (0,), (1, 1), (0, 1)).tile_boxes(info.sizes)
+    tiles = Tiles.of(Tiling((1, 1), (0,), (1, 1), (0, 1)), info.sizes)
     kinds = [plan_read(info, TINY, tiles, read, None, False).kind for read in info.reads]
     assert kinds == [ReadKind.INDEXED, ReadKind.STREAM]
 

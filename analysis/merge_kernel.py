@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...support.jit import Array, jit
+from ..support.jit import Array, jit
 
 
 @jit
