@@ -211,7 +211,8 @@ class TaskInfo:
             extents = np.empty((len(tiles.numbers), like.box.rank, EXTENT), np.int64)
             together: dict[tuple[int, ...], list[int]] = {}
             for axis, moving in enumerate(self._moving[read]):
-                together.setdefault(tuple(dim for dim in cut if dim in moving), []).append(axis)
+                dims = cut if tiles.sampled else tuple(dim for dim in cut if dim in moving)
+                together.setdefault(dims, []).append(axis)
             for dims, axes in together.items():
                 ranges, which = tiles.along(dims)
                 known = np.array([self._extents_at(read, dims, taken) for taken in ranges], np.int64)

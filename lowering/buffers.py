@@ -53,9 +53,8 @@ class Buffers:
 
     def rows(self, cores: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """([cores, rank] first position of the box, [cores, rank] strides in bytes)"""
-        row = np.zeros(self.boxes.cores.max(initial=-1) + 1, np.int64)
-        row[self.boxes.cores] = np.arange(len(self.boxes.cores))
-        return self.boxes.low[row[cores]], self._strides[row[cores]]
+        rows = self.boxes.row_of[cores]
+        return self.boxes.low[rows], self._strides[rows]
 
 
 def messages_between(held: Buffers, needed: Buffers, pairs: Overlaps, nonzero: Nonzero) -> Messages:

@@ -182,7 +182,7 @@ def burst_bytes(shape: Sequence[int], piece: Sequence[int], item_bytes: int, chi
 
 def gather_parts(plan: ReadPlan, info: TaskInfo, tiling: Tiling) -> int:
     """In how many parts a gather comes, each before the step that needs it, so that steps need not wait for all."""
-    if plan.outer_axis is None:
+    if tiling.step_count == 1 or plan.outer_axis is None:
         return 1
     steps = math.prod(tiling.steps[dim] for dim in info.moving_dims(plan.read, plan.outer_axis))
     return min(steps, MOST_PARTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...chips import Chip
 from ...dialects.dataflow.tiling import Box
-from .traffic_kernel import busiest
+from .traffic_kernel import busiest, missing
 
 LINK_EFFICIENCY = 0.85
 """Of its bandwidth that the busiest link reaches, since messages wait for each other on their way to it."""
@@ -71,6 +72,13 @@ class BoxArrays:
     high: NDArray[np.int64]
     """[boxes, rank] one past the last"""
 
+    @cached_property
+    def row_of(self) -> NDArray[np.int64]:
+        """By core, its row; -1: it has no box. Cores after the last are left out."""
+        rows = np.full(self.cores.max(initial=-1) + 1, -1)
+        rows[self.cores] = np.arange(len(self.cores))
+        return rows
+
     @staticmethod
     def of(boxes: Mapping[int, Box]) -> BoxArrays:
         """The boxes of `boxes`, in its order."""
@@ -102,16 +110,7 @@ def most_missing(held: BoxArrays, needed: BoxArrays) -> tuple[int, bool]:
     (Positions of its box in `needed` that a core does not hold itself, of the core that lacks most; whether some core
     holds no box at all)
     """
-    if not len(needed.cores):
-        return 0, False
-    row = np.full(max(needed.cores.max(), held.cores.max(initial=0)) + 1, len(held.cores))
-    row[held.cores] = np.arange(len(held.cores))
-    own = row[needed.cores]
-    nothing = np.zeros((1, needed.low.shape[1]), np.int64)
-    low, high = np.concatenate([held.low, nothing])[own], np.concatenate([held.high, nothing])[own]
-    common = np.minimum(needed.high, high) - np.maximum(needed.low, low)
-    missing = (needed.high - needed.low).prod(axis=1) - np.maximum(common, 0).prod(axis=1)
-    return int(missing.max()), bool(own.max() == len(held.cores))
+    return missing(held.row_of, held.low, held.high, needed.cores, needed.low, needed.high)
 
 
 def exchange_traffic(held: BoxArrays, needed: BoxArrays, item_bytes: int, chip: Chip) -> Traffic:
