@@ -15,7 +15,6 @@ from ..dialects.dataflow import ConvOp, MatmulOp
 from ..dialects.dataflow.base import ints
 from ..dialects.dataflow.constants import widen_bf16
 from ..dialects.dataflow.types import element_of
-from .interpret import run_main
 from .sparse.encode import Mask
 
 
@@ -25,6 +24,8 @@ def nonzero_neurons(module: ModuleOp, inputs: Mapping[str, NDArray[Any]]) -> dic
 
     Raises what running a module raises (`interpret.run_main`).
     """
+    from .interpret import run_main  # compilations without such inputs need no interpreter
+
     found: dict[Operation, Mask] = {}
 
     def watch(op: Operation, operands: Sequence[Any]) -> None:
