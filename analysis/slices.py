@@ -64,20 +64,25 @@ class Tiles:
 
     def along(self, dims: Sequence[int]) -> tuple[list[tuple[tuple[int, int], ...]], NDArray[np.int64]]:
         """(Ranges of tiles along some dimensions: (offset, size) by dimension; [tiles] which of them each has)."""
-        parts = [split_evenly(self.sizes[dim], self.tiling.grid[dim]) for dim in dims]
-        which = np.zeros(len(self.numbers), np.int64)
-        for dim in dims:
-            which = which * self.tiling.grid[dim] + self.place(dim)
+        grid = self.tiling.grid
         if len(self.numbers) == len(self.tiling.cores):
-            return list(product(*parts)), which
-        ranges: list[tuple[tuple[int, int], ...]] = []
-        for number in which.tolist():
-            own: list[tuple[int, int]] = []
-            for one in reversed(parts):
-                number, place = divmod(number, len(one))
-                own.append(one[place])
-            ranges.append(tuple(reversed(own)))
+            which = np.zeros(len(self.numbers), np.int64)
+            for dim in dims:
+                which = which * grid[dim] + self.place(dim)
+            return list(product(*(split_evenly(self.sizes[dim], grid[dim]) for dim in dims))), which
+        strides = [prod(grid[dim + 1 :]) for dim in dims]
+        numbers: list[int] = self.numbers.tolist()
+        ranges = [
+            tuple(self._range(dim, number // stride % grid[dim]) for dim, stride in zip(dims, strides, strict=True))
+            for number in numbers
+        ]
         return ranges, np.arange(len(ranges))
+
+    def _range(self, dim: int, place: int) -> tuple[int, int]:
+        """(Offset, size) along a dimension at a place in the grid; see `split_evenly`."""
+        size, parts = self.sizes[dim], self.tiling.grid[dim]
+        low = place * size // parts
+        return low, (place + 1) * size // parts - low
 
 
 def extents_of(piece: OperandSlice) -> tuple[Extent, ...]:

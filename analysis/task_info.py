@@ -207,16 +207,21 @@ class TaskInfo:
         cut = tuple(dim for dim in self._slices[read][0] if tiles.tiling.grid[dim] > 1)
         like = self.read_slice(read, Box.whole(self.sizes))
 
+        def rows(dims: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            ranges, which = tiles.along(dims)
+            found = np.array([self._extents_at(read, dims, taken) for taken in ranges], np.int64)
+            return found.reshape(len(ranges), like.box.rank, EXTENT), which
+
         def find_extents() -> NDArray[np.int64]:
-            extents = np.empty((len(tiles.numbers), like.box.rank, EXTENT), np.int64)
+            if tiles.sampled:
+                return rows(cut)[0]
             together: dict[tuple[int, ...], list[int]] = {}
             for axis, moving in enumerate(self._moving[read]):
-                dims = cut if tiles.sampled else tuple(dim for dim in cut if dim in moving)
-                together.setdefault(dims, []).append(axis)
+                together.setdefault(tuple(dim for dim in cut if dim in moving), []).append(axis)
+            extents = np.empty((len(tiles.numbers), like.box.rank, EXTENT), np.int64)
             for dims, axes in together.items():
-                ranges, which = tiles.along(dims)
-                known = np.array([self._extents_at(read, dims, taken) for taken in ranges], np.int64)
-                extents[:, axes] = known.reshape(-1, *extents.shape[1:])[which][:, axes]
+                found, which = rows(dims)
+                extents[:, axes] = found[which][:, axes]
             return extents
 
         return Slices(tiles, cut, like, find_extents)

@@ -106,8 +106,8 @@ def missing(
     row_of: Array, held_low: Array, held_high: Array, cores: Array, low: Array, high: Array
 ) -> tuple[int, bool]:
     """
-    (Most positions of its box, low[i] to before high[i], that core cores[i] does not hold itself; whether some core
-    holds nothing)
+    (Most positions of its box, low[i] to before high[i], that core cores[i] does not hold itself, scalars left out;
+    whether some core holds nothing)
 
     Core c holds the box held_low[row_of[c]] to before held_high[row_of[c]]; see `BoxArrays.row_of`.
     """
@@ -116,10 +116,12 @@ def missing(
         row = row_of[cores[reader]] if cores[reader] < len(row_of) else -1
         if row < 0:
             absent = True
-        volume, common = 1, 1 if row >= 0 else 0
+        volume, common = 1, 1
         for dim in range(low.shape[1]):
             volume *= high[reader, dim] - low[reader, dim]
-            if row >= 0:
+            if row < 0:
+                common = 0
+            else:
                 first = max(low[reader, dim], held_low[row, dim])
                 common *= max(0, min(high[reader, dim], held_high[row, dim]) - first)
         most = max(most, volume - common)
