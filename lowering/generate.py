@@ -51,6 +51,11 @@ class _CodedTask:
         tiling = self.plan.tiling
         self.tiles = {core: box for core, box in tiling.tile_boxes(self.info.sizes).items() if box.volume}
         self.steps = {core: tiling.step_boxes(box) for core, box in self.tiles.items()}
+        result_box = self.info.root.result_box
+        self.held = {core: result_box(tile) for core, tile in self.tiles.items()}
+        """Core -> its part of the result."""
+        self.results = {core: [result_box(step) for step in steps] for core, steps in self.steps.items()}
+        """Core -> the part of each step."""
         self.phases = _phases(self.info, self.plan)
         self.reads = TaskReads(number, places, machine, self.steps)
         self.begun: dict[int, int] = {}
@@ -105,7 +110,7 @@ class _CodedTask:
     def _compute_on(self, core: int, step: int, following: int | None) -> None:
         """The root, then the rest of the body where it is complete; what the root adds to is there before."""
         info, box, phase = self.info, self.steps[core][step], self.phases[step]
-        result = info.root.result_box(box)
+        result = self.results[core][step]
         addends = info.addends
         if addends and not phase.accumulate and self.begun.get(core) != step:
             self._begin(core, step)
@@ -147,7 +152,7 @@ class _CodedTask:
     def _buffer(self, number: int, core: int, step: int) -> View:
         """Where operation `number` of the body writes."""
         info, plan, addresses = self.info, self.plan, self.places.sram.addresses
-        result = info.root.result_box(self.steps[core][step])
+        result = self.results[core][step]
         dtype = dtype_code(info.body[number].results[0])
         buffer = info.buffers.of_op[number]
         if buffer != info.buffers.result:
@@ -156,7 +161,7 @@ class _CodedTask:
         if apart or not plan.resident:
             slot = self.phases[step].version % (plan.slots if apart else plan.staging_slots(info))
             return View.dense("sram", addresses["staging", self.number, 0, slot], dtype, result.sizes)
-        whole = info.root.result_box(self.tiles[core])
+        whole = self.held[core]
         held = View.dense("sram", self.places.sram.tile(self.number), dtype, whole.sizes)
         start = tuple(offset - low for offset, low in zip(result.offsets, whole.offsets, strict=True))
         return held.box(start, result.sizes)
