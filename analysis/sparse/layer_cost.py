@@ -176,8 +176,10 @@ def encoded_cycles(
     Cycles of the busiest core for weights in panels, those in which the weights, of so many bytes, come from DRAM, and
     those of all cores in the mean; `work` is that of each panel, part by part, for all rows.
 
-    Each panel is loaded by one core, at no more than its link carries and its share of a port of DRAM. Cores with rows
-    of their own all load the same weights: where few loads matter, rows are cut over fewer cores if that costs less.
+    Each panel is loaded by one core, at no more than its link carries. Joined lanes are filled by panels of any width,
+    whose number is then chosen to suit the ports of DRAM; of lanes of their own, whole columns decide, and the mean
+    over ports does better. Cores with rows of their own all load the same weights: where few loads matter, rows are cut
+    over fewer cores if that costs less.
     """
     count, parts = panels.counts
     cores, few_loads = len(chip.usable_cores), _few_loads(chip, layer)
@@ -194,7 +196,10 @@ def encoded_cycles(
         of_panel = np.array(cycles).reshape(parts, count).sum(axis=0)
         tiles = split_evenly(count, -(-count // own))
         compute = max(float(of_panel[low : low + size].sum()) for low, size in tiles)
-        memory = panel_cycles * max(sum(size for _, size in tiles[port::ports]) for port in range(ports))
+        if chip.map_lanes == "joined":
+            memory = panel_cycles * max(sum(size for _, size in tiles[port::ports]) for port in range(ports))
+        else:
+            memory = nbytes / min(chip.dram_bytes_per_cycle, len(tiles) * chip.link_bytes_per_cycle)
         mean = float(of_panel.sum()) * -(-layer.rows // m) / cores
         best = min(best, (compute, memory, mean), key=lambda one: one[0] + one[1] + mean_work * one[2])
     return best
