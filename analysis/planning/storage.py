@@ -69,13 +69,3 @@ def _contiguous_range(box: Box, shape: tuple[int, ...], dims: tuple[int, ...]) -
         whole = whole and box.sizes[dim] == shape[dim]
         pitch *= shape[dim]
     return start, length
-
-
-def contains(outer: Box, inner: Box) -> bool:
-    """Whether all positions of `inner` lie in `outer` (an empty box lies in any)."""
-    if inner.volume == 0:
-        return True
-    return all(
-        low <= offset and offset + size <= low + extent
-        for low, extent, offset, size in zip(outer.offsets, outer.sizes, inner.offsets, inner.sizes, strict=True)
-    )

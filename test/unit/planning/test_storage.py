@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from meshloom.analysis.planning.storage import Distribution, contains
+from meshloom.analysis.planning.storage import Distribution
 from meshloom.dialects.dataflow.tiling import Box
 
 
@@ -57,16 +56,3 @@ def test_views_hold_the_same_elements_in_the_same_order(shape: list[int], data: 
         return everything.reshape(of)[index].reshape(-1).tolist()
 
     assert tile(seen.boxes[0], new) == tile(Box(offsets, sizes), tuple(shape))
-
-
-@pytest.mark.parametrize(
-    ("inner", "inside"),
-    [
-        (Box((1, 1), (2, 2)), True),
-        (Box((0, 1), (2, 2)), False),
-        (Box((3, 1), (2, 2)), False),
-        (Box((9, 9), (0, 1)), True),
-    ],
-)
-def test_contains(inner: Box, inside: bool) -> None:
-    assert contains(Box((1, 1), (3, 3)), inner) is inside

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from meshloom.analysis.planning.traffic import BoxArrays, Traffic, exchange_traffic, overlaps
+from meshloom.analysis.planning.traffic import BoxArrays, Traffic, exchange_traffic, most_missing, overlaps
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow.tiling import Box, split_evenly
 
@@ -72,3 +73,20 @@ def test_overlaps_cover_every_needed_position_once(size: int, holders: int, read
             covered[reader][position] += 1
     for core, box in needed.items():
         assert covered[core] == [1 if box.offsets[0] <= i < box.ends[0] else 0 for i in range(size)]
+
+
+@pytest.mark.parametrize(
+    ("core", "needed", "missing", "absent"),
+    [
+        (1, Box((1, 1), (2, 2)), 0, False),
+        (1, Box((0, 1), (2, 2)), 2, False),
+        (1, Box((3, 1), (2, 2)), 2, False),
+        (1, Box((9, 9), (0, 1)), 0, False),
+        (0, Box((1, 1), (2, 2)), 4, True),
+        (7, Box((1, 1), (2, 2)), 4, True),
+    ],
+)
+def test_what_a_core_lacks(core: int, needed: Box, missing: int, absent: bool) -> None:
+    """Core 1 holds rows and columns 1 to 3, core 2 others."""
+    held = BoxArrays.of({1: Box((1, 1), (3, 3)), 2: Box((4, 4), (3, 3))})
+    assert most_missing(held, BoxArrays.of({core: needed, 2: Box((4, 4), (1, 1))})) == (missing, absent)
