@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -16,9 +18,8 @@ from ..transforms.manycore_split_reductions import split_reductions
 from ..transforms.manycore_tile import plans_of, write_tilings
 from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import bytes_of, check_dram, constants_of, padded
-from .encode_piece import encode_piece
 from .piece_code import PieceCode
-from .quickest_piece import PlacedPiece, quickest_piece
+from .quickest_piece import PlacedPiece, quickest_lead, quickest_piece
 from .stages import Progress
 
 
@@ -45,11 +46,11 @@ def place_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage:
         split_reductions(function, chip, memo)
     networks = [_read_back(plan, function, chip) for plan in plans_of(function, chip, memo)]
     if by_hand:  # the cores are, too
-        return PlacedPiece(networks[0], networks[0], encode_piece(function, networks[0], chip, progress))
+        return quickest_lead(function, networks[0], chip, progress)
     return quickest_piece(function, networks, chip, progress)
 
 
 def _read_back(plan: NetworkPlan, function: FuncOp, chip: Chip) -> NetworkPlan:
     """A plan as its tasks say it: tilings that were written by hand are compiled in the same way."""
     write_tilings(plan)
-    return plan_network(function, chip, column_major(chip))
+    return replace(plan_network(function, chip, column_major(chip)), lead=plan.lead)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects.func import FuncOp
 
+from ..analysis.planning.deep_loads import lay_out_deep
 from ..analysis.planning.network_estimate import TaskWorks
 from ..analysis.planning.plan_network import NetworkPlan
-from ..analysis.planning.sram_layout import estimated_times, lay_out_sram
+from ..analysis.planning.sram_layout import estimated_times
 from ..chips import Chip
 from .dram_layout import check_dram, padded, segment_dram
 from .generate import generate
@@ -28,7 +29,7 @@ def encode_piece(function: FuncOp, network: NetworkPlan, chip: Chip, progress: P
     inside = f"constants, inputs, results, and {segments.sizes[-1]:,} bytes in between"
     check_dram(sum(map(padded, segments.sizes)), chip, inside)
     works = TaskWorks(network, chip)
-    sram = lay_out_sram(network, chip, works)
+    sram = lay_out_deep(network, chip, works)
     progress("generate code")
     machine = generate(network, Places(network, segments, sram), chip)
     cycles = estimated_times(network, sram, chip, works, machine.issued(len(network.tasks)))

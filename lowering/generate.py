@@ -34,7 +34,7 @@ def generate(network: NetworkPlan, places: Places, chip: Chip) -> Machine:
     for number, task in enumerate(coded):
         machine.set_source(number)
         if number not in places.sram.ahead and not task.values_first:
-            task.reads.fetch(0, constants=True)
+            task.reads.fetch_first_constants()
         passing.take_room(number)
         task.emit([coded[later] for later, start in places.sram.ahead.items() if start == number])
         passing.announce(number)
@@ -81,25 +81,23 @@ class _CodedTask:
         reads.gather()
         reads.fetch(0, constants=False)
         if self.values_first:
-            reads.fetch(0, constants=True)
+            reads.fetch_first_constants()
         overlap = not reads.single_buffered()
         for step in range(count):
             if step + 1 < count and overlap:
-                self._fetch(step + 1)
+                reads.fetch(step + 1, constants=False)
+                reads.fetch_later_constants(step)
             elif step + 1 == count:
                 for task in later:
                     self.machine.set_source(task.number)
-                    task.reads.fetch(0, constants=True)
+                    task.reads.fetch_first_constants()
                 self.machine.set_source(self.number)
             self._compute(step, step + 1 if step + 1 < count and overlap else None)
             if step + 1 < count and not overlap:
-                self._fetch(step + 1)
+                reads.fetch(step + 1, constants=False)
+                reads.fetch(step + 1, constants=True)
             reads.forget(step)
         reads.finish()
-
-    def _fetch(self, step: int) -> None:
-        self.reads.fetch(step, constants=False)
-        self.reads.fetch(step, constants=True)
 
     def _compute(self, step: int, following: int | None) -> None:
         """Emit a step; `following` is the next one if what it reads has been fetched."""

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.func import FuncOp
 
+from ..analysis.planning.deep_loads import lay_out_deep
+from ..analysis.planning.load_ahead import LEADS, Lead
+from ..analysis.planning.network_estimate import TaskWorks
 from ..analysis.planning.plan_network import NetworkPlan
+from ..analysis.planning.sram_layout import estimated_times
 from ..chips import Chip
 from ..dialects.manycore import Tiling
 from ..support.errors import MeshloomError
@@ -18,6 +22,8 @@ from .piece_code import PieceCode
 from .piece_cycles import piece_cycles
 from .stages import Progress
 
+HOPEFUL = 1.03
+"""What is estimated to take so many times as long as the best so far may still be quicker."""
 PLACEMENTS = ("default", "row-major")
 """How tiles are placed; the code of each is timed, for estimates have been wrong by some tenths of a percent."""
 
@@ -34,8 +40,8 @@ class PlacedPiece:
 
 def quickest_piece(function: FuncOp, networks: Sequence[NetworkPlan], chip: Chip, progress: Progress) -> PlacedPiece:
     """
-    The quickest of `networks` in the first of PLACEMENTS, or that one in another of them; of equals the first. Its
-    tilings are written to the tasks.
+    The quickest of `networks` in the first of PLACEMENTS, or that one in another of them, or this with weights loaded
+    earlier (`LEADS`); of equals the first. Its tilings are written to the tasks.
 
     What cannot be compiled counts only where nothing can: then the first error is raised, one of `encode_piece`.
     """
@@ -47,9 +53,20 @@ def quickest_piece(function: FuncOp, networks: Sequence[NetworkPlan], chip: Chip
         attempts.make(base, method)
     if not attempts.done:
         raise attempts.failures[0]
+    attempts.lead(attempts.quickest())
     best = attempts.quickest()
     write_tilings(best.plan)
     return best
+
+
+def quickest_lead(function: FuncOp, network: NetworkPlan, chip: Chip, progress: Progress) -> PlacedPiece:
+    """The quickest of a network whose tiles and cores are given: weights may be loaded earlier. Raises as above."""
+    attempts = _Attempts(function, chip, progress)
+    attempts.encode(network, network)
+    if not attempts.done:
+        raise attempts.failures[0]
+    attempts.lead(attempts.quickest())
+    return attempts.quickest()
 
 
 @dataclass
@@ -60,17 +77,30 @@ class _Attempts:
     """Told of the first only."""
     done: list[PlacedPiece] = field(default_factory=list[PlacedPiece])
     failures: list[MeshloomError] = field(default_factory=list[MeshloomError])
-    _seen: set[tuple[Tiling, ...]] = field(default_factory=set[tuple[Tiling, ...]])
+    _seen: set[tuple[Lead, tuple[Tiling, ...]]] = field(default_factory=set[tuple[Lead, tuple[Tiling, ...]]])
 
     def make(self, network: NetworkPlan, method: str) -> None:
-        """Place a network and encode it, unless the same tiles have been on the same cores before."""
+        """Place a network and encode it."""
         write_tilings(network)
-        plan = place_function(self.function, self.chip, network, method)
-        tilings = tuple(task.tiling for task in plan.plans)
-        if tilings in self._seen:
+        self.encode(network, place_function(self.function, self.chip, network, method))
+
+    def lead(self, piece: PlacedPiece) -> None:
+        """Encode a piece with weights loaded earlier, where these estimates differ and are not much worse."""
+        estimates = [estimated_cycles(piece.plan, self.chip)]
+        for lead in LEADS:
+            plan = replace(piece.plan, lead=lead)
+            cycles = estimated_cycles(plan, self.chip)
+            if cycles not in estimates and cycles < HOPEFUL * estimates[0]:
+                self.encode(piece.network, plan)
+            estimates.append(cycles)
+
+    def encode(self, network: NetworkPlan, plan: NetworkPlan) -> None:
+        """Encode `network` placed as in `plan`, unless that has been done before."""
+        key = plan.lead, tuple(task.tiling for task in plan.plans)
+        if key in self._seen:
             return
         progress = _silent if self._seen else self.progress
-        self._seen.add(tilings)
+        self._seen.add(key)
         try:
             self.done.append(PlacedPiece(network, plan, encode_piece(self.function, plan, self.chip, progress)))
         except MeshloomError as error:
@@ -83,6 +113,12 @@ class _Attempts:
         for number, one in enumerate(self.done):
             self.done[number] = replace(one, code=replace(one.code, cycles=piece_cycles(one.code, self.chip)))
         return min(self.done, key=lambda one: piece_cycles(one.code, self.chip))
+
+
+def estimated_cycles(network: NetworkPlan, chip: Chip) -> int:
+    """What the network is expected to take, before there is code."""
+    works = TaskWorks(network, chip)
+    return sum(estimated_times(network, lay_out_deep(network, chip, works), chip, works))
 
 
 def _silent(stage: str) -> None:

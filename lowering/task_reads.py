@@ -45,6 +45,8 @@ class TaskReads:
         self.plan: TaskPlan = places.network.plans[number]
         self.steps = steps
         """Core -> box of each step."""
+        self._deep = places.sram.deep.get(number, 0)
+        """Buffers of each of the constants that change in every step, where there are more than the plan says."""
         self._streams = [[_Stream(tuple(cores)) for cores in read.groups] for read in self.plan.reads]
         self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
         self._semaphores: dict[int, Pair] = {}
@@ -110,6 +112,18 @@ class TaskReads:
                 for stream in self._streams[index]:
                     self._advance(index, stream, step)
 
+    def fetch_first_constants(self) -> None:
+        """Load what is loaded before the task begins: constants of the first step, or of as many as have buffers."""
+        for step in range(self._deep or 1):
+            self.fetch(step, constants=True)
+
+    def fetch_later_constants(self, step: int) -> None:
+        """Before a step: load the constants that go to the buffers of the step before it."""
+        if not self._deep:
+            self.fetch(step + 1, constants=True)
+        elif 0 < step <= self.plan.tiling.step_count - self._deep:
+            self.fetch(step + self._deep - 1, constants=True)
+
     def single_buffered(self) -> bool:
         """Whether some read's next content overwrites the one in use."""
         return any(size.versions > 1 and self.plan.buffers_of(index) == 1 for index, size in enumerate(self.plan.sizes))
@@ -131,7 +145,7 @@ class TaskReads:
         stream.version += 1
         stream.piece = piece
         value = self.info.operands[read.read.operand]
-        slots = max(1, self.plan.buffers_of(index))
+        slots = max(1, self.plan.buffers_of(index, self._deep))
         empty = 0 in piece.shape
         address = 0 if empty else self.places.sram.read(self.number, index, stream.version % slots)
         view = View.dense("sram", address, dtype_code(value), piece.shape)

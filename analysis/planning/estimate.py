@@ -154,6 +154,10 @@ class TaskWork(NamedTuple):
     """Links that what is gathered shares with reads from DRAM (see `exchange_time`)."""
     parts: int = 0
     """In how many what is gathered comes. Each comes after its place has been prepared; 0: that is left out."""
+    later_constants: float = 0.0
+    """DRAM: the constants in `later`."""
+    early: int = 1
+    """The first steps, whose constants are loaded together, into buffers of their own."""
 
     @property
     def own_dram(self) -> float:
@@ -200,16 +204,16 @@ def task_work(
     Of steps and reads: (size, whether it is a constant); `result_bytes` go to DRAM, 0 where the result stays.
     """
     bandwidth = dram_bandwidth(chip, cores)
-    first, passed = [0.0, 0.0], [0.0, 0.0]
-    later = 0.0
+    first, passed, later = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
     for size, constant in reads:
         once = size.dram_bytes / size.versions
         first[constant] += once
-        later += size.dram_bytes - once
+        later[constant] += size.dram_bytes - once
         passed[constant] += size.received_bytes / chip.link_bytes_per_cycle / steps
     return TaskWork(
         step, steps, outputs, prepare, gather, arriving, first[True] / bandwidth, first[False] / bandwidth,
-        later / bandwidth / max(1, steps - 1), passed[True], passed[False], result_bytes / outputs / bandwidth,
+        sum(later) / bandwidth / max(1, steps - 1), passed[True], passed[False], result_bytes / outputs / bandwidth,
+        later_constants=later[True] / bandwidth / max(1, steps - 1),
     )  # fmt: skip
 
 
@@ -257,6 +261,19 @@ class Clocks:
         self.network = start + longest
         return self.network + self.after
 
+    def _load_later(self, task: TaskWork, number: int, ready: float, arrivals: list[float]) -> float:
+        """
+        Load what the step after `number` needs from `ready` on, when the step before is over; when all is there.
+        `arrivals`: by step, when constants are there that come earlier.
+        """
+        if task.early == 1:
+            return self.load(ready, task.later)
+        loaded = self.load(ready, task.later - task.later_constants)
+        # The buffers of the step before are free: for that step which is as many steps later as there are buffers.
+        if number and number + task.early <= task.steps:
+            arrivals.append(self.load(ready, task.later_constants))
+        return max(loaded, arrivals[number + 1])
+
     def work(self, unit: Unit, ready: float, cycles: float) -> float:
         """Keep a unit busy; when it is done."""
         start = max(self.units[unit], ready)
@@ -270,7 +287,8 @@ class Clocks:
         when its result is complete. Its values from DRAM are loaded from `free` on at the earliest.
         """
         step, steps = task.step, task.steps
-        loaded = max(self.load(max(inputs, free), task.values), constants)
+        arrivals = [constants - more * task.later_constants for more in range(task.early - 1, -1, -1)]
+        loaded = max(self.load(max(inputs, free), task.values), arrivals[0])
         prepared = self.work("VPU", inputs, task.prepare) if task.prepare else inputs
         writable = prepared - task.prepare * (1 - 1 / task.parts) if task.parts else inputs
         gathered = self.send(writable, task.gather, task.crossing)
@@ -279,7 +297,7 @@ class Clocks:
         lead = max(loaded, prepared, gathered, self.units[step.unit])
         following = max(lead, self.send(loaded, task.passed_values))
         each = steps // task.outputs
-        begun = self.work("VPU", constants, step.begun) if step.begun else 0.0
+        begun = self.work("VPU", arrivals[0], step.begun) if step.begun else 0.0
         start = end = lead
         ends: list[float] = []
         for number in range(min(steps, EXAMINED_STEPS)):
@@ -287,7 +305,7 @@ class Clocks:
             before, start = start, max(self.units[step.unit], arrived, begun)
             lead = min(start, max(lead + step.root, loaded, before) if number else lead)
             if number + 1 < steps:
-                following = loaded = self.load(lead if number else inputs, task.later)
+                following = loaded = self._load_later(task, number, lead if number else inputs, arrivals)
                 if task.later:
                     following = self.send(loaded, task.passed_constants + task.passed_values)
                 if task.arriving:

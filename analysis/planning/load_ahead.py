@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
 from ...chips import Chip
-from .estimate import HANDSHAKE
+from .estimate import HANDSHAKE, Clocks
 from .plan_task import TaskPlan
 
-FARTHEST = 10
-"""Tasks ahead at most."""
+
+@dataclass(frozen=True)
+class Lead:
+    """How early constants are loaded."""
+
+    farthest: int
+    """Tasks ahead at most."""
+    waiting: bool
+    """Tasks in between are taken to last as long as their own constants take, which may be on the way, too."""
+    deep: bool
+    """Constants of several steps may be loaded together (see `deep_loads`)."""
 
 
-def loads_ahead(plans: Sequence[TaskPlan], chip: Chip) -> dict[int, int]:
+LEADS = (Lead(10, True, False), Lead(10, True, True), Lead(10, False, True), Lead(24, False, True))
+"""From late to early. The earlier, the more of DRAM's time is used, and the longer others wait for it."""
+
+
+def loads_ahead(
+    plans: Sequence[TaskPlan], chip: Chip, lead: Lead = LEADS[0], deep: Mapping[int, int] = MappingProxyType({})
+) -> dict[int, int]:
     """
     Task -> the earlier task during which the loads of its first constants begin; tasks without constants are left out.
+    The first are those of the first step, or of as many as `deep` says.
 
     Every task leaves DRAM idle for a part of its estimated time. From the last task to the first, a task's loads take
     what is left of the idle time of the tasks before it, the nearest first, until they are covered; they keep the order
     of the tasks. What a later task needs for more time than there is so moves the loads of earlier ones forward.
     """
-    idle = [max(0.0, plan.cycles - _own_bytes(plan) / chip.dram_bytes_per_cycle) for plan in plans]
+    first = [_first_constant_bytes(plan, deep.get(number, 1)) for number, plan in enumerate(plans)]
+    own = [_own_bytes(plan) - early for plan, early in zip(plans, first, strict=True)]
+    times = [plan.cycles if lead.waiting else Clocks(chip).run(plan.work, 0.0, 0.0) for plan in plans]
+    idle = [max(0.0, time - moved / chip.dram_bytes_per_cycle) for time, moved in zip(times, own, strict=True)]
     quiet = [_quiet_cycles(plan) for plan in plans]
     ahead: dict[int, int] = {}
     latest = len(plans)
     for number in range(len(plans) - 1, 0, -1):
-        needed = _first_constant_bytes(plans[number]) / chip.dram_bytes_per_cycle
+        needed = first[number] / chip.dram_bytes_per_cycle
         if not needed:
             continue
         start = min(number, latest + 1)
-        while start > max(number - FARTHEST, 0) and (needed > 0 or start == number):
+        while start > max(number - lead.farthest, 0) and (needed > 0 or start == number):
             start -= 1
             taken = min(idle[start], needed)
             idle[start] -= taken
@@ -40,7 +61,7 @@ def loads_ahead(plans: Sequence[TaskPlan], chip: Chip) -> dict[int, int]:
         if passed := plans[number].work.passed_constants:
             # What is passed on in one task's time holds up the exchange of the next where it takes longer.
             passed += 2 * HANDSHAKE
-            choice = range(start, min(max(number - FARTHEST, 0), start) - 1, -1)
+            choice = range(start, min(max(number - lead.farthest, 0), start) - 1, -1)
             found = next((task for task in choice if quiet[task] >= passed), None)
             for task in (found,) if found is not None else choice:
                 start, taken = task, min(quiet[task], passed)
@@ -58,16 +79,16 @@ def _quiet_cycles(plan: TaskPlan) -> float:
     return max(plan.work.computing, float(step.root + step.rest) if plan.work.steps == 1 else 0.0)
 
 
-def _first_constant_bytes(plan: TaskPlan) -> float:
+def _first_constant_bytes(plan: TaskPlan, early: int) -> float:
     """Bytes that all cores read from DRAM for the constants of their first steps."""
     return sum(
-        size.dram_bytes / size.versions
+        size.dram_bytes * min(early, size.versions) / size.versions
         for read, size in zip(plan.reads, plan.sizes, strict=True)
         if read.constant and size.buffer_bytes
     )
 
 
 def _own_bytes(plan: TaskPlan) -> float:
-    """Bytes that a task itself moves from and to DRAM while it runs."""
+    """Bytes that a task moves from and to DRAM."""
     result = 0 if plan.resident else plan.tile_bytes * len(plan.tiling.cores)
-    return result + sum(size.dram_bytes for size in plan.sizes) - _first_constant_bytes(plan)
+    return result + sum(size.dram_bytes for size in plan.sizes)

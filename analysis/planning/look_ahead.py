@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 from ...chips import Chip
 from ...support.errors import ResourceError
 from .estimate import TaskWork
+from .load_ahead import LEADS
 from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, work_beside
 from .plan_memo import source_key
 from .plan_network import WORKING_SHARE, NetworkPlan, readable_as, shapes_read, source_of
@@ -48,16 +49,15 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles) -> NetworkPl
         return network
     works = TaskWorks(network, chip)
     try:
-        layout = lay_out_sram(network, chip, works)
+        led, layout, cycles = _well_led(network, chip, works)
     except ResourceError:
         return network  # whoever needs the layout says so
-    cycles = sum(estimated_times(network, layout, chip, works))
     if cycles <= NEAR * sum(plan.work.own_dram for plan in network.plans):
         return network
-    plans = _Search(network, layout, works.beside(layout.apart), chip, place).best()
+    plans = _Search(led, layout, works.beside(layout.code), chip, place).best()
     if plans is None or all(new.tiling == old.tiling for new, old in zip(plans, network.plans, strict=True)):
         return network
-    other = replace(network, plans=plans)
+    other = replace(led, plans=plans)
     works = TaskWorks(other, chip)
     try:
         layout = lay_out_sram(other, chip, works)
@@ -65,6 +65,16 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles) -> NetworkPl
         return network
     price = sum(estimated_times(other, layout, chip, works)) + _beside_cycles(other)
     return other if price < cycles + _beside_cycles(network) else network
+
+
+def _well_led(network: NetworkPlan, chip: Chip, works: TaskWorks) -> tuple[NetworkPlan, SramLayout, int]:
+    """The network with the lead that is estimated best, its layout, and the estimate."""
+    found: list[tuple[NetworkPlan, SramLayout, int]] = []
+    for lead in dict.fromkeys(replace(lead, deep=False) for lead in LEADS):
+        led = replace(network, lead=lead)
+        layout = lay_out_sram(led, chip, works)
+        found.append((led, layout, sum(estimated_times(led, layout, chip, works))))
+    return min(found, key=lambda one: one[2])
 
 
 def _beside_cycles(network: NetworkPlan) -> float:

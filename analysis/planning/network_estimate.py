@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -34,6 +34,8 @@ class Code:
     """(task, constants or not) -> the last task before that uses the memory which its first loads go to; none: -1."""
     issued: NDArray[np.int64] | None = None
     """[tasks, units] instructions of the busiest core; None: as if queues of units had no end."""
+    deep: Mapping[int, int] = field(default_factory=dict[int, int])
+    """Task -> number of its first steps whose constants are loaded together, where it is not 1 (see `deep_loads`)."""
 
 
 class TaskWorks:
@@ -43,10 +45,13 @@ class TaskWorks:
         self._network = network
         self._works = [exact_work(info, plan, chip) for info, plan in zip(network.tasks, network.plans, strict=True)]
 
-    def beside(self, apart: Collection[int]) -> list[TaskWork]:
-        """By task, if those `apart` work on parts of their results in buffers of their own."""
+    def beside(self, code: Code) -> list[TaskWork]:
+        """By task, with what `code` says of buffers and of constants that come early."""
         tasks = zip(self._works, self._network.tasks, self._network.plans, strict=True)
-        return [work_beside(work, number not in apart, info, plan) for number, (work, info, plan) in enumerate(tasks)]
+        return [
+            work_beside(work, number not in code.apart, info, plan)._replace(early=code.deep.get(number, 1))
+            for number, (work, info, plan) in enumerate(tasks)
+        ]
 
 
 def network_estimate(network: NetworkPlan, code: Code, chip: Chip, works: Sequence[TaskWork]) -> list[int]:
@@ -113,7 +118,7 @@ class NetworkRun:
     def _load(self, number: int, work: TaskWork, during: int) -> None:
         """Load the first constants of a task during an earlier one (its last step), and pass them on."""
         there = self._free(number, True, during)
-        there = self.clocks.load(there, work.constants)
+        there = self.clocks.load(there, work.constants + (work.early - 1) * work.later_constants)
         self.constants[number] = self.clocks.send(there, work.passed_constants) if work.constants else there
 
     def _task(self, number: int, work: TaskWork) -> None:

@@ -20,6 +20,7 @@ from ...dialects.manycore import TaskOp
 from ...support.errors import ResourceError
 from ..task_info import TaskInfo, value_bytes
 from .estimate import PASS_THROUGH
+from .load_ahead import LEADS, Lead
 from .plan_memo import PlanMemo
 from .plan_task import PlaceTiles, Readable, Shortage, Source, TaskPlan, aligned, plan_task
 from .plan_written import is_written, plan_written
@@ -47,6 +48,8 @@ class NetworkPlan:
     plans: tuple[TaskPlan, ...]
     last_use: dict[SSAValue, int]
     """Number of the last task that reads a value (by storage root)."""
+    lead: Lead = LEADS[0]
+    """How early constants are loaded."""
 
     @cached_property
     def roots(self) -> tuple[tuple[SSAValue, ...], ...]:

@@ -116,9 +116,16 @@ class TaskPlan:
         """Number of buffers from which steps of the result go to DRAM."""
         return 0 if self.resident else min(self.slots, output_steps(info, self.tiling))
 
-    def buffers_of(self, number: int) -> int:
-        """Number of buffers of read `number`."""
-        return min(self.slots, self.sizes[number].versions) if self.sizes[number].buffer_bytes else 0
+    def buffers_of(self, number: int, deep: int = 0) -> int:
+        """Number of buffers of read `number`; `deep`: of constants that change in every step."""
+        size = self.sizes[number]
+        if not size.buffer_bytes:
+            return 0
+        return min(max(self.slots, deep) if self.changes_always(number) else self.slots, size.versions)
+
+    def changes_always(self, number: int) -> bool:
+        """Whether read `number` is of constants of which every step has its own."""
+        return self.reads[number].constant and self.sizes[number].versions == self.tiling.step_count > 1
 
 
 def output_steps(info: TaskInfo, tiling: Tiling) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...chips import Chip
-from .load_ahead import FARTHEST
 from .network_estimate import Code, TaskWorks, network_estimate
 from .plan_network import NetworkPlan
 
@@ -23,14 +22,14 @@ def shift_loads(network: NetworkPlan, code: Code, chip: Chip, known: TaskWorks) 
     between cores may hold up an exchange, and values from DRAM wait for constants. Task by task, first those whose
     loads come while tasks take longest beyond what they take alone.
     """
-    works = known.beside(code.apart)
+    works = known.beside(code)
     times = network_estimate(network, code, chip, works)
     lost = [time - plan.cycles for time, plan in zip(times, network.plans, strict=True)]
     best, ahead, trials = sum(times), dict(code.ahead), 0
     for task in sorted(ahead, key=lambda task: (-max(lost[ahead[task] : task + 1]), task)):
         first = ahead[task]
         for start in (first + shift for shift in SHIFTS):
-            if start < max(0, task - FARTHEST) or start > task or trials == TRIALS:
+            if start < max(0, task - network.lead.farthest) or start > task or trials == TRIALS:
                 continue
             moved = {**ahead, task: start}
             if start == task:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -56,11 +57,13 @@ class SramLayout:
     """All of them, in the order of `addresses`."""
     apart: frozenset[int] = frozenset()
     """Tasks whose results stay in the cores, but which work on parts of these in buffers of their own ("staging")."""
+    deep: Mapping[int, int] = field(default_factory=dict[int, int])
+    """Task -> buffers of its constants that change in every step, all loaded ahead; of others there are two."""
 
     @property
     def code(self) -> Code:
         """What the estimate has to know, but for the number of instructions."""
-        return Code(self.ahead, self.apart, self.freed)
+        return Code(self.ahead, self.apart, self.freed, deep=self.deep)
 
     @property
     def freed(self) -> dict[tuple[int, bool], int]:
@@ -110,12 +113,12 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
     Constants are loaded ahead as far as `loads_ahead`, and then `shift_loads`, find useful and memory allows. `works`:
     of the network, where they are known. Raises ResourceError if the buffers do not fit even without.
     """
-    layout = _lay_out(network, chip, loads_ahead(network.plans, chip))
+    layout = lay_out(network, chip, loads_ahead(network.plans, chip, network.lead))
     works = works or TaskWorks(network, chip)
     ahead = shift_loads(network, layout.code, chip, works)
     if ahead == layout.ahead:
         return layout
-    shifted = _lay_out(network, chip, ahead)
+    shifted = lay_out(network, chip, ahead)
     before = sum(estimated_times(network, layout, chip, works))
     return shifted if sum(estimated_times(network, shifted, chip, works)) < before * FASTER else layout
 
@@ -124,38 +127,41 @@ def estimated_times(
     network: NetworkPlan, layout: SramLayout, chip: Chip, works: TaskWorks, issued: NDArray[np.int64] | None = None
 ) -> list[int]:
     """`network_estimate` with buffers where `layout` has them; `issued`: as in `Code`."""
-    return network_estimate(network, replace(layout.code, issued=issued), chip, works.beside(layout.apart))
+    return network_estimate(network, replace(layout.code, issued=issued), chip, works.beside(layout.code))
 
 
-def _lay_out(network: NetworkPlan, chip: Chip, ahead: Mapping[int, int]) -> SramLayout:
+def lay_out(
+    network: NetworkPlan, chip: Chip, ahead: Mapping[int, int], deep: Mapping[int, int] = MappingProxyType({})
+) -> SramLayout:
     """
     All buffers, constants loaded as far ahead as given and memory allows. Parts of results that would interleave are
     worked on apart, and what comes into buffers need not wait for what the task before leaves, where there is room
-    beside all that.
+    beside all that. `deep`: as in `SramLayout`. Raises ResourceError if the buffers do not fit.
     """
-    plain = _tight(network, chip, dict(ahead))
+    plain = _tight(network, chip, dict(ahead), deep)
     wanted = [
         number
         for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
         if parts_interleave(info, plan) and plan.slots > 1
     ]
     # Those with the most room first: where they do not all fit, perhaps half of them do.
-    live = _live_bytes(_collect(network, plain.ahead, frozenset(wanted)), len(network.tasks))
+    live = _live_bytes(_collect(network, plain.ahead, deep, frozenset(wanted)), len(network.tasks))
     wanted = sorted((task for task in wanted if live[task] <= chip.sram_bytes), key=lambda task: (live[task], task))
     halves = [frozenset(wanted[: len(wanted) >> cut]) for cut in range(len(wanted).bit_length() + 1)]
     for early, apart in ((early, apart) for early in (True, False) for apart in halves):
         if not early and not apart:
             break
-        found = _placed(network, chip, _collect(network, plain.ahead, apart, early), plain.ahead, apart)
-        if found is not None:
-            return found
+        buffers = _collect(network, plain.ahead, deep, apart, early)
+        result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
+        if result.peak <= chip.sram_bytes:
+            return _layout(network, buffers, result, plain.ahead, deep, apart)
     return plain
 
 
-def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int]) -> SramLayout:
+def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int], deep: Mapping[int, int]) -> SramLayout:
     rounds = 0
     while True:
-        buffers = _collect(network, ahead)
+        buffers = _collect(network, ahead, deep)
         live = _live_bytes(buffers, len(network.tasks))
         crowded = [task for task, start in ahead.items() if max(live[start:task]) > chip.sram_bytes]
         if not crowded:
@@ -166,7 +172,7 @@ def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int]) -> SramLayou
             if result.peak > chip.sram_bytes and not crowded:  # loads are not what takes the room: a longer search
                 result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT, chip.sram_bytes)
             if result.peak <= chip.sram_bytes:
-                return _layout(network, buffers, result, ahead, frozenset())
+                return _layout(network, buffers, result, ahead, deep, frozenset())
             if not ahead:
                 raise ResourceError(
                     f"the buffers of the cores of chip '{chip.name}' take {result.peak} bytes of SRAM, "
@@ -194,24 +200,25 @@ def _in_the_way(
     return sorted(found, key=lambda task: (max(live[ahead[task] : task]), task), reverse=True)
 
 
-def _placed(
-    network: NetworkPlan, chip: Chip, buffers: _Buffers, ahead: dict[int, int], apart: frozenset[int]
-) -> SramLayout | None:
-    """All buffers where they fit, None where they do not."""
-    result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
-    return _layout(network, buffers, result, ahead, apart) if result.peak <= chip.sram_bytes else None
-
-
 def _layout(
-    network: NetworkPlan, buffers: _Buffers, result: Allocation, ahead: dict[int, int], apart: frozenset[int]
+    network: NetworkPlan,
+    buffers: _Buffers,
+    result: Allocation,
+    ahead: dict[int, int],
+    deep: Mapping[int, int],
+    apart: frozenset[int],
 ) -> SramLayout:
     addresses = dict(zip(buffers.keys, (int(offset) for offset in result.offsets), strict=True))
     listed = _listed(buffers, addresses, network)
-    return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound), listed, apart)
+    return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound), listed, apart, deep)
 
 
 def _collect(
-    network: NetworkPlan, ahead: Mapping[int, int], apart: frozenset[int] = frozenset(), early: bool = False
+    network: NetworkPlan,
+    ahead: Mapping[int, int],
+    deep: Mapping[int, int],
+    apart: frozenset[int] = frozenset(),
+    early: bool = False,
 ) -> _Buffers:
     """All buffers; with `early`, those into which values come are free one task before these may begin to come."""
     buffers = _Buffers()
@@ -225,8 +232,9 @@ def _collect(
             size = plan.step_elements * info.buffers.item_bytes[buffer]
             buffers.add(("temporary", number, buffer, 0), size, number, number)
         for index, read in enumerate(plan.reads):
-            for slot in range(plan.buffers_of(index)):
-                first = ahead.get(number, number) if read.constant and slot == 0 else number
+            loaded_ahead = (deep.get(number, 1) if plan.changes_always(index) else 1) if read.constant else 0
+            for slot in range(plan.buffers_of(index, deep.get(number, 0))):
+                first = ahead.get(number, number) if slot < loaded_ahead else number
                 first = max(0, first - early)
                 buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, number)
     return buffers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from meshloom.analysis.planning.load_ahead import FARTHEST, loads_ahead
+from meshloom.analysis.planning.load_ahead import LEADS, loads_ahead
 from meshloom.analysis.planning.network_estimate import Code, TaskWorks, network_estimate
 from meshloom.analysis.planning.placement import column_major
 from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
@@ -53,7 +53,7 @@ def test_loads_keep_the_order_of_tasks_and_stay_near() -> None:
     ahead = loads_ahead(layers(16, 64, 8, 128, 8, 16, 64, 8, 200, 16).plans, TINY)
     starts = [ahead[task] for task in sorted(ahead)]
     assert starts == sorted(starts)
-    assert all(task - FARTHEST <= start < task for task, start in ahead.items())
+    assert all(task - LEADS[0].farthest <= start < task for task, start in ahead.items())
 
 
 def test_loads_are_moved_where_the_estimate_is_less() -> None:
@@ -61,14 +61,15 @@ def test_loads_are_moved_where_the_estimate_is_less() -> None:
     works = TaskWorks(network, TINY)
 
     def estimate(ahead: dict[int, int]) -> int:
-        return sum(network_estimate(network, Code(ahead, (), {}), TINY, works.beside(())))
+        code = Code(ahead, (), {})
+        return sum(network_estimate(network, code, TINY, works.beside(code)))
 
     # Each layer's weights only when the layer before begins: too late for the large ones.
     late = {task: task - 1 for task in range(1, 7)}
     for ahead in (late, {}, loads_ahead(network.plans, TINY)):
         moved = shift_loads(network, Code(ahead, (), {}), TINY, works)
         assert estimate(moved) <= estimate(ahead)
-        assert all(task - FARTHEST <= start < task for task, start in moved.items())
+        assert all(task - network.lead.farthest <= start < task for task, start in moved.items())
         # A task that loads for itself goes on to do so.
         assert set(moved) <= set(ahead)
     assert estimate(shift_loads(network, Code(late, (), {}), TINY, works)) < estimate(late)
