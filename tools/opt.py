@@ -84,6 +84,8 @@ class MeshloomOpt(xDSLOptMain):
         self.stage = ""
         guard_string_lexer()
         super().__init__("Run passes over Meshloom's IR, or over any xDSL dialect.", args)
+        if self.args.input_file == "-":
+            self.args.input_file = None  # standard input
         if self.args.seed < 0:
             raise InputError(f"--seed {self.args.seed}: expected 0 or more")
         if self.args.output_file is not None:

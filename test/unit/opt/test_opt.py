@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,15 @@ def test_options_of_onnx_models_are_refused_for_text(
 ) -> None:
     assert run(tmp_path, GOOD, *options) == 2
     assert capsys.readouterr().err.startswith(f"error: {options[0]} is for ONNX models")
+
+
+@pytest.mark.parametrize("arguments", [[], ["-"]], ids=["nothing", "dash"])
+def test_without_a_file_text_comes_from_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(GOOD.encode())))
+    assert main(arguments) == 0
+    assert "func.func @main" in capsys.readouterr().out
 
 
 def test_strings_that_do_not_end_fail_fast(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
