@@ -1,7 +1,8 @@
 """
 Lower tiled tasks to buffers: every value and every scratch buffer with its address and its lifetime.
 
-The addresses are those that code generation uses: both come from `lay_out_deep` and `lay_out_dram`.
+The addresses are those of `lay_out_sram` and `lay_out_dram`. Code generation uses the same, but where it is quicker to
+load weights earlier (`quickest_piece.py`).
 """
 
 from __future__ import annotations
@@ -19,13 +20,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.nature import Nature, reassociating
-from ..analysis.planning.deep_loads import lay_out_deep
-from ..analysis.planning.network_estimate import TaskWorks
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network, storage_root
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind
-from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout
+from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout, lay_out_sram
 from ..analysis.task_info import TaskInfo
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
@@ -67,7 +66,7 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
 
 def lower_function(function: FuncOp, network: NetworkPlan, chip: Chip) -> None:
     """Replace the tasks of a function by buffers and `manycore.execute`. Raises MeshloomError if they do not fit."""
-    dram, sram = lay_out_dram(function, network, chip), lay_out_deep(network, chip, TaskWorks(network, chip))
+    dram, sram = lay_out_dram(function, network, chip), lay_out_sram(network, chip)
     _Lowering(function, network, sram, dram).run()
 
 
