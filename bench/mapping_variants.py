@@ -43,10 +43,10 @@ def _run(
 def _bisected(topology: Topology, mesh: Mesh, capacity: int, seed: int) -> Cores:
     graph = Graph(topology.indptr, topology.indices, topology.data, topology.size)
     state = random_state(seed)
-    levels = hierarchy(graph, capacity, state, "tied", Watch())
-    core_of = dual_bisection(levels[-1].graph, mesh, mesh.usable_cores, capacity, state)
-    for level in reversed(levels):
-        core_of = undo(level.merged, core_of)
+    merged, last = hierarchy(graph, capacity, state, "tied", Watch())
+    core_of = dual_bisection(last, mesh, mesh.usable_cores, capacity, state)
+    for steps in reversed(merged.levels):
+        core_of = undo(steps, core_of)
     fit(graph, core_of, mesh.x, mesh.y, mesh.usable_cores, capacity)
     return core_of
 

@@ -35,7 +35,8 @@ def anneal(
     usable[cores] = True
     # Numbered by core, vertices that meet each other lie close in memory.
     order = np.argsort(core_of, kind="stable").astype(np.int32)
-    near = induced(graph, order, np.full(graph.vertices, -1, np.int32))
+    is_near = bool((core_of[:-1] <= core_of[1:]).all())
+    near = graph if is_near else induced(graph, order, np.full(graph.vertices, -1, np.int32))
     placed = core_of[order]
     unit = float(graph.data.sum()) / max(1, graph.vertices)
     if unit == 0:

@@ -9,7 +9,7 @@ from ..kernels.capacity import fit, fit_merged
 from ..kernels.graph import Graph
 from ..mapping import Effort, Watch
 from ..mesh import Mesh
-from .coarsen import coarsen, undo
+from .coarsen import Coarsening, undo
 from .dual import dual_bisection
 from .hierarchy import PARTS_OF_CAPACITY
 from .scan_anneal import anneal_scanning
@@ -21,7 +21,9 @@ def map_cut(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array,
     schedule = SCHEDULES[effort]
     apart = 1 - np.eye(mesh.cores, dtype=np.int32)
     with watch.step("coarsen"):
-        levels, coarse = coarsen(graph, max(1, capacity // PARTS_OF_CAPACITY), state)
+        coarsening = Coarsening(graph)
+        levels = coarsening.merge(max(1, capacity // PARTS_OF_CAPACITY), state)
+        coarse = coarsening.graph
     with watch.step("bisect"):
         core_of = dual_bisection(coarse, mesh, cores, capacity, state)
     with watch.step("anneal coarse"):

@@ -41,7 +41,7 @@ def dual_bisection(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state:
             local[members] = 0
             pull = _pull(graph.indptr, graph.indices, graph.data, members, local, at, middle0, middle1)
             local[members] = -1
-            part = induced(graph, members, local)
+            part = graph if members.size == n else induced(graph, members, local)
             limit = (capacity * first.size, capacity * second.size)
             side = bisect(part, pull, limit, first.size / stretch.size, state, tries=tries)
             for half, cores_of_half in ((0, first), (1, second)):

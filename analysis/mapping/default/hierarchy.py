@@ -8,11 +8,11 @@ from math import isqrt
 import numpy as np
 
 from ....support.jit import Array
-from ..kernels.graph import Graph
+from ..kernels.graph import Graph, merge_steps
 from ..mapping import Watch
 from .alike import alike
 from .cluster import clusters
-from .coarsen import Merging, coarsen
+from .coarsen import Coarsening, Merging
 
 MERGINGS: dict[str, Merging] = {"tied": clusters, "alike": alike}
 """Ways of merging: which one is right depends on the network, and shows only when a start was made from each."""
@@ -31,17 +31,24 @@ _MAX_ENTRIES_BETWEEN = 40_000_000
 
 
 @dataclass(frozen=True)
-class Level:
-    """A merged graph."""
-
-    merged: list[Array]
-    """From the graph one level finer: merged vertex of each vertex, step by step."""
-    graph: Graph
-
-
-def hierarchy(graph: Graph, capacity: int, state: Array, name: str, watch: Watch) -> list[Level]:
+class Hierarchy:
     """
-    The levels above `graph`, from the finest; the last is there for the starts and may be the graph itself.
+    How a network is merged, from level to level. The graphs of the levels are made again when they are needed: all of
+    them together take as much memory as the network, or more.
+    """
+
+    network: Graph
+    levels: list[list[Array]]
+    """From the finest: merged vertex of each vertex of the graph one level finer, step by step."""
+
+    def finer(self, level: int) -> Graph:
+        """The graph one level finer than `level`: the network itself for level 0."""
+        return merge_steps(self.network, [step for steps in self.levels[:level] for step in steps])
+
+
+def hierarchy(graph: Graph, capacity: int, state: Array, name: str, watch: Watch) -> tuple[Hierarchy, Graph]:
+    """
+    (the levels above `graph`, the graph of the last, which is there for the starts and may be `graph` itself)
 
     Merged in the way called `name`. What an earlier run kept is taken from there, with the state of the random numbers.
     """
@@ -50,28 +57,28 @@ def hierarchy(graph: Graph, capacity: int, state: Array, name: str, watch: Watch
     limits = [limit, max(1, capacity // START_PARTS_OF_CAPACITY)]
     if limit >= _FAR * mean_size and graph.indices.size <= _MAX_ENTRIES_BETWEEN:
         limits.insert(0, isqrt(limit * mean_size))
-    levels: list[Level] = []
+    coarsening = Coarsening(graph)
+    levels: list[list[Array]] = []
     for number, size_limit in enumerate(limits):
-        level = _merged_or_restored(graph, size_limit, state, f"coarsen-{name}-{number}", MERGINGS[name], watch)
-        if level.merged:
-            levels.append(level)
-            graph = level.graph
-        elif number == len(limits) - 1:
-            # What merges nothing is no level, but there is a last one: it is what starts are tried on.
-            levels.append(Level([], graph))
-    return levels
+        steps = _merged_or_restored(coarsening, size_limit, state, f"coarsen-{name}-{number}", MERGINGS[name], watch)
+        # What merges nothing is no level, but there is a last one: it is what starts are tried on.
+        if steps or number == len(limits) - 1:
+            levels.append(steps)
+    return Hierarchy(graph, levels), coarsening.graph
 
 
 def _merged_or_restored(
-    graph: Graph, size_limit: int, state: Array, step: str, merging: Merging, watch: Watch
-) -> Level:
+    coarsening: Coarsening, size_limit: int, state: Array, step: str, merging: Merging, watch: Watch
+) -> list[Array]:
     kept = watch.checkpoints.restore(step)
     if kept is not None:
         state[:] = kept["state"]
-        coarse = Graph(kept["indptr"], kept["indices"], kept["data"], kept["size"])
-        return Level([kept[f"level-{number}"] for number in range(int(kept["levels"][0]))], coarse)
-    merged, coarse = coarsen(graph, size_limit, state, merging)
+        merged = [kept[f"level-{number}"] for number in range(int(kept["levels"][0]))]
+        coarsening.restore(merged, Graph(kept["indptr"], kept["indices"], kept["data"], kept["size"]))
+        return merged
+    merged = coarsening.merge(size_limit, state, merging)
+    coarse = coarsening.graph
     arrays = {"indptr": coarse.indptr, "indices": coarse.indices, "data": coarse.data, "size": coarse.size}
     numbered = {f"level-{number}": level for number, level in enumerate(merged)}
     watch.checkpoints.save(step, {**arrays, **numbered, "levels": np.array([len(merged)]), "state": state})
-    return Level(merged, coarse)
+    return merged

@@ -9,11 +9,12 @@ import numpy as np
 from ....support.jit import Array
 from ..kernels.capacity import fit, fit_merged
 from ..kernels.graph import Graph
+from ..kernels.numbered import Numbered
 from ..mapping import Watch
 from ..mesh import Mesh
 from .anneal import anneal
 from .coarsen import undo
-from .hierarchy import MERGINGS, Level, hierarchy
+from .hierarchy import MERGINGS, Hierarchy, hierarchy
 from .hop_table import hop_total
 from .scan_anneal import anneal_scanning
 from .schedule import Schedule, Work
@@ -43,9 +44,9 @@ def map_hops(
         core_of = kept["core_of"]
         state[:] = kept["state"]
     else:
-        levels, found = _started(graph, mesh, cores, capacity, state, schedule, watch, mergings)
+        merged, found = _started(graph, mesh, cores, capacity, state, schedule, watch, mergings)
         with watch.step("anneal coarse"):
-            core_of = _refined(levels, graph, found, mesh, cores, capacity, state, schedule)
+            core_of = _refined(merged, found, mesh, cores, capacity, state, schedule)
         watch.checkpoints.save("place-coarse", {"core_of": core_of, "state": state})
     with watch.step("anneal"):
         fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
@@ -69,19 +70,18 @@ def _started(
     schedule: Schedule,
     watch: Watch,
     mergings: Sequence[str],
-) -> tuple[list[Level], list[Array]]:
-    """(levels from the finest, the best starts on the last), merged in the way whose first start was best."""
+) -> tuple[Hierarchy, list[Array]]:
+    """(the levels, the best starts on the last), merged in the way whose first start was best."""
     with watch.step("coarsen"):
         ways = [hierarchy(graph, capacity, state, name, watch) for name in mergings]
     with watch.step("start"):
-        starts = [first_start(levels[-1].graph, mesh, cores, capacity, state, schedule) for levels in ways]
+        starts = [first_start(last, mesh, cores, capacity, state, schedule) for _, last in ways]
         best = min(range(len(ways)), key=lambda way: starts[way].cost)
-        return ways[best], best_starts(starts[best], mesh, cores, state, schedule)
+        return ways[best][0], best_starts(starts[best], mesh, cores, state, schedule)
 
 
 def _refined(
-    levels: list[Level],
-    graph: Graph,
+    merged: Hierarchy,
     found: list[Array],
     mesh: Mesh,
     cores: Array,
@@ -89,34 +89,43 @@ def _refined(
     state: Array,
     schedule: Schedule,
 ) -> Array:
-    """Core of each vertex of `graph`, from mappings of the last level, best first."""
-    graphs = [graph, *(level.graph for level in levels[:-1])]
-    for level, finer in zip(reversed(levels), reversed(graphs), strict=True):
-        is_merged = finer is not graph
-        work = schedule.coarse if is_merged else schedule.trial
-        found = [undo(level.merged, core_of) for core_of in found]
-        if work.bounds(finer):
-            found = found[:1]
-        if is_merged:
-            found = [_annealed(finer, core_of, mesh, cores, capacity, state, work) for core_of in found]
-        elif not work.bounds(finer):
-            found = [_tried(finer, core_of, mesh, cores, capacity, state, work) for core_of in found]
-        found.sort(key=lambda core_of: hop_total(finer, core_of, mesh))
+    """Core of each vertex of the network, from mappings of the last level, best first."""
+    for number, steps in reversed(list(enumerate(merged.levels))):
+        found = [undo(steps, core_of) for core_of in found]
+        if number:
+            found = _annealed(Numbered(merged.finer(number)), found, mesh, cores, capacity, state, schedule.coarse)
+        else:
+            found = _tried(merged.network, found, mesh, cores, capacity, state, schedule.trial)
     return found[0]
 
 
-def _annealed(graph: Graph, core_of: Array, mesh: Mesh, cores: Array, capacity: int, state: Array, work: Work) -> Array:
-    """`core_of` annealed on a merged graph, or as it is where that is better."""
-    room = fit_merged(graph, core_of, mesh.x, mesh.y, cores, capacity)
-    annealed = core_of.copy()
-    sweeps = work.sweeps_of(graph)
-    anneal(graph, annealed, mesh, cores, room, state, hot=_COARSE_HOT, cold=_COARSE_COLD, sweeps=sweeps)
-    return min(annealed, core_of, key=lambda mapping: hop_total(graph, mapping, mesh))
+def _annealed(
+    level: Numbered, found: list[Array], mesh: Mesh, cores: Array, capacity: int, state: Array, work: Work
+) -> list[Array]:
+    """The mappings `found` annealed on a merged graph, or as they are where that is better; best first."""
+    if work.bounds(level.graph):
+        found = found[:1]
+    rooms = [fit_merged(level.graph, core_of, mesh.x, mesh.y, cores, capacity) for core_of in found]
+    sweeps = work.sweeps_of(level.graph)
+    for core_of, room in zip(found, rooms, strict=True):
+        level.number(np.argsort(core_of, kind="stable"))
+        annealed = core_of[level.order]
+        hot, cold = _COARSE_HOT, _COARSE_COLD
+        if anneal(level.graph, annealed, mesh, cores, room, state, hot=hot, cold=cold, sweeps=sweeps) <= 0:
+            core_of[level.order] = annealed
+    if len(found) > 1:
+        found.sort(key=lambda core_of: hop_total(level.graph, core_of[level.order], mesh))
+    return found
 
 
-def _tried(graph: Graph, core_of: Array, mesh: Mesh, cores: Array, capacity: int, state: Array, work: Work) -> Array:
-    """`core_of` brought within the capacity and annealed, on the graph itself."""
-    fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+def _tried(
+    graph: Graph, found: list[Array], mesh: Mesh, cores: Array, capacity: int, state: Array, work: Work
+) -> list[Array]:
+    """The mappings `found` brought within the capacity and annealed on the graph itself, best first."""
+    if work.bounds(graph):
+        return found[:1]
     sweeps = work.sweeps_of(graph)
-    anneal(graph, core_of, mesh, cores, capacity, state, hot=_FINE_HOT, cold=_COLD, sweeps=sweeps)
-    return core_of
+    for core_of in found:
+        fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+        anneal(graph, core_of, mesh, cores, capacity, state, hot=_FINE_HOT, cold=_COLD, sweeps=sweeps)
+    return sorted(found, key=lambda core_of: hop_total(graph, core_of, mesh))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,8 +31,29 @@ class Graph:
 
 def merge_vertices(graph: Graph, coarse_of: Array, count: int) -> Graph:
     """Merge vertices of equal `coarse_of` [n], numbers 0 .. count - 1: sizes add, weights of parallel edges add."""
-    indptr, indices, data, size = _merge(graph.indptr, graph.indices, graph.data, graph.size, coarse_of, count)
-    return Graph(indptr, indices, data, size)
+    start, members = group_members(coarse_of, count)
+    return _merged(graph, coarse_of, start, members)
+
+
+def merge_steps(graph: Graph, steps: Sequence[Array]) -> Graph:
+    """
+    Merge vertices step after step, `steps` hold the merged vertex of each vertex of the graph before: the same graph,
+    to the order of its entries, as from `merge_vertices` for each step, without the memory for those between.
+    """
+    if not steps:
+        return graph
+    coarse_of = np.arange(graph.vertices, dtype=np.int32)
+    # As members are listed of members: by the numbers after the last step, of equal ones by those a step before.
+    start, order = np.empty(0, np.int64), coarse_of
+    for step in steps:
+        coarse_of = step[coarse_of]
+        start, again = group_members(coarse_of[order], int(step.max()) + 1)
+        order = order[again]
+    return _merged(graph, coarse_of, start, order)
+
+
+def _merged(graph: Graph, coarse_of: Array, start: Array, members: Array) -> Graph:
+    return Graph(*_merge(graph.indptr, graph.indices, graph.data, graph.size, coarse_of, start, members))
 
 
 def induced(graph: Graph, vertices: Array, local: Array) -> Graph:
@@ -58,9 +80,9 @@ def group_members(group: Array, count: int) -> tuple[Array, Array]:
 
 @jit
 def _merge(
-    indptr: Array, indices: Array, data: Array, size: Array, coarse_of: Array, count: int
+    indptr: Array, indices: Array, data: Array, size: Array, coarse_of: Array, start: Array, members: Array
 ) -> tuple[Array, Array, Array, Array]:
-    start, members = group_members(coarse_of, count)
+    count = start.size - 1
     new_size = np.zeros(count, np.int64)
     new_indptr = np.zeros(count + 1, np.int64)
     # As long as before, but only what is written becomes memory.

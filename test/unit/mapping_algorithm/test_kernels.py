@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.analysis.mapping.default.anneal import anneal
 from meshloom.analysis.mapping.default.bisect import bisect
-from meshloom.analysis.mapping.default.cluster import heavy_pairs
+from meshloom.analysis.mapping.default.cluster import clusters, heavy_pairs
 from meshloom.analysis.mapping.default.hop_table import hop_table
 from meshloom.analysis.mapping.default.links import level_links
 from meshloom.analysis.mapping.default.multicast_anneal import (
@@ -23,8 +23,9 @@ from meshloom.analysis.mapping.default.multicast_anneal import (
 )
 from meshloom.analysis.mapping.default.nets import merge_nets, nets_of, shared_nets
 from meshloom.analysis.mapping.default.scan_anneal import anneal_scanning
-from meshloom.analysis.mapping.kernels.graph import Graph, merge_vertices
+from meshloom.analysis.mapping.kernels.graph import Graph, induced, merge_steps, merge_vertices
 from meshloom.analysis.mapping.kernels.heap import heap_fix, heap_make, heap_remove
+from meshloom.analysis.mapping.kernels.numbered import Numbered
 from meshloom.analysis.mapping.kernels.random import random_below, random_order, random_state
 from meshloom.analysis.mapping.kernels.rectangle import choose_rectangle
 from meshloom.analysis.mapping.literal.coarsen import coarsen
@@ -177,6 +178,37 @@ def test_merging_keeps_sizes_and_what_lies_between(seed: int) -> None:
     assert coarse.data.sum() == 2 * cut(topology, coarse_of)
     pairs, count = heavy_pairs(graph_of(topology), 6, random_state(seed))
     assert set(pairs.tolist()) == set(range(count))
+
+
+@given(seed=st.integers(0, 99))
+@SETTINGS
+def test_merging_several_steps_at_once_gives_the_same_graph(seed: int) -> None:
+    graph = graph_of(random_network(seed, 60, 300, size=3))
+    steps: list[Cores] = []
+    merged = graph
+    for size_limit in (4, 8, 20):
+        coarse_of, count = clusters(merged, size_limit, random_state(seed + size_limit))
+        steps.append(coarse_of)
+        merged = merge_vertices(merged, coarse_of, count)
+        at_once = merge_steps(graph, steps)
+        for array in ("indptr", "indices", "data", "size"):
+            assert getattr(at_once, array).tolist() == getattr(merged, array).tolist()
+            assert getattr(at_once, array).dtype == getattr(merged, array).dtype
+
+
+@given(seed=st.integers(0, 99))
+@SETTINGS
+def test_numbered_anew_a_graph_is_the_induced_one(seed: int) -> None:
+    graph = graph_of(random_network(seed, 30, 100, size=3))
+    numbered = Numbered(graph)
+    for number in range(3):
+        order = np.random.default_rng([seed, number]).permutation(30).astype(np.int32)
+        numbered.number(order)
+        expected = induced(graph, order, np.full(30, -1, np.int32))
+        assert (numbered.order == order).all()
+        for array in ("indptr", "indices", "data", "size"):
+            assert getattr(numbered.graph, array).tolist() == getattr(expected, array).tolist()
+            assert getattr(numbered.graph, array).dtype == getattr(expected, array).dtype
 
 
 @given(seed=st.integers(0, 99))
