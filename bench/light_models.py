@@ -39,6 +39,21 @@ def light_model(name: str, seed: int = 0) -> tuple[ModelProto, dict[str, Array]]
     return model, inputs
 
 
+def with_batch(model: ModelProto, batch: int) -> None:
+    """Make a model that is written for one image take `batch` of them, in place."""
+    graph = model.graph
+    for value in (*graph.input, *graph.output):
+        value.type.tensor_type.shape.dim[0].dim_value = batch
+    del graph.value_info[:]
+    reshaped = {node.input[1] for node in graph.node if node.op_type == "Reshape"}
+    for tensor in graph.initializer:
+        if tensor.name in reshaped:
+            sizes = numpy_helper.to_array(tensor).copy()
+            if sizes[0] == 1:
+                sizes[0] = 0  # as many as there are
+                tensor.CopyFrom(numpy_helper.from_array(sizes, tensor.name))
+
+
 def _fill(graph: GraphProto, generator: np.random.Generator) -> None:
     """Replace each ConstantOfShape by an initialiser."""
     shapes = {tensor.name: numpy_helper.to_array(tensor).tolist() for tensor in graph.initializer}

@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
 
-from light_models import LIGHT_MODELS, light_model
+from light_models import LIGHT_MODELS, light_model, with_batch
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.emulator.roofline import Roofline, Work, roofline
@@ -40,12 +43,13 @@ def batched(model: str, batch: int) -> ModuleOp:
         source, given = known.path, known.shapes
     else:
         source, inputs = light_model(model)
+        with_batch(source, batch)
         given = {name: value.shape for name, value in inputs.items()}
     shapes = {name: (batch, *shape[1:]) if shape[:1] == (1,) else shape for name, shape in given.items()}
     return import_onnx(source, shapes)
 
 
-def cycles_of(module: ModuleOp, chip: Chip, options: SubgraphOptions | None = None) -> int:
+def cycles_of(module: ModuleOp, chip: Chip, options: SubgraphOptions) -> int:
     """Emulated cycles of a copy of the module."""
     return run_timing(compile_module(module.clone(), chip, options=options).executable).cycles
 
@@ -60,13 +64,16 @@ def measure(model: str, batch: int, chip: Chip, parts: int) -> dict[str, object]
     """All figures of a network."""
     module = batched(model, batch)
     bound = bound_of(module, chip)
-    importer = cycles_of(module, chip, SubgraphOptions(split_failures=False))
     tasks = as_tasks(module.clone())
     ManycoreSchedulePass(chip=chip.name, model="estimate").apply(Context(), tasks)
     rule, _ = parse_subgraphs(f"fewest-bytes,parts={parts}")
-    found = {"importer": importer, "default": cycles_of(module, chip), "scheduled": cycles_of(tasks, chip)}
-    for strategy in [name for name in FUSIONS if name != "auto"]:
-        found[f"cut, {strategy}"] = cycles_of(module, chip, SubgraphOptions(rule, fuse=strategy))
+    with tempfile.TemporaryDirectory() as folder:
+        whole = SubgraphOptions(cache=Path(folder))  # the same parts are compiled once
+        importer = cycles_of(module, chip, replace(whole, split_failures=False))
+        found = {"importer": importer, "default": cycles_of(module, chip, whole)}
+        found["scheduled"] = cycles_of(tasks, chip, whole)
+        for strategy in [name for name in FUSIONS if name != "auto"]:
+            found[f"cut, {strategy}"] = cycles_of(module, chip, replace(whole, rule=rule, fuse=strategy))
     cut, best = found["cut, none"], min(found.values())
     return {
         "cycles": found,

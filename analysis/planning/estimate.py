@@ -29,6 +29,8 @@ MESSAGE = 15
 """Cycles of the network for an exchange beside its bytes."""
 NEIGHBOURS = 0.7
 """What a task takes of DRAM and the network beside its work, tasks around it miss: by this share."""
+STAGING = 2
+"""Buffers from which parts of a result go to DRAM: a part waits until the one so many before has arrived there."""
 EXAMINED_STEPS = 12
 """Steps that are run one by one; those after them take as long as the last ones of these."""
 Sizes = tuple[int, int, int, int]
@@ -300,8 +302,11 @@ class Clocks:
         begun = self.work("VPU", arrivals[0], step.begun) if step.begun else 0.0
         start = end = lead
         ends: list[float] = []
+        stored = [0.0] * STAGING
         for number in range(min(steps, EXAMINED_STEPS)):
             arrived = following
+            if task.stored and number % each == 0:
+                begun = max(begun, stored[-STAGING])
             before, start = start, max(self.units[step.unit], arrived, begun)
             lead = min(start, max(lead + step.root, loaded, before) if number else lead)
             if number + 1 < steps:
@@ -320,6 +325,7 @@ class Clocks:
                 if task.stored:
                     self.dram += task.stored
                     done = max(self.dram, done + task.stored)
+                    stored.append(done + self.latency)
             end = max(end, done)
             ends.append(end)
         if steps > EXAMINED_STEPS:

@@ -20,7 +20,7 @@ from .estimate import TaskWork, alone, step_work, task_work
 from .reads import ReadPlan, ReadSize, burst_bytes, last_tile, measure_read, plan_read, sample_tiles
 from .room import Room
 from .storage import Distribution
-from .tiling_search import coarser_steps, finer_steps, grid_candidates
+from .tiling_search import coarser_steps, finer_steps, grid_candidates, much_finer_steps
 
 ALIGNMENT = 64
 """Bytes to which buffers in SRAM are aligned."""
@@ -293,14 +293,25 @@ def _refine(cut: Cut, tiling: Tiling, room: Room) -> TaskPlan | Shortage:
         smallest = _least_excess(finer, chip, room)
         current = min(smallest, key=lambda option: option.price) if len(smallest) > 1 else smallest[0]
     fitting_steps = current.tiling.step_count
-    for _ in range(MAX_REFINEMENTS):
-        steps = current.tiling.steps
-        neighbours = [*finer_steps(info, tile.sizes, steps), *coarser_steps(info, tile.sizes, steps)]
-        fitting = [option for option in map(measured, neighbours) if fits(option, chip, room)]
-        cheapest = min(fitting, key=lambda option: option.price, default=current)
-        if cheapest.price >= current.price:
-            break
-        current = cheapest
+
+    def descended(plan: TaskPlan) -> TaskPlan:
+        for _ in range(MAX_REFINEMENTS):
+            steps = plan.tiling.steps
+            neighbours = [*finer_steps(info, tile.sizes, steps), *coarser_steps(info, tile.sizes, steps)]
+            fitting = [option for option in map(measured, neighbours) if fits(option, chip, room)]
+            cheapest = min(fitting, key=lambda option: option.price, default=plan)
+            if cheapest.price >= plan.price:
+                break
+            plan = cheapest
+        return plan
+
+    starts = [current]
+    if current.work.values:
+        # Steps overlap loading with work, but in two dimensions they hinder each other: the best in one dimension is
+        # often not on the way from here.
+        far = map(measured, much_finer_steps(info, tile.sizes, current.tiling.steps))
+        starts += [option for option in far if fits(option, chip, room)]
+    current = min(map(descended, starts), key=lambda plan: plan.price)
     return replace(_best_order(cut, current), fitting_steps=fitting_steps)
 
 

@@ -42,6 +42,13 @@ def test_loads_of_the_next_step_hide_behind_this_one(later: float, cycles: float
     assert Clocks(BARE).run(task, 0, 0) == pytest.approx(cycles)
 
 
+def test_a_part_waits_for_the_buffer_of_the_part_two_before() -> None:
+    """The first of four parts, computed in 10 cycles, leaves its buffer at 15 and arrives 200 later; then the third."""
+    task = NOTHING._replace(step=StepWork("MPU", 10, 0, 0), steps=4, outputs=4, stored=5)
+    third = 10 + 5 + 200
+    assert Clocks(replace(BARE, dram_latency=200)).run(task, 0, 0) == third + 2 * 10 + 5
+
+
 def test_exchanges_wait_for_what_they_send() -> None:
     task = NOTHING._replace(step=StepWork("MPU", 100, 0, 0), gather=50)
     assert Clocks(BARE).run(task, 1000, 0) == 1000 + HANDSHAKE + MESSAGE + 50 + HANDSHAKE + 100

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from meshloom.analysis.grouping import group_operations
+from meshloom.analysis.planning.estimate import Clocks
 from meshloom.analysis.planning.placement import column_major, row_major
 from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
 from meshloom.analysis.planning.reads import ReadKind, plan_read, version_count
@@ -29,6 +30,8 @@ from xdsl.parser import Parser
 
 TINY = load_chip("tiny")
 """2 x 2 cores of 64 KiB."""
+EDGE = load_chip("edge")
+"""4 x 4 cores of 512 KiB."""
 
 
 def main_of(arguments: str, results: str, body: str) -> FuncOp:
@@ -170,6 +173,24 @@ def test_what_does_not_fit_goes_through_dram_in_steps() -> None:
     first = network.plans[0]
     assert first.tiling.step_count * len(first.tiling.cores) >= 17
     assert all(plan.working_bytes <= TINY.sram_bytes for plan in network.plans)
+
+
+def test_loads_overlap_with_work_where_steps_cut_them() -> None:
+    # 588 KiB of image take as long as the convolution. Steps over output channels, which load nothing more, would be
+    # shorter than none, but wait for all of the image.
+    image, weights, bias = "tensor<1x3x224x224xf32>", "tensor<64x3x3x3xf32>", "tensor<1x64x1x1xf32>"
+    result = "tensor<1x64x111x111xf32>"
+    last = "tensor<8x64x1x1xf32>", "tensor<1x8x111x111xf32>"
+    body = f"""%c = dataflow.conv %x, %w strides [2, 2] dilations [1, 1] pad [0, 0] to [0, 0] groups 1
+        : ({image}, {weights}) -> {result}
+    %a = dataflow.add %c, %b : ({result}, {bias}) -> {result}
+    %r = dataflow.relu %a : ({result}) -> {result}
+    %d = dataflow.conv %r, %v strides [1, 1] dilations [1, 1] pad [0, 0] to [0, 0] groups 1
+        : ({result}, {last[0]}) -> {last[1]}
+    func.return %d : {last[1]}"""
+    network = planned(main_of(f"%x: {image}, %w: {weights}, %b: {bias}, %v: {last[0]}", last[1], body), EDGE)
+    work = network.plans[0].work
+    assert Clocks(EDGE).run(work, 0.0, 0.0) < 0.9 * (work.own_dram + work.computing)
 
 
 def test_a_core_too_small_for_the_smallest_tile() -> None:
