@@ -56,6 +56,7 @@ VARIANTS: dict[str, Callable[[Topology, Mesh, int, int], Cores]] = {
     "merged by like neighbours alone": partial(_run, mergings=("alike",)),
     "one hot start instead of four": partial(_run, schedule=replace(_NORMAL, starts=1)),
     "one start followed instead of three": partial(_run, schedule=replace(_NORMAL, kept=1)),
+    "no core over its capacity at first": partial(_run, schedule=replace(_NORMAL, spare=0.0)),
     "no annealing of merged graphs": partial(_run, schedule=replace(_NORMAL, coarse=_NONE)),
     "no annealing of the network itself": partial(_run, schedule=replace(_NORMAL, trial=_NONE, fine=_NONE)),
     "dual bisection alone": _bisected,

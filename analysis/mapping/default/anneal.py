@@ -1,4 +1,10 @@
-"""Simulated annealing of a mapping on hops: moves to cores with room, swaps where there is none."""
+"""
+Simulated annealing of a mapping on hops: moves to cores with room, swaps where there is none.
+
+Few swaps with a random vertex of a full core pay. Hence cores may hold more than their capacity for a while, at a price
+for each unit of size: it rises while a core is over its capacity and falls while it is below, like the multipliers of a
+Lagrangian.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +16,15 @@ from ..kernels.members import core_loads, member_table, move_member
 from ..kernels.random import random_below, random_bits, random_unit
 from ..mesh import Mesh
 from .hop_table import hop_table
+
+_CLOSED = 0.9
+"""After this part of the work no core may grow beyond what it may hold in the end."""
+
+_PRICE = 5.0
+"""Price of a vertex of mean size and weight on a core, for a core that is over its capacity by all of it."""
+
+_RISE = 5.0
+"""By how much that price rises in a sweep."""
 
 
 def anneal(
@@ -23,10 +38,14 @@ def anneal(
     hot: float,
     cold: float,
     sweeps: float,
+    limits: tuple[int, int] | None = None,
 ) -> int:
     """
     Anneal `core_of` [n] in place from temperature `hot` to `cold`, in units of the mean weight at a vertex; the change
-    of the hop cost. No load beyond `capacity` grows.
+    of the hop cost.
+
+    No load beyond `capacity` grows, or beyond `limits`: what a core may hold at first and in the end. What is over the
+    capacity has its price then.
 
     A sweep is the work of one proposal a vertex with a fiftieth of its edges touched. Where many proposals are
     accepted, as at first, the temperature falls the faster for their cost: time is spent where choices are hard.
@@ -52,6 +71,8 @@ def anneal(
         usable,
         hop_table(near, placed, mesh),
         capacity,
+        limits or (capacity, capacity),
+        unit * graph.vertices / max(1, int(graph.size.sum())),
         hot * unit,
         cold * unit,
         sweeps * (graph.vertices + 0.02 * graph.indices.size),
@@ -136,9 +157,18 @@ def _hops_saved(table: Array, v: int, column: Array, line: Array, at: int, to: i
 
 
 @jit
-def _is_accepted(cost: int, temperature: float, unit: float) -> bool:
+def _is_accepted(cost: float, temperature: float, unit: float) -> bool:
     """Metropolis's rule for a random number of [0, 1); few costs need its logarithm, which is above -37."""
     return cost <= 0 or (cost < 37.0 * temperature and cost <= -temperature * np.log(1.0 - unit))
+
+
+@jit
+def _set_prices(price: Array, steady: Array, load: Array, capacity: int, rate: float, rise: float) -> None:
+    """Prices [cores] of a unit of size: their part `steady` [cores] rises by `rise`, the rest goes with the load."""
+    for core in range(price.size):
+        over = load[core] - capacity
+        steady[core] = max(0.0, steady[core] + rise * over)
+        price[core] = max(0.0, steady[core] + rate * over)
 
 
 @jit
@@ -153,11 +183,14 @@ def _anneal(
     usable: Array,
     table: Array,
     capacity: int,
+    limits: tuple[int, int],
+    worth: float,
     hot: float,
     cold: float,
     budget: float,
     state: Array,
 ) -> int:
+    """`worth`: mean weight for a unit of size."""
     n = core_of.size
     width = xs.size
     height = ys.size
@@ -181,6 +214,11 @@ def _anneal(
             beside[core, direction] = next_core(core, direction, width, height, usable)
     places = np.concatenate((xs, ys))
     shift = np.empty(width + height, table.dtype)
+    price = np.zeros(cores)
+    steady = np.zeros(cores)
+    rate = _PRICE * worth / max(1, capacity)
+    rise = _RISE * worth / max(1, capacity) * min(1.0, 1024 / n)
+    limit = capacity
     change = 0
     proposal = 0
     left = 0
@@ -189,6 +227,10 @@ def _anneal(
             if work >= budget:
                 break
             temperature = hot * (cold / hot) ** (work / budget)
+            open_for = max(0.0, 1.0 - work / budget / _CLOSED)
+            limit = limits[1] + int((limits[0] - limits[1]) * open_for)
+            if limits[0] > capacity:
+                _set_prices(price, steady, load, capacity, rate, rise)
         if left == 0:
             # The next stretch of vertices, cyclically.
             first = first + block if first + block < n else 0
@@ -208,8 +250,9 @@ def _anneal(
             continue
         cost = -_hops_saved(table, v, column, line, at, to)
         unit = random_unit(state)
-        if load[to] + size[v] <= capacity:
-            if counts[to] < members.shape[1] and _is_accepted(cost, temperature, unit):
+        dearer = price[to] - price[at]
+        if load[to] + size[v] <= limit:
+            if counts[to] < members.shape[1] and _is_accepted(cost + dearer * size[v], temperature, unit):
                 load[at] -= size[v]
                 load[to] += size[v]
                 _move(
@@ -229,6 +272,9 @@ def _anneal(
                     v,
                     to,
                 )
+                if limits[0] > capacity:
+                    price[at] = max(0.0, steady[at] + rate * (load[at] - capacity))
+                    price[to] = max(0.0, steady[to] + rate * (load[to] - capacity))
                 change += cost
                 work += row_work * degree
             continue
@@ -237,17 +283,17 @@ def _anneal(
         for _ in range(2):
             u = members[to, random_below(state, counts[to])]
             more = size[v] - size[u]
-            if (more > 0 and load[to] + more > capacity) or (more < 0 and load[at] - more > capacity):
+            if (more > 0 and load[to] + more > limit) or (more < 0 and load[at] - more > limit):
                 continue
             both = cost - _hops_saved(table, u, column, line, to, at)
-            if not _is_accepted(both, temperature, unit):
+            if not _is_accepted(both + dearer * more, temperature, unit):
                 continue
             # An edge between the two keeps its length, but each alone would have lost it.
             hops = int(abs(places[column[at]] - places[column[to]]) + abs(places[line[at]] - places[line[to]]))
             both += 2 * hops * int(_weight_between(indptr, indices, data, u, v))
             if counts[to] >= members.shape[1] or counts[at] >= members.shape[1]:
                 continue
-            if not _is_accepted(both, temperature, unit):
+            if not _is_accepted(both + dearer * more, temperature, unit):
                 continue
             load[at] -= more
             load[to] += more

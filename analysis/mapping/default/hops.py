@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....support.jit import Array
-from ..kernels.capacity import fit, fit_merged
+from ..kernels.capacity import fit
 from ..kernels.graph import Graph
 from ..kernels.numbered import Numbered
 from ..mapping import Watch
@@ -17,15 +17,19 @@ from .coarsen import undo
 from .hierarchy import MERGINGS, Hierarchy, hierarchy
 from .hop_table import hop_total
 from .scan_anneal import anneal_scanning
-from .schedule import Schedule, Work
+from .schedule import Schedule
 from .starts import best_starts, first_start
 
 MAX_TABLE = 1 << 24
 """Above so many entries of costs by vertex and column or row, the graph itself is annealed without such a table."""
 
-_COARSE_HOT, _COARSE_COLD = 0.8, 0.01
-_FINE_HOT, _LAST_HOT, _COLD = 0.6, 0.2, 0.005
+_COARSE_HOT, _COARSE_COLD = 0.8, 0.03
+_FINE_HOT, _LAST_HOT, _COLD = 0.6, 0.2, 0.01
+_SETTLING_HOT, _SETTLING_COLD = 0.02, 0.005
 """Temperatures: the finer the graph, the more of what is there is kept, and most of what was annealed on the graph."""
+
+_SETTLING = 0.1
+"""Of the last sweeps: with no core over its capacity any more."""
 
 
 def map_hops(
@@ -49,15 +53,18 @@ def map_hops(
             core_of = _refined(merged, found, mesh, cores, capacity, state, schedule)
         watch.checkpoints.save("place-coarse", {"core_of": core_of, "state": state})
     with watch.step("anneal"):
-        fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
         sweeps = schedule.fine.sweeps_of(graph)
         if graph.vertices * (mesh.width + mesh.height) > MAX_TABLE:
+            fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
             every = np.arange(mesh.cores)
             distance = mesh.hops(every[:, None], every[None, :]).astype(np.int32)
             anneal_scanning(graph, core_of, distance, capacity, state, hot=0.05, cold=0.01, sweeps=sweeps)
         else:
             hot = _FINE_HOT if schedule.trial.bounds(graph) else _LAST_HOT
-            anneal(graph, core_of, mesh, cores, capacity, state, hot=hot, cold=_COLD, sweeps=sweeps)
+            _anneal_loosely(graph, core_of, mesh, cores, capacity, state, schedule, hot, (1 - _SETTLING) * sweeps)
+            fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+            hot, cold = _SETTLING_HOT, _SETTLING_COLD
+            anneal(graph, core_of, mesh, cores, capacity, state, hot=hot, cold=cold, sweeps=_SETTLING * sweeps)
     return core_of
 
 
@@ -77,7 +84,7 @@ def _started(
     with watch.step("start"):
         starts = [first_start(last, mesh, cores, capacity, state, schedule) for _, last in ways]
         best = min(range(len(ways)), key=lambda way: starts[way].cost)
-        return ways[best][0], best_starts(starts[best], mesh, cores, state, schedule)
+        return ways[best][0], best_starts(starts[best], mesh, cores, capacity, state, schedule)
 
 
 def _refined(
@@ -93,39 +100,57 @@ def _refined(
     for number, steps in reversed(list(enumerate(merged.levels))):
         found = [undo(steps, core_of) for core_of in found]
         if number:
-            found = _annealed(Numbered(merged.finer(number)), found, mesh, cores, capacity, state, schedule.coarse)
+            found = _annealed(Numbered(merged.finer(number)), found, mesh, cores, capacity, state, schedule)
         else:
-            found = _tried(merged.network, found, mesh, cores, capacity, state, schedule.trial)
+            found = _tried(merged.network, found, mesh, cores, capacity, state, schedule)
     return found[0]
 
 
 def _annealed(
-    level: Numbered, found: list[Array], mesh: Mesh, cores: Array, capacity: int, state: Array, work: Work
+    level: Numbered, found: list[Array], mesh: Mesh, cores: Array, capacity: int, state: Array, schedule: Schedule
 ) -> list[Array]:
-    """The mappings `found` annealed on a merged graph, or as they are where that is better; best first."""
-    if work.bounds(level.graph):
+    """The mappings `found` annealed on a merged graph, best first."""
+    if schedule.coarse.bounds(level.graph):
         found = found[:1]
-    rooms = [fit_merged(level.graph, core_of, mesh.x, mesh.y, cores, capacity) for core_of in found]
-    sweeps = work.sweeps_of(level.graph)
-    for core_of, room in zip(found, rooms, strict=True):
+    sweeps, limits = schedule.coarse.sweeps_of(level.graph), schedule.merged_limits(level.graph, capacity)
+    hot, cold = _COARSE_HOT, _COARSE_COLD
+    for core_of in found:
         level.number(np.argsort(core_of, kind="stable"))
         annealed = core_of[level.order]
-        hot, cold = _COARSE_HOT, _COARSE_COLD
-        if anneal(level.graph, annealed, mesh, cores, room, state, hot=hot, cold=cold, sweeps=sweeps) <= 0:
-            core_of[level.order] = annealed
+        anneal(level.graph, annealed, mesh, cores, capacity, state, hot=hot, cold=cold, sweeps=sweeps, limits=limits)
+        core_of[level.order] = annealed
     if len(found) > 1:
         found.sort(key=lambda core_of: hop_total(level.graph, core_of[level.order], mesh))
     return found
 
 
 def _tried(
-    graph: Graph, found: list[Array], mesh: Mesh, cores: Array, capacity: int, state: Array, work: Work
+    graph: Graph, found: list[Array], mesh: Mesh, cores: Array, capacity: int, state: Array, schedule: Schedule
 ) -> list[Array]:
-    """The mappings `found` brought within the capacity and annealed on the graph itself, best first."""
-    if work.bounds(graph):
+    """The mappings `found` annealed on the graph itself, best first."""
+    if schedule.trial.bounds(graph):
         return found[:1]
-    sweeps = work.sweeps_of(graph)
+    sweeps = schedule.trial.sweeps_of(graph)
     for core_of in found:
-        fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
-        anneal(graph, core_of, mesh, cores, capacity, state, hot=_FINE_HOT, cold=_COLD, sweeps=sweeps)
+        _anneal_loosely(graph, core_of, mesh, cores, capacity, state, schedule, _FINE_HOT, sweeps)
     return sorted(found, key=lambda core_of: hop_total(graph, core_of, mesh))
+
+
+def _anneal_loosely(
+    graph: Graph,
+    core_of: Array,
+    mesh: Mesh,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    schedule: Schedule,
+    hot: float,
+    sweeps: float,
+) -> None:
+    """Anneal `core_of` on the graph itself; a core may end over its capacity by little."""
+    limits = schedule.limits(capacity)
+    if graph.size.max() > limits[0] - capacity:
+        # Large vertices might not find room afterwards: all of it within the capacity.
+        fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+        limits = None
+    anneal(graph, core_of, mesh, cores, capacity, state, hot=hot, cold=_COLD, sweeps=sweeps, limits=limits)

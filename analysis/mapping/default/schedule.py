@@ -43,6 +43,17 @@ class Schedule:
     """The graph itself, from each start that was followed to there."""
     fine: Work
     """The graph itself, from the best."""
+    spare: float = 0.1
+    """Of its capacity: how much more a core may hold at first in every annealing."""
+
+    def limits(self, capacity: int, last: int | None = None) -> tuple[int, int]:
+        """What a core may hold at first, and in the end: the capacity, where `last` is not given."""
+        last = last or capacity
+        return max(last, capacity + int(self.spare * capacity)), last
+
+    def merged_limits(self, graph: Graph, capacity: int) -> tuple[int, int]:
+        """The same for merged vertices: one more may always come where half of it has room."""
+        return self.limits(capacity, capacity + int(graph.size.max(initial=0)) // 2)
 
 
 SCHEDULES = {

@@ -23,6 +23,7 @@ from meshloom.analysis.mapping.default.multicast_anneal import (
 )
 from meshloom.analysis.mapping.default.nets import merge_nets, nets_of, shared_nets
 from meshloom.analysis.mapping.default.scan_anneal import anneal_scanning
+from meshloom.analysis.mapping.kernels.capacity import fit
 from meshloom.analysis.mapping.kernels.graph import Graph, induced, merge_steps, merge_vertices
 from meshloom.analysis.mapping.kernels.heap import heap_fix, heap_make, heap_remove
 from meshloom.analysis.mapping.kernels.numbered import Numbered
@@ -62,6 +63,24 @@ def test_hop_table_is_what_each_vertex_costs_on_each_core(mesh: Mesh, seed: int)
             assert table[v, core % mesh.width] + table[v, mesh.width + core // mesh.width] == cost
 
 
+def test_cores_over_their_capacity_for_a_while_save_hops() -> None:
+    topology, mesh, capacity = grid_network(40, 3), Mesh(8, 8), 26
+    graph = graph_of(topology)
+    start = np.random.default_rng(3).permutation(np.repeat(np.arange(64, dtype=np.int32), 25))
+
+    def hops(seed: int, limits: tuple[int, int] | None) -> int:
+        core_of = start.copy()
+        cores, state = mesh.usable_cores, random_state(seed)
+        anneal(graph, core_of, mesh, cores, capacity, state, hot=1, cold=0.01, sweeps=200, limits=limits)
+        # The price kept all but a few cores within their capacity.
+        assert np.maximum(np.bincount(core_of) - capacity, 0).sum() < 8
+        fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+        return hop_cost(topology, mesh, core_of)
+
+    # A single run may end with the sheet twisted over the mesh.
+    assert sum(hops(seed, (capacity + 3, capacity)) for seed in range(3)) < sum(hops(seed, None) for seed in range(3))
+
+
 @given(mesh=meshes(), seed=st.integers(0, 99), hot=st.sampled_from([0.1, 1.0, 10.0]))
 @SETTINGS
 def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -> None:
@@ -76,6 +95,16 @@ def test_annealing_counts_its_changes_right(mesh: Mesh, seed: int, hot: float) -
     assert hop_cost(topology, mesh, core_of) == hop_cost(topology, mesh, start) + change
     after = np.bincount(core_of, topology.size, mesh.cores)
     assert (after <= np.maximum(before, capacity)).all()
+    assert set(core_of.tolist()) <= set(cores.tolist())
+
+    core_of = start.copy()
+    limits = (capacity + 9, capacity + 2)
+    change = anneal(
+        graph, core_of, mesh, cores, capacity, random_state(seed), hot=hot, cold=0.01, sweeps=20, limits=limits
+    )
+    assert hop_cost(topology, mesh, core_of) == hop_cost(topology, mesh, start) + change
+    after = np.bincount(core_of, topology.size, mesh.cores)
+    assert (after <= np.maximum(before, limits[0])).all()
     assert set(core_of.tolist()) <= set(cores.tolist())
 
     core_of = start.copy()
