@@ -14,7 +14,7 @@ from ..mapping import Watch
 from ..mesh import Mesh
 from .anneal import anneal
 from .coarsen import undo
-from .hierarchy import MERGINGS, Hierarchy, hierarchy
+from .hierarchy import MERGINGS, Hierarchy, hierarchies, hierarchy
 from .hop_table import hop_total
 from .scan_anneal import anneal_scanning
 from .schedule import Schedule
@@ -80,7 +80,11 @@ def _started(
 ) -> tuple[Hierarchy, list[Array]]:
     """(the levels, the best starts on the last), merged in the way whose first start was best."""
     with watch.step("coarsen"):
-        ways = [hierarchy(graph, capacity, state, name, watch) for name in mergings]
+        if schedule.start.bounds(graph):
+            ways = hierarchies(graph, capacity, state, mergings, watch)
+        else:
+            # A small network is quickly tried in every way.
+            ways = [hierarchy(graph, capacity, state, name, watch) for name in mergings]
     with watch.step("start"):
         starts = [first_start(last, mesh, cores, capacity, state, schedule) for _, last in ways]
         best = min(range(len(ways)), key=lambda way: starts[way].cost)

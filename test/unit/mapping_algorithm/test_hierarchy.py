@@ -1,0 +1,54 @@
+"""The merged graphs of a mapping for few hops: made again as they were, and in ways that suit the network."""
+
+from __future__ import annotations
+
+import numpy as np
+from brute_force import grid_network
+from meshloom.analysis.mapping.default.hierarchy import MERGINGS, hierarchies, hierarchy
+from meshloom.analysis.mapping.kernels.graph import Graph, merge_vertices
+from meshloom.analysis.mapping.kernels.random import random_state
+from meshloom.analysis.mapping.mapping import Watch
+from meshloom.analysis.mapping.topology.topology import Topology, from_directed
+
+
+def graph_of(topology: Topology) -> Graph:
+    """The undirected graph of a network."""
+    return Graph(topology.indptr, topology.indices, topology.data, topology.size)
+
+
+def dense_layers(layers: int, width: int) -> Topology:
+    """Every vertex of a layer sends a spike to each of the next, wrapping around; numbered at random."""
+    number = np.random.default_rng(1).permutation(layers * width).reshape(layers, width)
+    targets = np.empty((layers * width, width), np.int64)
+    for layer in range(layers):
+        targets[number[layer]] = number[(layer + 1) % layers]
+    return from_directed(np.arange(layers * width + 1) * width, targets.ravel())
+
+
+def test_finer_graphs_are_made_again_as_they_were() -> None:
+    network = graph_of(grid_network(60, seed=3))
+    for name in MERGINGS:
+        merged, last = hierarchy(network, 1200, random_state(4), name, Watch())
+        assert len(merged.levels) == 3  # with one between the network and clusters of a sixtieth of a core
+        graph = network
+        for number, steps in enumerate(merged.levels):
+            again = merged.finer(number)
+            assert again.indptr.tolist() == graph.indptr.tolist()
+            assert again.indices.tolist() == graph.indices.tolist()
+            assert again.data.tolist() == graph.data.tolist()
+            assert again.size.tolist() == graph.size.tolist()
+            for coarse_of in steps:
+                graph = merge_vertices(graph, coarse_of, int(coarse_of.max()) + 1)
+            assert merged.extents[number] == (graph.vertices, graph.indices.size)
+        assert (last.indices == graph.indices).all()
+
+
+def test_a_way_of_merging_that_leaves_more_of_everything_is_given_up() -> None:
+    def tried(topology: Topology) -> int:
+        return len(hierarchies(graph_of(topology), 900, random_state(2), list(MERGINGS), Watch()))
+
+    # A random graph has no vertices with the same neighbours, a layer has nothing else.
+    rows = np.arange(4001) * 5
+    edges = np.random.default_rng(5).integers(0, 4000, 20_000)
+    assert tried(from_directed(rows, edges)) == 1
+    assert tried(dense_layers(20, 40)) == 2
