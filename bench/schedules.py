@@ -1,13 +1,13 @@
 """
 Schedules: emulated cycles of networks in the importer's order and in a searched order, whole, as the compiler chooses
-by default (a few frames at a time, where that is faster), cut into subgraphs and fused again by each strategy, at batch
-1 and 16. One JSON line a network and batch.
+by default (a few frames at a time, where that is faster), cut into subgraphs and fused again by each strategy, and with
+every operator for itself, at batch 1 and 16. One JSON line a network and batch.
 
     python bench/schedules.py [--chip NAME] [--batches 1,16] [--parts N] [MODEL ...]
 
 `over_importer`: cycles over those of the whole network in the importer's order. `roofline`: cycles that each unit needs
 at least. `closed`: the share of the distance between importer order, cut and not fused, and the roofline that the best
-schedule closes.
+schedule closes; `closed_of_single`: the same from operators that each are a subgraph.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def measure(model: str, batch: int, chip: Chip, parts: int) -> dict[str, object]
     tasks = as_tasks(module.clone())
     ManycoreSchedulePass(chip=chip.name, model="estimate").apply(Context(), tasks)
     rule, _ = parse_subgraphs(f"fewest-bytes,parts={parts}")
+    every, _ = parse_subgraphs("fewest-bytes,nodes=1")
     with tempfile.TemporaryDirectory() as folder:
         whole = SubgraphOptions(cache=Path(folder))  # the same parts are compiled once
         importer = cycles_of(module, chip, replace(whole, split_failures=False))
@@ -74,13 +75,19 @@ def measure(model: str, batch: int, chip: Chip, parts: int) -> dict[str, object]
         found["scheduled"] = cycles_of(tasks, chip, whole)
         for strategy in [name for name in FUSIONS if name != "auto"]:
             found[f"cut, {strategy}"] = cycles_of(module, chip, replace(whole, rule=rule, fuse=strategy))
-    cut, best = found["cut, none"], min(found.values())
+        found["single"] = cycles_of(module, chip, replace(whole, rule=every, fuse="none"))
+    best = min(found.values())
+
+    def closed(start: int) -> float:
+        return round((start - best) / max(start - bound.bound, 1), 3)
+
     return {
         "cycles": found,
         "over_importer": {name: round(cycles / importer, 4) for name, cycles in found.items()},
         "roofline": {unit: round(cycles) for unit, cycles in bound.cycles.items() if cycles},
         "best_over_roofline": round(best / bound.bound, 3),
-        "closed": round((cut - best) / max(cut - bound.bound, 1), 3),
+        "closed": closed(found["cut, none"]),
+        "closed_of_single": closed(found["single"]),
     }
 
 
