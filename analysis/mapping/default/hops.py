@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....support.jit import Array
-from ..kernels.capacity import fit
+from ..kernels.capacity import fit, fit_merged
 from ..kernels.graph import Graph
 from ..kernels.numbered import Numbered
 from ..mapping import Watch
@@ -54,7 +54,7 @@ def map_hops(
         watch.checkpoints.save("place-coarse", {"core_of": core_of, "state": state})
     with watch.step("anneal"):
         sweeps = schedule.fine.sweeps_of(graph)
-        if graph.vertices * (mesh.width + mesh.height) > MAX_TABLE:
+        if _is_scanned(graph, mesh):
             fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
             every = np.arange(mesh.cores)
             distance = mesh.hops(every[:, None], every[None, :]).astype(np.int32)
@@ -104,25 +104,42 @@ def _refined(
     for number, steps in reversed(list(enumerate(merged.levels))):
         found = [undo(steps, core_of) for core_of in found]
         if number:
-            found = _annealed(Numbered(merged.finer(number)), found, mesh, cores, capacity, state, schedule)
+            # The few sweeps of a network that is scanned cannot make good for cores over their capacity.
+            is_loose = not _is_scanned(merged.network, mesh)
+            found = _annealed(Numbered(merged.finer(number)), found, mesh, cores, capacity, state, schedule, is_loose)
         else:
             found = _tried(merged.network, found, mesh, cores, capacity, state, schedule)
     return found[0]
 
 
+def _is_scanned(graph: Graph, mesh: Mesh) -> bool:
+    return graph.vertices * (mesh.width + mesh.height) > MAX_TABLE
+
+
 def _annealed(
-    level: Numbered, found: list[Array], mesh: Mesh, cores: Array, capacity: int, state: Array, schedule: Schedule
+    level: Numbered,
+    found: list[Array],
+    mesh: Mesh,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    schedule: Schedule,
+    is_loose: bool,
 ) -> list[Array]:
-    """The mappings `found` annealed on a merged graph, best first."""
+    """The mappings `found` annealed on a merged graph, best first; `is_loose`: a core may end over its capacity."""
     if schedule.coarse.bounds(level.graph):
         found = found[:1]
-    sweeps, limits = schedule.coarse.sweeps_of(level.graph), schedule.merged_limits(level.graph, capacity)
+    sweeps = schedule.coarse.sweeps_of(level.graph)
     hot, cold = _COARSE_HOT, _COARSE_COLD
     for core_of in found:
         level.number(np.argsort(core_of, kind="stable"))
-        annealed = core_of[level.order]
-        anneal(level.graph, annealed, mesh, cores, capacity, state, hot=hot, cold=cold, sweeps=sweeps, limits=limits)
+        graph, annealed = level.graph, core_of[level.order]
+        room, limits = capacity, schedule.merged_limits(graph, capacity)
+        if not is_loose:
+            room, limits = fit_merged(graph, annealed, mesh.x, mesh.y, cores, capacity), None
+        anneal(graph, annealed, mesh, cores, room, state, hot=hot, cold=cold, sweeps=sweeps, limits=limits)
         core_of[level.order] = annealed
+        del graph
     if len(found) > 1:
         found.sort(key=lambda core_of: hop_total(level.graph, core_of[level.order], mesh))
     return found
