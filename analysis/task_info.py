@@ -23,7 +23,7 @@ from ..dialects.dataflow.tiling import (
     split_evenly,
 )
 from ..dialects.dataflow.types import element_bytes, element_of
-from ..dialects.manycore import TaskOp
+from ..dialects.manycore import ExecuteOp, TaskOp
 from .slices import EXTENT, Extent, Slices, Tiles, extents_of
 from .sparse.nonzero import ALL_NONZERO, Nonzero
 
@@ -45,19 +45,25 @@ class Read:
 class TaskInfo:
     """A task's parts. Operation 0 of `body` is the root, the rest are elementwise over the root's result."""
 
-    op: TaskOp
+    holder: TaskOp | ExecuteOp
     body: tuple[TilingInterface, ...]
 
     @staticmethod
-    def of(op: TaskOp) -> TaskInfo:
-        """Look at a verified task."""
+    def of(op: TaskOp | ExecuteOp) -> TaskInfo:
+        """Look at a verified task, of tensors or of buffers."""
         body = tuple(child for child in op.body.block.ops if isinstance(child, TilingInterface))
         return TaskInfo(op, body)
 
     @property
+    def op(self) -> TaskOp:
+        """The task; planning is about tasks of tensors."""
+        assert isinstance(self.holder, TaskOp)
+        return self.holder
+
+    @property
     def name(self) -> str:
         """The source operator."""
-        return self.op.sym_name.data
+        return self.holder.sym_name.data
 
     @property
     def root(self) -> TilingInterface:
@@ -68,6 +74,11 @@ class TaskInfo:
     def operands(self) -> tuple[SSAValue, ...]:
         """Values that the task reads."""
         return tuple(self.op.operands)
+
+    @property
+    def arguments(self) -> tuple[BlockArgument, ...]:
+        """The operands as tensors inside the task."""
+        return tuple(self.holder.body.block.args)
 
     @cached_property
     def result(self) -> SSAValue:

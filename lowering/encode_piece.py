@@ -13,7 +13,7 @@ from .dram_layout import check_dram, padded, segment_dram
 from .generate import generate
 from .link import launch_code
 from .piece_code import PieceCode
-from .places import Places
+from .schedule_launch import schedule_launch
 from .stages import Progress
 from .task_notes import task_notes
 
@@ -31,7 +31,7 @@ def encode_piece(function: FuncOp, network: NetworkPlan, chip: Chip, progress: P
     works = TaskWorks(network, chip)
     sram = lay_out_deep(network, chip, works)
     progress("generate code")
-    machine = generate(network, Places(network, segments, sram), chip)
+    machine = generate(schedule_launch(network, segments, sram), chip)
     cycles = estimated_times(network, sram, chip, works, machine.issued(len(network.tasks)))
     progress("assemble")
     return PieceCode(

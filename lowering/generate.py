@@ -1,8 +1,7 @@
 """
-Code generation: planned tasks become one instruction stream per core.
+Code generation: the schedule of a launch becomes one instruction stream per core.
 
-All cores take part in transfers in the same order, the order of this module's loops: that is why none can wait in a
-circle. Loads of a step are emitted before the computation of the step before it, so that they overlap.
+All cores take part in transfers in the same order, that of the schedule: that is why none can wait in a circle.
 """
 
 from __future__ import annotations
@@ -12,101 +11,118 @@ from dataclasses import dataclass
 
 from xdsl.ir import BlockArgument, SSAValue
 
-from ..analysis.planning.plan_network import NetworkPlan
-from ..analysis.planning.plan_task import TaskPlan
-from ..analysis.task_info import TaskInfo
 from ..chips import Chip
 from ..dialects.dataflow.types import dtype_code
+from ..dialects.manycore import Tiling
 from .kernels import select_tile
+from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Store, TileBuffer, core_local
 from .machine import Machine
+from .operand_views import OperandViews
 from .passing_values import PassingValues
-from .places import Places
 from .task_reads import TaskReads
 from .view import View
 
 
-def generate(network: NetworkPlan, places: Places, chip: Chip) -> Machine:
+def generate(schedule: LaunchSchedule, chip: Chip) -> Machine:
     """Streams of all cores that have work, without synchronisation between the units of a core."""
-    cores = {core for plan in network.plans for core in plan.tiling.cores}
-    machine = Machine(chip, cores)
-    passing = PassingValues(network, places, machine)
-    coded = [_CodedTask(number, places, machine) for number in range(len(network.tasks))]
-    for number, task in enumerate(coded):
-        machine.set_source(number)
-        if number not in places.sram.ahead and not task.values_first:
-            task.reads.fetch_first_constants()
-        passing.take_room(number)
-        task.emit([coded[later] for later, start in places.sram.ahead.items() if start == number])
-        passing.announce(number)
-    return machine
+    cores = {core for task in schedule.tasks for core in task.tiling.cores}
+    return _Generator(schedule, Machine(chip, cores)).run()
 
 
-class _CodedTask:
-    def __init__(self, number: int, places: Places, machine: Machine) -> None:
-        self.number = number
-        self.places = places
-        self.machine = machine
-        self.info: TaskInfo = places.network.tasks[number]
-        self.plan: TaskPlan = places.network.plans[number]
-        tiling = self.plan.tiling
-        self.tiles = {core: box for core, box in tiling.tile_boxes(self.info.sizes).items() if box.volume}
-        self.steps = {core: tiling.step_boxes(box) for core, box in self.tiles.items()}
+class _Generator:
+    def __init__(self, schedule: LaunchSchedule, machine: Machine) -> None:
+        self._schedule, self._machine = schedule, machine
+        self._passing = PassingValues(schedule, machine)
+        views = OperandViews(schedule)
+        self._tasks = [_TaskCode(number, schedule, views, machine) for number in range(len(schedule.tasks))]
+
+    def run(self) -> Machine:
+        for one in self._schedule.order:
+            self._machine.set_source(one.task)
+            if isinstance(one, Load):
+                self._transfer(one, None)
+            else:
+                self._execute(one)
+        return self._machine
+
+    def _execute(self, execute: Execute) -> None:
+        task = self._tasks[execute.task]
+        self._passing.take_room(execute.task)
+        self._emit(task, execute.begin, None)
+        steps, last = core_local(execute.steps), task.tiling.step_count - 1
+        for step in range(last):
+            self._emit_groups(task, steps, step)
+            task.reads.forget(step)
+        self._emit(task, execute.last, last)
+        task.reads.finish()
+        self._passing.announce(execute.task)
+
+    def _emit(self, task: _TaskCode, actions: Sequence[Action], step: int | None) -> None:
+        self._emit_groups(task, core_local(actions), step)
+
+    def _emit_groups(self, task: _TaskCode, groups: Sequence[Sequence[Action]], step: int | None) -> None:
+        for group in groups:
+            first = group[0]
+            if isinstance(first, Load | Gather):
+                self._transfer(first, step)
+            else:
+                assert step is not None
+                task.emit(group, step)
+
+    def _transfer(self, action: Load | Gather, step: int | None) -> None:
+        """Emit a transfer that stands in this step of a task, or outside of steps."""
+        if action.relative:
+            assert step is not None
+            at = step + action.step
+        else:
+            at = action.step
+        task = self._tasks[action.task]
+        if at >= task.tiling.step_count:
+            return
+        self._machine.set_source(action.task)
+        if isinstance(action, Load):
+            task.reads.load(action.read, at)
+        else:
+            task.reads.gather(at)
+
+
+class _TaskCode:
+    """Code for the steps of one task."""
+
+    def __init__(self, number: int, schedule: LaunchSchedule, views: OperandViews, machine: Machine) -> None:
+        self.number, self.machine, self.views = number, machine, views
+        self.task = task = schedule.tasks[number]
+        self.info, self.tiling = task.info, task.tiling
+        self.buffer = schedule.buffers[task.result]
+        self.tiles = {core: box for core, box in task.tiling.tile_boxes(task.info.sizes).items() if box.volume}
+        self.steps = {core: task.tiling.step_boxes(box) for core, box in self.tiles.items()}
         result_box = self.info.root.result_box
         self.held = {core: result_box(tile) for core, tile in self.tiles.items()}
         """Core -> its part of the result."""
         self.results = {core: [result_box(step) for step in steps] for core, steps in self.steps.items()}
         """Core -> the part of each step."""
-        self.phases = _phases(self.info, self.plan)
-        self.reads = TaskReads(number, places, machine, self.steps)
+        self.phases = _phases(task.info.reductions, task.tiling)
+        self.reads = TaskReads(number, schedule, views, machine, self.steps)
         self.begun: dict[int, int] = {}
         """Core -> the newest step for which the sum of the addends has been emitted."""
 
-    @property
-    def values_first(self) -> bool:
-        """
-        Whether other values come from DRAM before constants: of the first task, which waits for both, where they are
-        fewer. What cores pass on to each other is then on its way while they load the rest.
-        """
-        first = [0.0, 0.0]
-        for read, size in zip(self.plan.reads, self.plan.sizes, strict=True):
-            first[read.constant] += size.dram_bytes / size.versions
-        return not self.number and first[False] < first[True]
-
-    def emit(self, later: Sequence[_CodedTask]) -> None:
-        """
-        All code of the task; its first constants are loaded already, unless values go first, and those of `later` tasks
-        are on the way.
-        """
-        reads, count = self.reads, self.plan.tiling.step_count
-        reads.gather()
-        reads.fetch(0, constants=False)
-        if self.values_first:
-            reads.fetch_first_constants()
-        overlap = not reads.single_buffered()
-        for step in range(count):
-            if step + 1 < count and overlap:
-                reads.fetch(step + 1, constants=False)
-                reads.fetch_later_constants(step)
-            elif step + 1 == count:
-                for task in later:
-                    self.machine.set_source(task.number)
-                    task.reads.fetch_first_constants()
-                self.machine.set_source(self.number)
-            self._compute(step, step + 1 if step + 1 < count and overlap else None)
-            if step + 1 < count and not overlap:
-                reads.fetch(step + 1, constants=False)
-                reads.fetch(step + 1, constants=True)
-            reads.forget(step)
-        reads.finish()
-
-    def _compute(self, step: int, following: int | None) -> None:
-        """Emit a step; `following` is the next one if what it reads has been fetched."""
+    def emit(self, actions: Sequence[Action], step: int) -> None:
+        """What cores do by themselves in a step, core by core."""
+        self.machine.set_source(self.number)
         for core in self.tiles:
-            if self.steps[core][step].volume:
-                self._compute_on(core, step, following)
+            if not self.steps[core][step].volume:
+                continue
+            for action in actions:
+                if isinstance(action, Compute):
+                    self._compute(core, step, step + 1 if action.pipelined else None)
+                elif isinstance(action, Store):
+                    self._store(core, step)
 
-    def _compute_on(self, core: int, step: int, following: int | None) -> None:
-        """The root, then the rest of the body where it is complete; what the root adds to is there before."""
+    def _compute(self, core: int, step: int, following: int | None) -> None:
+        """
+        The root, then the rest of the body where it is complete; what the root adds to is there before. `following`:
+        the next step if what it reads has been fetched.
+        """
         info, box, phase = self.info, self.steps[core][step], self.phases[step]
         result = self.results[core][step]
         addends = info.addends
@@ -130,9 +146,13 @@ class _CodedTask:
                 # Before the vector unit waits for this step's root, so that the next one's need not wait for it.
                 if self._buffer(0, core, following).address != out.address:
                     self._begin(core, following)
-        if phase.complete and not self.plan.resident:
-            target = self.places.in_dram(info.result).box(result.offsets, result.sizes)
-            self.machine.emitters[core].store(target, views[info.body[-1].results[0]])
+
+    def _store(self, core: int, step: int) -> None:
+        """What the step completes goes to DRAM."""
+        if self.phases[step].complete:
+            result = self.results[core][step]
+            target = self.views.result_in_dram(self.number).box(result.offsets, result.sizes)
+            self.machine.emitters[core].store(target, self._buffer(len(self.info.body) - 1, core, step))
 
     def _begin(self, core: int, step: int) -> None:
         """The sum of the addends, to which the root adds its products."""
@@ -149,18 +169,18 @@ class _CodedTask:
 
     def _buffer(self, number: int, core: int, step: int) -> View:
         """Where operation `number` of the body writes."""
-        info, plan, addresses = self.info, self.plan, self.places.sram.addresses
+        info, task = self.info, self.task
         result = self.results[core][step]
         dtype = dtype_code(info.body[number].results[0])
         buffer = info.buffers.of_op[number]
         if buffer != info.buffers.result:
-            return View.dense("sram", addresses["temporary", self.number, buffer, 0], dtype, result.sizes)
-        apart = self.number in self.places.sram.apart and number + 1 < len(info.body)
-        if apart or not plan.resident:
-            slot = self.phases[step].version % (plan.slots if apart else plan.staging_slots(info))
-            return View.dense("sram", addresses["staging", self.number, 0, slot], dtype, result.sizes)
+            return View.dense("sram", task.temporaries[buffer], dtype, result.sizes)
+        resident = self.buffer if isinstance(self.buffer, TileBuffer) else None
+        if resident is None or (task.staging and number + 1 < len(info.body)):
+            slot = self.phases[step].version % len(task.staging)
+            return View.dense("sram", task.staging[slot], dtype, result.sizes)
         whole = self.held[core]
-        held = View.dense("sram", self.places.sram.tile(self.number), dtype, whole.sizes)
+        held = View.dense("sram", resident.address, dtype, whole.sizes)
         start = tuple(offset - low for offset, low in zip(result.offsets, whole.offsets, strict=True))
         return held.box(start, result.sizes)
 
@@ -177,15 +197,15 @@ class _Phase:
     """Number of the part."""
 
 
-def _phases(info: TaskInfo, plan: TaskPlan) -> list[_Phase]:
+def _phases(reductions: Sequence[int], tiling: Tiling) -> list[_Phase]:
     phases: list[_Phase] = []
     last: tuple[int, ...] | None = None
     version = -1
-    for index in plan.tiling.step_indices():
-        output = tuple(value for dim, value in enumerate(index) if dim not in info.reductions)
+    for index in tiling.step_indices():
+        output = tuple(value for dim, value in enumerate(index) if dim not in reductions)
         version += output != last
         last = output
-        accumulate = any(index[dim] for dim in info.reductions)
-        complete = all(index[dim] == plan.tiling.steps[dim] - 1 for dim in info.reductions)
+        accumulate = any(index[dim] for dim in reductions)
+        complete = all(index[dim] == tiling.steps[dim] - 1 for dim in reductions)
         phases.append(_Phase(accumulate, complete, version))
     return phases

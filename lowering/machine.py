@@ -13,7 +13,7 @@ from .emitter import Emitter
 from .link import CoreSetTable
 from .messages import Messages
 from .semaphores import Pair, SemaphorePool
-from .stream import FIELDS, CoreStream, DescriptorTable, Effect
+from .stream import FIELDS, NO_SOURCE, CoreStream, DescriptorTable, Effect
 from .view import View
 
 ORDER_SPACE = 2
@@ -30,9 +30,13 @@ class Machine:
         self.streams = {core: CoreStream(table) for core in sorted(set(cores))}
         self.emitters = {core: Emitter(stream, chip) for core, stream in self.streams.items()}
         self._semaphores = SemaphorePool(chip)
+        self._source = NO_SOURCE
 
     def set_source(self, source: int) -> None:
         """Attribute the instructions that follow to this operation."""
+        if source == self._source:
+            return
+        self._source = source
         for emitter in self.emitters.values():
             emitter.source = source
 

@@ -1,4 +1,4 @@
-"""Code for the reads of one task: gathers before it begins, loads from DRAM step by step, and views for its kernels."""
+"""Code for the reads of one task: gathers, loads from DRAM, and views for its kernels."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..analysis.planning.gather_schedule import gather_schedule
-from ..analysis.planning.plan_task import TaskPlan
-from ..analysis.planning.reads import ReadKind, is_shared
+from ..analysis.planning.reads import ReadKind
 from ..analysis.planning.traffic import BoxArrays, overlaps
-from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.tiling import Box, OperandSlice
-from ..dialects.dataflow.types import dtype_code
 from .buffers import Buffers, messages_between
 from .exchange import Exchange, emit_exchange, split_outermost
+from .launch_schedule import LaunchSchedule, ScheduledRead
 from .machine import Machine
 from .messages import Messages
-from .places import Places
+from .operand_views import OperandViews
 from .semaphores import Pair
 from .view import View
 
@@ -31,23 +29,37 @@ class _Stream:
     kept: View | None = None
     """Where the slices of all steps lie together."""
     views: dict[int, View] = field(default_factory=dict[int, View])
-    """Step -> where its slice lies."""
+    """Step -> where the slice lies that is new in it."""
+
+    def view(self, step: int) -> View:
+        """Where the slice of a step lies."""
+        return self.views[max(known for known in self.views if known <= step)]
+
+    def forget(self, step: int) -> None:
+        """Nobody asks for this step any more, nor for earlier ones."""
+        following = [known for known in self.views if known <= step + 1]
+        for known in sorted(following)[:-1]:
+            del self.views[known]
 
 
 class TaskReads:
-    """Everything that task `number` reads; used in the order gather, then per step fetch and view."""
+    """Everything that task `number` reads."""
 
-    def __init__(self, number: int, places: Places, machine: Machine, steps: dict[int, list[Box]]) -> None:
-        self.number = number
-        self.places = places
-        self.machine = machine
-        self.info: TaskInfo = places.network.tasks[number]
-        self.plan: TaskPlan = places.network.plans[number]
+    def __init__(
+        self,
+        number: int,
+        schedule: LaunchSchedule,
+        views: OperandViews,
+        machine: Machine,
+        steps: dict[int, list[Box]],
+    ) -> None:
+        self.number, self.machine, self.views = number, machine, views
+        self.task = schedule.tasks[number]
+        self.info = self.task.info
         self.steps = steps
         """Core -> box of each step."""
-        self._deep = places.sram.deep.get(number, 0)
-        """Buffers of each of the constants that change in every step, where there are more than the plan says."""
-        self._streams = [[_Stream(tuple(cores)) for cores in read.groups] for read in self.plan.reads]
+        reads = [read.plan for read in self.task.reads]
+        self._streams = [[_Stream(tuple(cores)) for cores in read.groups] for read in reads]
         self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
         self._semaphores: dict[int, Pair] = {}
         """By read: those with which cores pass on what they load, the same for all steps, so that steps are alike."""
@@ -59,19 +71,28 @@ class TaskReads:
         """What comes from others, by step."""
         self._read_of = {use: index for index, read in enumerate(self.info.reads) for use in read.uses}
 
-    def gather(self) -> None:
-        """Begin to bring the parts of spread values that cores need together: `fetch` brings them."""
+    def gather(self, step: int) -> None:
+        """Bring the parts of spread values that cores need together for a step and for none before it."""
+        if self._exchange is None:
+            self._begin_gather()
+        for core, target, source in self._copies.get(step, ()):
+            self.machine.emitters[core].copy(target, source)
+        assert self._exchange is not None
+        self._exchange.emit(step)
+
+    def _begin_gather(self) -> None:
+        """Fill the padding, and work out what is sent when."""
         reads = [
-            (index, read)
-            for index, read in enumerate(self.plan.reads)
-            if read.kind is ReadKind.GATHER and bool((read.whole.extents[:, :, 1] > 0).all(axis=1).any())
+            (index, read.plan)
+            for index, read in enumerate(self.task.reads)
+            if read.plan.kind is ReadKind.GATHER and bool((read.plan.whole.extents[:, :, 1] > 0).all(axis=1).any())
         ]
         for index, read in reads:
-            value = self.info.operands[read.read.operand]
-            address = self.places.sram.read(self.number, index, 0)
+            address = self.task.reads[index].slots[0]
             origins = read.whole.origins
             boxes = BoxArrays(read.whole.cores, origins, origins + read.whole.gathered)
-            buffers = self._gathered[index] = Buffers(address, dtype_code(value), boxes)
+            dtype = self.task.operand_dtype(read.read.operand)
+            buffers = self._gathered[index] = Buffers(address, dtype, boxes)
             if read.whole.is_padded:
                 for core, piece in read.whole.items():
                     start = _minus(piece.bounds.offsets, piece.pad_low)
@@ -79,22 +100,15 @@ class TaskReads:
                     self.machine.pad(core, buffer, piece.pad_low, piece.pad_high, piece.pad_value)
         parts: dict[int, list[Messages]] = {}
         for index, read in reads:
-            for step, boxes in gather_schedule(read, self.info, self.plan, self.steps).items():
+            for step, boxes in gather_schedule(read, self.info, self.task.tiling, self.steps).items():
                 messages = self._transfers(index, boxes, self._copies.setdefault(step, []))
                 parts.setdefault(step, []).append(messages)
         self._exchange = Exchange(self.machine, {step: Messages.joined(found) for step, found in parts.items()})
 
-    def _gather_for(self, step: int) -> None:
-        """Bring what the step needs and no earlier one did."""
-        for core, target, source in self._copies.get(step, ()):
-            self.machine.emitters[core].copy(target, source)
-        if self._exchange is not None:
-            self._exchange.emit(step)
-
     def _transfers(self, index: int, boxes: BoxArrays, own: list[tuple[int, View, View]]) -> Messages:
         """How the boxes of a value come to their cores: by messages, or (core, target, source) within a core."""
-        read = self.plan.reads[index].read
-        tiles, buffers = self.places.tiles(self.info.operands[read.operand]), self._gathered[index]
+        read = self.task.reads[index].plan.read
+        tiles, buffers = self.views.tiles(self.number, read.operand), self._gathered[index]
         pairs = overlaps(tiles.boxes, boxes)
         within = pairs.holders == pairs.readers
         inside = pairs.taken(within)
@@ -103,78 +117,52 @@ class TaskReads:
             own.append((core, buffers.view(core, low, sizes), tiles.view(core, low, sizes)))
         return messages_between(tiles, buffers, pairs.taken(~within), self.info.nonzero(read))
 
-    def fetch(self, step: int, *, constants: bool) -> None:
-        """Load or gather what the step needs and is not there yet: only constants, or only the rest."""
-        if not constants:
-            self._gather_for(step)
-        for index, read in enumerate(self.plan.reads):
-            if read.kind is ReadKind.STREAM and read.constant == constants:
-                for stream in self._streams[index]:
-                    self._advance(index, stream, step)
+    def load(self, index: int, step: int) -> None:
+        """Load the slices of a read for a step, where they are not there yet."""
+        read = self.task.reads[index]
+        for stream in self._streams[index]:
+            boxes = [self.steps[core][step] for core in stream.cores]
+            # A smaller tile of the group may be empty in this step; the others say what is needed.
+            box = max(boxes, key=lambda box: box.volume)
+            if not box.volume:
+                continue
+            if read.kept:
+                self._keep(index, stream)
+            else:
+                self._advance(index, stream, step, self.info.read_slice(read.plan.read, box))
 
-    def fetch_first_constants(self) -> None:
-        """Load what is loaded before the task begins: constants of the first step, or of as many as have buffers."""
-        for step in range(self._deep or 1):
-            self.fetch(step, constants=True)
-
-    def fetch_later_constants(self, step: int) -> None:
-        """Before a step: load the constants that go to the buffers of the step before it."""
-        if not self._deep:
-            self.fetch(step + 1, constants=True)
-        elif 0 < step <= self.plan.tiling.step_count - self._deep:
-            self.fetch(step + self._deep - 1, constants=True)
-
-    def single_buffered(self) -> bool:
-        """Whether some read's next content overwrites the one in use."""
-        return any(size.versions > 1 and self.plan.buffers_of(index) == 1 for index, size in enumerate(self.plan.sizes))
-
-    def _advance(self, index: int, stream: _Stream, step: int) -> None:
-        boxes = [self.steps[core][step] for core in stream.cores]
-        # A smaller tile of the group may be empty in this step; the others say what is needed.
-        box = max(boxes, key=lambda box: box.volume)
-        if not box.volume:
-            return
-        read = self.plan.reads[index]
-        if self.plan.sizes[index].kept:
-            self._keep(index, stream, step, self.info.read_slice(read.read, box))
-            return
-        piece = self.info.read_slice(read.read, box)
+    def _advance(self, index: int, stream: _Stream, step: int, piece: OperandSlice) -> None:
+        """Load a slice to the buffer whose turn it is, unless it is the one that was loaded last."""
         if piece == stream.piece:
-            stream.views[step] = stream.views[max(stream.views)]
             return
         stream.version += 1
         stream.piece = piece
-        value = self.info.operands[read.read.operand]
-        slots = max(1, self.plan.buffers_of(index, self._deep))
-        empty = 0 in piece.shape
-        address = 0 if empty else self.places.sram.read(self.number, index, stream.version % slots)
-        view = View.dense("sram", address, dtype_code(value), piece.shape)
-        stream.views[step] = view
+        read = self.task.reads[index]
+        slot = read.slots[stream.version % len(read.slots)] if 0 not in piece.shape else 0
+        dtype = self.task.operand_dtype(read.plan.read.operand)
+        view = stream.views[step] = View.dense("sram", slot, dtype, piece.shape)
         if view.count:
             self._load(index, stream.cores, view, piece)
 
-    def _keep(self, index: int, stream: _Stream, step: int, piece: OperandSlice) -> None:
-        """Load the slices of all steps the first time, then only look at a part."""
-        read = self.plan.reads[index]
-        if stream.piece is None:
-            stream.piece = max((read.whole[core] for core in stream.cores), key=lambda whole: whole.box.volume)
-            dtype = dtype_code(self.info.operands[read.read.operand])
-            address = self.places.sram.read(self.number, index, 0)
-            stream.kept = View.dense("sram", address, dtype, stream.piece.shape)
-            self._load(index, stream.cores, stream.kept, stream.piece)
-        assert stream.kept is not None
-        start = _minus(piece.box.offsets, stream.piece.box.offsets)
-        stream.views[step] = stream.kept.box(start, piece.box.sizes)
+    def _keep(self, index: int, stream: _Stream) -> None:
+        """Load the slices of all steps, the first time."""
+        if stream.piece is not None:
+            return
+        read = self.task.reads[index]
+        wholes = (read.plan.whole[core] for core in stream.cores)
+        stream.piece = max(wholes, key=lambda whole: whole.box.volume)
+        dtype = self.task.operand_dtype(read.plan.read.operand)
+        stream.kept = View.dense("sram", read.slots[0], dtype, stream.piece.shape)
+        self._load(index, stream.cores, stream.kept, stream.piece)
 
     def _load(self, index: int, cores: tuple[int, ...], view: View, piece: OperandSlice) -> None:
-        machine = self.machine
-        value = self.info.operands[self.plan.reads[index].read.operand]
+        machine, read = self.machine, self.task.reads[index]
         inner = view.box(piece.pad_low, piece.box.sizes)
-        source = self.places.in_dram(value).box(piece.box.offsets, piece.box.sizes, piece.steps)
+        whole = self.views.in_dram(self.number, read.plan.read.operand)
+        source = whole.box(piece.box.offsets, piece.box.sizes, piece.steps)
         for core in cores:
             machine.pad(core, view, piece.pad_low, piece.pad_high, piece.pad_value)
-        size = self.plan.sizes[index]
-        if not is_shared(len(cores), size.buffer_bytes * size.versions):
+        if not read.multicast_from or len(cores) < read.multicast_from:
             for core in cores:
                 machine.emitters[core].load(inner, source)
             return
@@ -192,17 +180,26 @@ class TaskReads:
     def operand(self, number: int, index: int, core: int, step: int) -> View:
         """What operation `number` of the body reads as operand `index` on a core in a step."""
         which = self._read_of[number, index]
-        read = self.plan.reads[which]
-        value = self.info.operands[read.read.operand]
-        if read.kind is ReadKind.STREAM:
-            return self._stream_of[which][core].views[step]
-        piece = self.info.read_slice(read.read, self.steps[core][step])
-        if read.kind is ReadKind.INDEXED:
-            return self.places.in_dram(value).box(piece.box.offsets, piece.box.sizes)
-        if read.kind is ReadKind.GATHER:
+        read = self.task.reads[which]
+        if read.plan.kind is ReadKind.STREAM:
+            return self._streamed(read, self._stream_of[which][core], step)
+        piece = self.info.read_slice(read.plan.read, self.steps[core][step])
+        operand = read.plan.read.operand
+        if read.plan.kind is ReadKind.INDEXED:
+            return self.views.in_dram(self.number, operand).box(piece.box.offsets, piece.box.sizes)
+        if read.plan.kind is ReadKind.GATHER:
             start = _minus(piece.box.offsets, piece.pad_low)
             return self._gathered[which].view(core, start, piece.shape, piece.steps)
-        return self.places.tiles(value).view(core, piece.box.offsets, piece.box.sizes, piece.steps)
+        return self.views.tiles(self.number, operand).view(core, piece.box.offsets, piece.box.sizes, piece.steps)
+
+    def _streamed(self, read: ScheduledRead, stream: _Stream, step: int) -> View:
+        """What has been loaded for a group of cores."""
+        if stream.kept is None:
+            return stream.view(step)
+        assert stream.piece is not None
+        box = max((self.steps[core][step] for core in stream.cores), key=lambda box: box.volume)
+        piece = self.info.read_slice(read.plan.read, box)
+        return stream.kept.box(_minus(piece.box.offsets, stream.piece.box.offsets), piece.box.sizes)
 
     def finish(self) -> None:
         """The task is over."""
@@ -215,7 +212,7 @@ class TaskReads:
         """The step is over."""
         for streams in self._streams:
             for stream in streams:
-                stream.views.pop(step - 1, None)
+                stream.forget(step)
 
 
 def _minus(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ...dialects.dataflow.tiling import Box
+from ...dialects.manycore import Tiling
 from ..slices import Tiles
 from ..task_info import TaskInfo
 from .multicasts import multicasts
@@ -17,7 +18,7 @@ from .transfers import Transfers
 
 
 def gather_schedule(
-    read: ReadPlan, info: TaskInfo, plan: TaskPlan, steps: Mapping[int, Sequence[Box]]
+    read: ReadPlan, info: TaskInfo, tiling: Tiling, steps: Mapping[int, Sequence[Box]]
 ) -> dict[int, BoxArrays]:
     """
     Step -> the boxes of cores that come before that step; those of a core are disjoint and make up its slice.
@@ -28,7 +29,7 @@ def gather_schedule(
     axis = read.outer_axis
     (low, high), read_at_all = read.whole.bounds, (read.whole.extents[:, :, 1] > 0).all(axis=1)
     whole = BoxArrays(read.whole.cores[read_at_all], low[read_at_all], high[read_at_all])
-    if axis is None or gather_parts(read, info, plan.tiling) == 1:
+    if axis is None or gather_parts(read, info, tiling) == 1:
         return {0: whole}
     ends = zip(whole.cores.tolist(), whole.low[:, axis].tolist(), whole.high[:, axis].tolist(), strict=True)
     reaches = np.array([_reaches(read, info, steps[core], axis, first, last) for core, first, last in ends])
@@ -36,7 +37,7 @@ def gather_schedule(
     begins: list[int] = [0, *growing.tolist()][:: -(-(len(growing) + 1) // MOST_PARTS)]
     found: dict[int, BoxArrays] = {}
     before = whole.low[:, axis]
-    for first, following in zip(begins, [*begins[1:], plan.tiling.step_count], strict=True):
+    for first, following in zip(begins, [*begins[1:], tiling.step_count], strict=True):
         reach = reaches[:, following - 1]
         comes = reach > before
         if comes.any():
@@ -58,7 +59,7 @@ def gather_transfers(info: TaskInfo, plan: TaskPlan) -> list[Transfers]:
         steps = {core: plan.tiling.step_boxes(box) for core, box in tiles.items()}
     parts: dict[int, list[Transfers]] = {}
     for read in reads:
-        for step, boxes in gather_schedule(read, info, plan, steps).items():
+        for step, boxes in gather_schedule(read, info, plan.tiling, steps).items():
             parts.setdefault(step, []).append(_transfers(read, boxes))
     joined = [Transfers.joined(transfers) for _, transfers in sorted(parts.items())]
     return [transfers for transfers in joined if len(transfers)]

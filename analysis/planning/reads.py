@@ -118,7 +118,7 @@ def plan_read(
 ) -> ReadPlan:
     """Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None)."""
     whole = info.read_slices(read, tiles)
-    item_bytes = value_bytes(info.operands[read.operand])
+    item_bytes = value_bytes(info.arguments[read.operand])
     if whole.like.indexed:
         return ReadPlan(read, ReadKind.INDEXED, constant, item_bytes, whole)
     if source is None:
@@ -146,7 +146,7 @@ def measure_read(
         case ReadKind.STREAM:
             number, index = plan.read.uses[0]
             versions = version_count(info, tiling, plan.read)
-            shape = shape_of(info.operands[plan.read.operand])
+            shape = shape_of(info.arguments[plan.read.operand])
             piece = info.largest_slice(number, index, step)
             size = math.prod(piece) * plan.item_bytes
             filled = info.filled(plan.read)

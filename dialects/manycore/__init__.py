@@ -4,18 +4,20 @@ from xdsl.ir import Dialect
 
 from .attributes import CHIP, ChipAttr, TilingAttr, chip_of
 from .bodies import YieldOp
-from .execute import ExecuteOp, Scratch
-from .ops import ExchangeOp, TaskOp
+from .execute import ComputeOp, ExecuteOp, Scratch
+from .launch import LaunchOp
+from .ops import TaskOp
 from .subgraph import SubgraphOp
 from .tiling import Tiling
 
-Manycore = Dialect("manycore", [TaskOp, YieldOp, ExchangeOp, ExecuteOp, SubgraphOp], [ChipAttr, TilingAttr])
+Manycore = Dialect("manycore", [TaskOp, YieldOp, SubgraphOp, LaunchOp, ExecuteOp, ComputeOp], [ChipAttr, TilingAttr])
 
 __all__ = [
     "CHIP",
     "ChipAttr",
-    "ExchangeOp",
+    "ComputeOp",
     "ExecuteOp",
+    "LaunchOp",
     "Manycore",
     "Scratch",
     "SubgraphOp",

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, StringAttr, TensorType, i64
-from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.dialects.builtin import I64, DenseArrayBase, StringAttr, TensorType, UnitAttr, i64
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     traits_def,
@@ -21,7 +22,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, MemoryReadEffect, MemoryWriteEffect
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ..dataflow.tiling import TilingInterface
@@ -43,6 +44,30 @@ class Scratch:
 
 
 @irdl_op_definition
+class ComputeOp(IRDLOperation):
+    """
+    In a task: each core computes its box of the current step. `pipelined`: the operands of the next step are there, so
+    sums that its root adds to may be made before the rest of this step.
+
+    ```
+    manycore.compute pipelined
+    ```
+    """
+
+    name = "manycore.compute"
+    pipelined = opt_prop_def(UnitAttr)
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    assembly_format = "(`pipelined` $pipelined^)? attr-dict"
+
+    def __init__(self, pipelined: bool = False) -> None:
+        super().__init__(properties={"pipelined": UnitAttr() if pipelined else None})
+
+
+SCHEDULE = ("begin", "steps", "last")
+"""The parts of a task's schedule: what comes before its first step, what every step but the last does, the last."""
+
+
+@irdl_op_definition
 class ExecuteOp(IRDLOperation):
     """
     A task over buffers. `@name(%arg = %buffer : buffer as tensor, ...) into %result : buffer`, then:
@@ -55,6 +80,24 @@ class ExecuteOp(IRDLOperation):
 
     An SRAM buffer stands for one at the same address on every core. An operand or result in SRAM is spread: each core
     holds the tile that it computed. Tiles, steps and the body mean what they mean in `manycore.task`.
+
+    After the body stands the schedule: transfers and `manycore.compute` in the order in which they are issued, in three
+    parts that may be missing: `begin`, before the first step; `steps`, in every step but the last; `last`, in the last.
+
+    ```
+    manycore.execute @neg(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
+        into %y : !memory.buffer<8xf32, dram, 64> reads(%r : !memory.buffer<4xf32, sram, 0>)
+        staging(%s : !memory.buffer<4xf32, sram, 64>) slots [1] uses [0] writes [0]
+        tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+      %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+      manycore.yield %0 : tensor<8xf32>
+    } begin {
+      memory.load %x to %r for @neg[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<4xf32, sram, 0>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<4xf32, sram, 64> to !memory.buffer<8xf32, dram, 64>
+    }
+    ```
     """
 
     name = "manycore.execute"
@@ -69,7 +112,10 @@ class ExecuteOp(IRDLOperation):
     staging = var_operand_def(BufferType)
     temporaries = var_operand_def(BufferType)
     body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), MemoryReadEffect(), MemoryWriteEffect())
+    begin = region_def("single_block")
+    steps = region_def("single_block")
+    last = region_def("single_block")
+    traits = traits_def(NoTerminator(), MemoryReadEffect(), MemoryWriteEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def __init__(
@@ -83,6 +129,9 @@ class ExecuteOp(IRDLOperation):
         uses: Sequence[int],
         writes: Sequence[int],
         body: Region,
+        begin: Sequence[Operation] = (),
+        steps: Sequence[Operation] = (),
+        last: Sequence[Operation] = (),
     ) -> None:
         super().__init__(
             operands=[list(inputs), target, list(scratch.reads), list(scratch.staging), list(scratch.temporaries)],
@@ -93,7 +142,7 @@ class ExecuteOp(IRDLOperation):
                 "uses": DenseArrayBase.from_list(i64, list(uses)),
                 "writes": DenseArrayBase.from_list(i64, list(writes)),
             },
-            regions=[body],
+            regions=[body, *(Region(Block(list(ops))) for ops in (begin, steps, last))],
         )
 
     @property
@@ -106,6 +155,16 @@ class ExecuteOp(IRDLOperation):
         """(number of an operation of the body, number of its operand) -> its read, for operands from outside."""
         places = _outside_uses(list(self.body.block.ops)[:-1])
         return dict(zip(places, self.uses.get_values(), strict=True))
+
+    @property
+    def read_operands(self) -> list[int]:
+        """Number of the operand of each read."""
+        found = [0] * len(self.slots.get_values())
+        for (number, index), read in self.read_of_use.items():
+            argument = self.ops[number].operands[index]
+            assert isinstance(argument, BlockArgument)
+            found[read] = argument.index
+        return found
 
     def read_buffers(self, read: int) -> list[SSAValue]:
         """The slots of a read."""
@@ -182,6 +241,11 @@ class ExecuteOp(IRDLOperation):
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
+        for name in SCHEDULE:
+            region: Region = getattr(self, name)
+            if region.blocks and region.block.first_op is not None:
+                printer.print_string(f" {name} ")
+                printer.print_region(region, print_entry_block_args=False)
 
     @classmethod
     def parse(cls, parser: Parser) -> ExecuteOp:
@@ -218,10 +282,24 @@ class ExecuteOp(IRDLOperation):
         attributes = parser.parse_optional_attr_dict_with_keyword()
         inputs = [parser.resolve_operand(operand, type) for _, operand, type, _ in bindings]
         body = parser.parse_region([argument.resolve(type) for argument, _, _, type in bindings])
-        op = cls(name.data, inputs, target, scratch, tiling, slots, uses, writes, body)
+        schedule = [_parse_part(parser, name) for name in SCHEDULE]
+        op = cls(name.data, inputs, target, scratch, tiling, slots, uses, writes, body, *schedule)
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
+
+
+def _parse_part(parser: Parser, name: str) -> list[Operation]:
+    """The operations of a part of the schedule, detached."""
+    if parser.parse_optional_keyword(name) is None:
+        return []
+    region = parser.parse_region(())
+    if len(region.blocks) > 1 or region.block.args:
+        parser.raise_error(f"'{name}' should be one block without arguments")
+    ops = list(region.block.ops)
+    for op in ops:
+        op.detach()
+    return ops
 
 
 def _outside_uses(ops: Sequence[Operation]) -> list[tuple[int, int]]:

@@ -1,14 +1,15 @@
 """
-Running `manycore.execute`: every core has its own SRAM bytes, and all values pass through them at their addresses.
+Running launches: every core has its own SRAM bytes, and all values pass through them at their addresses.
 
-Two buffers that share bytes while both are in use therefore show in the results, as they would on the chip. Slices come
-into the buffers of reads when the step that needs them begins; what is loaded earlier on the chip is loaded here then.
+Transfers happen where they stand. So buffers that share bytes while both are in use show in the results, as they would
+on the chip, and what is read before its transfer is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import prod
 from typing import Any, cast
 
@@ -16,18 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import TensorType
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
-from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...support.errors import MeshloomError
 from ..dataflow.base import DataflowOp
-from ..dataflow.constants import Array, numpy_type
+from ..dataflow.constants import Array, numpy_type, scalar_array
 from ..dataflow.evaluate import evaluate
-from ..dataflow.tiling import Box, DimKind, TilingInterface
+from ..dataflow.tiling import Box, DimKind, OperandSlice, TilingInterface
 from ..dataflow.types import element_of, shape_of, tensor
+from ..memory import GatherOp, LoadOp, SliceTransferOp, StoreOp
 from ..memory.attributes import BufferType, Space
 from ..memory.ops import AllocOp, buffer_of
-from .execute import ExecuteOp
+from .execute import ComputeOp, ExecuteOp
 from .interpreter import combine_partials, materialise
+from .launch import LaunchOp
 
 
 def _index(box: Box, origin: Sequence[int]) -> Any:
@@ -75,112 +78,240 @@ class CoreMemories:
 
 @register_impls
 class ExecuteFunctions(InterpreterFunctions):
-    """Tasks over buffers, for xDSL's interpreter."""
+    """Launches, for xDSL's interpreter."""
 
-    @impl(ExecuteOp)
-    def run_execute(self, interpreter: Interpreter, op: ExecuteOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Core by core, step by step."""
-        memories = interpreter.get_data(ExecuteFunctions, "memories", lambda: CoreMemories(_sram_used(op)))
-        _Execution(op, args, cast(CoreMemories, memories)).run()
-        return ()
+    @impl(LaunchOp)
+    def run_launch(self, interpreter: Interpreter, op: LaunchOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Tasks and transfers as they stand."""
+        _Launch(op, interpreter).run()
+        return ("launched",)
 
 
-def _sram_used(op: ExecuteOp) -> int:
-    """Bytes up to the end of the highest SRAM buffer of a function."""
-    types = [buffer_of(other.buffer) for other in op.get_toplevel_object().walk() if isinstance(other, AllocOp)]
+class _Launch:
+    """State of a launch while it runs."""
+
+    def __init__(self, op: LaunchOp, interpreter: Interpreter) -> None:
+        self.op, self.interpreter = op, interpreter
+        self.memories = CoreMemories(_sram_used(op))
+        self.tasks = {name: _Task(task, self) for name, task in op.tasks.items()}
+
+    def run(self) -> None:
+        """All operations, in order."""
+        for op in self.op.body.block.ops:
+            if isinstance(op, SliceTransferOp):
+                self.transfer(op, 0)
+            elif isinstance(op, ExecuteOp):
+                self.tasks[op.sym_name.data].run()
+            else:
+                results = self.interpreter.run_op(op, self.interpreter.get_values(op.operands))
+                self.interpreter.set_values(zip(op.results, results, strict=True))
+
+    def transfer(self, op: SliceTransferOp, current: int) -> None:
+        """Bring slices; `current`: the step in which the operation stands."""
+        task = self.tasks[op.task_name]
+        step = op.step_number
+        if step is not None and op.is_relative:
+            step += current
+            if step >= len(task.indices):
+                return
+        if isinstance(op, LoadOp):
+            task.load(op.read, step)
+        elif isinstance(op, GatherOp):
+            task.gather(op.reads.get_values(), step or 0)
+
+    def in_dram(self, buffer: SSAValue, shape: Sequence[int]) -> Array:
+        """The contents of a buffer in DRAM."""
+        return cast(Array, self.interpreter.get_values((buffer,))[0]).reshape(shape)
+
+
+def _sram_used(op: LaunchOp) -> int:
+    """Bytes up to the end of the highest SRAM buffer of a launch."""
+    types = [buffer_of(other.buffer) for other in op.walk() if isinstance(other, AllocOp)]
     buffers = [type for type in types if type.space is Space.SRAM]
     return max(((type.offset or 0) + type.nbytes for type in buffers), default=0)
 
 
-class _Execution:
-    def __init__(self, op: ExecuteOp, args: tuple[Any, ...], memories: CoreMemories) -> None:
-        self.op = op
-        self.memories = memories
-        self.ops = op.ops
-        self.root = op.ops[0]
-        self.read_of = op.read_of_use
+@dataclass
+class _Loaded:
+    """What a core has of a read that comes from DRAM."""
+
+    version: int = -1
+    piece: OperandSlice | None = None
+    """The newest slice."""
+    by_step: dict[int, tuple[OperandSlice, int]] = field(default_factory=dict[int, tuple[OperandSlice, int]])
+    """Step for which it came -> the slice, and the number of its buffer."""
+    whole: OperandSlice | None = None
+    """The slice of all steps, where they came together."""
+
+
+class _Task:
+    """State of a task while its launch runs."""
+
+    def __init__(self, op: ExecuteOp, launch: _Launch) -> None:
+        self.op, self.launch, self.memories = op, launch, launch.memories
+        self.ops, self.root, self.read_of = op.ops, op.ops[0], op.read_of_use
+        self.space = self.root.iteration_space()
         self.resident = cast(BufferType, op.target.type).space is Space.SRAM
         self.result_shape = shape_of(self.root.results[0])
-        self.target: Array = args[len(op.inputs)]
-        self.inputs: list[Array] = []
-        for value, argument, array in zip(op.inputs, op.body.block.args, args, strict=False):
-            if cast(BufferType, value.type).space is Space.SRAM:
-                array = memories.collect(value, element_of(argument))
-            self.inputs.append(array.reshape(shape_of(argument)))
+        tiling = op.tiling.data
+        self.tiles = {core: tile for core, tile in tiling.tile_boxes([one.size for one in self.space]).items() if tile.volume}
+        self.boxes = {core: list(tiling.step_boxes(tile)) for core, tile in self.tiles.items()}
+        self.indices = list(tiling.step_indices())
+        self.results = {core: self.root.result_box(tile) for core, tile in self.tiles.items()}
+        outputs = [tuple(i for dim, i in enumerate(index) if not self._reduced(dim)) for index in self.indices]
+        changes = [0, *(int(one != other) for one, other in zip(outputs, outputs[1:], strict=False))]
+        self.versions = list(accumulate(changes))
+        """By step, the number of the part of the result that it works on."""
+        first_use: dict[int, tuple[int, int]] = {}
+        for use, read in self.read_of.items():
+            first_use.setdefault(read, use)
+        self.first_use = first_use
+        self.loaded: dict[tuple[int, int], _Loaded] = {}
+        """(read, core) -> what it has."""
+        self.gathered: dict[tuple[int, int], OperandSlice] = {}
+
+    def _reduced(self, dim: int) -> bool:
+        return self.space[dim].kind is DimKind.REDUCTION
 
     def run(self) -> None:
-        op, space = self.op, self.root.iteration_space()
-        tiling = op.tiling.data
-        reductions = [dim for dim, one in enumerate(space) if one.kind is DimKind.REDUCTION]
-        tiles = tiling.tile_boxes([one.size for one in space])
-        results = {core: self.root.result_box(tile) for core, tile in tiles.items()}
-        for core, tile in tiles.items():
-            if tile.volume == 0:
-                continue
-            version = -1
-            last: Box | None = None
-            slices: dict[int, tuple[object, int]] = {}
-            for index, box in zip(tiling.step_indices(), tiling.step_boxes(tile), strict=True):
-                part = self.root.result_box(box)
-                if part.volume == 0:
-                    continue
-                version += part != last
-                last = part
-                first = all(index[dim] == 0 for dim in reductions)
-                complete = all(index[dim] == tiling.steps[dim] - 1 for dim in reductions)
-                self._step(core, box, results[core], version, slices, first, complete)
+        """Begin, all steps but the last, the last."""
+        op, count = self.op, len(self.indices)
+        self._issue(op.begin.block, 0)
+        for step in range(count - 1):
+            self._issue(op.steps.block, step)
+        self._issue(op.last.block, count - 1)
         if self.resident:
-            self.memories.held[op.target] = (results, self.result_shape)
+            self.memories.held[op.target] = (self.results, self.result_shape)
 
-    def _step(
-        self,
-        core: int,
-        box: Box,
-        tile: Box,
-        version: int,
-        slices: dict[int, tuple[object, int]],
-        first: bool,
-        complete: bool,
-    ) -> None:
-        op = self.op
-        part = self.root.result_box(box)
+    def _issue(self, block: Block, step: int) -> None:
+        for op in block.ops:
+            self._issue_one(op, step)
+
+    def _issue_one(self, op: Operation, step: int) -> None:
+        if isinstance(op, SliceTransferOp):
+            self.launch.transfer(op, step)
+        elif isinstance(op, ComputeOp):
+            for core in self.tiles:
+                self._compute(core, step)
+        elif isinstance(op, StoreOp):
+            for core in self.tiles:
+                self._store(core, step)
+        else:
+            raise MeshloomError(f"'{op.name}' in the schedule of @{self.op.sym_name.data}: expected transfers and computes")
+
+    # ---- transfers
+
+    def _piece(self, read: int, box: Box) -> OperandSlice:
+        """The slice of a read for a box of the iteration space."""
+        number, index = self.first_use[read]
+        return self.ops[number].operand_slice(index, box if number == 0 else self.root.result_box(box))
+
+    def _source(self, read: int) -> tuple[Array, Attribute]:
+        """The operand of a read as a whole, and its element type."""
+        number, index = self.first_use[read]
+        argument = cast(BlockArgument, self.ops[number].operands[index])
+        buffer, element, shape = self.op.inputs[argument.index], element_of(argument), shape_of(argument)
+        if cast(BufferType, buffer.type).space is Space.SRAM:
+            return self.memories.collect(buffer, element).reshape(shape), element
+        return self.launch.in_dram(buffer, shape), element
+
+    def load(self, read: int, step: int | None) -> None:
+        """Slices of a step, or of all, from DRAM to the buffers of a read."""
+        array, element = self._source(read)
+        buffers = self.op.read_buffers(read)
+        for core, boxes in self.boxes.items():
+            has = self.loaded.setdefault((read, core), _Loaded())
+            box = self.tiles[core] if step is None else boxes[step]
+            if not box.volume:
+                continue
+            piece = self._piece(read, box)
+            if piece != has.piece:
+                has.version += 1
+                has.piece = piece
+                local = materialise(array, piece, element)
+                if local.size:
+                    self.memories.view(core, buffers[has.version % len(buffers)], element, local.shape)[...] = local
+            if step is None:
+                has.whole = piece
+            else:
+                has.by_step[step] = (piece, has.version)
+
+    def gather(self, reads: Sequence[int], step: int) -> None:
+        """What a step needs of values that are spread over the cores; before the first step, the padding too."""
+        for read in reads:
+            array, element = self._source(read)
+            (buffer,) = self.op.read_buffers(read)
+            for core, boxes in self.boxes.items():
+                whole = self._piece(read, self.tiles[core])
+                if 0 in whole.shape:
+                    continue
+                view = self.memories.view(core, buffer, element, whole.gathered_shape)
+                if (read, core) not in self.gathered:
+                    self.gathered[read, core] = whole
+                    if whole.is_padded:
+                        view[...] = scalar_array(whole.pad_value, element)
+                if boxes[step].volume:
+                    bounds = self._piece(read, boxes[step]).bounds
+                    view[_index(bounds, _origin(whole))] = array[_index(bounds, (0,) * bounds.rank)]
+
+    # ---- computation
+
+    def _compute(self, core: int, step: int) -> None:
+        box, part = self.boxes[core][step], self.root.result_box(self.boxes[core][step])
+        if not box.volume or not part.volume:
+            return
+        index = self.indices[step]
+        first = all(index[dim] == 0 for dim in range(len(index)) if self._reduced(dim))
         values: dict[SSAValue, Array] = {}
-        for number, inner in enumerate(self.ops[: None if complete else 1]):
+        for number, inner in enumerate(self.ops[: None if self._completes(step) else 1]):
             area = box if number == 0 else part
             operands = [
-                self._outside(core, number, index, area, slices) if isinstance(value, BlockArgument) else values[value]
-                for index, value in enumerate(inner.operands)
+                self._outside(core, number, place, area, step) if isinstance(value, BlockArgument) else values[value]
+                for place, value in enumerate(inner.operands)
             ]
-            out = self._out(core, number, part, tile, version)
+            out = self._out(core, number, part, step)
             result = _evaluate(inner, area, operands)
             if number == 0 and not first and inner.combine is not None:
                 result = combine_partials(inner.combine, out, result, element_of(inner.results[0]))
             out[...] = result
             values[inner.results[0]] = out
-        if complete and not self.resident:
-            self.target.reshape(self.result_shape)[_index(part, (0,) * part.rank)] = values[op.ops[-1].results[0]]
 
-    def _outside(self, core: int, number: int, index: int, area: Box, slices: dict[int, tuple[object, int]]) -> Array:
-        """An operand's slice, in the buffer of its read where there is one."""
-        inner = self.ops[number]
-        argument = cast(BlockArgument, inner.operands[index])
-        piece = inner.operand_slice(index, area)
-        read = self.read_of[number, index]
+    def _completes(self, step: int) -> bool:
+        """Whether no later step goes on with the part of the result that a step works on."""
+        index, steps = self.indices[step], self.op.tiling.steps
+        return all(index[dim] == steps[dim] - 1 for dim in range(len(index)) if self._reduced(dim))
+
+    def _store(self, core: int, step: int) -> None:
+        part = self.root.result_box(self.boxes[core][step])
+        if self.boxes[core][step].volume and part.volume and self._completes(step):
+            target = self.launch.in_dram(self.op.target, self.result_shape)
+            target[_index(part, (0,) * part.rank)] = self._out(core, len(self.ops) - 1, part, step)
+
+    def _outside(self, core: int, number: int, place: int, area: Box, step: int) -> Array:
+        """An operand's slice, from where the core has it."""
+        read = self.read_of[number, place]
+        piece = self.ops[number].operand_slice(place, area)
+        element = element_of(self.ops[number].operands[place])
         buffers = self.op.read_buffers(read)
-        element = element_of(argument)
-        local = materialise(self.inputs[argument.index], piece, element)
-        if not buffers or local.size == 0:
-            return local
-        known, version = slices.get(read, (None, -1))
-        if known != piece:
-            version += 1
-            slices[read] = (piece, version)
-        held = self.memories.view(core, buffers[version % len(buffers)], element, local.shape)
-        if known != piece:
-            held[...] = local
-        return held
+        if not buffers or 0 in piece.shape:
+            return materialise(self._source(read)[0], piece, element)
+        if (whole := self.gathered.get((read, core))) is not None:
+            view = self.memories.view(core, buffers[0], element, whole.gathered_shape)
+            return materialise(view, _within(piece, whole), element)
+        has = self.loaded.get((read, core))
+        if has is not None and has.whole is not None:
+            view = self.memories.view(core, buffers[0], element, has.whole.shape)
+            start = tuple(a - b for a, b in zip(piece.box.offsets, has.whole.box.offsets, strict=True))
+            return view[_index(Box(start, piece.shape), (0,) * len(start))]
+        step_of = max((known for known in (has.by_step if has else ()) if known <= step), default=None)
+        if has is None or step_of is None:
+            raise MeshloomError(
+                f"task @{self.op.sym_name.data} uses read {read} in step {step} on core {core} before it is transferred"
+            )
+        _, version = has.by_step[step_of]
+        return self.memories.view(core, buffers[version % len(buffers)], element, piece.shape)
 
-    def _out(self, core: int, number: int, part: Box, tile: Box, version: int) -> Array:
+    def _out(self, core: int, number: int, part: Box, step: int) -> Array:
         """Where an operation of the body writes."""
         where = self.op.writes.get_values()[number]
         element = element_of(self.ops[number].results[0])
@@ -188,8 +319,20 @@ class _Execution:
             return self.memories.view(core, self.op.temporaries[where - 1], element, part.sizes)
         staging = self.op.staging
         if staging and not (self.resident and number + 1 == len(self.ops)):
-            return self.memories.view(core, staging[version % len(staging)], element, part.sizes)
+            return self.memories.view(core, staging[self.versions[step] % len(staging)], element, part.sizes)
+        tile = self.results[core]
         return self.memories.view(core, self.op.target, element, tile.sizes)[_index(part, tile.offsets)]
+
+
+def _origin(whole: OperandSlice) -> tuple[int, ...]:
+    """The position in the value that lies first in the buffer of a gathered slice."""
+    return tuple(low - pad for low, pad in zip(whole.bounds.offsets, whole.pad_low, strict=True))
+
+
+def _within(piece: OperandSlice, whole: OperandSlice) -> OperandSlice:
+    """A slice of a value as one of the buffer in which a larger slice of it lies, padding included."""
+    start = [a - b - c for a, b, c in zip(piece.box.offsets, piece.pad_low, _origin(whole), strict=True)]
+    return OperandSlice(Box(tuple(start), piece.shape), (0,) * len(start), (0,) * len(start), 0, piece.steps)
 
 
 def _evaluate(op: TilingInterface, area: Box, operands: Sequence[Array]) -> Array:

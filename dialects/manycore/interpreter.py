@@ -20,7 +20,7 @@ from ..dataflow.evaluate import evaluate
 from ..dataflow.tiling import Box, Combine, DimKind, OperandSlice, TilingInterface
 from ..dataflow.types import element_of, shape_of, tensor
 from .bodies import YieldOp
-from .ops import ExchangeOp, TaskOp
+from .ops import TaskOp
 from .subgraph import SubgraphOp
 
 
@@ -146,8 +146,3 @@ class ManycoreFunctions(InterpreterFunctions):
     def run_manycore_subgraph(self, interpreter: Interpreter, op: SubgraphOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The body, once."""
         return run_subgraph(interpreter, op, args)
-
-    @impl(ExchangeOp)
-    def run_exchange(self, interpreter: Interpreter, op: ExchangeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The value does not change, only where it lies."""
-        return args

@@ -1,21 +1,19 @@
-"""Operations of the `manycore` dialect: operators cut over cores and time, and values sent between cores."""
+"""`manycore.task`: operators cut over cores and time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import StringAttr, TensorType
-from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
+from xdsl.dialects.builtin import StringAttr
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
-    operand_def,
     opt_prop_def,
     prop_def,
     region_def,
-    result_def,
     traits_def,
     var_operand_def,
     var_result_def,
@@ -181,61 +179,3 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
-
-
-@irdl_op_definition
-class ExchangeOp(IRDLOperation, HasFolderInterface):
-    """
-    The same tensor, cut differently over the cores: what each core of `tiling` needs and does not hold is sent to it.
-
-    The tiling is over the tensor's dimensions. The messages (sends, receives, multicasts) follow from the two tilings.
-
-    ```
-    %y = manycore.exchange %x to <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> : tensor<4x8xf32>
-    ```
-    """
-
-    name = "manycore.exchange"
-    value = operand_def(TensorType)
-    result = result_def(TensorType)
-    tiling = prop_def(TilingAttr)
-    traits = traits_def(Pure())
-
-    def __init__(self, value: SSAValue | Operation, tiling: TilingAttr) -> None:
-        super().__init__(operands=[value], result_types=[SSAValue.get(value).type], properties={"tiling": tiling})
-
-    def verify_(self) -> None:
-        if self.result.type != self.value.type:
-            raise VerifyException(f"result has type {self.result.type}: expected {self.value.type}, as the operand")
-        rank = len(shape_of(self.value))
-        if len(self.tiling.grid) != rank:
-            raise VerifyException(f"the tiling has rank {len(self.tiling.grid)}: expected {rank}, as the tensor")
-        if any(steps != 1 for steps in self.tiling.steps):
-            raise VerifyException(f"steps = {list(self.tiling.steps)} should be 1 everywhere: an exchange has no loop")
-
-    def fold(self) -> Sequence[SSAValue | Attribute] | None:
-        """The tensor is where it is needed already when the operand has the same tiling."""
-        before = self.value.owner
-        if isinstance(before, ExchangeOp) and before.tiling == self.tiling:
-            return (self.value,)
-        return None
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ExchangeOp:
-        operand = parser.parse_unresolved_operand()
-        parser.parse_keyword("to")
-        tiling = TilingAttr.new(TilingAttr.parse_parameters(parser))
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        op = ExchangeOp(parser.resolve_operand(operand, parser.parse_type()), tiling)
-        op.attributes.update(attributes)
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(" to ")
-        self.tiling.print_parameters(printer)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.value.type)

@@ -4,10 +4,11 @@ from xdsl.ir import Dialect
 
 from .attributes import BufferType, Space, SpaceAttr
 from .formats import Format
-from .ops import AllocOp, CopyOp, FreeOp, LoadOp, StoreOp, TransferOp
+from .ops import AllocOp, FreeOp
 from .packing import PackOp, UnpackOp
 from .stash import AfterOp, CompressOp, DecompressOp, DoneOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, YieldOp
 from .stash_types import StashType, TokenType
+from .transfers import CopyOp, GatherOp, LoadOp, SliceTransferOp, StoreOp, WaitOp
 from .values import HoldOp, ViewOp
 
 Memory = Dialect(
@@ -16,8 +17,10 @@ Memory = Dialect(
         AllocOp,
         FreeOp,
         LoadOp,
+        GatherOp,
         StoreOp,
         CopyOp,
+        WaitOp,
         HoldOp,
         ViewOp,
         SwapOutOp,
@@ -44,12 +47,14 @@ __all__ = [
     "DoneOp",
     "Format",
     "FreeOp",
+    "GatherOp",
     "HoldOp",
     "LoadOp",
     "Memory",
     "MoveOp",
     "PackOp",
     "RecomputeOp",
+    "SliceTransferOp",
     "Space",
     "SpaceAttr",
     "StashType",
@@ -57,8 +62,8 @@ __all__ = [
     "SwapInOp",
     "SwapOutOp",
     "TokenType",
-    "TransferOp",
     "UnpackOp",
     "ViewOp",
+    "WaitOp",
     "YieldOp",
 ]

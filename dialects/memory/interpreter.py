@@ -13,7 +13,8 @@ import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 
 from ..dataflow.constants import Array, numpy_type
-from .ops import AllocOp, CopyOp, FreeOp, LoadOp, StoreOp, TransferOp, buffer_of
+from .ops import AllocOp, FreeOp, buffer_of
+from .transfers import CopyOp, WaitOp
 from .values import HoldOp, ViewOp
 
 
@@ -43,20 +44,18 @@ class MemoryFunctions(InterpreterFunctions):
         spoil(args[0])
         return ()
 
-    @impl(LoadOp)
-    def run_load(self, interpreter: Interpreter, op: LoadOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Copy."""
-        return self.transfer(op, args)
-
-    @impl(StoreOp)
-    def run_store(self, interpreter: Interpreter, op: StoreOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Copy."""
-        return self.transfer(op, args)
-
     @impl(CopyOp)
     def run_copy(self, interpreter: Interpreter, op: CopyOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Copy."""
-        return self.transfer(op, args)
+        """All elements of each source to its target, at once."""
+        count = len(op.sources)
+        for source, target in zip(args[:count], args[count:], strict=True):
+            target[...] = source
+        return ("copied",)
+
+    @impl(WaitOp)
+    def run_wait(self, interpreter: Interpreter, op: WaitOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Nothing: what it waits for has been done."""
+        return ()
 
     @impl(HoldOp)
     def run_hold(self, interpreter: Interpreter, op: HoldOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -67,9 +66,3 @@ class MemoryFunctions(InterpreterFunctions):
     def run_view(self, interpreter: Interpreter, op: ViewOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The same elements in another shape."""
         return (args[0].reshape(buffer_of(op.result).shape),)
-
-    def transfer(self, op: TransferOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """All elements from the first array to the second."""
-        source, target = args
-        target[...] = source
-        return ()

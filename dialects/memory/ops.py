@@ -1,9 +1,6 @@
-"""Operations of the `memory` dialect: buffers with lifetimes, and copies within and between memories."""
+"""Operations of the `memory` dialect on buffers: allocation, with lifetimes, and release."""
 
 from __future__ import annotations
-
-import abc
-from typing import ClassVar
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
@@ -18,7 +15,7 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.pattern_rewriter import RewritePattern
-from xdsl.traits import MemoryAllocEffect, MemoryFreeEffect, MemoryReadEffect, MemoryWriteEffect
+from xdsl.traits import MemoryAllocEffect, MemoryFreeEffect
 from xdsl.utils.exceptions import VerifyException
 
 from .attributes import BufferType, Space
@@ -107,56 +104,3 @@ class FreeOp(IRDLOperation):
 
     def __init__(self, buffer: SSAValue | Operation) -> None:
         super().__init__(operands=[buffer])
-
-
-class TransferOp(IRDLOperation, HasCanonicalizationPatternsInterface, abc.ABC):
-    """Base of the copies: all elements of `source` to `target`, of the same shape and element type."""
-
-    source = operand_def(BufferType)
-    target = operand_def(BufferType)
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-    assembly_format = "$source `to` $target attr-dict `:` type($source) `to` type($target)"
-
-    SPACES: ClassVar[tuple[tuple[Space, Space], ...]]
-    """The pairs of spaces (from, to) between which this operation copies."""
-
-    def __init__(self, source: SSAValue | Operation, target: SSAValue | Operation) -> None:
-        super().__init__(operands=[source, target])
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from .canonicalization import DropCopyToItself
-
-        return (DropCopyToItself(),)
-
-    def verify_(self) -> None:
-        source, target = buffer_of(self.source), buffer_of(self.target)
-        if (source.shape, source.element_type) != (target.shape, target.element_type):
-            raise VerifyException(f"copies {source} to {target}: expected equal shapes and element types")
-        if (source.space, target.space) not in self.SPACES:
-            ways = " or ".join(f"{a.value} to {b.value}" for a, b in self.SPACES)
-            raise VerifyException(f"copies from {source.space.value} to {target.space.value}: expected {ways}")
-
-
-@irdl_op_definition
-class LoadOp(TransferOp):
-    """Copies from DRAM to a core's SRAM: `memory.load %d to %s : !memory.buffer<4xf32, dram> to ...`."""
-
-    name = "memory.load"
-    SPACES: ClassVar = ((Space.DRAM, Space.SRAM),)
-
-
-@irdl_op_definition
-class StoreOp(TransferOp):
-    """Copies from a core's SRAM to DRAM: `memory.store %s to %d : !memory.buffer<4xf32, sram> to ...`."""
-
-    name = "memory.store"
-    SPACES: ClassVar = ((Space.SRAM, Space.DRAM),)
-
-
-@irdl_op_definition
-class CopyOp(TransferOp):
-    """Copies within one memory: `memory.copy %a to %b : !memory.buffer<4xf32, sram> to !memory.buffer<4xf32, sram>`."""
-
-    name = "memory.copy"
-    SPACES: ClassVar = tuple((space, space) for space in Space)

@@ -1,0 +1,180 @@
+"""
+What one launch does, as plain data: buffers with addresses, tasks, and every transfer and computation in its order.
+
+This is what instruction selection (`generate`) reads, and all that it reads. Operations of the `memory` level say the same
+as text: `read_schedule` and `write_schedule` convert between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from ..analysis.planning.reads import ReadPlan
+from ..analysis.planning.storage import Distribution
+from ..analysis.task_info import TaskInfo
+from ..dialects.dataflow.types import dtype_code, shape_of
+from ..dialects.manycore import Tiling
+
+
+@dataclass(frozen=True)
+class DramBuffer:
+    """A value in DRAM, row-major and without gaps."""
+
+    address: int
+    """`segment << SEGMENT_BITS` and the offset in the segment (see `dram_layout`)."""
+    nbytes: int
+    task: int | None = None
+    """Number of the task that computes it; None: it is there before the launch."""
+    reuses: tuple[int, ...] = ()
+    """Numbers of the buffers whose bytes it takes: the last ones that lay there."""
+
+
+@dataclass(frozen=True)
+class TileBuffer:
+    """A value spread over the cores: each holds, at one address in its SRAM, the tile that it computed."""
+
+    address: int
+    task: int
+    """Number of the task that computes it."""
+
+
+Buffer: TypeAlias = DramBuffer | TileBuffer
+
+
+@dataclass(frozen=True)
+class ScheduledRead:
+    """How a task gets the slices of one read."""
+
+    plan: ReadPlan
+    slots: tuple[int, ...]
+    """SRAM addresses of the buffers for its slices, used in turn; empty: the slices are used where they lie."""
+    multicast_from: int
+    """Groups of at least so many cores that need the same slice load it once and send it on; 0: every core loads."""
+    kept: bool
+    """The slices of all steps are loaded together."""
+
+
+@dataclass(frozen=True)
+class ScheduledTask:
+    """A task with all the buffers that it uses."""
+
+    info: TaskInfo
+    tiling: Tiling
+    operands: tuple[int, ...]
+    """Numbers of buffers."""
+    result: int
+    """Number of a buffer."""
+    reads: tuple[ScheduledRead, ...]
+    staging: tuple[int, ...]
+    """SRAM addresses, used in turn, where parts of the result are computed that do not stay there."""
+    temporaries: dict[int, int]
+    """SRAM address by number of the body's buffer."""
+
+    @cached_property
+    def distribution(self) -> Distribution:
+        """Where the tiles of the result are."""
+        root = self.info.root
+        tiles = self.tiling.tile_boxes(self.info.sizes)
+        return Distribution({core: root.result_box(tile) for core, tile in tiles.items()}, 0)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the result."""
+        return shape_of(self.info.body[-1].results[0])
+
+    @property
+    def result_dtype(self) -> int:
+        """Type code of the result's elements."""
+        return dtype_code(self.info.body[-1].results[0])
+
+    def operand_shape(self, operand: int) -> tuple[int, ...]:
+        """The shape in which an operand is read."""
+        return shape_of(self.info.arguments[operand])
+
+    def operand_dtype(self, operand: int) -> int:
+        """Type code of an operand's elements."""
+        return dtype_code(self.info.arguments[operand])
+
+
+@dataclass(frozen=True)
+class Load:
+    """The slices of a read that a step needs come from DRAM, unless they are there already."""
+
+    task: int
+    read: int
+    step: int
+    relative: bool = False
+    """`step` is counted from the step in which the load stands; steps that there are not are left out."""
+
+
+@dataclass(frozen=True)
+class Gather:
+    """
+    What a step needs of the values that a task gathers comes from the cores that hold it. The first one of a task, for
+    step 0, also fills the padding.
+    """
+
+    task: int
+    step: int
+    relative: bool = False
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Each core computes its box of the current step."""
+
+    task: int
+    pipelined: bool = False
+    """The operands of the next step are there: sums to which its root adds may be made before this step's epilogue."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """Parts of the result that the current step completes go to DRAM."""
+
+    task: int
+
+
+Action: TypeAlias = Load | Gather | Compute | Store
+
+
+@dataclass(frozen=True)
+class Execute:
+    """A task: what comes before its first step, what is done in each step but the last, and what in the last."""
+
+    task: int
+    begin: tuple[Action, ...]
+    steps: tuple[Action, ...]
+    last: tuple[Action, ...]
+
+
+@dataclass(frozen=True)
+class LaunchSchedule:
+    """One launch."""
+
+    buffers: tuple[Buffer, ...]
+    tasks: tuple[ScheduledTask, ...]
+    order: tuple[Load | Execute, ...]
+
+    def operand_buffer(self, task: int, operand: int) -> Buffer:
+        """Where an operand of a task lies."""
+        return self.buffers[self.tasks[task].operands[operand]]
+
+    def result_buffer(self, task: int) -> Buffer:
+        """Where the result of a task goes."""
+        return self.buffers[self.tasks[task].result]
+
+
+def core_local(actions: Sequence[Action]) -> list[list[Action]]:
+    """Actions in groups, in order: those that cores do by themselves together, transfers that several share alone."""
+    groups: list[list[Action]] = []
+    for action in actions:
+        local = isinstance(action, Compute | Store)
+        if groups and local and isinstance(groups[-1][-1], Compute | Store):
+            groups[-1].append(action)
+        else:
+            groups.append([action])
+    return groups

@@ -1,0 +1,170 @@
+"""From the plan of a launch to its schedule: where each value lies, and when each transfer and computation is issued."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ..analysis.planning.plan_network import NetworkPlan, storage_root
+from ..analysis.planning.plan_task import TaskPlan
+from ..analysis.planning.reads import ReadKind, is_shared
+from ..analysis.planning.sram_layout import Key, SramLayout
+from .dram_layout import DramLayout, bytes_of
+from .launch_schedule import (
+    Action,
+    Buffer,
+    Compute,
+    DramBuffer,
+    Execute,
+    Gather,
+    LaunchSchedule,
+    Load,
+    ScheduledRead,
+    ScheduledTask,
+    Store,
+    TileBuffer,
+)
+
+
+def schedule_launch(network: NetworkPlan, dram: DramLayout, sram: SramLayout) -> LaunchSchedule:
+    """
+    The schedule of planned tasks.
+
+    Loads of a step are issued before the computation of the step before it, so that they overlap; the first constants
+    of a task during the last step of the task that `sram.ahead` names, else before the task begins.
+    """
+    values = _Values(network, dram, sram)
+    scratch: list[dict[Key, int]] = [{} for _ in network.tasks]
+    for key, address in sram.addresses.items():
+        scratch[key[1]][key] = address
+    tasks = [_task(number, network, sram, values, scratch[number]) for number in range(len(network.tasks))]
+    later: dict[int, list[int]] = {}
+    for number, start in sram.ahead.items():
+        later.setdefault(start, []).append(number)
+    order: list[Load | Execute] = []
+    for number in range(len(tasks)):
+        if number not in sram.ahead and not _values_first(number, network):
+            order += _first_constants(number, network, sram)
+        ahead = [load for one in later.get(number, ()) for load in _first_constants(one, network, sram)]
+        order.append(_execute(number, network, sram, ahead))
+    return LaunchSchedule(tuple(values.buffers), tuple(tasks), tuple(order))
+
+
+class _Values:
+    """The buffers of values that tasks read and write, numbered in the order in which they are asked for."""
+
+    def __init__(self, network: NetworkPlan, dram: DramLayout, sram: SramLayout) -> None:
+        self._network, self._dram, self._sram = network, dram, sram
+        self._producer = {info.result: number for number, info in enumerate(network.tasks)}
+        self._numbers: dict[SSAValue, int] = {}
+        self.buffers: list[Buffer] = []
+
+    def number(self, value: SSAValue) -> int:
+        """Of the buffer that holds a value."""
+        root = storage_root(value)
+        if root not in self._numbers:
+            task = self._producer.get(root)
+            if task is not None and self._network.plans[task].resident:
+                buffer = TileBuffer(self._sram.tile(task), task)
+            else:
+                reuses = tuple(self.number(other) for other in self._dram.before.get(root, ()))
+                buffer = DramBuffer(self._dram.addresses[root], bytes_of(root), task, reuses)
+            self._numbers[root] = len(self.buffers)
+            self.buffers.append(buffer)
+        return self._numbers[root]
+
+
+def _task(
+    number: int, network: NetworkPlan, sram: SramLayout, values: _Values, scratch: dict[Key, int]
+) -> ScheduledTask:
+    """`scratch`: the addresses of its own buffers."""
+    info, plan = network.tasks[number], network.plans[number]
+    deep = sram.deep.get(number, 0)
+    reads = tuple(
+        ScheduledRead(
+            read,
+            tuple(sram.addresses["read", number, index, slot] for slot in range(plan.buffers_of(index, deep))),
+            _multicast_from(plan, index),
+            plan.sizes[index].kept,
+        )
+        for index, read in enumerate(plan.reads)
+    )
+    staging = sorted((slot, address) for (role, _, _, slot), address in scratch.items() if role == "staging")
+    temporaries = {index: address for (role, _, index, _), address in scratch.items() if role == "temporary"}
+    return ScheduledTask(
+        info, plan.tiling, tuple(map(values.number, info.operands)), values.number(info.result), reads,
+        tuple(address for _, address in staging), temporaries,
+    )  # fmt: skip
+
+
+def _multicast_from(plan: TaskPlan, index: int) -> int:
+    """The size of the smallest group of cores that share what they load; 0: none does."""
+    size = plan.sizes[index]
+    groups = plan.reads[index].groups
+    return min((len(cores) for cores in groups if is_shared(len(cores), size.buffer_bytes * size.versions)), default=0)
+
+
+def _values_first(number: int, network: NetworkPlan) -> bool:
+    """
+    Whether other values come from DRAM before constants: of the first task, which waits for both, where they are fewer.
+    What cores pass on to each other is then on its way while they load the rest.
+    """
+    first = [0.0, 0.0]
+    plan = network.plans[number]
+    for read, size in zip(plan.reads, plan.sizes, strict=True):
+        first[read.constant] += size.dram_bytes / size.versions
+    return not number and first[False] < first[True]
+
+
+def _streamed(plan: TaskPlan, *, constant: bool) -> list[int]:
+    """Numbers of the reads that are loaded from DRAM: of constants, or of other values."""
+    reads = enumerate(plan.reads)
+    return [index for index, read in reads if read.kind is ReadKind.STREAM and read.constant == constant]
+
+
+def _first_constants(number: int, network: NetworkPlan, sram: SramLayout) -> list[Load]:
+    """Loads of the constants of the first step, or of as many as have buffers."""
+    plan = network.plans[number]
+    return [
+        Load(number, index, step)
+        for step in range(sram.deep.get(number, 1))
+        for index in _streamed(plan, constant=True)
+        if step == 0 or _changes(plan, index)
+    ]
+
+
+def _changes(plan: TaskPlan, index: int) -> bool:
+    """Whether the slice of a read is another in some later step."""
+    return plan.sizes[index].versions > 1 and not plan.sizes[index].kept
+
+
+def _execute(number: int, network: NetworkPlan, sram: SramLayout, ahead: list[Load]) -> Execute:
+    info, plan = network.tasks[number], network.plans[number]
+    gathers = any(
+        read.kind is ReadKind.GATHER and bool((read.whole.extents[:, :, 1] > 0).all(axis=1).any())
+        for read in plan.reads
+    )
+    begin: list[Action] = [Gather(number, 0)] if gathers else []
+    begin += [Load(number, index, 0) for index in _streamed(plan, constant=False)]
+    if _values_first(number, network):
+        begin += _first_constants(number, network, sram)
+    compute: list[Action] = [] if plan.resident else [Store(number)]
+    last: list[Action] = [*ahead, Compute(number), *compute]
+    if plan.tiling.step_count == 1:
+        return Execute(number, tuple(begin), (), tuple(last))
+    following: list[Action] = [Gather(number, 1, relative=True)] if gathers else []
+    following += [Load(number, index, 1, relative=True) for index in _changing(plan, constant=False)]
+    distance = max(1, sram.deep.get(number, 0) - 1)
+    following += [Load(number, index, distance, relative=True) for index in _changing(plan, constant=True)]
+    overlap = not _single_buffered(plan)
+    compute = [Compute(number, pipelined=overlap and bool(info.addends)), *compute]
+    steps = [*following, *compute] if overlap else [*compute, *following]
+    return Execute(number, tuple(begin), tuple(steps), tuple(last))
+
+
+def _changing(plan: TaskPlan, *, constant: bool) -> list[int]:
+    return [index for index in _streamed(plan, constant=constant) if _changes(plan, index)]
+
+
+def _single_buffered(plan: TaskPlan) -> bool:
+    """Whether some read's next content overwrites the one in use."""
+    return any(size.versions > 1 and plan.buffers_of(index) == 1 for index, size in enumerate(plan.sizes))

@@ -1,0 +1,225 @@
+"""The schedule of a launch as operations: `manycore.launch` with buffers, tasks over buffers and transfers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from math import prod
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from ..analysis.planning.plan_network import NetworkPlan, storage_root
+from ..analysis.planning.plan_task import TaskPlan
+from ..analysis.planning.reads import ReadKind
+from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout
+from ..analysis.task_info import TaskInfo
+from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, Scratch
+from ..dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, LoadOp, Space, StoreOp
+from .dram_layout import DramLayout
+from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Store
+
+ESTIMATED_CYCLES = "manycore.estimated_cycles"
+"""Attribute of tasks: the cycles by which the compiler expects them to lengthen the run."""
+WORKING_BYTES = "manycore.working_bytes"
+"""Attribute of tasks: the SRAM that they need on the busiest core beside what is there already."""
+
+
+def write_launch(
+    name: str,
+    network: NetworkPlan,
+    dram: DramLayout,
+    sram: SramLayout,
+    schedule: LaunchSchedule,
+    outside: Mapping[SSAValue, SSAValue],
+    scratch_address: int,
+) -> LaunchOp:
+    """
+    The launch of a scheduled network. `outside`: the buffers in DRAM of values that enter or leave it, by storage root;
+    values that stay within it in DRAM lie from `scratch_address` on.
+    """
+    return _Writer(network, dram, sram, schedule, outside, scratch_address).write(name)
+
+
+class _Writer:
+    def __init__(
+        self,
+        network: NetworkPlan,
+        dram: DramLayout,
+        sram: SramLayout,
+        schedule: LaunchSchedule,
+        outside: Mapping[SSAValue, SSAValue],
+        scratch_address: int,
+    ) -> None:
+        self.network, self.dram, self.sram, self.schedule = network, dram, sram, schedule
+        self.buffers = dict(outside)
+        """Storage root -> the buffer that holds it."""
+        self.scratch_address = scratch_address
+        self.names = unique_names([info.name for info in network.tasks])
+        self.allocated: dict[Key, AllocOp] = {}
+        self.ops: list[Operation] = []
+        self.keys: list[list[Key]] = [[] for _ in network.tasks]
+        for key in sram.addresses:
+            self.keys[key[1]].append(key)
+
+    def write(self, name: str) -> LaunchOp:
+        begins: dict[int, list[Key]] = {}
+        ends: dict[int, list[Key]] = {}
+        for key, placed in self.placed.items():
+            begins.setdefault(placed.first, []).append(key)
+            ends.setdefault(placed.last, []).append(key)
+        last_read: dict[int, list[SSAValue]] = {}
+        for value, (_, last) in self.dram.lives.items():
+            last_read.setdefault(last, []).append(value)
+        for number in range(len(self.network.tasks)):
+            self._allocate(number, begins.get(number, ()))
+            # Loads that stand before their task find its buffers above them.
+            waiting = True
+            for one in self._issued(number):
+                waiting = False
+                self.ops.append(self._load(one) if isinstance(one, Load) else self._execute(one))
+            assert not waiting, "every task is executed"
+            self.ops += [FreeOp(self.allocated[key]) for key in ends.get(number, ())]
+            self.ops += [FreeOp(self.buffers[value]) for value in last_read.get(number, ())]
+        return LaunchOp(name, self.ops)
+
+    def _issued(self, number: int) -> Sequence[Load | Execute]:
+        """What stands at the launch's own level up to a task, from the end of the task before it on."""
+        return self._by_task[number]
+
+    @cached_property
+    def _by_task(self) -> list[list[Load | Execute]]:
+        found: list[list[Load | Execute]] = [[]]
+        for one in self.schedule.order:
+            found[-1].append(one)
+            if isinstance(one, Execute):
+                found.append([])
+        return found[:-1]
+
+    @cached_property
+    def placed(self) -> dict[Key, SramBuffer]:
+        """Where and when each buffer is in use."""
+        return dict(zip(self.sram.addresses, self.sram.buffers, strict=True))
+
+    def _allocate(self, number: int, keys: Sequence[Key]) -> None:
+        """Buffers that are in use from a task on."""
+        value = self.network.tasks[number].result
+        if value in self.dram.lives:
+            offset = self.scratch_address + self.dram.addresses[value] % (1 << 40)
+            type = BufferType(shape_of(value), element_of(value), Space.DRAM, offset)
+            alloc = AllocOp(type, self.dram.lives[value])
+            alloc.buffer.name_hint = value.name_hint
+            self.ops.append(alloc)
+            self.buffers[value] = alloc.buffer
+        for key in keys:
+            alloc = self.allocated[key] = self._alloc(key)
+            self.ops.append(alloc)
+            if key[0] == "tile":
+                self.buffers[self.network.tasks[key[1]].result] = alloc.buffer
+
+    def _alloc(self, key: Key) -> AllocOp:
+        role, number, index, slot = key
+        info, plan = self.network.tasks[number], self.network.plans[number]
+        shape, element = _shape_of_buffer(role, index, info, plan)
+        placed = self.placed[key]
+        alloc = AllocOp(BufferType(shape, element, Space.SRAM, placed.address), (placed.first, placed.last))
+        part = "" if role == "tile" else f"_{role}{index if role != 'staging' else ''}{f'_{slot}' if slot else ''}"
+        alloc.buffer.name_hint = _value_name(self.names[number]) + part
+        return alloc
+
+    def _buffers_of(self, number: int, role: str, index: int | None = None) -> list[SSAValue]:
+        keys = [key for key in self.keys[number] if key[0] == role and (index is None or key[2] == index)]
+        return [self.allocated[key].buffer for key in sorted(keys)]
+
+    def _source(self, number: int, read: int) -> SSAValue:
+        operand = self.network.plans[number].reads[read].read.operand
+        return self.buffers[storage_root(self.network.tasks[number].operands[operand])]
+
+    def _execute(self, execute: Execute) -> ExecuteOp:
+        number = execute.task
+        info, plan = self.network.tasks[number], self.network.plans[number]
+        place = {buffer: position + 1 for position, buffer in enumerate(info.buffers.temporaries)}
+        read_of = {use: index for index, read in enumerate(info.reads) for use in read.uses}
+        scratch = Scratch(*(self._buffers_of(number, role) for role in ("read", "staging", "temporary")))
+        op = ExecuteOp(
+            self.names[number],
+            [self.buffers[storage_root(value)] for value in info.operands],
+            self.buffers[info.result],
+            scratch,
+            info.op.tiling,
+            [len(self.schedule.tasks[number].reads[index].slots) for index in range(len(plan.reads))],
+            [
+                read_of[position, index]
+                for position, inner in enumerate(info.body)
+                for index, value in enumerate(inner.operands)
+                if isinstance(value, BlockArgument)
+            ],
+            [place.get(buffer, 0) for buffer in info.buffers.of_op],
+            info.op.body.clone(),
+            *([self._action(number, one) for one in part] for part in (execute.begin, execute.steps, execute.last)),
+        )
+        op.attributes[WORKING_BYTES] = IntegerAttr(plan.working_bytes, i64)
+        op.attributes.update({key: info.op.attributes[key] for key in (ESTIMATED_CYCLES,) if key in info.op.attributes})
+        op.location = info.op.location
+        return op
+
+    def _action(self, number: int, action: Action) -> Operation:
+        match action:
+            case Load():
+                return self._load(action)
+            case Gather():
+                reads = [
+                    index
+                    for index, read in enumerate(self.network.plans[number].reads)
+                    if read.kind is ReadKind.GATHER and self._buffers_of(number, "read", index)
+                ]
+                sources = [self._source(number, index) for index in reads]
+                targets = [buffer for index in reads for buffer in self._buffers_of(number, "read", index)]
+                return GatherOp(sources, targets, self.names[number], reads, action.step, action.relative)
+            case Compute():
+                return ComputeOp(action.pipelined)
+            case Store():
+                target = self.buffers[self.network.tasks[number].result]
+                return StoreOp(self._buffers_of(number, "staging"), target)
+
+    def _load(self, load: Load) -> LoadOp:
+        read = self.schedule.tasks[load.task].reads[load.read]
+        return LoadOp(
+            self._source(load.task, load.read), self._buffers_of(load.task, "read", load.read), self.names[load.task],
+            load.read, None if read.kept else load.step, load.relative, read.multicast_from,
+        )  # fmt: skip
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """The same names, those that occur again with a number."""
+    seen: dict[str, int] = {}
+    found: list[str] = []
+    for name in names:
+        count = seen.get(name, 0)
+        seen[name] = count + 1
+        found.append(f"{name}.{count}" if count else name)
+    return found
+
+
+def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> tuple[tuple[int, ...], Attribute]:
+    """A shape for a buffer of the layout: that of the largest content, or flat where no content is as large."""
+    tile = plan.tiling.tile_boxes(info.sizes)[plan.tiling.cores[-1]]
+    step = plan.tiling.step_boxes(tile)[0]
+    if role == "tile":
+        return info.root.largest_result(tile), element_of(info.result)
+    if role == "read":
+        read = plan.reads[index]
+        element = element_of(info.operands[read.read.operand])
+        count = plan.sizes[index].buffer_bytes // read.item_bytes
+        pieces = [piece for piece in read.whole.values() if read.kind is ReadKind.GATHER]
+        shapes = [piece.gathered_shape for piece in pieces] or [info.largest_slice(*read.read.uses[0], step)]
+        return max(shapes, key=prod) if max(map(prod, shapes)) == count else (count,), element
+    operation = info.buffers.of_op.index(index) if role == "temporary" else len(info.body) - 1
+    return info.root.largest_result(step), element_of(info.body[operation].results[0])
+
+
+def _value_name(text: str) -> str:
+    """A task's name as part of a value's name."""
+    name = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in text)
+    return name if name[:1].isalpha() else f"task_{name}"
