@@ -121,7 +121,12 @@ class TaskInfo:
 
     @cached_property
     def reads(self) -> tuple[Read, ...]:
-        """All reads of values from outside, uses with the same slices merged."""
+        """All reads of values from outside, uses with the same slices merged; of tasks over buffers as these say it."""
+        if isinstance(self.holder, ExecuteOp):
+            uses_of: dict[int, list[tuple[int, int]]] = {}
+            for use, number in self.holder.read_of_use.items():
+                uses_of.setdefault(number, []).append(use)
+            return tuple(Read(operand, tuple(uses_of[n])) for n, operand in enumerate(self.holder.read_operands))
         # Elementwise operations over one shape read a value alike; any other operand is a read of its own.
         found: dict[tuple[int, int | None], list[tuple[int, int]]] = {}
         for number, op in enumerate(self.body):
@@ -324,7 +329,9 @@ class TaskInfo:
 
     @cached_property
     def buffers(self) -> BodyBuffers:
-        """Which of the body's values share memory."""
+        """Which of the body's values share memory; of tasks over buffers as these say it."""
+        if isinstance(self.holder, ExecuteOp):
+            return _written_buffers(self.holder)
         return _body_buffers(self)
 
 
@@ -353,6 +360,14 @@ def _with(values: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:
 def value_bytes(value: SSAValue) -> int:
     """Bytes of an element of a tensor value in memory (bool takes one)."""
     return element_bytes(element_of(value))
+
+
+def _written_buffers(op: ExecuteOp) -> BodyBuffers:
+    of_op = tuple(op.writes.get_values())
+    sizes = [0] * (1 + len(op.temporaries))
+    for number, inner in zip(of_op, op.ops, strict=True):
+        sizes[number] = max(sizes[number], value_bytes(inner.results[0]))
+    return BodyBuffers(of_op, tuple(sizes))
 
 
 def _body_buffers(info: TaskInfo) -> BodyBuffers:

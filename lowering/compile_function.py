@@ -5,18 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from ..analysis.task_info import value_bytes
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.dataflow.tiling import Box, TilingInterface
-from ..dialects.dataflow.types import shape_of
-from ..dialects.manycore import TaskOp
 from ..emulator.executable import Executable
 from ..emulator.roofline import Work, roofline
 from ..transforms.outline import outline
@@ -24,15 +18,18 @@ from .compilation_log import CompilationLog
 from .compile_piece import compile_piece
 from .compile_subgraphs import Driver
 from .fewer_frames import Attempt, fewer_frames, possible_parts
+from .ideal_work import ideal_work
 from .link_network import link_network
 from .manycore_to_memory import lower_module
 from .offload.compile_launches import LaunchCompilation
 from .piece_cache import PieceCache
 from .piece_code import PieceCode
+from .read_program import read_program
 from .serial import constant_bytes_read, part_module
 from .stages import Observer, Progress
 from .subgraph import Subgraphs
 from .subgraph_options import SubgraphOptions
+from .write_program import write_program
 
 
 @dataclass(frozen=True)
@@ -56,6 +53,8 @@ class Compilation:
     """An executable and what the compiler knows about it."""
 
     executable: Executable
+    module: ModuleOp
+    """The program at the `memory` level, of which the executable is made."""
     parts: tuple[CompiledPart, ...]
     """The serial list: one a launch."""
     log: CompilationLog
@@ -110,24 +109,17 @@ def compile_function(
     codes = [part.code for part in found.parts]
     parts = tuple(_describe(number, found) for number in range(len(codes)))
     progress("link")
-    notes = notes_of(ideal, parts)
     names = [part.task_names for part in found.parts]
-    executable = link_network(chip, found.serial, codes, names, notes, found.residency)
+    labels = [(part.label, part.operators) for part in parts]
+    program = link_network(
+        found.serial, [code.function for code in codes], labels, names, {"ideal": json.dumps(ideal)}, found.residency
+    )
+    lowered = write_program(program, chip)
+    executable = read_program(lowered, chip, {code.digest: code.code for code in codes})
     if observe is not None:
         progress("write levels")
         _show(module, found, chip, observe)
-    return Compilation(executable, parts, log, driver.cache.hits)
-
-
-def notes_of(ideal: dict[str, int], parts: Sequence[CompiledPart]) -> dict[str, str]:
-    """What an executable says of the network's work (see `ideal_work`) and of its parts."""
-    return {
-        "entry": "main",
-        "ideal": json.dumps(ideal),
-        "sram_peak": str(max(part.code.sram_peak for part in parts)),
-        "sram_lower_bound": str(max(part.code.sram_lower_bound for part in parts)),
-        "subgraphs": json.dumps([[part.label, part.operators, part.code.estimated_cycles] for part in parts]),
-    }
+    return Compilation(executable, lowered, parts, log, driver.cache.hits)
 
 
 def _describe(number: int, found: Subgraphs) -> CompiledPart:
@@ -164,39 +156,3 @@ def _show(module: ModuleOp, found: Subgraphs, chip: Chip, observe: Observer) -> 
     block = find_main(module).body.block
     outline(block, found.nodes, found.segments, lambda number: found.parts[number].label)
     observe("outline subgraphs", module)
-
-
-def ideal_work(function: FuncOp) -> dict[str, int]:
-    """Work of the network itself, for rooflines: multiply-accumulates, element operations and bytes of DRAM traffic."""
-    macs = vpu_ops = 0
-    dram_bytes = sum(_bytes(value) for value in function.body.block.args)
-    last = function.body.block.last_op
-    dram_bytes += sum(_bytes(value) for value in (last.operands if last is not None else ()))
-    for op in function.walk():
-        if isinstance(op, TilingInterface):
-            cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
-            macs += cost.macs if cost.matmul is not None else 0
-            vpu_ops += cost.vpu_ops if cost.matmul is None else 0
-        elif len(op.results) == 1 and not op.operands and not isinstance(op, TaskOp):
-            dram_bytes += _bytes_read(op.results[0])
-    return {"macs": macs, "vpu_ops": vpu_ops, "dram_bytes": dram_bytes}
-
-
-def _bytes_read(value: SSAValue) -> int:
-    """Bytes of a constant that must be read: of one that is only read by index, no more than what is picked."""
-    needed = 0
-    for use in value.uses:
-        user = use.operation
-        if isinstance(user, TaskOp):
-            needed += _bytes_read(user.body.block.args[use.index])
-            continue
-        if not isinstance(user, TilingInterface):
-            return _bytes(value)
-        whole = Box.whole(tuple(dim.size for dim in user.iteration_space()))
-        indexed = user.operand_slice(use.index, whole).indexed
-        needed += _bytes(user.results[0]) if indexed else _bytes(value)
-    return min(needed, _bytes(value))
-
-
-def _bytes(value: SSAValue) -> int:
-    return prod(shape_of(value)) * value_bytes(value)

@@ -16,11 +16,15 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TaskOp
 from ..transforms.manycore_split_reductions import split_reductions
 from ..transforms.manycore_tile import plans_of, write_tilings
+from ..transforms.prefetch import write_prefetch
 from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import bytes_of, check_dram, constants_of, padded
+from .launch_schedule import schedule_digest
 from .piece_code import PieceCode
 from .quickest_piece import PlacedPiece, quickest_lead, quickest_piece
 from .stages import Progress
+from .task_notes import task_notes
+from .write_launch import launch_function
 
 
 def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> PieceCode:
@@ -29,7 +33,30 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
 
     Raises ResourceError if it does not fit the chip, MeshloomError for what else cannot be done.
     """
-    return place_piece(module, chip, progress).code
+    return piece_code(module, place_piece(module, chip, progress))
+
+
+def piece_code(module: ModuleOp, placed: PlacedPiece) -> PieceCode:
+    """What is kept of a compiled module: its code, and the operations that say it at the levels between."""
+    encoded = placed.encoded
+    network, sram = encoded.network, encoded.sram
+    notes = task_notes(network, encoded.cycles)
+    function = launch_function(network, encoded.dram, sram, encoded.schedule, notes)
+    write_prefetch(network, sram)
+    return PieceCode(
+        encoded.code,
+        encoded.dram.sizes,
+        tuple(info.name for info in network.tasks),
+        sram.peak,
+        sram.lower_bound,
+        sum(encoded.cycles),
+        notes,
+        sram.buffers,
+        str(function),
+        str(module),
+        schedule_digest(encoded.schedule),
+        placed.cycles,
+    )
 
 
 def place_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> PlacedPiece:

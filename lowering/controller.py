@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -44,44 +44,90 @@ class Boundary:
     """Out when the launch is done, while the next one runs."""
 
 
-class _Program:
+@dataclass(frozen=True)
+class Start:
+    """Begin copies, one after the other."""
+
+    tag: int
+    """What to wait for; tags are used again after 2^16 others."""
+    copies: tuple[Copy, ...]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Wait for the copies of a tag."""
+
+    tag: int
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Start a launch, by number."""
+
+    launch: int
+
+
+@dataclass(frozen=True)
+class Join:
+    """Wait until a launch has ended."""
+
+    launch: int
+
+
+Action: TypeAlias = Start | Wait | Begin | Join
+
+
+class _Actions:
     def __init__(self) -> None:
-        self.steps: list[tuple[str, int, Copy | None]] = []
+        self.all: list[Action] = []
         self._next = 0
 
-    def start(self, copies: list[Copy]) -> int | None:
+    def start(self, copies: Sequence[Copy]) -> int | None:
         """Begin the copies; the tag to wait for, None if there is nothing to copy."""
-        copies = [copy for copy in copies if copy.nbytes]
+        copies = tuple(copy for copy in copies if copy.nbytes)
         if not copies:
             return None
         tag = self._next % _TAGS
         self._next += 1
-        self.steps += [("ctl.h2d" if copy.to_device else "ctl.d2h", tag, copy) for copy in copies]
+        self.all.append(Start(tag, copies))
         return tag
 
     def wait(self, tag: int | None) -> None:
         if tag is not None:
-            self.steps.append(("ctl.wait", tag, None))
-
-    def words(self) -> NDArray[Any]:
-        steps = [*self.steps, ("ctl.halt", 0, None)]
-        words = new_words(len(steps))
-        for word, (name, imm, copy) in zip(words, steps, strict=True):
-            word["op"], word["imm"] = OPCODE[name], imm
-            if copy is not None:
-                word["addr"] = (*split_address(copy.dram), *split_address(copy.host))
-                word["desc"] = [copy.nbytes >> (16 * k) & 0xFFFF for k in range(4)]
-        return words
+            self.all.append(Wait(tag))
 
 
-def stepwise_program(steps: Sequence[Copy | None], waits: Sequence[Sequence[int]]) -> NDArray[Any]:
+def controller_words(actions: Sequence[Action]) -> NDArray[Any]:
+    """The controller's program (WORD)."""
+    steps: list[tuple[str, int, Copy | None]] = []
+    for action in actions:
+        match action:
+            case Start(tag, copies):
+                steps += [("ctl.h2d" if copy.to_device else "ctl.d2h", tag, copy) for copy in copies]
+            case Wait(tag):
+                steps.append(("ctl.wait", tag, None))
+            case Begin(launch):
+                steps.append(("ctl.launch", launch, None))
+            case Join(launch):
+                steps.append(("ctl.join", launch, None))
+    steps.append(("ctl.halt", 0, None))
+    words = new_words(len(steps))
+    for word, (name, imm, copy) in zip(words, steps, strict=True):
+        word["op"], word["imm"] = OPCODE[name], imm
+        if copy is not None:
+            word["addr"] = (*split_address(copy.dram), *split_address(copy.host))
+            word["desc"] = [copy.nbytes >> (16 * k) & 0xFFFF for k in range(4)]
+    return words
+
+
+def stepwise_actions(steps: Sequence[Copy | None], waits: Sequence[Sequence[int]]) -> list[Action]:
     """
-    The program (WORD) of launches (None; numbered as they come, each once) and copies in one order; `waits`: for each
-    step the numbers of those that have to be complete before it begins.
+    Launches (None; numbered as they come, each once) and copies in one order; `waits`: for each step the numbers of
+    those that have to be complete before it begins.
 
     Copies that go the same way end in the order in which they begin: with one, those before it are waited for.
     """
-    program = _Program()
+    actions = _Actions()
     tags: dict[bool, list[tuple[int, int | None]]] = {True: [], False: []}
     launches: dict[int, int] = {}
     joined = -1
@@ -89,12 +135,12 @@ def stepwise_program(steps: Sequence[Copy | None], waits: Sequence[Sequence[int]
     def join(launch: int) -> None:
         nonlocal joined
         if launch > joined:
-            program.steps.append(("ctl.join", launch, None))
+            actions.all.append(Join(launch))
             joined = launch
 
     def copies(way: bool, upto: int) -> None:
         while tags[way] and tags[way][0][0] <= upto:
-            program.wait(tags[way].pop(0)[1])
+            actions.wait(tags[way].pop(0)[1])
 
     for number, (step, before) in enumerate(zip(steps, waits, strict=True)):
         for one in before:
@@ -105,31 +151,31 @@ def stepwise_program(steps: Sequence[Copy | None], waits: Sequence[Sequence[int]
                 copies(copy.to_device, one)
         if step is None:
             launches[number] = len(launches)
-            program.steps.append(("ctl.launch", launches[number], None))
+            actions.all.append(Begin(launches[number]))
         else:
-            tags[step.to_device].append((number, program.start([step])))
+            tags[step.to_device].append((number, actions.start([step])))
     if launches:
         join(len(launches) - 1)
     for way in (True, False):
         copies(way, len(steps))
-    return program.words()
+    return actions.all
 
 
-def controller_program(launches: list[Boundary]) -> NDArray[Any]:
-    """The program (WORD) that runs the launches in order, each once, with their copies."""
-    program = _Program()
+def boundary_actions(launches: Sequence[Boundary]) -> list[Action]:
+    """The launches in order, each once, with their copies."""
+    actions = _Actions()
     inward: int | None = None
     leaving: int | None = None
     for number, launch in enumerate(launches):
-        program.wait(inward)
-        program.wait(program.start(launch.before))
-        program.steps.append(("ctl.launch", number, None))
-        inward = program.start(launch.beside)
-        program.steps.append(("ctl.join", number, None))
-        program.wait(leaving)
-        now = program.start(launch.after)
-        leaving = program.start(launch.after_beside)
-        program.wait(now)
-    program.wait(inward)
-    program.wait(leaving)
-    return program.words()
+        actions.wait(inward)
+        actions.wait(actions.start(launch.before))
+        actions.all.append(Begin(number))
+        inward = actions.start(launch.beside)
+        actions.all.append(Join(number))
+        actions.wait(leaving)
+        now = actions.start(launch.after)
+        leaving = actions.start(launch.after_beside)
+        actions.wait(now)
+    actions.wait(inward)
+    actions.wait(leaving)
+    return actions.all

@@ -71,17 +71,19 @@ class _Generator:
 
     def _transfer(self, action: Load | Gather, step: int | None) -> None:
         """Emit a transfer that stands in this step of a task, or outside of steps."""
+        task = self._tasks[action.task]
+        self._machine.set_source(action.task)
+        if action.step is None:
+            task.reads.load_all(action.read, action.multicast_from)
+            return
+        at = action.step
         if action.relative:
             assert step is not None
-            at = step + action.step
-        else:
-            at = action.step
-        task = self._tasks[action.task]
+            at += step
         if at >= task.tiling.step_count:
             return
-        self._machine.set_source(action.task)
         if isinstance(action, Load):
-            task.reads.load(action.read, at)
+            task.reads.load(action.read, at, action.multicast_from)
         else:
             task.reads.gather(at)
 

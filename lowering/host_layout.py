@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..emulator.executable import Role, TensorInfo
 from .constants import constant_bytes
 from .controller import Boundary, Copy
@@ -35,7 +32,6 @@ class HostLayout:
             launch: self._reserve(sum(padded(constant_bytes(serial.constants[one]).size) for one in block))
             for launch, block in residency.blocks.items()
         }
-        self._weights_end = self._cursor
         self._kept_at = {number: self._reserve(serial.values[number].nbytes) for number in sorted(residency.spilled)}
         self.end = self._cursor
         """One past the last byte used."""
@@ -45,16 +41,13 @@ class HostLayout:
         self._cursor += -(-nbytes // ALIGNMENT) * ALIGNMENT
         return at
 
-    def weights(self) -> NDArray[np.uint8]:
-        """The bytes from `weights_address` on."""
-        data = np.zeros(self._weights_end - self.weights_address, np.uint8)
-        for launch, block in self._residency.blocks.items():
-            at = self._block_at[launch] - self.weights_address
-            for number in block:
-                content = constant_bytes(self._serial.constants[number])
-                data[at : at + content.size] = content
-                at += padded(content.size)
-        return data
+    def block_address(self, launch: int) -> int:
+        """Where the weights of a launch lie that come in as one block."""
+        return self._block_at[launch]
+
+    def kept(self) -> list[tuple[int, int]]:
+        """(address, bytes) of values that are kept for a while."""
+        return [(address, self._serial.values[number].nbytes) for number, address in self._kept_at.items()]
 
     def tensors(self) -> list[TensorInfo]:
         """The executable's table."""

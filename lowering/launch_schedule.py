@@ -1,20 +1,23 @@
 """
 What one launch does, as plain data: buffers with addresses, tasks, and every transfer and computation in its order.
 
-This is what instruction selection (`generate`) reads, and all that it reads. Operations of the `memory` level say the same
-as text: `read_schedule` and `write_schedule` convert between the two.
+This is what instruction selection (`generate`) reads, and all that it reads. A `manycore.launch` says the same as text:
+`read_launch` and `write_launch` convert between the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
+from xdsl.ir import BlockArgument, SSAValue
+
 from ..analysis.planning.reads import ReadPlan
 from ..analysis.planning.storage import Distribution
-from ..analysis.task_info import TaskInfo
+from ..analysis.task_info import Read, TaskInfo
 from ..dialects.dataflow.types import dtype_code, shape_of
 from ..dialects.manycore import Tiling
 
@@ -48,13 +51,16 @@ Buffer: TypeAlias = DramBuffer | TileBuffer
 class ScheduledRead:
     """How a task gets the slices of one read."""
 
-    plan: ReadPlan
+    read: Read
     slots: tuple[int, ...]
     """SRAM addresses of the buffers for its slices, used in turn; empty: the slices are used where they lie."""
-    multicast_from: int
-    """Groups of at least so many cores that need the same slice load it once and send it on; 0: every core loads."""
-    kept: bool
-    """The slices of all steps are loaded together."""
+    make_plan: Callable[[], ReadPlan] = field(repr=False, compare=False)
+    """Works out `plan`, which follows from the rest of the schedule."""
+
+    @cached_property
+    def plan(self) -> ReadPlan:
+        """The slices that cores need."""
+        return self.make_plan()
 
 
 @dataclass(frozen=True)
@@ -105,9 +111,12 @@ class Load:
 
     task: int
     read: int
-    step: int
+    step: int | None
+    """None: the slices of all steps come together."""
     relative: bool = False
     """`step` is counted from the step in which the load stands; steps that there are not are left out."""
+    multicast_from: int = 0
+    """Groups of at least so many cores that need the same slice load it once and send it on; 0: every core loads."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +175,32 @@ class LaunchSchedule:
     def result_buffer(self, task: int) -> Buffer:
         """Where the result of a task goes."""
         return self.buffers[self.tasks[task].result]
+
+
+def schedule_digest(schedule: LaunchSchedule) -> str:
+    """A hash over all that the code of a launch depends on beside the chip: the same for the same code."""
+    digest = hashlib.sha256()
+    for task in schedule.tasks:
+        buffers = [schedule.buffers[number] for number in (*task.operands, task.result)]
+        reads = [(read.read, read.slots) for read in task.reads]
+        writes = [task.temporaries.get(buffer) for buffer in task.info.buffers.of_op]
+        digest.update(repr((_described(task.info), task.tiling, buffers, reads, writes, task.staging)).encode())
+    digest.update(repr(schedule.order).encode())
+    return digest.hexdigest()
+
+
+def _described(info: TaskInfo) -> list[object]:
+    """The operations of a task."""
+    number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(info.body)}
+    return [
+        (
+            op.name,
+            sorted((key, str(value)) for key, value in op.properties.items()),
+            [(-1 - v.index if isinstance(v, BlockArgument) else number_of[v], str(v.type)) for v in op.operands],
+            str(op.results[0].type),
+        )
+        for op in info.body
+    ]
 
 
 def core_local(actions: Sequence[Action]) -> list[list[Action]]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..chips.chip import Chip
 from ..emulator.executable import Buffer, Executable, Launch, Program, TensorInfo, idle_program
-from .controller import Boundary, Copy, controller_program
+from .controller import Boundary, Copy, boundary_actions, controller_words
 from .core_sets import CoreSetTable
 from .relocate import LaunchCode
 from .roll_loops import roll_loops
@@ -52,7 +52,7 @@ def link(
         programs=programs.all,
         launches=launches,
         core_sets=core_sets.array(),
-        controller=controller_program(boundaries),
+        controller=controller_words(boundary_actions(boundaries)),
         weights=weights,
         weights_address=weights_address,
         dram_bytes_used=dram_bytes_used,

@@ -7,33 +7,24 @@ from typing import cast
 
 from ..analysis.planning.sram_layout import SramBuffer
 from ..chips import Chip
-from ..dialects.coreasm.encoding import new_words
-from ..dialects.coreasm.isa import OPCODE
-from ..emulator.executable import Executable, from_bytes, to_bytes
+from ..emulator.executable import from_bytes, to_bytes
 from ..support.errors import InputError
+from .launch_image import launch_image
 from .piece_code import PieceCode
 from .relocate import LaunchCode
 from .task_notes import TaskNote
 
 _NOTE = "piece"
-_FIGURES = ("segments", "tasks", "sram_peak", "sram_lower_bound", "estimated_cycles", "notes", "buffers", "cycles")
-
-
-def piece_executable(piece: PieceCode, chip: Chip) -> Executable:
-    """The launch as an executable that is good for timing (its DRAM addresses are those of segments)."""
-    controller = new_words(3)
-    controller["op"] = [OPCODE[name] for name in ("ctl.launch", "ctl.join", "ctl.halt")]
-    note = json.dumps({name: getattr(piece, name) for name in _FIGURES})
-    code = piece.code
-    return Executable(
-        chip, [], code.programs, [code.launch], code.core_sets, controller,
-        source_names=list(piece.tasks), notes={_NOTE: note},
-    )  # fmt: skip
+_FIGURES = (
+    "segments", "tasks", "sram_peak", "sram_lower_bound", "estimated_cycles", "notes", "buffers", "launch_text",
+    "tiled_text", "digest", "cycles",
+)  # fmt: skip
 
 
 def piece_to_bytes(piece: PieceCode, chip: Chip) -> bytes:
     """All of it as bytes; the same for the same part."""
-    return to_bytes(piece_executable(piece, chip))
+    note = json.dumps({name: getattr(piece, name) for name in _FIGURES})
+    return to_bytes(launch_image(piece.code, chip, piece.tasks, {_NOTE: note}))
 
 
 def piece_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> PieceCode:
@@ -58,5 +49,8 @@ def piece_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> PieceC
         estimated,
         tuple(cast("list[TaskNote]", note["notes"])),
         tuple(SramBuffer(*one) for one in cast("list[tuple[str, int, int, int, int, int]]", note["buffers"])),
+        str(found["launch_text"]),
+        str(found["tiled_text"]),
+        str(found["digest"]),
         cast("int | None", note["cycles"]),
     )

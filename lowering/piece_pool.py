@@ -14,9 +14,10 @@ from xdsl.dialects.builtin import ModuleOp
 from ..chips import Chip
 from ..support.errors import InputError, MeshloomError, ResourceError
 from .compile_piece import compile_piece
+from .module_text import module_of_text
 from .piece_cache import Failure
 from .piece_file import piece_to_bytes
-from .piece_text import PieceText, module_of_text
+from .piece_text import PieceText
 
 
 def compile_text(text: str, chip: Chip) -> bytes | Failure:

@@ -9,18 +9,12 @@ import re
 from dataclasses import dataclass
 from io import StringIO
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp
-from xdsl.dialects.func import Func
-from xdsl.parser import Parser
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
-from ..dialects.dataflow import ConstantOp, Dataflow, WeightOp
+from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
-from ..dialects.manycore import Manycore
-from ..dialects.memory import Memory
-from ..dialects.sparse import Sparse
 from .piece_code import PieceCode
 from .serial import PartModule
 
@@ -86,11 +80,3 @@ def piece_text(part: PartModule) -> PieceText:
 def _anonymous(op: ConstantOp | WeightOp) -> WeightOp:
     type = tensor_of(op.results[0])
     return WeightOp("w", type, source="mem", offset=0, nbytes=tensor_bytes(type), sha256=_ANY_HASH)
-
-
-def module_of_text(text: str) -> ModuleOp:
-    """The module that a part's text stands for."""
-    context = Context()
-    for dialect in (Builtin, Func, Dataflow, Sparse, Manycore, Memory):
-        context.load_dialect(dialect)
-    return Parser(context, text).parse_module()

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.transforms.canonicalize import CanonicalizePass
 
-from ..chips import Chip, chip_names, load_chip
+from ..chips import Chip
 from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.manycore import CHIP, ChipAttr, SubgraphOp
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..support.errors import InputError
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
-from ..transforms.outline import inline
 from ..transforms.sparse_pack import pack_module
 from .compilation_log import CompilationLog
-from .compile_function import Compilation, CompiledPart, compile_function, ideal_work, notes_of
+from .compile_function import Compilation, CompiledPart, compile_function
+from .ideal_work import ideal_work
+from .inline_subgraphs import inline_subgraphs
+from .name_chip import name_chip
 from .offload.compile_launches import Budget, compile_launches, has_memory_ops
 from .offload.device_steps import Run
 from .offload.link_steps import link_steps
 from .offload.memory_note import NOTE, memory_note
+from .read_program import read_program
 from .sparse_to_dataflow import lower_sparse
 from .stages import Observer, Progress
 from .subgraph_options import SubgraphOptions
+from .write_program import write_program
 
 __all__ = [
     "Budget",
@@ -92,8 +95,8 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> list[list[Oper
     DataflowFoldAffinePass().apply(context, module)
     pack_module(module, chip)
     lower_sparse(module)
-    given = _inlined(function)
-    _name_chip(module, chip)
+    given = inline_subgraphs(function)
+    name_chip(module, chip)
     return given
 
 
@@ -124,33 +127,7 @@ def _with_saving(
         CompiledPart(name, len(run.piece.task_names), name, name, run.piece.code, 0, False)
         for name, run in zip(names, runs, strict=True)
     )
-    notes = notes_of(ideal, parts) | {NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak)}
-    return Compilation(link_steps(chip, saving.function, saving.layout, notes), parts, log, saving=saving)
-
-
-def _inlined(function: FuncOp) -> list[list[Operation]]:
-    """Put the operations of subgraphs into the function; which these were, with those between them. None: no list."""
-    groups: list[list[Operation]] = []
-    loose = False
-    subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
-    for op in function.body.block.ops if subgraphs else ():
-        if isinstance(op, SubgraphOp):
-            groups.append(list(op.body.block.ops)[:-1])
-        elif loose:
-            groups[-1].append(op)
-        else:
-            groups.append([op])
-        loose = not isinstance(op, SubgraphOp)
-    for subgraph in subgraphs:
-        inline(subgraph)
-    return groups
-
-
-def _name_chip(module: ModuleOp, chip: Chip) -> None:
-    """Note the chip in the module, if it is one that goes by a name. Raises InputError if the module is for another."""
-    named = module.attributes.get(CHIP)
-    if isinstance(named, ChipAttr):
-        if named.load() != chip:
-            raise InputError(f"the module is for chip '{named.load().name}': it cannot be compiled for '{chip.name}'")
-    elif chip.name in chip_names() and load_chip(chip.name) == chip:
-        module.attributes[CHIP] = ChipAttr(chip.name)
+    notes = {"ideal": json.dumps(ideal), NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak)}
+    lowered = write_program(link_steps(saving.function, saving.layout, notes), chip)
+    executable = read_program(lowered, chip, {run.piece.code.digest: run.piece.code.code for run in runs})
+    return Compilation(executable, lowered, parts, log, saving=saving)

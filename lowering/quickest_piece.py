@@ -17,9 +17,8 @@ from ..dialects.manycore import Tiling
 from ..support.errors import MeshloomError
 from ..transforms.manycore_place import place_function
 from ..transforms.manycore_tile import write_tilings
-from .encode_piece import encode_piece
-from .piece_code import PieceCode
-from .piece_cycles import piece_cycles
+from .encode_piece import EncodedPiece, encode_piece
+from .launch_image import launch_cycles
 from .stages import Progress
 
 HOPEFUL = 1.03
@@ -34,8 +33,14 @@ class PlacedPiece:
 
     network: NetworkPlan
     """As it was before."""
-    plan: NetworkPlan
-    code: PieceCode
+    encoded: EncodedPiece
+    cycles: int | None = None
+    """Emulated, where it was."""
+
+    @property
+    def plan(self) -> NetworkPlan:
+        """The network as it is placed."""
+        return self.encoded.network
 
 
 def quickest_piece(function: FuncOp, networks: Sequence[NetworkPlan], chip: Chip, progress: Progress) -> PlacedPiece:
@@ -102,7 +107,7 @@ class _Attempts:
         progress = _silent if self._seen else self.progress
         self._seen.add(key)
         try:
-            self.done.append(PlacedPiece(network, plan, encode_piece(self.function, plan, self.chip, progress)))
+            self.done.append(PlacedPiece(network, encode_piece(self.function, plan, self.chip, progress)))
         except MeshloomError as error:
             self.failures.append(error)
 
@@ -110,9 +115,12 @@ class _Attempts:
         """A single one is not timed."""
         if len(self.done) == 1:
             return self.done[0]
-        for number, one in enumerate(self.done):
-            self.done[number] = replace(one, code=replace(one.code, cycles=piece_cycles(one.code, self.chip)))
-        return min(self.done, key=lambda one: piece_cycles(one.code, self.chip))
+        timed: list[tuple[int, PlacedPiece]] = []
+        for one in self.done:
+            cycles = launch_cycles(one.encoded.code, self.chip) if one.cycles is None else one.cycles
+            timed.append((cycles, replace(one, cycles=cycles)))
+        self.done = [one for _, one in timed]
+        return min(timed, key=lambda pair: pair[0])[1]
 
 
 def estimated_cycles(network: NetworkPlan, chip: Chip) -> int:

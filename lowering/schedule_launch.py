@@ -1,12 +1,14 @@
-"""From the plan of a launch to its schedule: where each value lies, and when each transfer and computation is issued."""
+"""From the plan of a launch to its schedule: where each value lies, and when transfers and computations are issued."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from xdsl.ir import SSAValue
 
 from ..analysis.planning.plan_network import NetworkPlan, storage_root
 from ..analysis.planning.plan_task import TaskPlan
-from ..analysis.planning.reads import ReadKind, is_shared
+from ..analysis.planning.reads import ReadKind, ReadPlan, is_shared
 from ..analysis.planning.sram_layout import Key, SramLayout
 from .dram_layout import DramLayout, bytes_of
 from .launch_schedule import (
@@ -81,10 +83,9 @@ def _task(
     deep = sram.deep.get(number, 0)
     reads = tuple(
         ScheduledRead(
-            read,
+            read.read,
             tuple(sram.addresses["read", number, index, slot] for slot in range(plan.buffers_of(index, deep))),
-            _multicast_from(plan, index),
-            plan.sizes[index].kept,
+            partial(_given, read),
         )
         for index, read in enumerate(plan.reads)
     )
@@ -94,6 +95,10 @@ def _task(
         info, plan.tiling, tuple(map(values.number, info.operands)), values.number(info.result), reads,
         tuple(address for _, address in staging), temporaries,
     )  # fmt: skip
+
+
+def _given(plan: ReadPlan) -> ReadPlan:
+    return plan
 
 
 def _multicast_from(plan: TaskPlan, index: int) -> int:
@@ -125,11 +130,15 @@ def _first_constants(number: int, network: NetworkPlan, sram: SramLayout) -> lis
     """Loads of the constants of the first step, or of as many as have buffers."""
     plan = network.plans[number]
     return [
-        Load(number, index, step)
+        _load(number, plan, index, step)
         for step in range(sram.deep.get(number, 1))
         for index in _streamed(plan, constant=True)
         if step == 0 or _changes(plan, index)
     ]
+
+
+def _load(number: int, plan: TaskPlan, index: int, step: int, relative: bool = False) -> Load:
+    return Load(number, index, None if plan.sizes[index].kept else step, relative, _multicast_from(plan, index))
 
 
 def _changes(plan: TaskPlan, index: int) -> bool:
@@ -144,7 +153,7 @@ def _execute(number: int, network: NetworkPlan, sram: SramLayout, ahead: list[Lo
         for read in plan.reads
     )
     begin: list[Action] = [Gather(number, 0)] if gathers else []
-    begin += [Load(number, index, 0) for index in _streamed(plan, constant=False)]
+    begin += [_load(number, plan, index, 0) for index in _streamed(plan, constant=False)]
     if _values_first(number, network):
         begin += _first_constants(number, network, sram)
     compute: list[Action] = [] if plan.resident else [Store(number)]
@@ -152,9 +161,9 @@ def _execute(number: int, network: NetworkPlan, sram: SramLayout, ahead: list[Lo
     if plan.tiling.step_count == 1:
         return Execute(number, tuple(begin), (), tuple(last))
     following: list[Action] = [Gather(number, 1, relative=True)] if gathers else []
-    following += [Load(number, index, 1, relative=True) for index in _changing(plan, constant=False)]
+    following += [_load(number, plan, index, 1, relative=True) for index in _changing(plan, constant=False)]
     distance = max(1, sram.deep.get(number, 0) - 1)
-    following += [Load(number, index, distance, relative=True) for index in _changing(plan, constant=True)]
+    following += [_load(number, plan, index, distance, relative=True) for index in _changing(plan, constant=True)]
     overlap = not _single_buffered(plan)
     compute = [Compute(number, pipelined=overlap and bool(info.addends)), *compute]
     steps = [*following, *compute] if overlap else [*compute, *following]

@@ -117,8 +117,8 @@ class TaskReads:
             own.append((core, buffers.view(core, low, sizes), tiles.view(core, low, sizes)))
         return messages_between(tiles, buffers, pairs.taken(~within), self.info.nonzero(read))
 
-    def load(self, index: int, step: int) -> None:
-        """Load the slices of a read for a step, where they are not there yet."""
+    def load(self, index: int, step: int, multicast_from: int) -> None:
+        """Load the slices of a read for a step, where they are not there yet. `multicast_from`: see `Load`."""
         read = self.task.reads[index]
         for stream in self._streams[index]:
             boxes = [self.steps[core][step] for core in stream.cores]
@@ -126,43 +126,37 @@ class TaskReads:
             box = max(boxes, key=lambda box: box.volume)
             if not box.volume:
                 continue
-            if read.kept:
-                self._keep(index, stream)
-            else:
-                self._advance(index, stream, step, self.info.read_slice(read.plan.read, box))
+            piece = self.info.read_slice(read.plan.read, box)
+            if piece == stream.piece:
+                continue
+            stream.version += 1
+            stream.piece = piece
+            slot = read.slots[stream.version % len(read.slots)] if 0 not in piece.shape else 0
+            dtype = self.task.operand_dtype(read.plan.read.operand)
+            view = stream.views[step] = View.dense("sram", slot, dtype, piece.shape)
+            if view.count:
+                self._load(index, stream.cores, view, piece, multicast_from)
 
-    def _advance(self, index: int, stream: _Stream, step: int, piece: OperandSlice) -> None:
-        """Load a slice to the buffer whose turn it is, unless it is the one that was loaded last."""
-        if piece == stream.piece:
-            return
-        stream.version += 1
-        stream.piece = piece
+    def load_all(self, index: int, multicast_from: int) -> None:
+        """Load the slices of a read for all steps together."""
         read = self.task.reads[index]
-        slot = read.slots[stream.version % len(read.slots)] if 0 not in piece.shape else 0
-        dtype = self.task.operand_dtype(read.plan.read.operand)
-        view = stream.views[step] = View.dense("sram", slot, dtype, piece.shape)
-        if view.count:
-            self._load(index, stream.cores, view, piece)
+        for stream in self._streams[index]:
+            if stream.piece is not None or not any(box.volume for core in stream.cores for box in self.steps[core]):
+                continue
+            wholes = (read.plan.whole[core] for core in stream.cores)
+            stream.piece = max(wholes, key=lambda whole: whole.box.volume)
+            dtype = self.task.operand_dtype(read.plan.read.operand)
+            stream.kept = View.dense("sram", read.slots[0], dtype, stream.piece.shape)
+            self._load(index, stream.cores, stream.kept, stream.piece, multicast_from)
 
-    def _keep(self, index: int, stream: _Stream) -> None:
-        """Load the slices of all steps, the first time."""
-        if stream.piece is not None:
-            return
-        read = self.task.reads[index]
-        wholes = (read.plan.whole[core] for core in stream.cores)
-        stream.piece = max(wholes, key=lambda whole: whole.box.volume)
-        dtype = self.task.operand_dtype(read.plan.read.operand)
-        stream.kept = View.dense("sram", read.slots[0], dtype, stream.piece.shape)
-        self._load(index, stream.cores, stream.kept, stream.piece)
-
-    def _load(self, index: int, cores: tuple[int, ...], view: View, piece: OperandSlice) -> None:
+    def _load(self, index: int, cores: tuple[int, ...], view: View, piece: OperandSlice, multicast_from: int) -> None:
         machine, read = self.machine, self.task.reads[index]
         inner = view.box(piece.pad_low, piece.box.sizes)
         whole = self.views.in_dram(self.number, read.plan.read.operand)
         source = whole.box(piece.box.offsets, piece.box.sizes, piece.steps)
         for core in cores:
             machine.pad(core, view, piece.pad_low, piece.pad_high, piece.pad_value)
-        if not read.multicast_from or len(cores) < read.multicast_from:
+        if not multicast_from or len(cores) < multicast_from:
             for core in cores:
                 machine.emitters[core].load(inner, source)
             return

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import prod
 
-from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ..analysis.planning.plan_network import NetworkPlan, storage_root
 from ..analysis.planning.plan_task import TaskPlan
@@ -17,45 +18,45 @@ from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, Scratch
 from ..dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, LoadOp, Space, StoreOp
-from .dram_layout import DramLayout
+from .dram_layout import SEGMENT_BITS, DramSegments
 from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Store
+from .name_launch import name_buffers, unique_names
+from .task_notes import TaskNote
 
-ESTIMATED_CYCLES = "manycore.estimated_cycles"
-"""Attribute of tasks: the cycles by which the compiler expects them to lengthen the run."""
-WORKING_BYTES = "manycore.working_bytes"
-"""Attribute of tasks: the SRAM that they need on the busiest core beside what is there already."""
+FIGURES = "manycore.figures"
+"""Attribute of tasks over buffers, for reports: the cycles by which the compiler expects them to lengthen the run, the
+SRAM that they need on the busiest core, the bytes of the constants that they read."""
+CYCLES, WORKING, CONSTANTS = "cycles", "working_bytes", "constant_bytes"
 
 
-def write_launch(
-    name: str,
-    network: NetworkPlan,
-    dram: DramLayout,
-    sram: SramLayout,
-    schedule: LaunchSchedule,
-    outside: Mapping[SSAValue, SSAValue],
-    scratch_address: int,
-) -> LaunchOp:
+def launch_function(
+    network: NetworkPlan, dram: DramSegments, sram: SramLayout, schedule: LaunchSchedule, notes: Sequence[TaskNote]
+) -> FuncOp:
     """
-    The launch of a scheduled network. `outside`: the buffers in DRAM of values that enter or leave it, by storage root;
-    values that stay within it in DRAM lie from `scratch_address` on.
+    A function with the launch of a scheduled network, on buffers in DRAM that have no addresses yet: those of
+    constants, arguments and results, in the order of `dram.sizes`. What stays within the launch lies from address 0 on.
     """
-    return _Writer(network, dram, sram, schedule, outside, scratch_address).write(name)
+    outside = [value for value in dram.addresses if value not in dram.lives]
+    types = [BufferType(shape_of(value), element_of(value), Space.DRAM) for value in outside]
+    block = Block(arg_types=types)
+    buffers: dict[SSAValue, SSAValue] = dict(zip(outside, block.args, strict=True))
+    block.add_ops([_Writer(network, dram, sram, schedule, notes, buffers).write("main"), ReturnOp()])
+    return FuncOp("main", (types, []), Region(block))
 
 
 class _Writer:
     def __init__(
         self,
         network: NetworkPlan,
-        dram: DramLayout,
+        dram: DramSegments,
         sram: SramLayout,
         schedule: LaunchSchedule,
-        outside: Mapping[SSAValue, SSAValue],
-        scratch_address: int,
+        notes: Sequence[TaskNote],
+        buffers: dict[SSAValue, SSAValue],
     ) -> None:
-        self.network, self.dram, self.sram, self.schedule = network, dram, sram, schedule
-        self.buffers = dict(outside)
+        self.network, self.dram, self.sram, self.schedule, self.notes = network, dram, sram, schedule, notes
+        self.buffers = buffers
         """Storage root -> the buffer that holds it."""
-        self.scratch_address = scratch_address
         self.names = unique_names([info.name for info in network.tasks])
         self.allocated: dict[Key, AllocOp] = {}
         self.ops: list[Operation] = []
@@ -74,22 +75,15 @@ class _Writer:
             last_read.setdefault(last, []).append(value)
         for number in range(len(self.network.tasks)):
             self._allocate(number, begins.get(number, ()))
-            # Loads that stand before their task find its buffers above them.
-            waiting = True
-            for one in self._issued(number):
-                waiting = False
+            for one in self._by_task[number]:
                 self.ops.append(self._load(one) if isinstance(one, Load) else self._execute(one))
-            assert not waiting, "every task is executed"
             self.ops += [FreeOp(self.allocated[key]) for key in ends.get(number, ())]
             self.ops += [FreeOp(self.buffers[value]) for value in last_read.get(number, ())]
         return LaunchOp(name, self.ops)
 
-    def _issued(self, number: int) -> Sequence[Load | Execute]:
-        """What stands at the launch's own level up to a task, from the end of the task before it on."""
-        return self._by_task[number]
-
     @cached_property
     def _by_task(self) -> list[list[Load | Execute]]:
+        """Each task, with the loads that stand between it and the task before it."""
         found: list[list[Load | Execute]] = [[]]
         for one in self.schedule.order:
             found[-1].append(one)
@@ -106,10 +100,9 @@ class _Writer:
         """Buffers that are in use from a task on."""
         value = self.network.tasks[number].result
         if value in self.dram.lives:
-            offset = self.scratch_address + self.dram.addresses[value] % (1 << 40)
+            offset = self.dram.addresses[value] & (1 << SEGMENT_BITS) - 1
             type = BufferType(shape_of(value), element_of(value), Space.DRAM, offset)
             alloc = AllocOp(type, self.dram.lives[value])
-            alloc.buffer.name_hint = value.name_hint
             self.ops.append(alloc)
             self.buffers[value] = alloc.buffer
         for key in keys:
@@ -119,18 +112,17 @@ class _Writer:
                 self.buffers[self.network.tasks[key[1]].result] = alloc.buffer
 
     def _alloc(self, key: Key) -> AllocOp:
-        role, number, index, slot = key
+        role, number, index, _ = key
         info, plan = self.network.tasks[number], self.network.plans[number]
         shape, element = _shape_of_buffer(role, index, info, plan)
         placed = self.placed[key]
         alloc = AllocOp(BufferType(shape, element, Space.SRAM, placed.address), (placed.first, placed.last))
-        part = "" if role == "tile" else f"_{role}{index if role != 'staging' else ''}{f'_{slot}' if slot else ''}"
-        alloc.buffer.name_hint = _value_name(self.names[number]) + part
         return alloc
 
     def _buffers_of(self, number: int, role: str, index: int | None = None) -> list[SSAValue]:
+        """Those that are allocated already."""
         keys = [key for key in self.keys[number] if key[0] == role and (index is None or key[2] == index)]
-        return [self.allocated[key].buffer for key in sorted(keys)]
+        return [self.allocated[key].buffer for key in sorted(keys) if key in self.allocated]
 
     def _source(self, number: int, read: int) -> SSAValue:
         operand = self.network.plans[number].reads[read].read.operand
@@ -159,9 +151,11 @@ class _Writer:
             info.op.body.clone(),
             *([self._action(number, one) for one in part] for part in (execute.begin, execute.steps, execute.last)),
         )
-        op.attributes[WORKING_BYTES] = IntegerAttr(plan.working_bytes, i64)
-        op.attributes.update({key: info.op.attributes[key] for key in (ESTIMATED_CYCLES,) if key in info.op.attributes})
+        note = self.notes[number]
+        figures = {CYCLES: note["cycles"], WORKING: note["working"], CONSTANTS: note["constants"]}
+        op.attributes[FIGURES] = DictionaryAttr({key: IntegerAttr(value, i64) for key, value in figures.items()})
         op.location = info.op.location
+        name_buffers(op)
         return op
 
     def _action(self, number: int, action: Action) -> Operation:
@@ -184,22 +178,10 @@ class _Writer:
                 return StoreOp(self._buffers_of(number, "staging"), target)
 
     def _load(self, load: Load) -> LoadOp:
-        read = self.schedule.tasks[load.task].reads[load.read]
         return LoadOp(
             self._source(load.task, load.read), self._buffers_of(load.task, "read", load.read), self.names[load.task],
-            load.read, None if read.kept else load.step, load.relative, read.multicast_from,
+            load.read, load.step, load.relative, load.multicast_from,
         )  # fmt: skip
-
-
-def unique_names(names: Sequence[str]) -> list[str]:
-    """The same names, those that occur again with a number."""
-    seen: dict[str, int] = {}
-    found: list[str] = []
-    for name in names:
-        count = seen.get(name, 0)
-        seen[name] = count + 1
-        found.append(f"{name}.{count}" if count else name)
-    return found
 
 
 def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> tuple[tuple[int, ...], Attribute]:
@@ -217,9 +199,3 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
         return max(shapes, key=prod) if max(map(prod, shapes)) == count else (count,), element
     operation = info.buffers.of_op.index(index) if role == "temporary" else len(info.body) - 1
     return info.root.largest_result(step), element_of(info.body[operation].results[0])
-
-
-def _value_name(text: str) -> str:
-    """A task's name as part of a value's name."""
-    name = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in text)
-    return name if name[:1].isalpha() else f"task_{name}"

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...chips import Chip
-from ...support.errors import ResourceError
+from ...support.errors import InputError, ResourceError
 from .load_ahead import loads_ahead
 from .network_estimate import TaskWorks
 from .plan_network import NetworkPlan
 from .plan_task import TaskPlan, aligned
+from .prefetch import written_prefetch
 from .sram_layout import SramLayout, estimated_times, lay_out, lay_out_sram
 
 TASKS = 8
@@ -25,7 +26,12 @@ WORTHWHILE = 0.998
 
 
 def lay_out_deep(network: NetworkPlan, chip: Chip, works: TaskWorks) -> SramLayout:
-    """`lay_out_sram`, which says what is raised; a deep lead adds buffers for weights if the estimate is then less."""
+    """
+    `lay_out_sram`, which says what is raised; a deep lead adds buffers for weights if the estimate is then less. Where
+    tasks say how early their constants are loaded, that is done; InputError names a task for which it cannot be.
+    """
+    if (written := written_prefetch(network)) is not None:
+        return _as_written(network, chip, *written)
     best = lay_out_sram(network, chip, works)
     if not network.lead.deep:
         return best
@@ -43,6 +49,17 @@ def lay_out_deep(network: NetworkPlan, chip: Chip, works: TaskWorks) -> SramLayo
                 best, cycles = found, after
                 break
     return best
+
+
+def _as_written(network: NetworkPlan, chip: Chip, ahead: dict[int, int], deep: dict[int, int]) -> SramLayout:
+    layout = lay_out(network, chip, ahead, deep)
+    for task, start in ahead.items():
+        if layout.ahead.get(task) != start:
+            raise InputError(
+                f"task '{network.tasks[task].name}' is to load its constants {task - start} tasks ahead, but then the "
+                "buffers of the cores do not fit in SRAM: load them later ('prefetch')"
+            )
+    return layout
 
 
 def _waits(plan: TaskPlan) -> float:

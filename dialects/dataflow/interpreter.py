@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsolatedFromAbove
 
 from ...support.errors import InputError, MeshloomError
 from .base import DataflowOp
@@ -97,6 +98,10 @@ def _run_block(interpreter: Interpreter, block: Block, values: dict[SSAValue, An
             return list(operands)
         if watch is not None:
             watch(op, operands)
+        if op.regions and not op.has_trait(IsolatedFromAbove):
+            # What its regions read of this block they ask the interpreter for.
+            seen = {value for inner in op.walk() for value in inner.operands if value in values}
+            interpreter.set_values((value, values[value]) for value in seen)
         results = (evaluate(op, operands),) if isinstance(op, DataflowOp) else interpreter.run_op(op, operands)
         for value in op.operands:
             uses[value] -= 1

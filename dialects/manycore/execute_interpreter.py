@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import prod
 from typing import Any, cast
 
@@ -154,12 +154,14 @@ class _Task:
         self.resident = cast(BufferType, op.target.type).space is Space.SRAM
         self.result_shape = shape_of(self.root.results[0])
         tiling = op.tiling.data
-        self.tiles = {core: tile for core, tile in tiling.tile_boxes([one.size for one in self.space]).items() if tile.volume}
+        self.tiles = {
+            core: tile for core, tile in tiling.tile_boxes([one.size for one in self.space]).items() if tile.volume
+        }
         self.boxes = {core: list(tiling.step_boxes(tile)) for core, tile in self.tiles.items()}
         self.indices = list(tiling.step_indices())
         self.results = {core: self.root.result_box(tile) for core, tile in self.tiles.items()}
         outputs = [tuple(i for dim, i in enumerate(index) if not self._reduced(dim)) for index in self.indices]
-        changes = [0, *(int(one != other) for one, other in zip(outputs, outputs[1:], strict=False))]
+        changes = [0, *(int(one != other) for one, other in pairwise(outputs))]
         self.versions = list(accumulate(changes))
         """By step, the number of the part of the result that it works on."""
         first_use: dict[int, tuple[int, int]] = {}
@@ -197,7 +199,9 @@ class _Task:
             for core in self.tiles:
                 self._store(core, step)
         else:
-            raise MeshloomError(f"'{op.name}' in the schedule of @{self.op.sym_name.data}: expected transfers and computes")
+            raise MeshloomError(
+                f"'{op.name}' in the schedule of @{self.op.sym_name.data}: expected transfers and computes"
+            )
 
     # ---- transfers
 

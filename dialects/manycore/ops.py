@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -50,7 +50,9 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     }
     ```
 
-    `-> type in sram` says that the results stay in the cores that compute them; the default is DRAM.
+    `-> type in sram` says that the results stay in the cores that compute them; the default is DRAM. `prefetch N` says
+    that the constants of the first step are loaded during the last step of the task N tasks before (0: before the task
+    itself), `prefetch N steps K` that those of the first K steps are. Where no task says so, the compiler chooses.
     """
 
     name = "manycore.task"
@@ -58,6 +60,8 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """Name of the source operator; for people, need not be unique."""
     tiling = prop_def(TilingAttr)
     placement = opt_prop_def(SpaceAttr)
+    prefetch = opt_prop_def(IntegerAttr[I64])
+    prefetch_steps = opt_prop_def(IntegerAttr[I64])
     inputs = var_operand_def()
     outputs = var_result_def()
     body = region_def("single_block")
@@ -87,6 +91,11 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def space(self) -> Space:
         """Where the results lie."""
         return self.placement.data if self.placement is not None else Space.DRAM
+
+    def set_prefetch(self, tasks: int, steps: int = 1) -> None:
+        """Load the constants of the first `steps` steps during the task so many `tasks` before."""
+        self.prefetch = IntegerAttr(tasks, i64)
+        self.prefetch_steps = IntegerAttr(steps, i64) if steps != 1 else None
 
     @property
     def root(self) -> TilingInterface:
@@ -131,6 +140,7 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 )
         self._verify_tiling(root)
         self._verify_cores()
+        self._verify_prefetch()
 
     def _verify_tiling(self, root: TilingInterface) -> None:
         space, tiling = root.iteration_space(), self.tiling
@@ -155,17 +165,32 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 f"{len(chip.usable_cores)} of them usable"
             )
 
+    def _verify_prefetch(self) -> None:
+        if self.prefetch is not None and self.prefetch.value.data < 0:
+            raise VerifyException(f"prefetch {self.prefetch.value.data}: expected 0 tasks or more")
+        if self.prefetch_steps is not None:
+            steps, most = self.prefetch_steps.value.data, self.tiling.data.step_count
+            if self.prefetch is None or not 1 <= steps <= most:
+                raise VerifyException(f"prefetch of {steps} steps: expected 1 to the task's {most}")
+
     @classmethod
     def parse(cls, parser: Parser) -> TaskOp:
         signature = parse_signature(parser)
         placement = SpaceAttr(parser.parse_str_enum(Space)) if parser.parse_optional_keyword("in") else None
         parser.parse_keyword("tiled")
         tiling = TilingAttr.new(TilingAttr.parse_parameters(parser))
+        prefetch = None
+        if parser.parse_optional_keyword("prefetch") is not None:
+            tasks = parser.parse_integer(allow_boolean=False)
+            counted = parser.parse_optional_keyword("steps") is not None
+            prefetch = tasks, parser.parse_integer(allow_boolean=False) if counted else 1
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region(signature.arguments)
         task = TaskOp(signature.name, signature.operands, signature.results, tiling, body)
         if placement is not None:
             task.placement = placement
+        if prefetch is not None:
+            task.set_prefetch(*prefetch)
         if attributes is not None:
             task.attributes.update(attributes.data)
         return task
@@ -176,6 +201,10 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             printer.print_string(f" in {self.placement.data.value}")
         printer.print_string(" tiled ")
         self.tiling.print_parameters(printer)
+        if self.prefetch is not None:
+            printer.print_string(f" prefetch {self.prefetch.value.data}")
+        if self.prefetch_steps is not None:
+            printer.print_string(f" steps {self.prefetch_steps.value.data}")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)

@@ -13,9 +13,10 @@ import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 
 from ..dataflow.constants import Array, numpy_type
+from ..dataflow.types import tensor_of, ui8
 from .ops import AllocOp, FreeOp, buffer_of
 from .transfers import CopyOp, WaitOp
-from .values import HoldOp, ViewOp
+from .values import HoldOp, ViewOp, held_bytes
 
 
 def spoil(array: Array) -> None:
@@ -59,10 +60,20 @@ class MemoryFunctions(InterpreterFunctions):
 
     @impl(HoldOp)
     def run_hold(self, interpreter: Interpreter, op: HoldOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """An array with the tensor's elements."""
-        return (args[0].copy(),)
+        """An array with the tensors' elements."""
+        if buffer_of(op.buffer).element_type != ui8 or (len(args) == 1 and args[0].dtype == np.uint8):
+            return (args[0].copy(),)
+        held = np.zeros(buffer_of(op.buffer).nbytes, np.uint8)
+        start = 0
+        for value, array in zip(op.values, args, strict=True):
+            data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            held[start : start + data.size] = data
+            start += held_bytes(tensor_of(value))
+        return (held,)
 
     @impl(ViewOp)
     def run_view(self, interpreter: Interpreter, op: ViewOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The same elements in another shape."""
-        return (args[0].reshape(buffer_of(op.result).shape),)
+        """The same bytes as other elements."""
+        type = buffer_of(op.result)
+        data = args[0].reshape(-1).view(np.uint8)[op.start : op.start + type.nbytes]
+        return (data.view(numpy_type(type.element_type)).reshape(type.shape),)

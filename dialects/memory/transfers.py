@@ -348,4 +348,3 @@ class WaitOp(IRDLOperation):
 
     def __init__(self, token: SSAValue | Operation) -> None:
         super().__init__(operands=[token])
-

@@ -1,14 +1,16 @@
-"""Where buffers meet values: constants that lie in memory from the start, and other shapes of the same memory."""
+"""Where buffers meet values: constants that lie in memory from the start, and parts of memory in other shapes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 from xdsl.traits import MemoryAllocEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..dataflow.types import tensor_of
+from ..dataflow.types import Tensor, tensor_bytes, tensor_of, ui8
 from .attributes import BufferType
 from .ops import buffer_of
 
@@ -16,7 +18,8 @@ from .ops import buffer_of
 @irdl_op_definition
 class HoldOp(IRDLOperation):
     """
-    A buffer that holds a tensor from before the program starts until its end: weights and constants.
+    A buffer that holds tensors from before the program starts until its end: weights and constants. One tensor has its
+    own shape and type; several lie one after the other, each from a multiple of 64 bytes on, in a buffer of bytes.
 
     ```
     %b = memory.hold %w : tensor<8x4xf32> in !memory.buffer<8x4xf32, dram, 0>
@@ -24,27 +27,42 @@ class HoldOp(IRDLOperation):
     """
 
     name = "memory.hold"
-    value = operand_def(TensorType)
+    values = var_operand_def(TensorType)
     buffer = result_def(BufferType)
     traits = traits_def(MemoryAllocEffect())
-    assembly_format = "$value attr-dict `:` type($value) `in` type($buffer)"
+    assembly_format = "$values attr-dict `:` type($values) `in` type($buffer)"
 
-    def __init__(self, value: SSAValue | Operation, type: BufferType) -> None:
-        super().__init__(operands=[value], result_types=[type])
+    def __init__(self, values: Sequence[SSAValue], type: BufferType) -> None:
+        super().__init__(operands=[list(values)], result_types=[type])
 
     def verify_(self) -> None:
-        tensor, buffer = tensor_of(self.value), buffer_of(self.buffer)
-        if (tensor.get_shape(), tensor.element_type) != (buffer.shape, buffer.element_type):
-            raise VerifyException(f"holds {tensor} in {buffer}: expected equal shapes and element types")
+        tensors, buffer = [tensor_of(value) for value in self.values], buffer_of(self.buffer)
+        if len(tensors) == 1 and buffer.element_type == tensors[0].element_type:
+            if tensors[0].get_shape() != buffer.shape:
+                raise VerifyException(f"holds {tensors[0]} in {buffer}: expected equal shapes and element types")
+            return
+        size = sum(held_bytes(tensor) for tensor in tensors)
+        if buffer.element_type != ui8 or buffer.shape != (size,):
+            one = f"{tensors[0]} in {buffer}: expected equal shapes and element types" if len(tensors) == 1 else ""
+            raise VerifyException(f"holds {one or f'{len(tensors)} tensors in {buffer}: expected {size} bytes (xui8)'}")
+
+
+HELD_ALIGNMENT = 64
+"""Bytes to which tensors in a buffer of several are aligned."""
+
+
+def held_bytes(type: Tensor) -> int:
+    """Bytes that a tensor takes up in a buffer of several: never none."""
+    return -(-max(tensor_bytes(type), 1) // HELD_ALIGNMENT) * HELD_ALIGNMENT
 
 
 @irdl_op_definition
 class ViewOp(IRDLOperation):
     """
-    The same memory in another shape of as many elements.
+    Memory of a buffer, or a part of it, as another buffer.
 
     ```
-    %v = memory.view %b : !memory.buffer<4x4xf32, dram, 0> as !memory.buffer<16xf32, dram, 0>
+    %v = memory.view %b : !memory.buffer<4x4xf32, dram, 0> as !memory.buffer<8xf32, dram, 32>
     ```
     """
 
@@ -54,13 +72,16 @@ class ViewOp(IRDLOperation):
     traits = traits_def(Pure())
     assembly_format = "$source attr-dict `:` type($source) `as` type($result)"
 
-    def __init__(self, source: SSAValue | Operation, shape: tuple[int, ...]) -> None:
-        type = buffer_of(SSAValue.get(source))
-        result = BufferType(shape, type.element_type, type.space, type.offset)
-        super().__init__(operands=[source], result_types=[result])
+    def __init__(self, source: SSAValue | Operation, type: BufferType) -> None:
+        super().__init__(operands=[source], result_types=[type])
+
+    @property
+    def start(self) -> int:
+        """Its first byte, counted from that of the source."""
+        return (buffer_of(self.result).offset or 0) - (buffer_of(self.source).offset or 0)
 
     def verify_(self) -> None:
         source, result = buffer_of(self.source), buffer_of(self.result)
-        same = (source.element_type, source.space, source.offset, source.nbytes)
-        if same != (result.element_type, result.space, result.offset, result.nbytes):
-            raise VerifyException(f"{source} seen as {result}: expected the same memory, only the shape may differ")
+        known = (source.offset is None) == (result.offset is None)
+        if source.space is not result.space or not known or not 0 <= self.start <= source.nbytes - result.nbytes:
+            raise VerifyException(f"{source} seen as {result}: expected memory of the first")

@@ -1,0 +1,35 @@
+"""How early the constants of tasks are loaded where the tasks say so."""
+
+from __future__ import annotations
+
+from ...support.errors import InputError
+from .plan_network import NetworkPlan
+
+
+def written_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, int]] | None:
+    """
+    (task -> the earlier task during which its first constants are loaded, task -> the number of its steps whose
+    constants these are, where that is not 1); None where no task says anything.
+
+    Raises InputError naming a task that is to load them before the first task, or for several steps where that cannot
+    be.
+    """
+    if all(info.op.prefetch is None for info in network.tasks):
+        return None
+    ahead: dict[int, int] = {}
+    deep: dict[int, int] = {}
+    for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
+        tasks = 0 if info.op.prefetch is None else info.op.prefetch.value.data
+        steps = 1 if info.op.prefetch_steps is None else info.op.prefetch_steps.value.data
+        if tasks > number:
+            raise InputError(f"task '{info.name}' is to load its constants {tasks} tasks ahead: {number} are before it")
+        if tasks:
+            ahead[number] = number - tasks
+        if steps > 1:
+            if not any(plan.changes_always(read) for read in range(len(plan.reads))):
+                raise InputError(
+                    f"task '{info.name}' is to load the constants of {steps} steps ahead: it has none that change in "
+                    "every step"
+                )
+            deep[number] = steps
+    return ahead, deep

@@ -1,0 +1,49 @@
+"""The work of a network itself, for rooflines."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+
+from ..analysis.task_info import value_bytes
+from ..dialects.dataflow.tiling import Box, TilingInterface
+from ..dialects.dataflow.types import shape_of
+from ..dialects.manycore import TaskOp
+
+
+def ideal_work(function: FuncOp) -> dict[str, int]:
+    """Work of the network itself, for rooflines: multiply-accumulates, element operations and bytes of DRAM traffic."""
+    macs = vpu_ops = 0
+    dram_bytes = sum(_bytes(value) for value in function.body.block.args)
+    last = function.body.block.last_op
+    dram_bytes += sum(_bytes(value) for value in (last.operands if last is not None else ()))
+    for op in function.walk():
+        if isinstance(op, TilingInterface):
+            cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
+            macs += cost.macs if cost.matmul is not None else 0
+            vpu_ops += cost.vpu_ops if cost.matmul is None else 0
+        elif len(op.results) == 1 and not op.operands and not isinstance(op, TaskOp):
+            dram_bytes += _bytes_read(op.results[0])
+    return {"macs": macs, "vpu_ops": vpu_ops, "dram_bytes": dram_bytes}
+
+
+def _bytes_read(value: SSAValue) -> int:
+    """Bytes of a constant that must be read: of one that is only read by index, no more than what is picked."""
+    needed = 0
+    for use in value.uses:
+        user = use.operation
+        if isinstance(user, TaskOp):
+            needed += _bytes_read(user.body.block.args[use.index])
+            continue
+        if not isinstance(user, TilingInterface):
+            return _bytes(value)
+        whole = Box.whole(tuple(dim.size for dim in user.iteration_space()))
+        indexed = user.operand_slice(use.index, whole).indexed
+        needed += _bytes(user.results[0]) if indexed else _bytes(value)
+    return min(needed, _bytes(value))
+
+
+def _bytes(value: SSAValue) -> int:
+    return prod(shape_of(value)) * value_bytes(value)

@@ -1,0 +1,29 @@
+"""A launch by itself as an executable that is good for timing: its DRAM addresses are those of segments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..chips import Chip
+from ..dialects.coreasm.encoding import new_words
+from ..dialects.coreasm.isa import OPCODE
+from ..emulator.executable import Executable
+from ..emulator.timing import run_timing
+from .relocate import LaunchCode
+
+
+def launch_image(
+    code: LaunchCode, chip: Chip, names: Sequence[str] = (), notes: Mapping[str, str] | None = None
+) -> Executable:
+    """The executable; `names`: of its tasks."""
+    controller = new_words(3)
+    controller["op"] = [OPCODE[name] for name in ("ctl.launch", "ctl.join", "ctl.halt")]
+    return Executable(
+        chip, [], code.programs, [code.launch], code.core_sets, controller,
+        source_names=list(names), notes=dict(notes or {}),
+    )  # fmt: skip
+
+
+def launch_cycles(code: LaunchCode, chip: Chip) -> int:
+    """Emulated cycles of a launch."""
+    return run_timing(launch_image(code, chip)).cycles

@@ -1,0 +1,56 @@
+"""The machine code of all launches of an executable at their places in DRAM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..chips import Chip
+from ..emulator.executable import Launch, Program
+from ..support.errors import ResourceError
+from .link import Programs
+from .relocate import LaunchCode, Relocation, common_sets, relocated
+from .wide_words import isa_facts
+
+_MOST_SETS = 0xFFFF
+
+
+@dataclass(frozen=True)
+class LinkedCode:
+    """The machine code of all launches at their places."""
+
+    programs: list[Program]
+    launches: list[Launch]
+    core_sets: NDArray[np.bool_]
+    source_names: list[str]
+
+
+def link_codes(
+    chip: Chip, codes: Sequence[LaunchCode], segments: Sequence[NDArray[np.int64]], names: Sequence[Sequence[str]]
+) -> LinkedCode:
+    """
+    Launches whose segments lie at the given DRAM addresses; `names`: of each one's tasks.
+
+    Raises ResourceError for more sets of receivers than can be named.
+    """
+    facts = isa_facts()
+    sets, numbers = common_sets([code.core_sets for code in codes], chip.cores)
+    if len(sets) > _MOST_SETS:
+        raise ResourceError(
+            f"the launches have {len(sets)} different sets of receivers, an executable holds {_MOST_SETS}: use larger "
+            "or more regular tiles",
+            "sets of receivers", len(sets), _MOST_SETS,
+        )  # fmt: skip
+    programs = Programs()
+    launches: list[Launch] = []
+    source_names: list[str] = []
+    for number, code in enumerate(codes):
+        own, launch = relocated(code, Relocation(segments[number], numbers[number], len(source_names)), facts)
+        for index, program in enumerate(own):
+            program.name = f"launch{number}.{index - 1}" if index else program.name
+        launches.append(programs.add(own, launch))
+        source_names += names[number]
+    return LinkedCode(programs.all, launches, sets, source_names)
