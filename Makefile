@@ -16,7 +16,7 @@ help:
 	@echo "make models    download the public models into models/"
 	@echo "make format    bring the sources into the project's style"
 
-demo: .venv/.ready models/.ready
+demo: .venv/.demo models/.ready
 	@$(BIN)/python examples/what_file_is_this.py README.md Makefile tools/run.py
 
 # The type checker takes one processor, IR tests take what is left.
@@ -52,14 +52,21 @@ format: .venv/.ready
 clean:
 	rm -rf .venv models build dist .pytest_cache .ruff_cache .hypothesis
 
-.venv/.ready: pyproject.toml
+# What the README's commands need; the tools for tests and figures are several times as large.
+.venv/.demo: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: $(PYTHON) is older than 3.11: give another one, as in make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@test -x $(BIN)/python || { echo "making the virtual environment .venv"; $(PYTHON) -m venv .venv; }
-	@echo "installing Meshloom and its tools into .venv"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench,report,nir]'
+	@echo "installing Meshloom and what it needs into .venv"
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[check,report]'
 	@touch $@
 
-models/.ready: bench/fetch_models.py | .venv/.ready
+.venv/.ready: .venv/.demo
+	@echo "installing the tools for tests and figures into .venv"
+	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev,bench,report,nir]'
+	@touch $@
+
+models/.ready: bench/fetch_models.py | .venv/.demo
+	@echo "downloading the public models into models/ (48 MB)"
 	@$(BIN)/python bench/fetch_models.py models
 	@touch $@

@@ -47,8 +47,14 @@ def main(paths: Sequence[str]) -> None:
     """Name the type of each file, then show what the chip did."""
     labels: list[str] = json.loads((MODELS / "magika.json").read_text())["target_labels_space"]
     types: dict[str, dict[str, Any]] = json.loads((MODELS / "magika-types.json").read_text())
-    print("compiling magika (what type of file is this?) for the chip 'edge' ...")
-    network = meshloom.compile(MODELS / "magika.onnx", chip="edge", shapes={"bytes": (1, 2 * EDGE_BYTES)})
+    print("compiling magika (what type of file is this?) for the chip 'edge'")
+    print("  the first time, Meshloom's own kernels are compiled as well: half a minute, kept for later runs")
+    network = meshloom.compile(
+        MODELS / "magika.onnx",
+        chip="edge",
+        shapes={"bytes": (1, 2 * EDGE_BYTES)},
+        progress=lambda stage: print(f"  {stage} ...", flush=True),
+    )
     result = None
     for path in paths:
         result = network.run({"bytes": features(Path(path).read_bytes())})

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..chips import Chip, chip_names, load_chip
 from ..chips.load import chip_from_table
 from ..dialects.coreasm.encoding import DESC, FIELD_CODE, MAX_DIMS, NO_SOURCE, TENSOR_TYPES, WORD
 from ..dialects.coreasm.isa import BY_MNEMONIC, ISA_VERSION
@@ -73,7 +74,7 @@ class _Assembler:
 
     def __init__(self, place: str, folder: Path, weights: Buffer | None) -> None:
         self.place, self.folder, self.given_weights = place, folder, weights
-        self.chip: dict[str, Any] | None = None
+        self.chip: Chip | None = None
         self.version = False
         self.notes: dict[str, str] = {}
         self.dram_used = 0
@@ -140,13 +141,17 @@ class _Assembler:
         self.version = True
 
     def _chip(self, tokens: LineTokens, _: object) -> None:
+        text = tokens.string("a chip's name or description")
+        if text in chip_names():
+            self.chip = load_chip(text)
+            return
         try:
-            chip: object = json.loads(tokens.string("a chip description"))
+            table: object = json.loads(text)
         except (ValueError, RecursionError):
-            chip = None
-        if not isinstance(chip, dict):
-            tokens.fail("the chip description is not a JSON object")
-        self.chip = cast("dict[str, Any]", chip)
+            table = None
+        if not isinstance(table, dict):
+            tokens.fail(f"the chip is neither a JSON object nor one of {', '.join(chip_names())}")
+        self.chip = chip_from_table(cast("dict[str, Any]", table), f"{self.place}: chip description")
 
     def _note(self, tokens: LineTokens, _: object) -> None:
         key = tokens.string("a key")
@@ -274,7 +279,7 @@ class _Assembler:
     def finish(self) -> Executable:
         if not self.version or self.chip is None or self.controller is None:
             raise InputError(f"{self.place}: a listing needs '.meshloom', '.chip' and '.controller'")
-        chip = chip_from_table(self.chip, f"{self.place}: chip description")
+        chip = self.chip
         sets = np.zeros((len(self.sets), chip.cores), np.bool_)
         for row, members in zip(sets, self.sets, strict=True):
             if any(core >= chip.cores for core in members):

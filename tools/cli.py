@@ -106,11 +106,14 @@ def epilog(examples: str) -> str:
     return f"examples:\n  {examples.strip()}\n\nexit status: {statuses}"
 
 
-class _Parser(argparse.ArgumentParser):
+def complain_of_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """Bad usage is one line, as all errors are."""
+    parser.exit(EXIT_USAGE, f"error: {message}; {parser.prog} --help lists the options\n")
 
+
+class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_USAGE, f"error: {message}; {self.prog} --help lists the options\n")
+        complain_of_usage(self, message)
 
 
 def make_parser(prog: str, description: str, examples: str) -> argparse.ArgumentParser:
@@ -142,6 +145,14 @@ def check_folders(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> No
         if place in taken:
             raise InputError(f"{path} cannot be written, {taken[place]}: give another name")
         taken[place] = "it is given for two results"
+
+
+def check_is_file(path: Path) -> None:
+    """Raises InputError where there is nothing at `path`, or no file."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: give the name of a file")
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
 
 
 def parse_shapes(options: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -9,6 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
+from .interpret import check_numbers
+
 
 @dataclass(frozen=True)
 class EmulateTarget(Target):
@@ -25,6 +27,10 @@ class EmulateTarget(Target):
     inputs: Literal["random", "iota"] = "random"
     precision: int = 6
     cycles: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for numbers below 0."""
+        check_numbers(self.seed, self.precision)
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Compile, run with all checks, print. Raises InputError without a chip, else as compiler and emulator do."""

@@ -28,12 +28,23 @@ class InterpretTarget(Target):
     inputs: Literal["random", "iota"] = "random"
     precision: int = 6
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for numbers below 0."""
+        check_numbers(self.seed, self.precision)
+
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Run and print. Raises MeshloomError as the interpreter does."""
         from ..analysis.interpret import make_inputs, result_types, run_main
 
         results = run_main(module, make_inputs(module, self.seed, self.inputs))
         print_results(results, result_types(module), self.precision, output)
+
+
+def check_numbers(seed: int, precision: int) -> None:
+    """Raises ValueError where one of these options is below 0."""
+    for name, value in (("seed", seed), ("precision", precision)):
+        if value < 0:
+            raise ValueError(f"{name}={value}: expected 0 or more")
 
 
 def print_results(

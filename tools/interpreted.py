@@ -14,10 +14,10 @@ class Interpreted:
 
     def __init__(self, path: Path) -> None:
         """Raises InputError (or xDSL's exceptions, which name the place) if the file is not valid."""
+        from .cli import check_is_file
         from .read_module import read_module
 
-        if not path.is_file():
-            raise InputError(f"{path}: no such file")
+        check_is_file(path)
         self.module = read_module(path, {})
 
     @property

@@ -11,6 +11,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
@@ -28,13 +29,14 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..support.errors import InputError, MeshloomError
 from ..support.files import all_or_none, write_atomically
-from .cli import check_folders, epilog, parse_shapes, run_tool
+from .cli import check_folders, complain_of_usage, epilog, parse_shapes, run_tool
 from .definition_order import check_definition_order
 from .diagnostics import describe, one_line
 from .help_format import HelpFormatter
 from .pass_pipeline import read_passes, without_picture
 from .progress import Progress
 from .read_module import NOT_FOR_TEXT
+from .target_options import check_target
 from .universe import MESHLOOM
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ class MeshloomOpt(xDSLOptMain):
         super().__init__("Run passes over Meshloom's IR, or over any xDSL dialect.", args)
         if self.args.input_file == "-":
             self.args.input_file = None  # standard input
+        check_target(self.args.target, self.available_targets)
         if self.args.seed < 0:
             raise InputError(f"--seed {self.args.seed}: expected 0 or more")
         if self.args.output_file is not None:
@@ -98,6 +101,7 @@ class MeshloomOpt(xDSLOptMain):
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         """xDSL's options with a help that names what belongs to this project, and our own."""
         arg_parser.prog = "meshloom-opt"
+        setattr(arg_parser, "error", partial(complain_of_usage, arg_parser))  # the parser is made by xDSL
         arg_parser.formatter_class = HelpFormatter
         arg_parser.epilog = epilog(EXAMPLES)
         passes, targets = self.available_passes, self.available_targets

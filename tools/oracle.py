@@ -49,8 +49,10 @@ class Oracle:
         options = ort.SessionOptions()
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        if isinstance(model, str | Path) and not Path(model).is_file():
-            raise InputError(f"{model}: no such file")
+        if isinstance(model, str | Path):
+            from .cli import check_is_file
+
+            check_is_file(Path(model))
         source = model if isinstance(model, bytes) else str(model)
         try:
             self.session: Any = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])

@@ -27,7 +27,7 @@ def read_passes(text: str, available: Passes, between: PassPipelineCallbackType 
         if not unknown:
             return PassPipeline.parse_spec(dict(available), text, between)
     except (ArgSpecParseError, ValueError, TypeError) as error:
-        raise InputError(f"-p {text!r}: {_without_types(without_picture(str(error)))}") from error
+        raise InputError(f"-p {text!r}: {without_types(without_picture(str(error)))}") from error
     close = get_close_matches(unknown[0], available, n=1)
     hint = f"did you mean '{close[0]}'?" if close else "`meshloom-opt --list-passes` names all"
     raise InputError(f"-p {text!r}: there is no pass '{unknown[0]}'; {hint}")
@@ -39,10 +39,16 @@ def without_picture(message: str) -> str:
     return lines[-1] if lines else message
 
 
-def _without_types(message: str) -> str:
-    """A message about an option that is none of a few words, as users write them."""
-    found = re.fullmatch(r"Incompatible types: given \('(.*)',\), expected typing.Literal\[(.*)\]", message)
-    return f"'{found[1]}' is none of {found[2]}" if found else message
+def without_types(message: str) -> str:
+    """A message about an option with a wrong value, or that does not exist, as users write them."""
+    if found := re.fullmatch(r"Incompatible types: given \('(.*)',\), expected typing.Literal\[(.*)\]", message):
+        return f"'{found[1]}' is none of {found[2]}"
+    if found := re.fullmatch(r"Incompatible types: given \('?(.*?)'?,\), expected <class '(bool|int|float)'>", message):
+        kind = {"bool": "true or false", "int": "a whole number", "float": "a number"}[found[2]]
+        return f"'{found[1]}' is not {kind}"
+    if found := re.fullmatch(r"Provided arguments \[(.*)\] not found in expected arguments \[(.*)\]", message):
+        return f"there is no option {found[1]}; the options are {found[2]}".replace('"', "'")
+    return message
 
 
 def apply_passes(pipeline: PassPipeline, module: ModuleOp, begin: Callable[[str], None]) -> None:

@@ -53,7 +53,9 @@ def _parser() -> argparse.ArgumentParser:
         "Plan the order of a network's operations on units that work in parallel, or the saving of memory.",
         EXAMPLES,
     )
-    parser.add_argument("graph", type=Path, metavar="GRAPH.json|MODEL.onnx", help="a cost graph, or a network")
+    parser.add_argument(
+        "graph", type=Path, metavar="GRAPH.json|MODEL.onnx", help="a cost graph, or a network (.onnx, .mlir)"
+    )
     parser.add_argument("--units", action="store_true", help="find an order for the units, one in-order queue each")
     parser.add_argument(
         "--least-peak", action="store_true", help="find the order with the least memory, one operation at a time"
@@ -164,6 +166,8 @@ def _read(options: argparse.Namespace, progress: Progress) -> CostGraph:
             option = "--shape" if options.shape else "--chip"
             raise InputError(f"{option} is for networks: {options.graph} says by itself what its operations cost")
         graph = read_cost_graph(options.graph)
+    elif options.graph.suffix.lower() not in (".onnx", ".mlir"):
+        raise InputError(f"{options.graph}: unknown kind of file, expected .json (a cost graph), .onnx or .mlir")
     else:
         from ..analysis.cost_graphs.from_dataflow import cost_graph_of
         from ..chips import load_chip

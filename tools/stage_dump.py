@@ -8,7 +8,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
-from ..support.errors import MeshloomError
+from ..support.errors import InputError
 from ..support.files import write_atomically
 
 
@@ -28,7 +28,7 @@ class StageDump:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise MeshloomError(f"cannot make folder {folder}: {error.strerror}") from error
+            raise InputError(f"cannot make folder {folder}: {error.strerror}") from error
 
     def begin(self, stage: str) -> None:
         """Write the module if the stage that ends here changed it; `stage` is the next one's name."""

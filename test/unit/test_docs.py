@@ -1,4 +1,10 @@
-"""Every command and every program in the README and the documentation runs, in the order of the page."""
+"""
+Every command and every program in the README and the documentation runs, in the order of the page; all IR in them
+parses and verifies, and every operation is shown.
+
+A block whose first line names a file, as in "```mlir relu.mlir", is written to that file before what follows it runs. A
+block "```output" shows lines that the commands of its page print; their numbers may differ.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +15,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from meshloom.tools.universe import DIALECTS, MESHLOOM
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""Language, name of a file or nothing, text."""
 LONG = {"docs/memory-saving.md", "docs/orders.md", "docs/sparse.md", "docs/subgraphs.md", "docs/training.md"}
 """Pages whose commands compile for a quarter of a minute and longer."""
-LINK = re.compile(r"\]\(([^)#:]+)\)")
+NUMBER = re.compile(r"\d[\d,.]*")
+LINK = re.compile(r"\]\(([^):#]*)(?:#([^)]+))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 def name_of(page: Path) -> str:
@@ -30,26 +44,84 @@ def name_of(page: Path) -> str:
 def test_commands_and_programs_run(page: Path, tmp_path: Path) -> None:
     for folder in ("models", "chips"):
         (tmp_path / folder).symlink_to(ROOT / folder)
+    (tmp_path / "test").mkdir()
+    (tmp_path / "test" / "lit.cfg").write_text((ROOT / "test" / "lit.cfg").read_text())
     scripts = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}
-    for language, text in BLOCK.findall(page.read_text()):
-        if language == "python":
+    blocks = BLOCK.findall(page.read_text())
+    printed = ""
+    for language, file, text in blocks:
+        if file:
+            path = tmp_path / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        elif language == "python":
             _run([sys.executable, "-c", text], tmp_path, environment)
-            continue
-        for command in text.splitlines():
+        for command in text.splitlines() if language == "sh" else ():
             # Targets of make set up whole environments: here it is enough that they exist.
             if command.startswith("make "):
                 _run(["make", "--dry-run", *command.split()[1:]], ROOT, environment)
             elif command:
-                _run(["sh", "-c", command], tmp_path, environment)
+                printed += _run(["sh", "-c", command], tmp_path, environment)
+    lines = set(NUMBER.sub("#", printed).splitlines())
+    for shown in (text for language, _, text in blocks if language == "output"):
+        assert [line for line in shown.splitlines() if NUMBER.sub("#", line) not in lines] == []
 
 
-def _run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
+def _run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{command[-1]}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def ir_of(page: Path) -> list[str]:
+    """Blocks of IR that must be valid: not those whose own commands expect the verifier's errors."""
+    blocks = BLOCK.findall(page.read_text())
+    return [text for language, _, text in blocks if language == "mlir" and "--verify-diagnostics" not in text]
+
+
+def parsed(text: str) -> ModuleOp:
+    context = Context()
+    for name, dialect in (get_all_dialects() | MESHLOOM.all_dialects).items():
+        context.register_dialect(name, dialect)
+    return Parser(context, text).parse_module()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if ir_of(page)], ids=name_of)
+def test_ir_parses_verifies_and_prints_as_it_parses(page: Path) -> None:
+    for text in ir_of(page):
+        module = parsed(text)
+        module.verify()
+        assert parsed(str(module)).is_structurally_equivalent(module), text
+
+
+@pytest.mark.parametrize("dialect", [name for name in DIALECTS if name != "coreasm"])
+def test_every_operation_of_a_dialect_is_shown(dialect: str) -> None:
+    """In IR on one of the rationale pages; those of `coreasm` stand in the reference that is made from its table."""
+    pages = (ROOT / "docs" / "rationale").glob("*.md")
+    shown = {op.name for page in pages for text in ir_of(page) for op in parsed(text).walk()}
+    operations = [operation.name for operation in MESHLOOM.all_dialects[dialect]().operations]
+    assert operations
+    assert [name for name in operations if name not in shown] == []
+
+
+def test_a_failing_test_of_ir_says_what_the_page_on_testing_shows(tmp_path: Path) -> None:
+    blocks = BLOCK.findall((ROOT / "docs" / "testing.md").read_text())
+    (example,) = [text for _, file, text in blocks if file.endswith("transposes.mlir")]
+    (shown,) = [text for language, _, text in blocks if language == "text"]
+    (tmp_path / "lit.cfg").write_text((ROOT / "test" / "lit.cfg").read_text())
+    (tmp_path / "transposes.mlir").write_text(example.replace("%y = dataflow.relu %x\n", "%y = dataflow.neg %x\n"))
+    lit = Path(sys.executable).with_name("lit")
+    done = subprocess.run([lit, "-v", tmp_path], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert [line for line in shown.splitlines() if line not in done.stdout] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in LINK.findall(page.read_text()):
+    for target, anchor in LINK.findall(page.read_text()):
         assert (page.parent / target).exists(), f"{page.name}: {target}"
+        if anchor:
+            headings = HEADING.findall((page.parent / target if target else page).read_text())
+            anchors = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+            assert anchor in anchors, f"{page.name}: {target}#{anchor}"

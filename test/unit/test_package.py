@@ -84,6 +84,22 @@ def test_readme_names_all_tools_and_folders() -> None:
     assert [name for name in sorted(named) if f"{name}/" not in folders] == []
 
 
+def test_readme_names_every_extra_and_what_it_is_for() -> None:
+    section = (ROOT / "README.md").read_text().split("## Installing")[1].split("## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| .+ \| (.+) \|$", section, re.MULTILINE))
+    assert sorted(rows) == sorted(TABLE["project"]["optional-dependencies"])
+    assert all(rows.values())
+
+
+def test_the_demo_shows_its_installation() -> None:
+    """Pip prints each package only where nothing tells it to be quiet."""
+    done = subprocess.run(["make", "-nB", "demo"], capture_output=True, text=True, timeout=60, cwd=ROOT, check=True)
+    installs = [line for line in done.stdout.splitlines() if "pip install" in line]
+    assert installs
+    assert [line for line in installs if "--quiet" in line or " -q" in line] == []
+    assert done.stdout.count("echo ") >= len(installs)
+
+
 def lit_tests() -> list[Path]:
     return sorted((ROOT / "test" / "filecheck").rglob("*.mlir"))
 

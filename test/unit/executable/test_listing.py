@@ -104,6 +104,16 @@ def test_errors_name_the_line(sample: Make, old: str) -> None:
         assemble(lines, "x.lst")
 
 
+def test_a_chip_by_its_name(sample: Make) -> None:
+    """A listing that is written by hand need not repeat the whole description."""
+    lines = list(listing(sample()))
+    number = next(n for n, line in enumerate(lines) if line.startswith(".chip "))
+    named = sample().chip.name
+    assert to_bytes(assemble([*lines[:number], f'.chip "{named}"', *lines[number + 1 :]])) == to_bytes(sample())
+    with pytest.raises(InputError, match=rf"x.lst:{number + 1}: .* nor one of cloud, edge, grid, tiny"):
+        assemble([*lines[:number], '.chip "none"', *lines[number + 1 :]], "x.lst")
+
+
 def test_every_line_removed_or_cut(sample: Make) -> None:
     """A listing with a line missing or cut off in the middle is refused or still makes sense; nothing else happens."""
     lines = list(listing(sample()))

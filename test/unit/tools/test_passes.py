@@ -47,7 +47,7 @@ BAD = [
     (["-p", "manycore-tiles"], "there is no pass 'manycore-tiles'; did you mean 'manycore-tile'?"),
     (["-p", "qqqqqqqq"], "there is no pass 'qqqqqqqq'; `meshloom-opt --list-passes` names all"),
     (["-p", "canonicalize{"], "Expected argument name here"),
-    (["-p", "manycore-tile{chops=1}"], '["chops"]'),
+    (["-p", "manycore-tile{chops=1}"], "there is no option 'chops'; the options are 'chip'"),
     (["-p", "dataflow-to-manycore,manycore-tile"], "no chip is given"),
     (["-p", "dataflow-to-manycore,manycore-tile{chip=edge}"], "the module is for chip 'edge'"),
     (["-p", BEYOND], "is at level 'memory': a module can be compiled from the levels 'dataflow' and 'manycore'"),
