@@ -2,10 +2,10 @@
 Where the bytes of weights live: a process-wide, content-addressed store and memory-mapped files.
 
 The textual IR names a weight by `source`, `offset`, `bytes` and `sha256` (`dataflow.weight`) and never holds its
-data. `source` is the path of a file (an `.onnx`, one of its external data files, or a side file written by
-`externalise`), or `mem`: then the bytes are in this process, found by their SHA-256. The bytes are raw, little-endian
-and row-major; booleans take one byte each. A file is checked against the SHA-256 the first time it is read and
-again whenever its size or modification time has changed since.
+data; `coreasm.data` does so for what the memories of a chip hold. `source` is the path of a file (an `.onnx`, one of
+its external data files, or a side file written by `externalise`), or `mem`: then the bytes are in this process, found
+by their SHA-256. The bytes are raw, little-endian and row-major; booleans take one byte each. A file is checked against
+the SHA-256 the first time it is read and again whenever its size or modification time has changed since.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from xdsl.dialects.builtin import ModuleOp
 
-    from ..dialects.dataflow import WeightOp
+    from ..dialects.reference import ReferenceOp
 
 MEMORY = "mem"
 """The `source` of weights that live in this process only."""
@@ -154,16 +154,17 @@ STORE = WeightStore()
 
 def externalise(module: ModuleOp, path: str | Path) -> int:
     """
-    Write every `mem` weight of `module` to the side file `path` (atomically, equal bytes once) and let the ops name it.
+    Write the bytes of every `mem` reference of `module` (`dialects.reference`) to the side file `path` (atomically,
+    equal bytes once) and let the ops name it.
 
     Returns the bytes written; 0 means that nothing had to be written and there is no side file.
     Raises MeshloomError if the file cannot be written; the module is unchanged then.
     """
     from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 
-    from ..dialects.dataflow import WeightOp
+    from ..dialects.reference import ReferenceOp
 
-    weights = [op for op in module.walk() if isinstance(op, WeightOp) and op.source.data == MEMORY]
+    weights = [op for op in module.walk() if isinstance(op, ReferenceOp) and op.source.data == MEMORY]
     content = bytearray()
     offsets: dict[str, int] = {}
     for op in weights:
@@ -181,6 +182,6 @@ def externalise(module: ModuleOp, path: str | Path) -> int:
     return len(content)
 
 
-def reference_of(op: WeightOp) -> WeightRef:
-    """Where the bytes of a weight are."""
+def reference_of(op: ReferenceOp) -> WeightRef:
+    """Where the bytes of an operation are."""
     return WeightRef(op.source.data, op.offset.value.data, op.bytes.value.data, op.sha256.data)
