@@ -63,7 +63,7 @@ class WeightStore:
     """Finds the bytes that a `WeightRef` names; keeps what was `put` for as long as the process lives."""
 
     search_path: list[Path] = field(default_factory=list[Path])
-    """Folders where relative sources are looked for when they are not in the working directory."""
+    """Folders where relative sources are looked for when they are not in the working directory: those of IR read."""
 
     _memory: dict[str, NDArray[np.uint8]] = field(default_factory=dict[str, NDArray[np.uint8]])
     _maps: dict[tuple[str, int, int], NDArray[np.uint8]] = field(
@@ -105,6 +105,12 @@ class WeightStore:
             if path.is_file():
                 return path
         raise InputError(f"weights file {source} is missing; put it back or import the model again")
+
+    def search_beside(self, path: str | Path) -> None:
+        """Look for relative sources in the folder of the file `path`, too."""
+        folder = Path(path).absolute().parent
+        if folder not in self.search_path:
+            self.search_path.append(folder)
 
     def clear(self) -> None:
         """Forget everything in memory and all mappings (tests use it; references to `mem` become invalid)."""
@@ -152,10 +158,10 @@ STORE = WeightStore()
 """The store of this process."""
 
 
-def externalise(module: ModuleOp, path: str | Path) -> int:
+def externalise(module: ModuleOp, path: str | Path, name: str | None = None) -> int:
     """
     Write the bytes of every `mem` reference of `module` (`dialects.reference`) to the side file `path` (atomically,
-    equal bytes once) and let the ops name it.
+    equal bytes once) and let the ops name it, as `name` where one is given.
 
     Returns the bytes written; 0 means that nothing had to be written and there is no side file.
     Raises MeshloomError if the file cannot be written; the module is unchanged then.
@@ -177,7 +183,7 @@ def externalise(module: ModuleOp, path: str | Path) -> int:
         return 0
     write_atomically(path, bytes(content))
     for op in weights:
-        op.source = StringAttr(str(path))
+        op.source = StringAttr(str(path) if name is None else name)
         op.offset = IntegerAttr(offsets[op.sha256.data], i64)
     return len(content)
 

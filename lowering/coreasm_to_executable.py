@@ -43,11 +43,6 @@ _EXECUTABLE = (
 )  # fmt: skip
 
 
-def is_coreasm(module: ModuleOp) -> bool:
-    """Whether a module is at the level of instructions: it has a controller's program."""
-    return any(isinstance(op, ControllerOp | UnpackedControllerOp) for op in module.ops)
-
-
 def coreasm_to_executable(module: ModuleOp, place: str = "the module", load: bool = True) -> Executable:
     """
     The executable that a module describes, its programs packed or not. Its images are memory-mapped where one piece of

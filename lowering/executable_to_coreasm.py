@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -25,7 +26,7 @@ from ..dialects.coreasm.launch_text import runs_of
 from ..dialects.coreasm.packed import ControllerOp, ProgramOp
 from ..dialects.manycore import CHIP, ChipAttr
 from ..emulator.executable import Executable, TensorInfo, as_view
-from ..frontend.weights import STORE, WeightRef
+from ..frontend.weights import STORE, WeightRef, sha256_of
 from .executable_data import Data
 from .program_code import SourceTable, controller_code, launch_programs
 
@@ -58,6 +59,17 @@ def executable_to_coreasm(exe: Executable, data: Sequence[Data] | None = None) -
     ops.append(ControllerOp(controller_code(exe)))
     ops += [_data(piece) for piece in given if piece.nbytes]
     return ModuleOp(ops, {CHIP: chip_attr(exe.chip)})
+
+
+def data_in_file(exe: Executable, file: memoryview, source: str) -> list[Data]:
+    """The data of an executable decoded from the bytes of `file`, as references into it by the name `source`."""
+    start = np.frombuffer(file, np.uint8).ctypes.data
+    pieces: list[Data] = []
+    for piece in _own_data(exe):
+        data = piece.load()
+        reference = WeightRef(source, data.ctypes.data - start if data.size else 0, data.size, sha256_of(data))
+        pieces.append(Data(piece.space, piece.address, reference))
+    return pieces
 
 
 def chip_attr(chip: Chip) -> ChipAttr:

@@ -45,6 +45,13 @@ def place_of(op: Operation, part: int) -> str | None:
     return found.place(part) if found is not None and part < len(found.lines) else None
 
 
+def in_its_file(op: Operation, message: str) -> str:
+    """A message that begins with `FILE:LINE` of the file that `op` was read from, with `line LINE` in its place."""
+    found = _LINES.get(op)
+    start = None if found is None else f"{found.file}:"
+    return f"line {message.removeprefix(start)}" if start and message.startswith(start) else message
+
+
 class BlockParser:
     """Reads a block in braces; fails at marks, which are positions in the text."""
 

@@ -45,6 +45,7 @@ from .encoding import FIELD_CODE, FIELDS, MAX_DIMS, NO_DESC, WORD
 from .instruction import Instruction
 from .isa import BY_MNEMONIC, INSTRUCTIONS
 from .text import Fields, Source, format_fields, format_tail, parse_fields, parse_tail
+from .verify_executable import verify_executable
 
 
 class _ParserTokens:
@@ -356,6 +357,10 @@ class UnpackedControllerOp(UnpackedOp):
 
     def __init__(self, body: Sequence[Operation]) -> None:
         super().__init__(regions=[Region(Block(list(body)))])
+
+    def verify_(self) -> None:
+        super().verify_()
+        verify_executable(self)
 
 
 def _class_of(ins: Instruction) -> type[InstructionOp]:

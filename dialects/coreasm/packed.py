@@ -24,10 +24,11 @@ from xdsl.printer import Printer
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from .block_text import BlockParser, payload, place_of, print_block, text_of
+from .block_text import BlockParser, in_its_file, payload, place_of, print_block, text_of
 from .code import Code, arrays_problem, params_problem
 from .encoding import DESC, NO_SOURCE, WORD
 from .program_text import CodeReader, code_lines
+from .verify_executable import verify_executable
 
 Names = ArrayAttr[StringAttr | BytesAttr | IntegerAttr[IntegerType]]
 
@@ -69,7 +70,8 @@ class PackedOp(IRDLOperation, abc.ABC):
         problem = code.problem(self.CONTROLLER)
         if problem is not None:
             place = place_of(self, problem[0])
-            raise VerifyException(f"{place + ': ' if place else ''}word {problem[0]}: {problem[1]}")
+            message = f"word {problem[0]}: {problem[1]}"
+            raise VerifyException(in_its_file(self, f"{place}: {message}") if place else message)
         if (wrong := params_problem(code.params, len(code.words))) is not None:
             raise VerifyException(wrong)
         stray = (code.sources >= len(code.names)) & (code.sources != NO_SOURCE)
@@ -176,6 +178,10 @@ class ControllerOp(PackedOp):
 
     def __init__(self, code: Code) -> None:
         super().__init__(properties=code_properties(code))
+
+    def verify_(self) -> None:
+        super().verify_()
+        verify_executable(self)
 
     @classmethod
     def parse(cls, parser: Parser) -> ControllerOp:
