@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, TensorType, bf16
 from xdsl.ir import Attribute
 
+from ..dialects.coreasm.interpreter import is_executable, run_module, tensor_types
 from ..dialects.dataflow.constants import narrow_bf16, numpy_type, widen_bf16
 from ..dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ..dialects.dataflow.interpreter import Watch, interpret_function
@@ -30,21 +31,26 @@ def make_inputs(
     module: ModuleOp, seed: int = 0, fill: Fill = "random", integers: tuple[int, int] = (0, 8)
 ) -> dict[str, Array]:
     """
-    Values for the arguments of `@main`, by name and in storage form.
+    Values for the arguments of `@main` (or for an executable's inputs), by name and in storage form.
 
     `random` draws floats from the normal distribution and integers from the half-open range `integers`; `iota` counts
     -3, -2 ... 3, -3 ... (0 ... 3, 0 ... for integers). Raises InputError for arguments that are not tensors or buffers.
     """
     generator = np.random.default_rng(seed)
-    main = find_main(module)
     inputs: dict[str, Array] = {}
-    for name, argument in zip(argument_names(main), main.body.block.args, strict=True):
-        type = argument.type
+    for name, type in _argument_types(module).items():
         if not isinstance(type, TensorType | BufferType):
             raise InputError(f"argument '{name}' of @main has type {type}: cannot make values for it")
         element = cast(Attribute, type.element_type)
         inputs[name] = _values(tuple(type.get_shape()), element, generator, fill, integers)
     return inputs
+
+
+def _argument_types(module: ModuleOp) -> dict[str, Attribute]:
+    if is_executable(module):
+        return tensor_types(module, "input")
+    main = find_main(module)
+    return dict(zip(argument_names(main), (argument.type for argument in main.body.block.args), strict=True))
 
 
 def _values(
@@ -67,17 +73,21 @@ def _values(
 def run_main(module: ModuleOp, inputs: Mapping[str, Array], watch: Watch | None = None) -> dict[str, Array]:
     """
     The results of `@main` by name, in storage form (encoded ones decoded); the inputs are left alone. `watch` is shown
-    each operation and its operands.
+    each operation and its operands. A module at the level of instructions runs in the emulator.
 
     Raises MeshloomError for what the operations raise, xDSL's InterpretationError where one has no implementation.
     """
+    if is_executable(module):
+        return run_module(module, list(inputs.values()))
     copies = {name: array.copy() for name, array in inputs.items()}
     functions = [ManycoreFunctions(), ExecuteFunctions(), MemoryFunctions(), StashFunctions(), SparseFunctions()]
     return {name: as_array(value) for name, value in interpret_function(module, copies, functions, watch).items()}
 
 
 def result_types(module: ModuleOp) -> dict[str, Attribute]:
-    """Types of the results of `@main`, by name."""
+    """Types of the results of `@main` (or of an executable's outputs), by name."""
+    if is_executable(module):
+        return tensor_types(module, "output")
     main = find_main(module)
     return dict(zip(result_names(main), main.function_type.outputs, strict=True))
 

@@ -20,6 +20,14 @@ _PROGRAM_NAME = re.compile(r"[ !#-\[\]-~]{1,200}")
 """What every tool and the dialect can write as it is."""
 
 
+class WordError(InputError):
+    """A word that makes no sense: of the program of that name, or of the controller (None)."""
+
+    def __init__(self, message: str, program: str | None, word: int) -> None:
+        super().__init__(message)
+        self.program, self.word = program, word
+
+
 def check_executable(exe: Executable, place: str = "executable") -> None:
     """Raise InputError, naming `place`, the part and what is wrong with it, unless `exe` makes sense."""
     chip, sets = exe.chip, exe.core_sets
@@ -56,12 +64,12 @@ def _check_names(kind: str, names: list[str], place: str) -> None:
         seen.add(name)
 
 
-def _check_words(words: NDArray[Any], limits: Limits, place: str) -> None:
+def _check_words(words: NDArray[Any], limits: Limits, place: str, program: str | None) -> None:
     if words.dtype != WORD or words.ndim != 1:
         raise InputError(f"{place}: words must be an array of WORD, got {words.dtype}")
     problem = first_problem(words, limits) or structure_problem(words, limits.controller)
     if problem is not None:
-        raise InputError(f"{place}, word {problem[0]}: {problem[1]}")
+        raise WordError(f"{place}, word {problem[0]}: {problem[1]}", program, problem[0])
 
 
 def _limits(limits: Limits, program: Program) -> Limits:
@@ -71,7 +79,7 @@ def _limits(limits: Limits, program: Program) -> Limits:
 def _check_program(program: Program, limits: Limits, names: int, place: str) -> None:
     if program.descs.dtype != DESC or program.descs.ndim != 1:
         raise InputError(f"{place}: descriptors must be an array of DESC, got {program.descs.dtype}")
-    _check_words(program.words, _limits(limits, program), place)
+    _check_words(program.words, _limits(limits, program), place, program.name)
     empty = (program.descs["size"] == 0).any(axis=1)
     if empty.any():
         raise InputError(f"{place}: access descriptor {int(np.argmax(empty))} has a size of 0")
@@ -86,7 +94,8 @@ def _check_program(program: Program, limits: Limits, names: int, place: str) -> 
     fixed = ~PATCHABLE[program.words["op"][at], code]
     if fixed.any():
         which = int(np.argmax(fixed))
-        raise InputError(f"{place}, word {int(at[which])}: field {FIELDS[int(code[which])]} cannot be a parameter")
+        word, field = int(at[which]), FIELDS[int(code[which])]
+        raise WordError(f"{place}, word {word}: field {field} cannot be a parameter", program.name, word)
     if len(np.unique(at.astype(np.int64) * len(FIELDS) + code)) != len(at):
         raise InputError(f"{place}: two parameters for the same field")
 
@@ -137,9 +146,9 @@ def _check_values(
         problem = _loop_count_problem(flat)
     if problem is not None:
         core, which = divmod(problem[0], len(at))
-        raise InputError(
-            f"{place}, core {cores[core]}: parameter {which} of '{program.name}' (word {int(at[which])}): {problem[1]}"
-        )
+        word = int(at[which])
+        message = f"{place}, core {cores[core]}: parameter {which} of '{program.name}' (word {word}): {problem[1]}"
+        raise WordError(message, program.name, word)
 
 
 def _loop_count_problem(words: NDArray[Any]) -> tuple[int, str] | None:
@@ -182,7 +191,7 @@ def _check_host(exe: Executable, place: str) -> None:
 def _check_controller(exe: Executable, place: str) -> None:
     words = exe.controller
     limits = Limits(0, len(exe.core_sets), exe.chip.semaphores, len(exe.launches), controller=True)
-    _check_words(words, limits, place)
+    _check_words(words, limits, place, None)
     from ..dialects.coreasm.isa import OPCODE
 
     copies = np.flatnonzero((words["op"] == OPCODE["ctl.h2d"]) | (words["op"] == OPCODE["ctl.d2h"]))
@@ -192,9 +201,10 @@ def _check_controller(exe: Executable, place: str) -> None:
         dram, host = address_pair(words[index])
         count = byte_count(words[index])
         if dram + count > exe.chip.dram_bytes or host + count > host_end:
-            raise InputError(f"{place}, word {index}: copies {count} bytes beyond the DRAM or the host's memory")
+            message = f"{place}, word {index}: copies {count} bytes beyond the DRAM or the host's memory"
+            raise WordError(message, None, index)
         if words["op"][index] == OPCODE["ctl.d2h"] and host < held[1] and held[0] < host + count:
-            raise InputError(f"{place}, word {index}: writes over the weights in host memory")
+            raise WordError(f"{place}, word {index}: writes over the weights in host memory", None, index)
 
 
 def address_pair(word: Any) -> tuple[int, int]:

@@ -2,10 +2,10 @@
 Where the bytes of weights live: a process-wide, content-addressed store and memory-mapped files.
 
 The textual IR names a weight by `source`, `offset`, `bytes` and `sha256` (`dataflow.weight`) and never holds its
-data. `source` is the path of a file (an `.onnx`, one of its external data files, or a side file written by
-`externalise`), or `mem`: then the bytes are in this process, found by their SHA-256. The bytes are raw, little-endian
-and row-major; booleans take one byte each. A file is checked against the SHA-256 the first time it is read and
-again whenever its size or modification time has changed since.
+data; `coreasm.data` does so for what the memories of a chip hold. `source` is the path of a file (an `.onnx`, one of
+its external data files, or a side file written by `externalise`), or `mem`: then the bytes are in this process, found
+by their SHA-256. The bytes are raw, little-endian and row-major; booleans take one byte each. A file is checked against
+the SHA-256 the first time it is read and again whenever its size or modification time has changed since.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from xdsl.dialects.builtin import ModuleOp
 
-    from ..dialects.dataflow import WeightOp
+    from ..dialects.reference import ReferenceOp
 
 MEMORY = "mem"
 """The `source` of weights that live in this process only."""
@@ -63,7 +63,7 @@ class WeightStore:
     """Finds the bytes that a `WeightRef` names; keeps what was `put` for as long as the process lives."""
 
     search_path: list[Path] = field(default_factory=list[Path])
-    """Folders where relative sources are looked for when they are not in the working directory."""
+    """Folders where relative sources are looked for when they are not in the working directory: those of IR read."""
 
     _memory: dict[str, NDArray[np.uint8]] = field(default_factory=dict[str, NDArray[np.uint8]])
     _maps: dict[tuple[str, int, int], NDArray[np.uint8]] = field(
@@ -105,6 +105,12 @@ class WeightStore:
             if path.is_file():
                 return path
         raise InputError(f"weights file {source} is missing; put it back or import the model again")
+
+    def search_beside(self, path: str | Path) -> None:
+        """Look for relative sources in the folder of the file `path`, too."""
+        folder = Path(path).absolute().parent
+        if folder not in self.search_path:
+            self.search_path.append(folder)
 
     def clear(self) -> None:
         """Forget everything in memory and all mappings (tests use it; references to `mem` become invalid)."""
@@ -152,18 +158,19 @@ STORE = WeightStore()
 """The store of this process."""
 
 
-def externalise(module: ModuleOp, path: str | Path) -> int:
+def externalise(module: ModuleOp, path: str | Path, name: str | None = None) -> int:
     """
-    Write every `mem` weight of `module` to the side file `path` (atomically, equal bytes once) and let the ops name it.
+    Write the bytes of every `mem` reference of `module` (`dialects.reference`) to the side file `path` (atomically,
+    equal bytes once) and let the ops name it, as `name` where one is given.
 
     Returns the bytes written; 0 means that nothing had to be written and there is no side file.
     Raises MeshloomError if the file cannot be written; the module is unchanged then.
     """
     from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 
-    from ..dialects.dataflow import WeightOp
+    from ..dialects.reference import ReferenceOp
 
-    weights = [op for op in module.walk() if isinstance(op, WeightOp) and op.source.data == MEMORY]
+    weights = [op for op in module.walk() if isinstance(op, ReferenceOp) and op.source.data == MEMORY]
     content = bytearray()
     offsets: dict[str, int] = {}
     for op in weights:
@@ -176,11 +183,11 @@ def externalise(module: ModuleOp, path: str | Path) -> int:
         return 0
     write_atomically(path, bytes(content))
     for op in weights:
-        op.source = StringAttr(str(path))
+        op.source = StringAttr(str(path) if name is None else name)
         op.offset = IntegerAttr(offsets[op.sha256.data], i64)
     return len(content)
 
 
-def reference_of(op: WeightOp) -> WeightRef:
-    """Where the bytes of a weight are."""
+def reference_of(op: ReferenceOp) -> WeightRef:
+    """Where the bytes of an operation are."""
     return WeightRef(op.source.data, op.offset.value.data, op.bytes.value.data, op.sha256.data)

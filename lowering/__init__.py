@@ -3,6 +3,7 @@
 PASSES: dict[str, str] = {
     "dataflow-to-manycore": "dataflow_to_manycore:DataflowToManycorePass",
     "manycore-to-memory": "manycore_to_memory:ManycoreToMemoryPass",
+    "memory-to-coreasm": "memory_to_coreasm:MemoryToCoreasmPass",
     "sparse-to-dataflow": "sparse_to_dataflow:SparseToDataflowPass",
 }
 """Pass name -> `module:Class`, the module relative to this package. Modules are imported when a pass is asked for."""

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.constants import array_of
 from ..dialects.dataflow.sources import Dense
-from ..frontend.weights import STORE, WeightRef
+from ..frontend.weights import STORE, reference_of
 
 
 def constant_bytes(op: ConstantOp | WeightOp) -> NDArray[np.uint8]:
     """Row-major little-endian bytes; not copied. Raises InputError if a weight's file is missing or has changed."""
     if isinstance(op, WeightOp):
-        ref = WeightRef(op.source.data, op.offset.value.data, op.bytes.value.data, op.sha256.data)
-        return STORE.get(ref)
+        return STORE.get(reference_of(op))
     array: NDArray[Any] = array_of(cast(Dense, op.value))
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 

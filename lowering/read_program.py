@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,10 @@ from ..dialects.memory import AllocOp, BufferType, CopyOp, FreeOp, HoldOp, Space
 from ..dialects.memory.ops import buffer_of
 from ..emulator.executable import Executable, Role, TensorInfo
 from ..support.errors import InputError
-from .constants import constant_bytes
+from .constants import constant_bytes, reference_of
 from .controller import Action, Begin, Copy, Join, Start, Wait, controller_words
 from .dram_layout import padded
+from .executable_data import Data
 from .generate import generate
 from .launch_schedule import LaunchSchedule, schedule_digest
 from .link import launch_code
@@ -44,6 +46,27 @@ def read_program(module: ModuleOp, chip: Chip, known: Mapping[str, LaunchCode] |
     Raises InputError naming what cannot be carried out, ResourceError for more sets of receivers than can be named.
     """
     return _Reader(module, chip, known or {}).read()
+
+
+def is_program(module: ModuleOp) -> bool:
+    """Whether a module is at the `memory` level: launches over buffers."""
+    return any(isinstance(op, LaunchOp) for op in module.walk())
+
+
+def data_of(module: ModuleOp) -> list[Data]:
+    """What lies in the memories before the run, by reference where it is."""
+    found: list[Data] = []
+    for op in find_main(module).body.block.ops:
+        if isinstance(op, HoldOp):
+            space: Literal["dram", "host"] = "dram" if buffer_of(op.buffer).space is Space.DRAM else "host"
+            at = _range(op.buffer)[0]
+            for value in op.values:
+                owner = _constant(value)
+                content = reference_of(owner) if isinstance(owner, WeightOp) else constant_bytes(owner)
+                size = constant_bytes(owner).size
+                found.append(Data(space, at, content, padded(size)))
+                at += padded(size)
+    return found
 
 
 @dataclass(frozen=True)
@@ -122,10 +145,7 @@ class _Reader:
         for op in holds:
             at = _range(op.buffer)[0] - start
             for value in op.values:
-                owner = value.owner
-                if not isinstance(owner, ConstantOp | WeightOp):
-                    raise InputError(f"memory.hold of {value.type}: expected constants and weights")
-                content = constant_bytes(owner)
+                content = constant_bytes(_constant(value))
                 data[at : at + content.size] = content
                 at += padded(content.size)
         return data, start
@@ -211,6 +231,13 @@ class _Reader:
             "subgraphs": json.dumps(parts),
             **notes,
         }
+
+
+def _constant(value: SSAValue) -> ConstantOp | WeightOp:
+    """Raises InputError for a value that is not known before the run."""
+    if not isinstance(value.owner, ConstantOp | WeightOp):
+        raise InputError(f"memory.hold of {value.type}: expected constants and weights")
+    return value.owner
 
 
 def _code_of(schedule: LaunchSchedule, chip: Chip) -> LaunchCode:

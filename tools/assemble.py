@@ -1,4 +1,4 @@
-"""`meshloom-as`: a listing, as `meshloom-objdump` prints it, becomes an executable."""
+"""`meshloom-as`: a listing or `coreasm` IR, as `meshloom-objdump` prints them, becomes an executable."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from .cli import check_folders, make_parser, run_tool
 EXAMPLES = """
   meshloom-as model.lst -o model.mlx
   meshloom-objdump model.mlx | meshloom-as - -o same.mlx
+  # IR at the level of instructions
+  meshloom-objdump --mlir model.mlx -o model.mlir
+  meshloom-as model.mlir -o same.mlx
   # a listing made with --no-weights
   meshloom-as model.lst --weights weights.bin -o model.mlx
 """
@@ -23,8 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = make_parser("meshloom-as", "Assemble a listing into a Meshloom executable (.mlx).", EXAMPLES)
-    parser.add_argument("listing", metavar="LISTING", help="the listing, - for standard input")
+    parser = make_parser("meshloom-as", "Assemble a listing or IR into a Meshloom executable (.mlx).", EXAMPLES)
+    parser.add_argument("listing", metavar="LISTING|FILE.mlir", help="a listing, - for standard input; or coreasm IR")
     parser.add_argument("-o", "--output", metavar="OUT.mlx", required=True, help="the executable to write")
     parser.add_argument("--weights", metavar="FILE", help="take the weights from FILE (same bytes as the listing says)")
     return parser
@@ -39,6 +42,13 @@ def _run(options: argparse.Namespace) -> None:
     listing_file = None if options.listing == "-" else Path(options.listing)
     weights_file = None if options.weights is None else Path(options.weights)
     check_folders(Path(options.output), inputs=[listing_file, weights_file])
+    if listing_file is not None and listing_file.suffix.lower() == ".mlir":
+        from .read_module import read_executable_ir
+
+        if weights_file is not None:
+            raise InputError("--weights is for listings: IR says itself where its data are")
+        write_executable(read_executable_ir(listing_file), options.output)
+        return
     weights = None if options.weights is None else map_file(options.weights)
     place = "standard input" if options.listing == "-" else str(options.listing)
     folder = Path() if options.listing == "-" else Path(options.listing).parent

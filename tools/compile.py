@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import PassPipeline
 
+    from ..chips import Chip
     from ..lowering.compile_chips import ChipsCompilation
     from ..lowering.pipeline import Compilation
     from .report.sparse_layers import SparseLayer
@@ -36,6 +37,7 @@ EXAMPLES = """
   meshloom-compile pruned.onnx --chip edge -o net.mlx --sparse
   meshloom-compile pruned.onnx --chip edge -o net.mlx --sparse --calibrate image=photo.npy
   meshloom-compile step.mlir --chip tiny -o step.mlx --budget 0.5 --save swap,recompute
+  meshloom-compile instructions.mlir -o net.mlx
   meshloom-compile net.onnx --chip edge -o net.mlx -p 'canonicalize,dataflow-to-manycore,manycore-tile{chip=edge}'
 """
 
@@ -47,8 +49,10 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = make_parser("meshloom-compile", "Compile a neural network for a many-core chip.", EXAMPLES)
-    parser.add_argument("model", type=Path, help="an ONNX model, or a .mlir file in the dataflow dialect")
-    parser.add_argument("--chip", required=True, metavar="NAME|FILE.toml", help="chip to compile for")
+    parser.add_argument("model", type=Path, help="an ONNX model, or a .mlir file")
+    parser.add_argument(
+        "--chip", metavar="NAME|FILE.toml", help="chip to compile for (of a .mlir file that names its chip, not needed)"
+    )
     parser.add_argument(
         "--chips", type=int, metavar="N", help="put the network on up to N such chips, each with a stage of a pipeline"
     )
@@ -90,9 +94,12 @@ def _parser() -> argparse.ArgumentParser:
 def _compile(options: argparse.Namespace) -> None:
     from ..chips import load_chip
 
-    chip = load_chip(options.chip)
+    named = None if options.chip is None else load_chip(options.chip)
+    if named is None and options.model.suffix.lower() != ".mlir":
+        raise InputError("give the chip to compile for: --chip NAME, or --chip FILE.toml")
     shapes = parse_shapes(options.shape)
-    check_folders(options.output, options.report, options.log, inputs=[options.model, Path(options.chip)])
+    files = [options.model] if options.chip is None else [options.model, Path(options.chip)]
+    check_folders(options.output, options.report, options.log, inputs=files)
     subgraphs = read_subgraph_options(options)
     budget = read_memory_options(options)
     if options.chips is not None:
@@ -104,6 +111,8 @@ def _compile(options: argparse.Namespace) -> None:
         raise InputError("--calibrate measures activations for --sparse: give both")
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
+        from ..dialects.coreasm.interpreter import is_executable
+        from ..dialects.manycore import chip_of
         from .levels import check_level
         from .read_module import read_module
         from .stages import Stages
@@ -117,7 +126,13 @@ def _compile(options: argparse.Namespace) -> None:
 
             apply_passes(pipeline, module, stages.begin)
         stages.begin("check level")
+        if is_executable(module):
+            _assemble(module, options, named, stages)
+            return
         check_level(module)
+        chip = chip_of(module) if named is None else named
+        if chip is None:
+            raise InputError(f"{options.model} does not name its chip: give --chip NAME, or --chip FILE.toml")
         log = LogLines(options.log, progress, options.quiet)
 
         def run(one: ModuleOp) -> Compilation | ChipsCompilation:
@@ -157,6 +172,18 @@ def _compile(options: argparse.Namespace) -> None:
         print(_summary(options.output.name, compilation))
         if not encoded:
             print("all stays dense: the network is not faster with weights or activations encoded")
+
+
+def _assemble(module: ModuleOp, options: argparse.Namespace, chip: Chip | None, stages: Stages) -> None:
+    """Write the executable of a module that is at the level of instructions."""
+    from ..emulator.executable import write_executable
+    from .assemble_module import assemble_module, assembly_summary
+
+    stages.begin("assemble")
+    exe = assemble_module(module, options, chip)
+    write_executable(exe, options.output)
+    if not options.quiet:
+        print(assembly_summary(options.output.name, exe))
 
 
 def _cycles(compilation: Compilation | ChipsCompilation) -> int:

@@ -1,6 +1,6 @@
 """
 Which modules can be compiled further: those of `dataflow`, `sparse` and `manycore`, or anything between, with the
-operations of `memory` that save device memory.
+operations of `memory` that save device memory. Whole modules of `coreasm` are assembled, and need no such check.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`meshloom-objdump`: an executable as a listing that `meshloom-as` turns back into the same bytes."""
+"""`meshloom-objdump`: an executable as a listing or as IR, which `meshloom-as` turns back into the same bytes."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ EXAMPLES = """
   meshloom-objdump model.mlx --program NAME
   # one of several chips
   meshloom-objdump model.mlx --chip 1
+  # as IR of the coreasm dialect, whose data lie in the executable
+  meshloom-objdump model.mlx --mlir -o model.mlir
   # to an executable again
   meshloom-objdump model.mlx --weights-file w.bin -o model.lst
   meshloom-as model.lst -o same.mlx
@@ -43,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("file", metavar="FILE.mlx", help="the executable")
     parser.add_argument("-o", "--output", metavar="LISTING", help="write to a file instead of the terminal")
     parser.add_argument("--chip", type=int, metavar="N", help="of an executable for several chips, the one to print")
+    parser.add_argument("--mlir", action="store_true", help="print IR of the coreasm dialect in place of a listing")
     parts = parser.add_argument_group("parts (default: all; options add up)")
     parts.add_argument("-f", "--headers", action="store_true", help="chip, notes, version")
     parts.add_argument("-x", "--all-headers", action="store_true", help="headers, tensors, core sets and launches")
@@ -72,13 +75,18 @@ def _part_names() -> tuple[str, ...]:
 
 def _run(options: argparse.Namespace) -> None:
     from ..emulator.executable import as_view
+    from ..emulator.executable_file import map_file
     from ..lowering.listing import listing
     from ..support.errors import InputError
     from ..support.files import all_or_none, write_pieces
 
     results = [Path(name) for name in (options.output, options.weights_file) if name is not None]
     check_folders(*results, inputs=[Path(options.file)])
-    exe = _chosen_chip(options.file, options.chip)
+    data = map_file(options.file)
+    exe = _chosen_chip(data, options.file, options.chip)
+    if options.mlir:
+        _print_ir(exe, data, options)
+        return
     names = [p.name for p in exe.programs]
     if options.program is not None and options.program not in names:
         some = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
@@ -101,19 +109,43 @@ def _run(options: argparse.Namespace) -> None:
             write_pieces(options.output, (line.encode() for line in lines))
 
 
-def _chosen_chip(file: str, number: int | None) -> Executable:
+def _chosen_chip(data: memoryview, file: str, number: int | None) -> Executable:
     """The executable to print. Raises InputError where there are several, or no such one."""
-    from ..emulator.chip_pipeline_file import read_any
+    from ..emulator.chip_pipeline_file import decode_any
     from ..emulator.executable import Executable
     from ..support.errors import InputError
 
-    found = read_any(file)
+    found = decode_any(data, file)
     chips = (found,) if isinstance(found, Executable) else found.chips
     if number is None and len(chips) > 1:
         raise InputError(f"{file} is for {len(chips)} chips: choose one with --chip, from 0 to {len(chips) - 1}")
     if not 0 <= (number or 0) < len(chips):
         raise InputError(f"--chip {number}: {file} has {len(chips)} chip{'s' if len(chips) > 1 else ''}, from 0")
     return chips[number or 0]
+
+
+def _print_ir(exe: Executable, data: memoryview, options: argparse.Namespace) -> None:
+    """The executable as a module whose data are references into the file."""
+    from io import StringIO
+
+    from xdsl.printer import Printer
+
+    from ..lowering.executable_to_coreasm import data_in_file, executable_to_coreasm
+    from ..support.errors import InputError
+    from ..support.files import write_atomically
+
+    if _chosen(options) != _part_names() or options.no_weights or options.weights_file is not None:
+        raise InputError("--mlir prints the whole executable, its data by reference: leave out options for parts")
+    source = options.file
+    if options.output is not None:
+        folder, file = Path(options.output).resolve().parent, Path(options.file).resolve()
+        source = str(file.relative_to(folder) if file.is_relative_to(folder) else file)
+    text = StringIO()
+    Printer(text).print_op(executable_to_coreasm(exe, data_in_file(exe, data, source)))
+    if options.output is None:
+        print(text.getvalue(), flush=True)
+    else:
+        write_atomically(options.output, text.getvalue() + "\n")
 
 
 def _chosen(options: argparse.Namespace) -> tuple[str, ...]:

@@ -151,6 +151,10 @@ class MeshloomOpt(xDSLOptMain):
         except UnicodeDecodeError as error:
             span = Span(error.start, error.end, Input(content, name))
             raise ParseError(span, "not UTF-8 text") from error
+        if self.args.input_file is not None and "sha256" in text:
+            from ..frontend.weights import STORE
+
+            STORE.search_beside(self.args.input_file)
         parser = Parser(self.ctx, text, name)
         try:
             module = parser.parse_module(not self.args.no_implicit_module)
@@ -231,10 +235,11 @@ class MeshloomOpt(xDSLOptMain):
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The output's text. With `-o`, weights that only this process holds go to a file beside it first."""
         printed = self.args.output_file is not None and self.args.target == "mlir"
-        if printed and any(op.name == "dataflow.weight" for op in prog.walk()):
+        if printed and any(op.name in ("dataflow.weight", "coreasm.data") for op in prog.walk()):
             from ..frontend.weights import externalise
 
-            externalise(prog, f"{self.args.output_file}.weights")
+            side_file = Path(f"{self.args.output_file}.weights")
+            externalise(prog, side_file, side_file.name)
         return super().output_resulting_program(prog)
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from ..support.errors import InputError
 from .diagnostics import describe
+
+if TYPE_CHECKING:
+    from ..emulator.executable import Executable
 
 NOT_FOR_TEXT = "{} is for ONNX models: textual IR says itself what it takes"
 
@@ -47,3 +51,14 @@ def _parse(path: str | Path) -> ModuleOp:
     except VerifyException as error:
         raise InputError(f"{path}: {describe(error)}") from error
     return module
+
+
+def read_executable_ir(path: str | Path) -> Executable:
+    """The executable that a module at the level of instructions describes. Raises as `read_module`."""
+    from ..dialects.coreasm.interpreter import is_executable
+    from ..lowering.coreasm_to_executable import coreasm_to_executable
+
+    module = read_module(path, {})
+    if not is_executable(module):
+        raise InputError(f"{path} has no 'coreasm.controller': it is not at the level of instructions: compile it")
+    return coreasm_to_executable(module, str(path))

@@ -1,6 +1,8 @@
 """Rewrites that stay on one level, one pass a file. `PASSES` is the table that the tools read."""
 
 PASSES: dict[str, str] = {
+    "coreasm-pack": "coreasm_pack:CoreasmPackPass",
+    "coreasm-unpack": "coreasm_unpack:CoreasmUnpackPass",
     "dataflow-differentiate": "dataflow_differentiate:DataflowDifferentiatePass",
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",

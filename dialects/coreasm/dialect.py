@@ -1,7 +1,16 @@
 """
-The `coreasm` dialect: programs of cores, one op an instruction. Op classes are made from the instruction table.
+The `coreasm` dialect: executables in text. Programs are packed, one op each, or unpacked, an op an instruction; op
+classes of instructions are made from the instruction table.
 
-    coreasm.program @worker descs [#coreasm.access<[16], [4]>] {
+    coreasm.program @worker {
+      .desc [16] [4]
+      load f32 [0x0, d0], dram[0x1000, d0] signal(vpu)
+      loop count = 5 {
+        add f32 [0x40, d0], [0x0, d0], 1.5 wait(load) from "relu"
+      }
+      halt
+    }
+    coreasm.unpacked_program @same descs [#coreasm.access<[16], [4]>] {
       coreasm.load f32 [0x0, d0], dram[0x1000, d0] signal(vpu)
       coreasm.loop count = 5 {
         coreasm.add f32 [0x40, d0], [0x0, d0], 1.5 wait(load) from "relu"
@@ -14,6 +23,27 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .ops import INSTRUCTION_OPS, AccessAttr, LoopOp, ProgramOp
+from .executable_ops import BytesOp, DataOp, LaunchOp, MemoryOp, NoteOp, SetsOp, SourcesOp, TensorOp
+from .ops import INSTRUCTION_OPS, AccessAttr, LoopOp, UnpackedControllerOp, UnpackedProgramOp
+from .packed import ControllerOp, ProgramOp
 
-Coreasm = Dialect("coreasm", [ProgramOp, LoopOp, *INSTRUCTION_OPS.values()], [AccessAttr])
+Coreasm = Dialect(
+    "coreasm",
+    [
+        NoteOp,
+        MemoryOp,
+        TensorOp,
+        SetsOp,
+        SourcesOp,
+        ProgramOp,
+        UnpackedProgramOp,
+        LaunchOp,
+        ControllerOp,
+        UnpackedControllerOp,
+        DataOp,
+        BytesOp,
+        LoopOp,
+        *INSTRUCTION_OPS.values(),
+    ],
+    [AccessAttr],
+)

@@ -1,10 +1,10 @@
-"""Ops and attributes of the `coreasm` dialect."""
+"""Instructions as ops of the `coreasm` dialect, and programs of them: the unpacked form."""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     BytesAttr,
     DenseArrayBase,
+    DictionaryAttr,
     IntegerAttr,
     IntegerType,
     StringAttr,
@@ -37,11 +38,14 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.mlir_lexer import PunctuationSpelling
 
-from .check import Limits, first_problem, structure_problem
-from .encoding import DESC, FIELDS, MAX_DIMS, NO_DESC, WORD, Unit
+from .block_text import text_of
+from .check import PATCHABLE, Limits, first_problem, structure_problem
+from .code import Code, Names, desc_array, numbered_params
+from .encoding import FIELD_CODE, FIELDS, MAX_DIMS, NO_DESC, WORD
 from .instruction import Instruction
 from .isa import BY_MNEMONIC, INSTRUCTIONS
-from .text import Fields, format_fields, parse_fields
+from .text import Fields, Source, format_fields, format_tail, parse_fields, parse_tail
+from .verify_executable import verify_executable
 
 
 class _ParserTokens:
@@ -61,6 +65,10 @@ class _ParserTokens:
 
     def number(self) -> int | float | None:
         return self.parser.parse_optional_number()
+
+    def text(self) -> str | None:
+        raw = self.parser.parse_optional_bytes_literal()
+        return self.parser.parse_optional_str_literal() if raw is None else raw.decode(errors="replace")
 
     def fail(self, message: str) -> NoReturn:
         self.parser.raise_error(message)
@@ -127,12 +135,24 @@ class InstructionOp(IRDLOperation, abc.ABC):
     imm = prop_def(IntegerAttr[IntegerType])
     addr = prop_def(DenseArrayBase[IntegerType])
     desc = prop_def(DenseArrayBase[IntegerType])
-    source = opt_prop_def(StringAttr | BytesAttr)
-    """Bytes (UTF-8) where xDSL reads a string literal with escapes back as such."""
+    params = opt_prop_def(DictionaryAttr)
+    """Fields that each core sets to a value of its own: by field the value's number in the launch."""
+    source = opt_prop_def(StringAttr | BytesAttr | IntegerAttr[IntegerType])
+    """
+    The operation that the word is from, by name (bytes in UTF-8 where xDSL reads a string literal with escapes back as
+    such), or by its number in `coreasm.sources`.
+    """
 
-    def __init__(self, fields: Fields, source: str | None = None, body: Sequence[Operation] | None = None) -> None:
+    def __init__(
+        self,
+        fields: Fields,
+        params: Sequence[tuple[int, int]] = (),
+        source: Source = None,
+        body: Sequence[Operation] | None = None,
+    ) -> None:
+        """`params`: field code and number of the value."""
         super().__init__(
-            properties=_properties(fields, source), regions=[] if body is None else [Region(Block(list(body)))]
+            properties=_properties(fields, params, source), regions=[] if body is None else [Region(Block(list(body)))]
         )
 
     @property
@@ -141,11 +161,23 @@ class InstructionOp(IRDLOperation, abc.ABC):
         return _entry(self.name)
 
     @property
-    def source_name(self) -> str | None:
-        """The name of the operation that the word stems from."""
-        if isinstance(self.source, BytesAttr):
-            return self.source.data.decode(errors="replace")
-        return None if self.source is None else self.source.data
+    def source_name(self) -> Source:
+        """The operation that the word is from."""
+        if self.source is None or isinstance(self.source, IntegerAttr):
+            return None if self.source is None else self.source.value.data
+        return text_of(self.source)
+
+    @property
+    def patched(self) -> list[tuple[int, int]]:
+        """Field code and number of the value of each field that cores set. Raises VerifyException."""
+        found: list[tuple[int, int]] = []
+        if self.params is None:
+            return found
+        for name, number in self.params.data.items():
+            if name not in FIELD_CODE or not isinstance(number, IntegerAttr) or number.value.data < 0:
+                raise VerifyException(f"'params' gives fields ({', '.join(FIELDS)}) the number of a value")
+            found.append((FIELD_CODE[name], number.value.data))
+        return found
 
     @property
     def fields(self) -> Fields:
@@ -162,8 +194,7 @@ class InstructionOp(IRDLOperation, abc.ABC):
 
     @classmethod
     def parse(cls, parser: Parser) -> InstructionOp:
-        fields, source = _parse(parser, _entry(cls.name))
-        return cls(fields, source)
+        return cls.create(properties=_parse(parser, _entry(cls.name)))
 
     def print(self, printer: Printer) -> None:
         _print(self, printer)
@@ -174,22 +205,25 @@ class InstructionOp(IRDLOperation, abc.ABC):
         program = self.parent_op()
         while isinstance(program, LoopOp):
             program = program.parent_op()
-        if not isinstance(program, ProgramOp):
-            raise VerifyException("an instruction must stand in a 'coreasm.program' or a 'coreasm.loop' in one")
+        if not isinstance(program, UnpackedOp):
+            raise VerifyException("an instruction must stand in an unpacked program or in a 'coreasm.loop' of one")
         # counts that depend on the executable are checked when it is linked; here only the field's own range
         limits = Limits(
-            0 if program.descs is None else len(program.descs), NO_DESC, 1 << 16, 1 << 16, program.is_controller
+            0 if program.descs is None else len(program.descs), NO_DESC, 1 << 16, 1 << 16, program.CONTROLLER
         )
         problem = first_problem(fields_to_words([(self.instruction, self.fields)]), limits)
         if problem is not None:
             raise VerifyException(problem[1])
+        for field, _ in self.patched:
+            if not PATCHABLE[self.instruction.code, field]:
+                raise VerifyException(f"'{self.instruction.mnemonic}': field {FIELDS[field]} cannot be a parameter")
 
 
 def _entry(name: str) -> Instruction:
     return BY_MNEMONIC[name.removeprefix("coreasm.")]
 
 
-def _properties(fields: Fields, source: str | None) -> dict[str, Attribute]:
+def _properties(fields: Fields, params: Sequence[tuple[int, int]], source: Source) -> dict[str, Attribute]:
     properties: dict[str, Attribute] = {
         "types": IntegerAttr(_signed(fields.dtype, 8), i8),
         "wait": IntegerAttr(_signed(fields.wait, 8), i8),
@@ -199,26 +233,31 @@ def _properties(fields: Fields, source: str | None) -> dict[str, Attribute]:
         "addr": DenseArrayBase.from_list(i32, [_signed(v, 32) for v in fields.addr]),
         "desc": DenseArrayBase.from_list(i16, [_signed(v, 16) for v in fields.desc]),
     }
+    if params:
+        properties["params"] = DictionaryAttr({FIELDS[code]: IntegerAttr(number, i32) for code, number in params})
     if source is not None:
-        properties["source"] = StringAttr(source)
+        properties["source"] = StringAttr(source) if isinstance(source, str) else IntegerAttr(source, i64)
     return properties
 
 
-def _parse(parser: Parser, ins: Instruction) -> tuple[Fields, str | None]:
-    fields = parse_fields(_ParserTokens(parser), ins)
-    if parser.parse_optional_keyword("from") is None:
-        return fields, None
-    raw = parser.parse_optional_bytes_literal()
-    return fields, parser.parse_str_literal() if raw is None else raw.decode(errors="replace")
+def _parse(parser: Parser, ins: Instruction) -> dict[str, Attribute]:
+    """The properties in the text after the op's name."""
+    tokens = _ParserTokens(parser)
+    fields = parse_fields(tokens, ins)
+    params, source = parse_tail(tokens)
+    if len({code for code, _ in params}) < len(params):
+        parser.raise_error("a field can be one parameter only")
+    return _properties(fields, params, source)
 
 
 def _print(op: InstructionOp, printer: Printer) -> None:
-    text = format_fields(op.instruction, op.fields)
-    if text:
+    if text := format_fields(op.instruction, op.fields):
         printer.print_string(f" {text}")
-    if (name := op.source_name) is not None:
+    source = op.source_name
+    printer.print_string(format_tail(op.patched, source if isinstance(source, int) else None, str))
+    if isinstance(source, str):
         printer.print_string(" from ")
-        printer.print_string_literal(name)
+        printer.print_string_literal(source)
 
 
 def fields_to_words(instructions: Sequence[tuple[Instruction, Fields]]) -> NDArray[Any]:
@@ -237,10 +276,8 @@ class LoopOp(InstructionOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> LoopOp:
-        fields, source = _parse(parser, _entry(cls.name))
-        region = parser.parse_region()
-        op = LoopOp.create(properties=_properties(fields, source), regions=[region])
-        return op
+        properties = _parse(parser, _entry(cls.name))
+        return LoopOp.create(properties=properties, regions=[parser.parse_region()])
 
     def print(self, printer: Printer) -> None:
         _print(self, printer)
@@ -248,96 +285,82 @@ class LoopOp(InstructionOp):
         printer.print_region(self.body)
 
 
-@irdl_op_definition
-class ProgramOp(IRDLOperation):
-    """The program of a class of cores, or of the controller: instructions, access descriptors, patchable fields."""
+class UnpackedOp(IRDLOperation, abc.ABC):
+    """A program as a block of instructions."""
 
-    name = "coreasm.program"
-    sym_name = prop_def(SymbolNameConstraint())
+    CONTROLLER: ClassVar[bool]
+
     descs = opt_prop_def(ArrayAttr[AccessAttr])
-    params = opt_prop_def(ArrayAttr[StringAttr])
-    """Fields that each core sets to its own value, such as "12.addr0": word number and field."""
     body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
-    assembly_format = "$sym_name (`descs` $descs^)? (`params` $params^)? $body attr-dict"
-
-    def __init__(
-        self, name: str, body: Sequence[Operation], descs: Sequence[AccessAttr] = (), params: Sequence[str] = ()
-    ) -> None:
-        properties: dict[str, Attribute] = {"sym_name": StringAttr(name)}
-        if descs:
-            properties["descs"] = ArrayAttr(descs)
-        if params:
-            properties["params"] = ArrayAttr([StringAttr(p) for p in params])
-        super().__init__(properties=properties, regions=[Region(Block(list(body)))])
+    traits = traits_def(IsolatedFromAbove(), NoTerminator())
 
     @property
-    def is_controller(self) -> bool:
-        """Whether the program is the controller's (its last instruction is)."""
-        last = self.body.block.last_op
-        return isinstance(last, InstructionOp) and last.instruction.unit == Unit.CTL
-
-    def words(self) -> tuple[NDArray[Any], list[str | None]]:
-        """All words with loops' lengths filled in, and the source of each."""
+    def code(self) -> Code:
+        """The program as arrays, lengths of loops filled in. Raises VerifyException where parameters are wrong."""
         rows: list[tuple[Instruction, Fields]] = []
-        sources: list[str | None] = []
+        params: list[tuple[int, int, int]] = []
+        names = Names()
 
-        def collect(ops: Iterator[Operation]) -> None:
+        def collect(ops: Iterable[Operation]) -> None:
             for op in ops:
                 if not isinstance(op, InstructionOp):
                     raise VerifyException(f"'{op.name}' is not an instruction")
                 fields = op.fields
+                params.extend((number, len(rows), code) for code, number in op.patched)
                 rows.append((op.instruction, fields))
-                sources.append(op.source_name)
+                names.add(op.source_name)
                 if isinstance(op, LoopOp):
                     at = len(rows)
-                    collect(iter(op.body.block.ops))
+                    collect(op.body.block.ops)
                     fields.addr[1] = len(rows) - at
 
-        collect(iter(self.body.block.ops))
-        return fields_to_words(rows), sources
+        collect(self.body.block.ops)
+        table = numbered_params(params)
+        if isinstance(table, tuple):
+            raise VerifyException(f"word {table[0]}: {table[1]}")
+        descs = [(list(one.sizes.get_values()), list(one.strides.get_values())) for one in self.descs or ()]
+        return Code(fields_to_words(rows), desc_array(descs), table, names.array(), tuple(names.names))
 
     def verify_(self) -> None:
-        words, _ = self.words()
-        problem = structure_problem(words, self.is_controller)
+        code = self.code
+        problem = structure_problem(code.words, self.CONTROLLER)
         if problem is not None:
             raise VerifyException(f"word {problem[0]}: {problem[1]}")
-        for param in self.params or ():
-            parse_param(param.data, len(words))
+        if self.CONTROLLER and (len(code.descs) or len(code.params)):
+            raise VerifyException("a controller has neither descriptors nor parameters")
 
 
-def parse_param(text: str, words: int) -> tuple[int, int]:
-    """Word number and field code of a parameter such as "12.addr0". Raises VerifyException."""
-    word, _, name = text.partition(".")
-    if not (word.isascii() and word.isdecimal() and len(word) < 10 and int(word) < words) or name not in FIELDS:
-        raise VerifyException(f"parameter '{text}' must be the number of a word and one of {', '.join(FIELDS)}")
-    return int(word), FIELDS.index(name)
+@irdl_op_definition
+class UnpackedProgramOp(UnpackedOp):
+    """The program of a class of cores, an op an instruction."""
+
+    name = "coreasm.unpacked_program"
+    CONTROLLER: ClassVar[bool] = False
+    sym_name = prop_def(SymbolNameConstraint())
+    traits = traits_def(SymbolOpInterface())
+    assembly_format = "$sym_name (`descs` $descs^)? $body attr-dict"
+
+    def __init__(self, name: str, body: Sequence[Operation], descs: Sequence[AccessAttr] = ()) -> None:
+        properties: dict[str, Attribute] = {"sym_name": StringAttr(name)}
+        if descs:
+            properties["descs"] = ArrayAttr(descs)
+        super().__init__(properties=properties, regions=[Region(Block(list(body)))])
 
 
-def access_attr(desc: Any) -> AccessAttr:
-    """The attribute of a DESC element."""
-    sizes: list[int] = desc["size"].tolist()
-    strides: list[int] = desc["stride"].tolist()
-    start = unused_dims(sizes, strides)
-    return AccessAttr(sizes[start:], strides[start:])
+@irdl_op_definition
+class UnpackedControllerOp(UnpackedOp):
+    """The controller's program, an op an instruction."""
 
+    name = "coreasm.unpacked_controller"
+    CONTROLLER: ClassVar[bool] = True
+    assembly_format = "(`descs` $descs^)? $body attr-dict"
 
-def unused_dims(sizes: Sequence[int], strides: Sequence[int]) -> int:
-    """How many outer dimensions have size 1 and stride 0 (the innermost one never counts)."""
-    start = 0
-    while start < MAX_DIMS - 1 and sizes[start] == 1 and strides[start] == 0:
-        start += 1
-    return start
+    def __init__(self, body: Sequence[Operation]) -> None:
+        super().__init__(regions=[Region(Block(list(body)))])
 
-
-def desc_array(accesses: Sequence[tuple[Sequence[int], Sequence[int]]]) -> NDArray[Any]:
-    """The DESC table of sizes and strides, outer dimensions filled up."""
-    table = np.zeros(len(accesses), DESC)
-    table["size"] = 1
-    for row, (sizes, strides) in zip(table, accesses, strict=True):
-        row["size"][MAX_DIMS - len(sizes) :] = sizes
-        row["stride"][MAX_DIMS - len(strides) :] = strides
-    return table
+    def verify_(self) -> None:
+        super().verify_()
+        verify_executable(self)
 
 
 def _class_of(ins: Instruction) -> type[InstructionOp]:

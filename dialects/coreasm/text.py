@@ -7,18 +7,22 @@ The text of an instruction, the same in the `coreasm` dialect and in listings, p
 
 After the element types (`f32`, or `f32 -> i64` where source and destination differ) come the operands: an address, the
 register added to it, the access descriptor; or an immediate (a float has a decimal point; an integer in a float's place
-is its f32 bits). Then named numbers, what `imm` means, the core set and the units waited for and signalled.
+is its f32 bits). Then named numbers, what `imm` means, the core set and the units waited for and signalled; last the
+fields that each core sets to a value of its own, with the value's number in the launch, and the operation that the word
+is from, by name or by its number among the executable's sources:
+
+    load f32 [0x0, d0], dram[0x1000, d1] signal(vpu) param(addr1 = 0, desc0 = 4) from "conv/0"
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
-from .encoding import NO_DESC, QUEUES, REGISTERS, TYPE_BY_NAME, TYPES, Unit, pack_types
+from .encoding import FIELD_CODE, FIELDS, NO_DESC, NO_SOURCE, QUEUES, REGISTERS, TYPE_BY_NAME, TYPES, Unit, pack_types
 from .instruction import Imm, Instruction, Operand, Scalar, Space, TypeOf
 
 _IMM_NAME = {
@@ -28,6 +32,10 @@ _IMM_NAME = {
     Imm.TAG: "tag",
     Imm.LAUNCH: "launch",
 }
+LARGEST_PARAMS = 1 << 24
+"""Values that a core may set."""
+Source: TypeAlias = str | int | None
+"""The operation that a word is from: its name, its number among the executable's sources, or none."""
 _UNITS = {unit.name.lower(): unit.value for unit in Unit if unit < QUEUES}
 
 
@@ -63,6 +71,10 @@ class Tokens(Protocol):
         """Take the next number, if it is one."""
         ...
 
+    def text(self) -> str | None:
+        """Take the next string, if it is one."""
+        ...
+
     def fail(self, message: str) -> NoReturn:
         """Raise the error for what is next."""
         ...
@@ -96,6 +108,14 @@ def format_fields(ins: Instruction, fields: Fields) -> str:
         if bits:
             parts.append(f"{name}({', '.join(u for u, bit in _UNITS.items() if bits >> bit & 1)})")
     return " ".join(parts)
+
+
+def format_tail(params: Sequence[tuple[int, int]], source: Source, quote: Callable[[str], str]) -> str:
+    """What follows the fields: `params` as (field code, number of its value), then the source; with a space before."""
+    text = f" param({', '.join(f'{FIELDS[code]} = {number}' for code, number in params)})" if params else ""
+    if source is None:
+        return text
+    return f"{text} from {quote(source) if isinstance(source, str) else source}"
 
 
 def _format_types(dtype: int) -> str:
@@ -281,3 +301,24 @@ def parse_fields(tokens: Tokens, ins: Instruction) -> Fields:
     if tokens.keyword("signal"):
         fields.signal = read.units()
     return fields
+
+
+def parse_tail(tokens: Tokens) -> tuple[list[tuple[int, int]], Source]:
+    """Parameters and source after the fields, as `format_tail` takes them; fails through `tokens.fail`."""
+    read = _Reader(tokens)
+    params: list[tuple[int, int]] = []
+    if tokens.keyword("param"):
+        read.expect("(")
+        while True:
+            name = tokens.word()
+            if name not in FIELD_CODE:
+                tokens.fail(f"expected a field: {', '.join(FIELDS)}")
+            read.expect("=")
+            params.append((FIELD_CODE[name], read.integer("the number of a value", 0, LARGEST_PARAMS - 1)))
+            if not tokens.punctuation(","):
+                break
+        read.expect(")")
+    if not tokens.keyword("from"):
+        return params, None
+    name = tokens.text()
+    return params, read.integer("the name of a source or its number", 0, NO_SOURCE - 1) if name is None else name

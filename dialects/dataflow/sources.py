@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
-from xdsl.dialects.builtin import I64, DenseIntOrFPElementsAttr, IntegerAttr, StringAttr, SymbolNameConstraint
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, SymbolNameConstraint
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AnyAttr, ParamAttrConstraint, VarConstraint, irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -14,7 +13,8 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike
 from xdsl.utils.exceptions import VerifyException
 
-from .base import DataflowOp, int_attr
+from ..reference import ReferenceOp, parse_reference, reference_properties
+from .base import DataflowOp
 from .types import Tensor, is_float, tensor_bytes, tensor_of, verify_tensor
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class ConstantOp(DataflowOp):
 
 
 @irdl_op_definition
-class WeightOp(DataflowOp):
+class WeightOp(DataflowOp, ReferenceOp):
     """
     A tensor whose bytes lie outside the text: raw little-endian row-major elements at an offset of a file (or, with
     source "mem", in the process' own store, found by the hash). The hash guards against a changed file.
@@ -122,10 +122,6 @@ class WeightOp(DataflowOp):
 
     name = "dataflow.weight"
     sym_name = prop_def(SymbolNameConstraint())
-    source = prop_def(StringAttr)
-    offset = prop_def(IntegerAttr[I64])
-    bytes = prop_def(IntegerAttr[I64])
-    sha256 = prop_def(StringAttr)
     result = result_def(Tensor)
     traits = traits_def(ConstantLike())
 
@@ -133,26 +129,16 @@ class WeightOp(DataflowOp):
         super().__init__(
             operands=[],
             result_types=[type],
-            properties={
-                "sym_name": StringAttr(name),
-                "source": StringAttr(source),
-                "offset": int_attr(offset),
-                "bytes": int_attr(nbytes),
-                "sha256": StringAttr(sha256),
-            },
+            properties={"sym_name": StringAttr(name), **reference_properties(source, offset, nbytes, sha256)},
         )
 
     def expected_type(self) -> Tensor:
         type = tensor_of(self.result)
-        offset, given, wanted = self.offset.value.data, self.bytes.value.data, tensor_bytes(type)
+        given, wanted = self.bytes.value.data, tensor_bytes(type)
         if given != wanted:
             raise VerifyException(f"bytes = {given} should be {wanted} for {type}")
-        if offset < 0:
-            raise VerifyException(f"offset = {offset} should not be negative")
-        if not self.source.data:
-            raise VerifyException('source = "" should name a file, or be "mem"')
-        if not re.fullmatch("[0-9a-f]{64}", self.sha256.data):
-            raise VerifyException(f'sha256 = "{self.sha256.data}" should be 64 lower-case hexadecimal digits')
+        if (problem := self.reference_problem()) is not None:
+            raise VerifyException(problem)
         return type
 
     def fold(self) -> None:
@@ -162,20 +148,14 @@ class WeightOp(DataflowOp):
     @classmethod
     def parse(cls, parser: Parser) -> WeightOp:
         name = parser.parse_symbol_name()
-        position = parser.pos
-        entries = parser.parse_optional_attr_dict()
-        for key in ("source", "offset", "bytes", "sha256"):
-            if key not in entries:
-                parser.raise_error(f"dataflow.weight needs an entry '{key}'", position, parser.pos)
+        properties, attributes = parse_reference(parser, cls.name)
         parser.parse_punctuation(":")
         type = parser.parse_type()
-        properties = {key: entries.pop(key) for key in ("source", "offset", "bytes", "sha256")}
-        return cls.create(result_types=[type], properties={"sym_name": name, **properties}, attributes=entries)
+        return cls.create(result_types=[type], properties={"sym_name": name, **properties}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
-        shown = {key: value for key, value in self.properties.items() if key != "sym_name"}
-        printer.print_op_attributes({**shown, **self.attributes})
+        printer.print_op_attributes(self.shown)
         printer.print_string(" : ")
         printer.print_attribute(self.result.type)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, ModuleOp, StringAttr, i64
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
@@ -29,13 +30,23 @@ CHIP = "manycore.chip"
 def _load(name: str) -> Chip:
     from ...chips import load_chip
 
-    return load_chip(name)
+    if not name.startswith("{"):
+        return load_chip(name)
+    from ...chips.load import chip_from_table
+
+    place = "chip description"
+    try:
+        table: object = json.loads(name)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the {place} is not a JSON object: {error}") from error
+    return chip_from_table(cast("dict[str, Any]", table), place)
 
 
 @irdl_attr_definition
 class ChipAttr(ParametrizedAttribute):
     """
-    The chip that a module is for: the name of a description that ships with the package, or the path of a `.toml`.
+    The chip that a module is for: the name of a description that ships with the package, the path of a `.toml`, or the
+    description itself, a JSON object with the same keys.
 
     ```
     module attributes {manycore.chip = #manycore.chip<"edge">}

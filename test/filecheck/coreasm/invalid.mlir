@@ -1,7 +1,7 @@
 // RUN: meshloom-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
 
 // CHECK: 'add': waits for or signals its own unit
-coreasm.program @own_unit descs [#coreasm.access<[16], [4]>] {
+coreasm.unpacked_program @own_unit descs [#coreasm.access<[16], [4]>] {
   coreasm.add f32 [0x0, d0], [0x0, d0], [0x0, d0] wait(vpu)
   coreasm.halt
 }
@@ -9,7 +9,7 @@ coreasm.program @own_unit descs [#coreasm.access<[16], [4]>] {
 // -----
 
 // CHECK: 'matmul': does not take these element types
-coreasm.program @types descs [#coreasm.access<[16], [4]>] {
+coreasm.unpacked_program @types descs [#coreasm.access<[16], [4]>] {
   coreasm.matmul f32 -> i32 [0x0, d0], [0x0, d0], [0x0, d0] dims(0, 1, 1, 1)
   coreasm.halt
 }
@@ -17,7 +17,7 @@ coreasm.program @types descs [#coreasm.access<[16], [4]>] {
 // -----
 
 // CHECK: 'matmul': has an operand of more than 5 dims
-coreasm.program @dims descs [#coreasm.access<[16], [4]>] {
+coreasm.unpacked_program @dims descs [#coreasm.access<[16], [4]>] {
   coreasm.matmul f32 [0x0, d0], [0x0, d0], [0x0, d0] dims(1, 3, 1, 2)
   coreasm.halt
 }
@@ -25,7 +25,7 @@ coreasm.program @dims descs [#coreasm.access<[16], [4]>] {
 // -----
 
 // CHECK: 'neg': names an access descriptor that does not exist (the program has 1)
-coreasm.program @descriptor descs [#coreasm.access<[16], [4]>] {
+coreasm.unpacked_program @descriptor descs [#coreasm.access<[16], [4]>] {
   coreasm.neg f32 [0x0, d0], [0x0, d1]
   coreasm.halt
 }
@@ -33,7 +33,7 @@ coreasm.program @descriptor descs [#coreasm.access<[16], [4]>] {
 // -----
 
 // CHECK: expected a number of dims
-coreasm.program @dims_of_a_sparse_product descs [#coreasm.access<[16], [4]>] {
+coreasm.unpacked_program @dims_of_a_sparse_product descs [#coreasm.access<[16], [4]>] {
   coreasm.matmul.w f32 [0x0, d0], [0x0, d0], [0x0, d0], cycles = 1 dims(0, 16, 1, 1)
   coreasm.halt
 }
@@ -41,7 +41,7 @@ coreasm.program @dims_of_a_sparse_product descs [#coreasm.access<[16], [4]>] {
 // -----
 
 // CHECK: 'encode': takes no immediate value there
-coreasm.program @threshold descs [#coreasm.access<[2, 8, 1, 1, 16], [8, 0, 0, 0, 0]>] {
+coreasm.unpacked_program @threshold descs [#coreasm.access<[2, 8, 1, 1, 16], [8, 0, 0, 0, 0]>] {
   "coreasm.encode"() {types = 0 : i8, wait = 0 : i8, signal = 0 : i8, regs = 0 : i16, imm = 0 : i16, addr = array<i32: 0, 0, 0, 0>, desc = array<i16: 0, -1, -1, -1>} : () -> ()
   coreasm.halt
 }
@@ -49,7 +49,7 @@ coreasm.program @threshold descs [#coreasm.access<[2, 8, 1, 1, 16], [8, 0, 0, 0,
 // -----
 
 // CHECK: 'decode': waits for or signals its own unit
-coreasm.program @map descs [#coreasm.access<[16], [4]>, #coreasm.access<[2, 8, 1, 1, 16], [8, 0, 0, 0, 0]>] {
+coreasm.unpacked_program @map descs [#coreasm.access<[16], [4]>, #coreasm.access<[2, 8, 1, 1, 16], [8, 0, 0, 0, 0]>] {
   coreasm.decode f32 [0x0, d0], [0x40, d1], cycles = 9 signal(map)
   coreasm.halt
 }
@@ -57,7 +57,7 @@ coreasm.program @map descs [#coreasm.access<[16], [4]>, #coreasm.access<[2, 8, 1
 // -----
 
 // CHECK: 'addi': register must be 1 to 15
-coreasm.program @register {
+coreasm.unpacked_program @register {
   coreasm.addi increment = 1 r0
   coreasm.halt
 }
@@ -65,7 +65,7 @@ coreasm.program @register {
 // -----
 
 // CHECK: 'reduce.sum': reduces 1 to 5 dims
-coreasm.program @reduced descs [#coreasm.access<[16], [4]>] {
+coreasm.unpacked_program @reduced descs [#coreasm.access<[16], [4]>] {
   coreasm.reduce.sum f32 [0x0, d0], [0x0, d0] reduce(6)
   coreasm.halt
 }
@@ -73,14 +73,14 @@ coreasm.program @reduced descs [#coreasm.access<[16], [4]>] {
 // -----
 
 // CHECK: the last word must be 'halt'
-coreasm.program @no_halt {
+coreasm.unpacked_program @no_halt {
   coreasm.nop
 }
 
 // -----
 
 // CHECK: 'halt' stands before the last word
-coreasm.program @two_halts {
+coreasm.unpacked_program @two_halts {
   coreasm.halt
   coreasm.halt
 }
@@ -88,7 +88,7 @@ coreasm.program @two_halts {
 // -----
 
 // CHECK: Region 'body' at position 0 expected a single block
-coreasm.program @empty_loop {
+coreasm.unpacked_program @empty_loop {
   coreasm.loop count = 3 {
   }
   coreasm.halt
@@ -97,7 +97,7 @@ coreasm.program @empty_loop {
 // -----
 
 // CHECK: 'loop' of 1 words, 0 times: both must be at least 1
-coreasm.program @zero_times {
+coreasm.unpacked_program @zero_times {
   coreasm.loop count = 0 {
     coreasm.nop
   }
@@ -107,7 +107,7 @@ coreasm.program @zero_times {
 // -----
 
 // CHECK: 'loop' nested more than 4 deep
-coreasm.program @deep {
+coreasm.unpacked_program @deep {
   coreasm.loop count = 1 {
     coreasm.loop count = 1 {
       coreasm.loop count = 1 {
@@ -125,47 +125,63 @@ coreasm.program @deep {
 // -----
 
 // CHECK: 'ctl.launch': belongs to the controller's program
-coreasm.program @mixed {
+coreasm.unpacked_program @mixed {
   coreasm.ctl.launch launch(0)
   coreasm.halt
 }
 
 // -----
 
-// CHECK: parameter '3.addr0' must be the number of a word
-coreasm.program @parameter params ["3.addr0"] {
+// CHECK: 'halt': field addr0 cannot be a parameter
+coreasm.unpacked_program @parameter {
+  coreasm.halt param(addr0 = 0)
+}
+
+// -----
+
+// CHECK: word 0: there is a parameter 1, but no parameter 0
+coreasm.unpacked_program @first_parameter descs [#coreasm.access<[16], [4]>] {
+  coreasm.neg f32 [0x0, d0], [0x0, d0] param(addr0 = 1)
   coreasm.halt
 }
 
 // -----
 
-// CHECK: an instruction must stand in a 'coreasm.program'
+// CHECK: a field can be one parameter only
+coreasm.unpacked_program @one_field descs [#coreasm.access<[16], [4]>] {
+  coreasm.neg f32 [0x0, d0], [0x0, d0] param(addr0 = 0, addr0 = 1)
+  coreasm.halt
+}
+
+// -----
+
+// CHECK: an instruction must stand in an unpacked program
 coreasm.nop
 
 // -----
 
 // CHECK: expected an element type
-coreasm.program @unknown_type {
+coreasm.unpacked_program @unknown_type {
   coreasm.fill f33 [0x0, d0], 1.0
 }
 
 // -----
 
 // CHECK: expected an access descriptor: d0 to d65534
-coreasm.program @no_descriptor {
+coreasm.unpacked_program @no_descriptor {
   coreasm.copy f32 [0x0, d0], [0x0, r1]
 }
 
 // -----
 
 // CHECK: the immediate does not fit in 32 bits
-coreasm.program @immediate {
+coreasm.unpacked_program @immediate {
   coreasm.fill f32 [0x0, d0], -3
 }
 
 // -----
 
 // CHECK: sizes must be at least 1 and strides fit in 32 bits
-coreasm.program @access descs [#coreasm.access<[0], [4]>] {
+coreasm.unpacked_program @access descs [#coreasm.access<[0], [4]>] {
   coreasm.halt
 }

@@ -1,10 +1,10 @@
 // RUN: meshloom-opt %s | filecheck %s
 // RUN: meshloom-opt %s --print-op-generic | meshloom-opt | filecheck %s
 
-// CHECK-LABEL: coreasm.program @worker descs [#coreasm.access<[16], [4]>, #coreasm.access<[4, 16], [0, -4]>] params ["0.addr1"] {
-coreasm.program @worker descs [#coreasm.access<[16], [4]>, #coreasm.access<[4, 16], [0, -4]>] params ["0.addr1"] {
-  // CHECK-NEXT: coreasm.load f32 [0x0, d0], dram[0x123456789 + r2, d0] signal(vpu)
-  coreasm.load f32 [0, d0], dram[0x123456789 + r2, d0] signal(vpu)
+// CHECK-LABEL: coreasm.unpacked_program @worker descs [#coreasm.access<[16], [4]>, #coreasm.access<[4, 16], [0, -4]>] {
+coreasm.unpacked_program @worker descs [#coreasm.access<[16], [4]>, #coreasm.access<[4, 16], [0, -4]>] {
+  // CHECK-NEXT: coreasm.load f32 [0x0, d0], dram[0x123456789 + r2, d0] signal(vpu) param(addr1 = 0)
+  coreasm.load f32 [0, d0], dram[0x123456789 + r2, d0] signal(vpu) param(addr1 = 0)
   // CHECK-NEXT: coreasm.li value = -16 r3
   coreasm.li value = -16 r3
   // CHECK-NEXT: coreasm.loop count = 5 {
@@ -45,8 +45,8 @@ coreasm.program @worker descs [#coreasm.access<[16], [4]>, #coreasm.access<[4, 1
   coreasm.halt
 }
 
-// CHECK-LABEL: coreasm.program @sparse descs [#coreasm.access<[4, 36], [144, 4]>, #coreasm.access<[1, 36, 1, 5, 7], [12, 0, 0, 0, 0]>, #coreasm.access<[4, 1], [4, 4]>] {
-coreasm.program @sparse descs [#coreasm.access<[4, 36], [144, 4]>, #coreasm.access<[1, 36, 1, 5, 7], [12, 0, 0, 0, 0]>, #coreasm.access<[4, 1], [4, 4]>] {
+// CHECK-LABEL: coreasm.unpacked_program @sparse descs [#coreasm.access<[4, 36], [144, 4]>, #coreasm.access<[1, 36, 1, 5, 7], [12, 0, 0, 0, 0]>, #coreasm.access<[4, 1], [4, 4]>] {
+coreasm.unpacked_program @sparse descs [#coreasm.access<[4, 36], [144, 4]>, #coreasm.access<[1, 36, 1, 5, 7], [12, 0, 0, 0, 0]>, #coreasm.access<[4, 1], [4, 4]>] {
   // CHECK-NEXT: coreasm.matmul.w.acc f32 [0x400, d2], [0x0, d0], [0x800 + r1, d1], cycles = 22 dims(0, 1, 1, 1) signal(map) from "gemm"
   coreasm.matmul.w.acc f32 [0x400, d2], [0x0, d0], [0x800 + r1, d1], cycles = 22 dims(0, 1, 1, 1) signal(map) from "gemm"
   // CHECK-NEXT: coreasm.matmul.xw i8 -> i32 [0x400, d2], [0x0, d1], [0x800, d1], cycles = 0 dims(0, 1, 0, 1)
@@ -59,8 +59,8 @@ coreasm.program @sparse descs [#coreasm.access<[4, 36], [144, 4]>, #coreasm.acce
   coreasm.halt
 }
 
-// CHECK-LABEL: coreasm.program @controller {
-coreasm.program @controller {
+// CHECK-LABEL: coreasm.unpacked_controller {
+coreasm.unpacked_controller {
   // CHECK-NEXT: coreasm.ctl.h2d dram = 0x1000, host = 0x200000000 tag(3) bytes(5000000000)
   coreasm.ctl.h2d dram = 0x1000, host = 0x200000000 tag(3) bytes(5000000000)
   // CHECK-NEXT: coreasm.ctl.launch launch(0)

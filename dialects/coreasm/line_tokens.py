@@ -1,4 +1,4 @@
-"""Tokens of one line of a listing."""
+"""Tokens of one line of instructions or directives, in a listing or in the text of a packed program."""
 
 from __future__ import annotations
 
@@ -6,35 +6,45 @@ import json
 import re
 from typing import NoReturn
 
-from ..support.errors import InputError
+from ...support.errors import InputError
 
 _TOKEN = re.compile(
-    r'\s*(?:(?P<comment>;.*)|(?P<string>"(?:[^"\\]|\\.)*")'
+    r'\s*(?:(?P<comment>;.*|//.*)|(?P<string>"(?:[^"\\]|\\.)*")'
     r"|(?P<number>-?(?:0x[0-9a-fA-F]+|[0-9]+(?:\.[0-9]*(?:e[-+]?[0-9]+)?)?))"
     r"|(?P<word>\.?[A-Za-z_][A-Za-z0-9_.]*)|(?P<mark>->|[\[\](){},=+]))"
 )
 _LONGEST_NUMBER = 60
 
 
-class LineTokens:
-    """The tokens of a line, taken one by one; every failure is an InputError naming file and line."""
+class LineError(InputError):
+    """What is wrong with a line: `problem` without the place, `column` (from 0) where it was found."""
 
-    def __init__(self, text: str, place: str) -> None:
+    def __init__(self, place: str, problem: str, column: int) -> None:
+        super().__init__(f"{place}: {problem}")
+        self.problem, self.column = problem, column
+
+
+class LineTokens:
+    """The tokens of a line, taken one by one; every failure is a LineError naming file and line."""
+
+    def __init__(self, text: str, place: str = "") -> None:
         """`place` is `FILE:LINE`."""
         self.place = place
         self.kinds: list[str] = []
         self.texts: list[str] = []
+        self.ends: list[int] = []
         self.at = 0
         position = 0
         text = text.rstrip()
         while position < len(text):
             match = _TOKEN.match(text, position)
             if match is None or match.lastgroup is None:
-                raise InputError(f"{place}: cannot read '{text[position : position + 20].strip()}'")
+                raise LineError(place, f"cannot read '{text[position : position + 20].strip()}'", position)
             position = match.end()
             if match.lastgroup != "comment":
                 self.kinds.append(match.lastgroup)
                 self.texts.append(match[match.lastgroup])
+                self.ends.append(position)
 
     def _take(self, kind: str, text: str | None = None) -> str | None:
         if self.at < len(self.kinds) and self.kinds[self.at] == kind:
@@ -74,15 +84,23 @@ class LineTokens:
             return value
         self.fail(f"expected {what}: an integer from {low} to {high}")
 
+    def text(self) -> str | None:
+        """Take the next string, if it is one."""
+        text = self._take("string")
+        if text is None:
+            return None
+        try:
+            return str(json.loads(text))
+        except ValueError:
+            self.at -= 1
+            return None
+
     def string(self, what: str) -> str:
         """Take a string."""
-        text = self._take("string")
-        if text is not None:
-            try:
-                return str(json.loads(text))
-            except ValueError:
-                pass
-        self.fail(f'expected {what} in "quotes"')
+        text = self.text()
+        if text is None:
+            self.fail(f'expected {what} in "quotes"')
+        return text
 
     def expect(self, text: str) -> None:
         """Take the word or mark `text`."""
@@ -95,6 +113,26 @@ class LineTokens:
             self.fail("expected the end of the line")
 
     def fail(self, message: str) -> NoReturn:
-        """Raise InputError, saying where on the line."""
-        next_ = f"before '{self.texts[self.at]}'" if self.at < len(self.texts) else "at the end of the line"
-        raise InputError(f"{self.place}: {message} ({next_})")
+        """Raise LineError, saying where on the line."""
+        if self.at < len(self.texts):
+            text = self.texts[self.at]
+            raise LineError(self.place, f"{message} (before '{text}')", self.ends[self.at] - len(text))
+        column = self.ends[-1] if self.ends else 0
+        raise LineError(self.place, f"{message} (at the end of the line)", column)
+
+
+def quote(text: str) -> str:
+    """`text` as `LineTokens` reads it: a JSON string."""
+    return json.dumps(text)
+
+
+def integers(tokens: LineTokens, low: int, high: int) -> list[int]:
+    """Take a list in brackets."""
+    tokens.expect("[")
+    if tokens.punctuation("]"):
+        return []
+    values = [tokens.integer("a number", low, high)]
+    while tokens.punctuation(","):
+        values.append(tokens.integer("a number", low, high))
+    tokens.expect("]")
+    return values

@@ -1,0 +1,94 @@
+"""
+The interpreter of the `coreasm` dialect: the emulator, on the executable that a module describes.
+
+Values are in storage form, as those of `@main` are (bf16 as bits); tensors go by the names in the executable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+
+from ...support.errors import MeshloomError
+from ..dataflow.constants import narrow_bf16, widen_bf16
+from ..dataflow.types import ELEMENT_TYPES, tensor
+from .block_text import place_of, text_of
+from .encoding import TENSOR_TYPES, TypeCode
+from .executable_ops import TensorOp
+from .ops import UnpackedControllerOp
+from .packed import ControllerOp, ProgramOp
+
+if TYPE_CHECKING:
+    from ...emulator.executable import Executable, TensorInfo
+    from ...emulator.functional import FunctionalResult
+
+Array: TypeAlias = NDArray[Any]
+_TYPES: dict[str, Attribute] = {t.name: element for t, element in zip(TENSOR_TYPES, ELEMENT_TYPES, strict=True)}
+
+
+def is_executable(module: ModuleOp) -> bool:
+    """Whether a module is at the level of instructions: it has a controller's program."""
+    return any(isinstance(op, ControllerOp | UnpackedControllerOp) for op in module.ops)
+
+
+def tensor_types(module: ModuleOp, role: str) -> dict[str, Attribute]:
+    """Types of the executable's inputs or outputs (`role`), by name, in their order."""
+    ops = [op for op in module.ops if isinstance(op, TensorOp) and op.role.data == role]
+    return {text_of(op.tensor_name): tensor(_TYPES[op.type.data], op.shape.get_values()) for op in ops}
+
+
+def run_executable(
+    exe: Executable, inputs: Sequence[Array], check: bool = False
+) -> tuple[list[Array], FunctionalResult]:
+    """
+    The outputs of an executable for inputs in their order, all in storage form, and all else that the run gave.
+
+    `check` looks for races and for reads of unwritten memory, too. Raises what the emulator raises.
+    """
+    from ...emulator.functional import run_functional
+
+    given = {info.name: _shown(array, info) for info, array in zip(exe.inputs, inputs, strict=True)}
+    result = run_functional(exe, given, check=check)
+    return [_stored(result.outputs[info.name], info) for info in exe.outputs], result
+
+
+def _shown(array: Array, info: TensorInfo) -> Array:
+    return widen_bf16(array) if info.dtype == TypeCode.BF16 else array
+
+
+def _stored(array: Array, info: TensorInfo) -> Array:
+    return narrow_bf16(array) if info.dtype == TypeCode.BF16 else array
+
+
+def run_module(module: ModuleOp, inputs: Sequence[Array], check: bool = False) -> dict[str, Array]:
+    """
+    The outputs by name for inputs in their order. Raises InputError for a module that makes no executable, and
+    MeshloomError for a program that does what the machine does not allow, naming its line where that is known.
+    """
+    from ...lowering.coreasm_to_executable import coreasm_to_executable
+
+    exe = coreasm_to_executable(module)
+    with lines_named(module):
+        outputs, _ = run_executable(exe, inputs, check)
+    return {info.name: array for info, array in zip(exe.outputs, outputs, strict=True)}
+
+
+@contextmanager
+def lines_named(module: ModuleOp) -> Generator[None]:
+    """The emulator's errors inside of the block name the instruction's line, where the module was read from text."""
+    from ...emulator.functional_errors import EmulationError
+
+    try:
+        yield
+    except EmulationError as error:
+        for op in module.ops:
+            if error.word is not None and isinstance(op, ProgramOp) and op.sym_name.data == error.program:
+                place = place_of(op, error.word)
+                if place is not None:
+                    raise MeshloomError(f"{place}: {error}") from error
+        raise

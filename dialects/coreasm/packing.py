@@ -1,0 +1,62 @@
+"""Programs from one form to the other, without loss."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from .check import canonical_words
+from .code import Code, accesses
+from .encoding import NO_SOURCE
+from .isa import BY_CODE
+from .ops import INSTRUCTION_OPS, AccessAttr, LoopOp, UnpackedControllerOp, UnpackedOp, UnpackedProgramOp
+from .packed import ControllerOp, PackedOp, ProgramOp
+from .program_text import params_of_words, word_fields
+from .text import Source
+
+
+def instruction_ops(code: Code) -> list[Operation]:
+    """The program as ops, loops with their bodies; its words must be right."""
+    words = word_fields(canonical_words(code.words))
+    sources: list[int] = code.sources.tolist()
+    params = params_of_words(code)
+
+    def build(start: int, end: int) -> list[Operation]:
+        ops: list[Operation] = []
+        at = start
+        while at < end:
+            opcode, fields = words[at]
+            source: Source = None if sources[at] == NO_SOURCE else code.names[sources[at]]
+            own = params.get(at, ())
+            mnemonic = BY_CODE[opcode].mnemonic
+            at += 1
+            if mnemonic == "loop":
+                length = fields.addr[1]
+                fields.addr[1] = 0
+                ops.append(LoopOp(fields, own, source, build(at, at + length)))
+                at += length
+            else:
+                ops.append(INSTRUCTION_OPS[mnemonic](fields, own, source))
+        return ops
+
+    return build(0, len(words))
+
+
+def unpacked(op: PackedOp) -> UnpackedOp:
+    """A program with an op an instruction; attributes are kept."""
+    code = op.code
+    result: UnpackedOp
+    if isinstance(op, ProgramOp):
+        descs = [AccessAttr(sizes, strides) for sizes, strides in accesses(code.descs)]
+        result = UnpackedProgramOp(op.sym_name.data, instruction_ops(code), descs)
+    else:
+        result = UnpackedControllerOp(instruction_ops(code))
+    result.attributes.update(op.attributes)
+    return result
+
+
+def packed(op: UnpackedOp) -> PackedOp:
+    """A program in one op; attributes are kept. Raises VerifyException where parameters are wrong."""
+    code = op.code
+    result = ProgramOp(op.sym_name.data, code) if isinstance(op, UnpackedProgramOp) else ControllerOp(code)
+    result.attributes.update(op.attributes)
+    return result

@@ -1,0 +1,223 @@
+"""A module of the `coreasm` dialect as an executable: assembly of IR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
+
+from ..chips import Chip
+from ..dialects.coreasm.block_text import place_of, text_of
+from ..dialects.coreasm.code import Code
+from ..dialects.coreasm.encoding import TYPE_BY_NAME
+from ..dialects.coreasm.executable_ops import (
+    BytesOp,
+    DataOp,
+    LaunchOp,
+    MemoryOp,
+    NoteOp,
+    SetsOp,
+    SourcesOp,
+    TensorOp,
+)
+from ..dialects.coreasm.ops import UnpackedControllerOp, UnpackedOp, UnpackedProgramOp
+from ..dialects.coreasm.packed import ControllerOp, PackedOp, ProgramOp
+from ..dialects.manycore import CHIP, chip_of
+from ..emulator.executable import Buffer, Executable, Launch, Program, Role, TensorInfo
+from ..emulator.executable_check import WordError, check_executable
+from ..frontend.weights import reference_of
+from ..support.errors import InputError
+from .executable_data import Data, Space
+from .program_code import SourceTable, launch_of, program_numbers
+
+_Op = TypeVar("_Op", bound=Operation)
+_EXECUTABLE = (
+    NoteOp, MemoryOp, TensorOp, SetsOp, SourcesOp, ProgramOp, UnpackedProgramOp, LaunchOp, ControllerOp,
+    UnpackedControllerOp, DataOp, BytesOp,
+)  # fmt: skip
+
+
+def coreasm_to_executable(module: ModuleOp, place: str = "the module", load: bool = True) -> Executable:
+    """
+    The executable that a module describes, its programs packed or not. Its images are memory-mapped where one piece of
+    data is all of one; without `load` they are left zero, for a check of all else.
+
+    Raises InputError that names the place in the text where it is known (else `place`), the program and the word.
+    """
+    for op in module.ops:
+        if not isinstance(op, _EXECUTABLE):
+            raise InputError(f"{_where(op, place)}: '{op.name}' does not belong in an executable")
+    chip = _chip(module, place)
+    controllers = [op for op in module.ops if isinstance(op, ControllerOp | UnpackedControllerOp)]
+    if len(controllers) != 1:
+        where = _where(controllers[1], place) if controllers else place
+        raise InputError(f"{where}: an executable has one 'coreasm.controller', there are {len(controllers)}")
+    sources = SourceTable([name for op in _all(module, SourcesOp) for name in op.all])
+    programs = [_program(op, sources, place) for op in module.ops if isinstance(op, ProgramOp | UnpackedProgramOp)]
+    numbers = program_numbers([program.name for program in programs])
+    data = [_data(op) for op in module.ops if isinstance(op, DataOp | BytesOp)]
+    tensors = [_tensor(op) for op in _all(module, TensorOp)]
+    dram, host = (_Image.of(module, space, data, tensors, place) for space in ("dram", "host"))
+    exe = Executable(
+        chip=chip,
+        tensors=tensors,
+        programs=programs,
+        launches=[_launch(op, numbers, chip, place) for op in _all(module, LaunchOp)],
+        core_sets=_core_sets(module, chip, place),
+        controller=_code(controllers[0], place).words,
+        weights=dram.load() if load else dram.zeros(),
+        weights_address=dram.start,
+        dram_bytes_used=dram.used,
+        source_names=sources.names,
+        notes={text_of(op.key): text_of(op.value) for op in _all(module, NoteOp)},
+        host_weights=host.load() if load else host.zeros(),
+        host_weights_address=host.start,
+        host_bytes_used=host.used,
+    )
+    try:
+        check_executable(exe, place)
+    except WordError as error:
+        owner = controllers[0] if error.program is None else _named(module, error.program)
+        line = place_of(owner, error.word)
+        raise InputError(str(error).replace(place, line, 1) if line else str(error)) from error
+    return exe
+
+
+def _named(module: ModuleOp, program: str) -> Operation:
+    ops = (op for op in module.ops if isinstance(op, ProgramOp | UnpackedProgramOp))
+    return next(op for op in ops if op.sym_name.data == program)
+
+
+def _where(op: Operation, place: str) -> str:
+    """`FILE:LINE` of an operation where it is known, else `place`."""
+    if isinstance(op.location, FileLineColLoc):
+        return f"{op.location.filename.data}:{op.location.line.data}"
+    return place_of(op, 0) or place
+
+
+def _all(module: ModuleOp, kind: type[_Op]) -> list[_Op]:
+    return [op for op in module.ops if isinstance(op, kind)]
+
+
+def _chip(module: ModuleOp, place: str) -> Chip:
+    try:
+        chip = chip_of(module)
+    except VerifyException as error:
+        raise InputError(f"{place}: {error}") from error
+    if chip is None:
+        raise InputError(f'{place}: no chip is named: give the module {CHIP} = #manycore.chip<"NAME">')
+    return chip
+
+
+def _code(op: PackedOp | UnpackedOp, place: str) -> Code:
+    try:
+        return op.code
+    except VerifyException as error:
+        raise InputError(f"{_where(op, place)}: {error}") from error
+
+
+def _program(op: ProgramOp | UnpackedProgramOp, sources: SourceTable, place: str) -> Program:
+    return sources.program(op.sym_name.data, _code(op, place))
+
+
+def _launch(op: LaunchOp, numbers: Mapping[str, int], chip: Chip, place: str) -> Launch:
+    where = _where(op, place)
+    runs = [(run, place_of(op, number) or where) for number, run in enumerate(op.runs)]
+    return launch_of(runs, numbers, chip.cores, where)
+
+
+def _core_sets(module: ModuleOp, chip: Chip, place: str) -> NDArray[np.bool_]:
+    rows = [(op, number, one) for op in _all(module, SetsOp) for number, one in enumerate(op.all)]
+    sets = np.zeros((len(rows), chip.cores), np.bool_)
+    for row, (op, number, members) in zip(sets, rows, strict=True):
+        if any(core >= chip.cores for core in members):
+            where = place_of(op, number) or _where(op, place)
+            raise InputError(f"{where}: a core set names a core above {chip.cores - 1}")
+        row[list(members)] = True
+    return sets
+
+
+def _tensor(op: TensorOp) -> TensorInfo:
+    return TensorInfo(
+        text_of(op.tensor_name),
+        cast(Role, op.role.data),
+        TYPE_BY_NAME[op.type.data].code,
+        tuple(op.shape.get_values()),
+        op.dram.value.data,
+        op.bytes.value.data,
+        -1 if op.host is None else op.host.value.data,
+    )
+
+
+def _data(op: DataOp | BytesOp) -> tuple[DataOp | BytesOp, Data]:
+    space = cast(Space, op.space.data)
+    content = reference_of(op) if isinstance(op, DataOp) else op.content
+    return op, Data(space, op.address.value.data, content)
+
+
+@dataclass(frozen=True)
+class _Image:
+    """The part of a memory that is filled before the run."""
+
+    start: int
+    nbytes: int
+    used: int
+    pieces: Sequence[tuple[DataOp | BytesOp, Data]]
+    """By address; none overlaps another one or lies outside."""
+    place: str
+
+    @staticmethod
+    def of(
+        module: ModuleOp,
+        space: Space,
+        data: Iterable[tuple[DataOp | BytesOp, Data]],
+        tensors: Sequence[TensorInfo],
+        place: str,
+    ) -> _Image:
+        """As `coreasm.memory` says, or as follows from data and tensors. Raises InputError for data that overlap."""
+        pieces = sorted((each for each in data if each[1].space == space), key=lambda each: each[1].address)
+        stated = [op for op in _all(module, MemoryOp) if op.space.data == space]
+        if len(stated) > 1:
+            raise InputError(f"{_where(stated[1], place)}: 'coreasm.memory {space}' is given twice")
+        if stated:
+            start, nbytes, used = (n.value.data for n in (stated[0].image, stated[0].bytes, stated[0].used))
+        else:
+            start = pieces[0][1].address if pieces else 0
+            nbytes = max((piece.end for _, piece in pieces), default=start) - start
+            ends = [t.dram_address + t.nbytes for t in tensors] if space == "dram" else []
+            used = max([*ends, start + nbytes], default=0) if space == "dram" else 0
+        at = start
+        for op, piece in pieces:
+            if piece.address < at or piece.end > start + nbytes:
+                raise InputError(
+                    f"{_where(op, place)}: data at {space} {piece.address:#x} to {piece.end:#x} overlaps other data or"
+                    f" lies outside of the image, {start:#x} to {start + nbytes:#x}"
+                )
+            at = piece.end
+        return _Image(start, nbytes, used, pieces, place)
+
+    def load(self) -> Buffer:
+        """The bytes."""
+        if len(self.pieces) == 1 and self.pieces[0][1].nbytes == self.nbytes:
+            return self._piece(*self.pieces[0])
+        image = self.zeros()
+        for op, piece in self.pieces:
+            at = piece.address - self.start
+            image[at : at + piece.nbytes] = self._piece(op, piece)
+        return image
+
+    def zeros(self) -> NDArray[np.uint8]:
+        """As many bytes, which take no memory until they are written."""
+        return np.zeros(self.nbytes, np.uint8)
+
+    def _piece(self, op: Operation, piece: Data) -> NDArray[np.uint8]:
+        try:
+            return piece.load()
+        except InputError as error:
+            raise InputError(f"{_where(op, self.place)}: {error}") from error

@@ -1,0 +1,113 @@
+"""An executable as a module of the `coreasm` dialect, without loss."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ..chips import Chip, chip_names, load_chip
+from ..dialects.coreasm.encoding import TYPES
+from ..dialects.coreasm.executable_ops import (
+    BytesOp,
+    DataOp,
+    LaunchOp,
+    MemoryOp,
+    NoteOp,
+    SetsOp,
+    SourcesOp,
+    TensorOp,
+)
+from ..dialects.coreasm.launch_text import runs_of
+from ..dialects.coreasm.packed import ControllerOp, ProgramOp
+from ..dialects.manycore import CHIP, ChipAttr
+from ..emulator.executable import Executable, TensorInfo, as_view
+from ..frontend.weights import STORE, WeightRef, sha256_of
+from .executable_data import Data
+from .program_code import SourceTable, controller_code, launch_programs
+
+LARGEST_INLINE = 64
+"""Bytes that stand in the text."""
+
+
+def executable_to_coreasm(exe: Executable, data: Sequence[Data] | None = None) -> ModuleOp:
+    """
+    The module that says what the executable holds; it must make sense (see `executable_check`).
+
+    `data` says what its images hold, whose bytes then are not looked at: they begin at the executable's addresses, and
+    end with it where it has bytes, else where the last piece ends. Without `data` they hold the executable's bytes,
+    which the process keeps from then on (`frontend.weights`).
+    """
+    given = _own_data(exe) if data is None else data
+    ops: list[Operation] = [NoteOp(key, exe.notes[key]) for key in sorted(exe.notes)]
+    ops += _memories(exe, given)
+    ops += [_tensor(tensor) for tensor in exe.tensors]
+    if len(exe.core_sets):
+        ops.append(SetsOp([row.nonzero()[0].tolist() for row in exe.core_sets]))
+    if exe.source_names:
+        ops.append(SourcesOp(exe.source_names))
+    table = SourceTable(exe.source_names)
+    ops += [ProgramOp(program.name, table.code(program)) for program in exe.programs]
+    ops += [
+        LaunchOp(runs_of(launch_programs(exe, number), launch.params_of_core))
+        for number, launch in enumerate(exe.launches)
+    ]
+    ops.append(ControllerOp(controller_code(exe)))
+    ops += [_data(piece) for piece in given if piece.nbytes]
+    return ModuleOp(ops, {CHIP: chip_attr(exe.chip)})
+
+
+def data_in_file(exe: Executable, file: memoryview, source: str) -> list[Data]:
+    """The data of an executable decoded from the bytes of `file`, as references into it by the name `source`."""
+    start = np.frombuffer(file, np.uint8).ctypes.data
+    pieces: list[Data] = []
+    for piece in _own_data(exe):
+        data = piece.load()
+        reference = WeightRef(source, data.ctypes.data - start if data.size else 0, data.size, sha256_of(data))
+        pieces.append(Data(piece.space, piece.address, reference))
+    return pieces
+
+
+def chip_attr(chip: Chip) -> ChipAttr:
+    """The chip by its name, where that is enough, else by all its numbers."""
+    if chip.name in chip_names() and load_chip(chip.name) == chip:
+        return ChipAttr(chip.name)
+    return ChipAttr(json.dumps(asdict(chip), sort_keys=True))
+
+
+def _own_data(exe: Executable) -> list[Data]:
+    return [
+        Data("dram", exe.weights_address, exe.weights),
+        Data("host", exe.host_weights_address, exe.host_weights),
+    ]
+
+
+def _memories(exe: Executable, data: Sequence[Data]) -> list[Operation]:
+    ends = {space: max((piece.end for piece in data if piece.space == space), default=0) for space in ("dram", "host")}
+    dram, host = exe.weights_address, exe.host_weights_address
+    dram_bytes = exe.weight_bytes or max(0, ends["dram"] - dram)
+    host_bytes = exe.host_weight_bytes or max(0, ends["host"] - host)
+    ops: list[Operation] = [MemoryOp("dram", exe.dram_bytes_used, dram, dram_bytes)]
+    if exe.host_bytes_used or host or host_bytes:
+        ops.append(MemoryOp("host", exe.host_bytes_used, host, host_bytes))
+    return ops
+
+
+def _tensor(t: TensorInfo) -> TensorOp:
+    host = None if t.host_address < 0 else t.host_address
+    return TensorOp(t.role, t.name, TYPES[t.dtype].name, t.shape, t.dram_address, t.nbytes, host)
+
+
+def _data(piece: Data) -> Operation:
+    content = piece.content
+    if isinstance(content, WeightRef):
+        ref = content
+    elif piece.nbytes <= LARGEST_INLINE:
+        return BytesOp(piece.space, piece.address, bytes(as_view(content)))
+    else:
+        ref = STORE.put(piece.load())
+    return DataOp(piece.space, piece.address, source=ref.source, offset=ref.offset, nbytes=ref.bytes, sha256=ref.sha256)

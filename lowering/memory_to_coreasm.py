@@ -1,0 +1,56 @@
+"""Lower a program of the `memory` level to instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..analysis.nature import Nature, reassociating
+from ..chips import Chip, load_chip
+from ..dialects.manycore import CHIP, chip_of
+from ..support.errors import InputError
+from .executable_to_coreasm import executable_to_coreasm
+from .read_program import data_of, read_program
+from .relocate import LaunchCode
+
+
+@dataclass(frozen=True)
+class MemoryToCoreasmPass(ModulePass):
+    """
+    Select instructions for the launches of `@main`: a module of programs, launches, data and the controller's program.
+
+    `chip`: a name, or the path of a `.toml`; without it, the chip is the module's.
+    """
+
+    name = "memory-to-coreasm"
+    nature: ClassVar[Nature] = reassociating(1e-4)
+
+    chip: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        chip = load_chip(self.chip) if self.chip is not None else chip_of(op)
+        if chip is None:
+            raise InputError(f"the module has no attribute {CHIP}: give it one, or use {self.name}{{chip=NAME}}")
+        replace_module(op, memory_to_coreasm(op, chip))
+
+
+def memory_to_coreasm(module: ModuleOp, chip: Chip, known: Mapping[str, LaunchCode] | None = None) -> ModuleOp:
+    """The module of instructions. `known`, and what is raised: see `read_program`."""
+    return executable_to_coreasm(read_program(module, chip, known), data_of(module))
+
+
+def replace_module(module: ModuleOp, other: ModuleOp) -> None:
+    """Make a module what another one is, which is left empty."""
+    block = module.body.block
+    for op in list(block.ops):
+        op.detach()
+        op.erase(safe_erase=False)
+    for op in list(other.body.block.ops):
+        op.detach()
+        block.add_op(op)
+    module.attributes = other.attributes
