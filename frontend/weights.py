@@ -166,26 +166,48 @@ def externalise(module: ModuleOp, path: str | Path, name: str | None = None) -> 
     Returns the bytes written; 0 means that nothing had to be written and there is no side file.
     Raises MeshloomError if the file cannot be written; the module is unchanged then.
     """
-    from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+    file = SideFile(Path(path), str(path) if name is None else name)
+    file.take(module)
+    return file.size
 
-    from ..dialects.reference import ReferenceOp
 
-    weights = [op for op in module.walk() if isinstance(op, ReferenceOp) and op.source.data == MEMORY]
-    content = bytearray()
-    offsets: dict[str, int] = {}
-    for op in weights:
-        ref = reference_of(op)
-        if ref.sha256 not in offsets:
-            content.extend(bytes(-len(content) % ALIGNMENT))
-            offsets[ref.sha256] = len(content)
-            content.extend(STORE.get(ref).data)
-    if not weights:
-        return 0
-    write_atomically(path, bytes(content))
-    for op in weights:
-        op.source = StringAttr(str(path) if name is None else name)
-        op.offset = IntegerAttr(offsets[op.sha256.data], i64)
-    return len(content)
+class SideFile:
+    """A file for bytes that only this process has, of one module or several; written anew when there are more."""
+
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        """`name`: by which modules call it, its own if there is none."""
+        self._path, self._name = path, path.name if name is None else name
+        self._content = bytearray()
+        self._offsets: dict[str, int] = {}
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file; 0: there is none."""
+        return len(self._content)
+
+    def take(self, module: ModuleOp) -> None:
+        """
+        Keep the bytes of every `mem` reference of a module, and let its operations name the file.
+
+        Raises MeshloomError if the file cannot be written; the module is unchanged then.
+        """
+        from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+
+        from ..dialects.reference import ReferenceOp
+
+        weights = [op for op in module.walk() if isinstance(op, ReferenceOp) and op.source.data == MEMORY]
+        before = len(self._content)
+        for op in weights:
+            ref = reference_of(op)
+            if ref.sha256 not in self._offsets:
+                self._content.extend(bytes(-len(self._content) % ALIGNMENT))
+                self._offsets[ref.sha256] = len(self._content)
+                self._content.extend(STORE.get(ref).data)
+        if len(self._content) != before:
+            write_atomically(self._path, bytes(self._content))
+        for op in weights:
+            op.source = StringAttr(self._name)
+            op.offset = IntegerAttr(self._offsets[op.sha256.data], i64)
 
 
 def reference_of(op: ReferenceOp) -> WeightRef:

@@ -27,13 +27,14 @@ from .chip_stages import StageModule, stage_modules, units_of
 from .compilation_log import CompilationLog, LogEntry
 from .compile_function import Compilation, compile_function
 from .compile_subgraphs import Driver
+from .inline_subgraphs import Group
 from .offload.compile_launches import has_memory_ops
 from .piece_cache import PieceCache
 from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
 from .pipeline import simplify
 from .serial import Part, operators, part_module
-from .stages import Observer, Progress
+from .stages import Level, Progress
 from .subgraph import name_of
 from .subgraph_options import SubgraphOptions
 from .unit_costs import Units, unit_cycles
@@ -65,6 +66,12 @@ class ChipsCompilation:
     note: str
     """Why not as many chips are used as there are; empty where all are."""
 
+    def levels(self) -> list[Level]:
+        """The module of each chip at each level between, as it was compiled."""
+        return [
+            (f"chip {number} {name}", module) for number, one in enumerate(self.chips) for name, module in one.levels()
+        ]
+
 
 @dataclass(frozen=True)
 class _Stage:
@@ -89,7 +96,6 @@ def compile_for_chips(
     chip: Chip,
     chips: int,
     progress: Progress = lambda stage: None,
-    observe: Observer | None = None,
     options: SubgraphOptions | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> ChipsCompilation:
@@ -97,15 +103,15 @@ def compile_for_chips(
     Compile @main of a module for up to `chips` equal chips, for as many as make it quicker. The module is changed.
     Where `options` has a rule, or the module comes in subgraphs, it is cut between subgraphs only.
 
-    The other arguments are as for `compile_module`; `observe` is shown each stage, with its chip's number. Raises
-    InputError for a number of chips that makes no sense, and else as `compile_module` does.
+    The other arguments are as for `compile_module`. Raises InputError for a number of chips that makes no sense, and
+    else as `compile_module` does.
     """
     check_chips(chips)
     options = SubgraphOptions() if options is None else options
     given = simplify(module, chip, progress)
     if has_memory_ops(find_main(module)):
         raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
-    return _ChipsDriver(module, chip, chips, options, progress, tell).run(given, observe)
+    return _ChipsDriver(module, chip, chips, options, progress, tell).run(given)
 
 
 class _ChipsDriver:
@@ -127,7 +133,7 @@ class _ChipsDriver:
         self.in_subgraphs = options.rule is not None
         self._stages: dict[object, _Stage] = {}
 
-    def run(self, given: Sequence[Sequence[Operation]], observe: Observer | None) -> ChipsCompilation:
+    def run(self, given: Sequence[Group]) -> ChipsCompilation:
         self.in_subgraphs |= bool(given)
         units = self._units(given)
         one_chip = (0, len(units.parts))
@@ -144,13 +150,11 @@ class _ChipsDriver:
             tried[one_chip] = self._try(units, one_chip)
         bounds = min(tried, key=lambda one: (tried[one].when.interval, tried[one].when.latency, one))
         when, modules, stages = tried[bounds].when, tried[bounds].modules, tried[bounds].stages
-        if observe is not None:
-            self._show(units, bounds, observe)
         pipeline = self._pipeline(modules, stages)
         note = self._note(len(stages), len(units.parts))
         return ChipsCompilation(pipeline, tuple(stage.compilation for stage in stages), when, self.log, note)
 
-    def _units(self, given: Sequence[Sequence[Operation]]) -> Units:
+    def _units(self, given: Sequence[Group]) -> Units:
         """What may go on different chips, timed by a compilation for one chip, in parts where it does not fit."""
         options = replace(self.options, split_failures=True)
         driver = Driver(self.function, self.chip, options, CompilationLog(), self.progress, self.cache)
@@ -196,7 +200,7 @@ class _ChipsDriver:
         for number in missing:
             log = CompilationLog(self.tell, chip=number)
             low, high = bounds[number], bounds[number + 1]
-            compilation = self._compile_stage(units.parts[low:high], modules[number], log, None)
+            compilation = self._compile_stage(units.parts[low:high], modules[number], log)
             self.log.entries += log.entries
             ops = tuple(op for part in units.parts[low:high] for op in part)
             self._stages[keys[number]] = _Stage(ops, compilation, run_timing(compilation.executable))
@@ -216,21 +220,10 @@ class _ChipsDriver:
             for key, data in zip(texts, pool.compile(list(texts.values())), strict=True):
                 self.cache.put(key, data)
 
-    def _compile_stage(
-        self, parts: Sequence[Part], stage: StageModule, log: CompilationLog, observe: Observer | None
-    ) -> Compilation:
-        given = [[stage.clones[op] for op in part] for part in parts] if self.in_subgraphs else []
-        return compile_function(stage.module, self.chip, self.options, log, self.progress, observe, given, self.cache)
-
-    def _show(self, units: Units, bounds: Sequence[int], observe: Observer) -> None:
-        """Compile the stages once more, for a watcher."""
-        for number, module in enumerate(self._modules(units, bounds)):
-
-            def see(stage: str, seen: ModuleOp, number: int = number) -> None:
-                observe(f"chip {number} {stage}", seen)
-
-            parts = units.parts[bounds[number] : bounds[number + 1]]
-            self._compile_stage(parts, module, CompilationLog(), see)
+    def _compile_stage(self, parts: Sequence[Part], stage: StageModule, log: CompilationLog) -> Compilation:
+        groups = enumerate(parts if self.in_subgraphs else (), 1)
+        given = [Group(str(number), [stage.clones[op] for op in part]) for number, part in groups]
+        return compile_function(stage.module, self.chip, self.options, log, self.progress, given, self.cache)
 
     def _learn(self, units: Units, low: int, high: int, stage: _Stage) -> None:
         """Correct what is expected by what was seen."""

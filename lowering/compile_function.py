@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..emulator.executable import Executable
 from ..emulator.roofline import Work, roofline
-from ..transforms.outline import outline
 from .compilation_log import CompilationLog
-from .compile_piece import compile_piece
 from .compile_subgraphs import Driver
 from .fewer_frames import Attempt, fewer_frames, possible_parts
 from .ideal_work import ideal_work
+from .inline_subgraphs import Group
 from .link_network import link_network
-from .manycore_to_memory import lower_module
 from .offload.compile_launches import LaunchCompilation
 from .piece_cache import PieceCache
 from .piece_code import PieceCode
+from .program_notes import IDEAL, noted_ideal
 from .read_program import read_program
-from .serial import constant_bytes_read, part_module
-from .stages import Observer, Progress
+from .serial import constant_bytes_read
+from .stages import Level, Progress
 from .subgraph import Subgraphs
 from .subgraph_options import SubgraphOptions
+from .tiled_module import tiled_module
 from .write_program import write_program
 
 
@@ -58,6 +57,8 @@ class Compilation:
     parts: tuple[CompiledPart, ...]
     """The serial list: one a launch."""
     log: CompilationLog
+    levels: Callable[[], list[Level]]
+    """The module at each level between, as it was compiled."""
     cache_hits: int = 0
     """Parts that were found in the cache folder."""
     saving: LaunchCompilation | None = None
@@ -85,18 +86,17 @@ def compile_function(
     options: SubgraphOptions,
     log: CompilationLog,
     progress: Progress,
-    observe: Observer | None = None,
-    given: Sequence[Sequence[Operation]] = (),
+    given: Sequence[Group] = (),
     cache: PieceCache | None = None,
 ) -> Compilation:
     """
     Compile @main of a simplified `dataflow` (or tiled `manycore`) module, as `compile_module` does. The module is
-    changed. `given`: the operations of subgraphs that it comes in.
+    changed. `given`: the subgraphs that it comes in.
 
     Raises ResourceError if the network does not fit the chip.
     """
     function = find_main(module)
-    ideal = ideal_work(function)
+    ideal = noted_ideal(module) or ideal_work(function)
     automatic = not given and options.rule is None and options.split_failures
     counts = possible_parts(module, chip) if automatic else []
     before = module.clone() if counts else module
@@ -112,14 +112,15 @@ def compile_function(
     names = [part.task_names for part in found.parts]
     labels = [(part.label, part.operators) for part in parts]
     program = link_network(
-        found.serial, [code.function for code in codes], labels, names, {"ideal": json.dumps(ideal)}, found.residency
+        found.serial, [code.function for code in codes], labels, names, {IDEAL: json.dumps(ideal)}, found.residency
     )
     lowered = write_program(program, chip)
     executable = read_program(lowered, chip, {code.digest: code.code for code in codes})
-    if observe is not None:
-        progress("write levels")
-        _show(module, found, chip, observe)
-    return Compilation(executable, lowered, parts, log, driver.cache.hits)
+
+    def levels() -> list[Level]:
+        return [("manycore", tiled_module(find_main(module), found.parts, ideal, chip)), ("memory", lowered)]
+
+    return Compilation(executable, lowered, parts, log, levels, driver.cache.hits)
 
 
 def _describe(number: int, found: Subgraphs) -> CompiledPart:
@@ -128,31 +129,3 @@ def _describe(number: int, found: Subgraphs) -> CompiledPart:
     streamed = number in found.residency.blocks
     size = constant_bytes_read(part.operators)
     return CompiledPart(part.label, len(part.operators), first, last, part.code, size, streamed)
-
-
-def _show(module: ModuleOp, found: Subgraphs, chip: Chip, observe: Observer) -> None:
-    """The levels between, made once more with the network's names: tasks, tilings and buffers."""
-    if len(found.parts) == 1:
-        begun: list[str] = []
-
-        def show_the_one_before(stage: str) -> None:
-            # Tasks, then their tilings; what follows is done for several of these, of which the module has the best.
-            if len(begun) < 2:
-                if begun:
-                    observe(begun[-1], module)
-                begun.append(stage)
-
-        compile_piece(module, chip, show_the_one_before)
-        observe(begun[-1], module)
-        lowered = module.clone()
-        lower_module(lowered, chip)
-        observe("memory", lowered)
-        return
-    for number, part in enumerate(found.parts):
-        lowered = part_module(part.operators).module
-        compile_piece(lowered, chip)
-        lower_module(lowered, chip)
-        observe(f"memory {number}", lowered)
-    block = find_main(module).body.block
-    outline(block, found.nodes, found.segments, lambda number: found.parts[number].label)
-    observe("outline subgraphs", module)

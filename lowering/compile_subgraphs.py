@@ -14,7 +14,6 @@ from typing import NoReturn
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..analysis.function_graph import BlockGraph, block_graph
@@ -29,6 +28,7 @@ from ..emulator.costs import host_cycles
 from ..support.errors import MeshloomError, ResourceError
 from .compilation_log import Action, CompilationLog, LogEntry, over
 from .host_layout import HostLayout
+from .inline_subgraphs import Group
 from .link_network import network_of
 from .operator_split import DeviceSplitter, OperatorSplitter
 from .piece_cache import Failure, Outcome, PieceCache
@@ -78,9 +78,9 @@ class Driver:
         self._cycles: dict[str, float] = {}
         """Emulated, by key."""
 
-    def run(self, given: Sequence[Sequence[Operation]] = ()) -> Subgraphs:
+    def run(self, given: Sequence[Group] = ()) -> Subgraphs:
         """
-        Split, compile and fuse. `given`: the operations of subgraphs that the module came in.
+        Split, compile and fuse. `given`: the subgraphs that the module came in.
 
         Raises ResourceError naming an operator that does not fit, with what it needs and what the chip has.
         """
@@ -108,7 +108,7 @@ class Driver:
         with PiecePool(self.chip, self.options.jobs) as pool:
             return self._compiled([self._whole()], pool)
 
-    def pieces(self, given: Sequence[Sequence[Operation]] = ()) -> list[Subgraph]:
+    def pieces(self, given: Sequence[Group] = ()) -> list[Subgraph]:
         """
         Subgraphs that all compile alone, whether or not all fit in DRAM in turn, and that are not fused. Raises as
         `run` does.
@@ -122,11 +122,10 @@ class Driver:
         options = replace(self.options, split_failures=False)
         return Driver(function, self.chip, options, CompilationLog(), self.progress, self.cache)
 
-    def _first(self, given: Sequence[Sequence[Operation]]) -> list[Subgraph]:
+    def _first(self, given: Sequence[Group]) -> list[Subgraph]:
         """The subgraphs to begin with: those that are given, those of a rule, or the whole."""
         if given:
-            groups = [tuple(op for op in ops if is_node(op)) for ops in given]
-            return with_work([Subgraph(str(number), ops) for number, ops in enumerate(groups, 1)])
+            return with_work([Subgraph(one.name, tuple(filter(is_node, one.operations))) for one in given])
         whole = self._whole()
         if self.options.rule is None:
             return [whole]

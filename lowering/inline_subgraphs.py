@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
@@ -9,18 +11,29 @@ from ..dialects.manycore import SubgraphOp
 from ..transforms.outline import inline
 
 
-def inline_subgraphs(function: FuncOp) -> list[list[Operation]]:
-    """Put the operations of subgraphs into the function; which these were, with those between them. None: no list."""
-    groups: list[list[Operation]] = []
+@dataclass
+class Group:
+    """Operations that are to become one launch."""
+
+    name: str
+    operations: list[Operation]
+
+
+def inline_subgraphs(function: FuncOp) -> list[Group]:
+    """
+    Put the operations of subgraphs into the function. Returns which these were, each group with the operations between
+    its subgraph and the next; none where there is no subgraph.
+    """
+    groups: list[Group] = []
     loose = False
     subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
     for op in function.body.block.ops if subgraphs else ():
         if isinstance(op, SubgraphOp):
-            groups.append(list(op.body.block.ops)[:-1])
+            groups.append(Group(op.sym_name.data, list(op.body.block.ops)[:-1]))
         elif loose:
-            groups[-1].append(op)
+            groups[-1].operations.append(op)
         else:
-            groups.append([op])
+            groups.append(Group(str(len(groups)), [op]))
         loose = not isinstance(op, SubgraphOp)
     for subgraph in subgraphs:
         inline(subgraph)

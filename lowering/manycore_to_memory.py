@@ -13,7 +13,6 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ..analysis.nature import Nature, reassociating
@@ -24,14 +23,16 @@ from ..analysis.planning.plan_network import plan_network
 from ..analysis.planning.sram_layout import estimated_times
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.manycore import CHIP, SubgraphOp, chip_of
+from ..dialects.manycore import CHIP, chip_of
 from ..support.errors import InputError
 from .device_program import DeviceProgram
 from .dram_layout import segment_dram
 from .ideal_work import ideal_work
-from .inline_subgraphs import inline_subgraphs
+from .inline_subgraphs import Group, inline_subgraphs
 from .link_network import link_network, network_of
 from .name_launch import unique_names
+from .program_notes import IDEAL, noted_ideal
+from .replace_module import replace_module
 from .residency import plan_residency
 from .schedule_launch import schedule_launch
 from .serial import is_operator, operators, part_module, serial_list
@@ -63,30 +64,20 @@ class ManycoreToMemoryPass(ModulePass):
 def lower_module(module: ModuleOp, chip: Chip) -> None:
     """Lower `@main`. Raises InputError for tasks that are not tiled, ResourceError for buffers that do not fit."""
     function = find_main(module)
-    ideal = ideal_work(function)
-    names = [op.sym_name.data for op in function.body.block.ops if isinstance(op, SubgraphOp)]
-    groups = [[op for op in group if is_operator(op)] for group in inline_subgraphs(function)]
-    program = _program(function, groups or [list(operators(function))], names or ["all"], ideal, chip)
+    ideal = noted_ideal(module) or ideal_work(function)
+    groups = [Group(one.name, list(filter(is_operator, one.operations))) for one in inline_subgraphs(function)]
+    program = _program(function, groups or [Group("all", list(operators(function)))], ideal, chip)
     lowered = write_program(program, chip)
-    block = module.body.block
-    for op in list(block.ops):
-        op.detach()
-        op.erase()
-    for op in list(lowered.body.block.ops):
-        op.detach()
-        block.add_op(op)
-    module.attributes |= lowered.attributes
+    replace_module(module, lowered)
 
 
-def _program(
-    function: FuncOp, groups: Sequence[Sequence[Operation]], names: Sequence[str], ideal: dict[str, int], chip: Chip
-) -> DeviceProgram:
+def _program(function: FuncOp, groups: Sequence[Group], ideal: dict[str, int], chip: Chip) -> DeviceProgram:
     """The program of a function whose tasks are in groups, one a launch."""
     functions: list[FuncOp] = []
     scratch: list[int] = []
     tasks: list[tuple[str, ...]] = []
     for group in groups:
-        part = find_main(part_module(tuple(group)).module)
+        part = find_main(part_module(tuple(group.operations)).module)
         network = plan_network(part, chip, column_major(chip))
         if loose := [info.name for info in network.tasks if info.op.placement is None]:
             raise InputError(f"task '{loose[0]}' has no placement: run manycore-tile before")
@@ -96,7 +87,7 @@ def _program(
         functions.append(launch_function(network, dram, sram, schedule_launch(network, dram, sram), notes))
         scratch.append(dram.sizes[-1])
         tasks.append(tuple(unique_names([info.name for info in network.tasks])))
-    serial = serial_list(function, [tuple(group) for group in groups])
+    serial = serial_list(function, [tuple(group.operations) for group in groups])
     residency = plan_residency(network_of(serial, scratch), chip.dram_bytes)
-    labels = [(name, len(group)) for name, group in zip(names, groups, strict=True)]
-    return link_network(serial, functions, labels, tasks, {"ideal": json.dumps(ideal)}, residency)
+    labels = [(group.name, len(group.operations)) for group in groups]
+    return link_network(serial, functions, labels, tasks, {IDEAL: json.dumps(ideal)}, residency)

@@ -17,6 +17,7 @@ from ..support.errors import InputError
 from .executable_to_coreasm import executable_to_coreasm
 from .read_program import data_of, read_program
 from .relocate import LaunchCode
+from .replace_module import replace_module
 
 
 @dataclass(frozen=True)
@@ -42,15 +43,3 @@ class MemoryToCoreasmPass(ModulePass):
 def memory_to_coreasm(module: ModuleOp, chip: Chip, known: Mapping[str, LaunchCode] | None = None) -> ModuleOp:
     """The module of instructions. `known`, and what is raised: see `read_program`."""
     return executable_to_coreasm(read_program(module, chip, known), data_of(module))
-
-
-def replace_module(module: ModuleOp, other: ModuleOp) -> None:
-    """Make a module what another one is, which is left empty."""
-    block = module.body.block
-    for op in list(block.ops):
-        op.detach()
-        op.erase(safe_erase=False)
-    for op in list(other.body.block.ops):
-        op.detach()
-        block.add_op(op)
-    module.attributes = other.attributes

@@ -77,6 +77,11 @@ def piece_text(part: PartModule) -> PieceText:
     return PieceText(stream.getvalue(), tuple(names), part.module)
 
 
+def is_stand_in(op: WeightOp) -> bool:
+    """Whether an operation stands for a constant of the network in a part's text."""
+    return op.sha256.data == _ANY_HASH
+
+
 def _anonymous(op: ConstantOp | WeightOp) -> WeightOp:
     type = tensor_of(op.results[0])
     return WeightOp("w", type, source="mem", offset=0, nbytes=tensor_bytes(type), sha256=_ANY_HASH)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ..chips import Chip
@@ -21,15 +21,16 @@ from ..transforms.sparse_pack import pack_module
 from .compilation_log import CompilationLog
 from .compile_function import Compilation, CompiledPart, compile_function
 from .ideal_work import ideal_work
-from .inline_subgraphs import inline_subgraphs
+from .inline_subgraphs import Group, inline_subgraphs
 from .name_chip import name_chip
 from .offload.compile_launches import Budget, compile_launches, has_memory_ops
 from .offload.device_steps import Run
 from .offload.link_steps import link_steps
 from .offload.memory_note import NOTE, memory_note
+from .program_notes import IDEAL
 from .read_program import read_program
 from .sparse_to_dataflow import lower_sparse
-from .stages import Observer, Progress
+from .stages import Level, Progress
 from .subgraph_options import SubgraphOptions
 from .write_program import write_program
 
@@ -38,7 +39,6 @@ __all__ = [
     "Compilation",
     "CompilationLog",
     "CompiledPart",
-    "Observer",
     "Progress",
     "SubgraphOptions",
     "compile_module",
@@ -51,7 +51,6 @@ def compile_module(
     module: ModuleOp,
     chip: Chip,
     progress: Progress = lambda stage: None,
-    observe: Observer | None = None,
     options: SubgraphOptions | None = None,
     tell: Callable[[str], None] = lambda line: None,
     budget: Budget | None = None,
@@ -62,27 +61,27 @@ def compile_module(
     The network is tried whole; what fails is split into subgraphs that run one after another (see `options`). A module
     that comes in subgraphs is compiled in these. With a `budget`, or where the module has operations of `memory` that
     save some, it becomes launches with copies beside them (`lowering.offload`). `tell` gets the lines of the log as
-    they are written. `observe` is shown the module as tasks, tiled ("plan"), and in buffers ("memory"), which are made
-    for it alone, at the addresses that code uses before launches are linked; with a budget, the module with memory
-    saving.
+    they are written.
 
     Raises InputError if there is no @main, ResourceError if the network does not fit the chip.
     """
     options = SubgraphOptions() if options is None else options
     given = simplify(module, chip, progress)
+    simplified = module.clone()
     function = find_main(module)
     log = CompilationLog(tell)
     if budget is not None or has_memory_ops(function):
         if given:
             raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")
-        return _with_saving(module, chip, options, budget or Budget(), log, progress, observe)
-    return compile_function(module, chip, options, log, progress, observe, given)
+        found = _with_saving(module, chip, options, budget or Budget(), log, progress)
+    else:
+        found = compile_function(module, chip, options, log, progress, given)
+    return replace(found, levels=lambda: [("simplify", simplified), *found.levels()])
 
 
-def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> list[list[Operation]]:
+def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> list[Group]:
     """
-    Bring a module into the form that is compiled, in place. Returns the operations of the subgraphs that it came in;
-    none where it came in none.
+    Bring a module into the form that is compiled, in place. Returns the subgraphs that it came in, if any.
 
     Raises InputError if there is no @main, or if the module is for another chip.
     """
@@ -107,15 +106,11 @@ def _with_saving(
     budget: Budget,
     log: CompilationLog,
     progress: Progress,
-    observe: Observer | None,
 ) -> Compilation:
     """The executable of launches with memory saving between them."""
     function = find_main(module)
     ideal = ideal_work(function)
     saving = compile_launches(function, chip, options, budget, progress)
-    if observe is not None:
-        shown = ModuleOp([saving.function.clone()])
-        observe("memory saving", shown)
     progress("link")
     runs = [action for action in saving.layout.steps.actions if isinstance(action, Run)]
     names = [
@@ -127,7 +122,11 @@ def _with_saving(
         CompiledPart(name, len(run.piece.task_names), name, name, run.piece.code, 0, False)
         for name, run in zip(names, runs, strict=True)
     )
-    notes = {"ideal": json.dumps(ideal), NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak)}
+    notes = {IDEAL: json.dumps(ideal), NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak)}
     lowered = write_program(link_steps(saving.function, saving.layout, notes), chip)
     executable = read_program(lowered, chip, {run.piece.code.digest: run.piece.code.code for run in runs})
-    return Compilation(executable, lowered, parts, log, saving=saving)
+
+    def levels() -> list[Level]:
+        return [("memory saving", ModuleOp([saving.function.clone()], dict(module.attributes))), ("memory", lowered)]
+
+    return Compilation(executable, lowered, parts, log, levels, saving=saving)

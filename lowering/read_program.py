@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
@@ -32,11 +32,12 @@ from .generate import generate
 from .launch_schedule import LaunchSchedule, schedule_digest
 from .link import launch_code
 from .link_codes import link_codes
+from .program_notes import notes_of
 from .read_launch import read_launch
 from .relocate import LaunchCode
 from .task_notes import TaskNote, joined_notes
 from .write_launch import CONSTANTS, CYCLES, FIGURES, WORKING
-from .write_program import NOTES, OPERATORS
+from .write_program import OPERATORS
 
 
 def read_program(module: ModuleOp, chip: Chip, known: Mapping[str, LaunchCode] | None = None) -> Executable:
@@ -211,10 +212,6 @@ class _Reader:
     # ---- notes
 
     def _notes(self, launches: Sequence[_Launch]) -> dict[str, str]:
-        given = self.module.attributes.get(NOTES)
-        notes: dict[str, str] = {}
-        if isinstance(given, DictionaryAttr):
-            notes = {key: value.data for key, value in given.data.items() if isinstance(value, StringAttr)}
         figures = [_sram_figures(launch.op) for launch in launches]
         parts = [
             [
@@ -229,7 +226,7 @@ class _Reader:
             "sram_peak": str(max((peak for peak, _ in figures), default=0)),
             "sram_lower_bound": str(max((bound for _, bound in figures), default=0)),
             "subgraphs": json.dumps(parts),
-            **notes,
+            **notes_of(self.module),
         }
 
 

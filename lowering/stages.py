@@ -1,13 +1,14 @@
-"""Who is told of the stages of a compilation."""
+"""The stages of a compilation, for those who follow it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
 Progress = Callable[[str], None]
 """Told the name of each stage as it begins."""
 
-Observer = Callable[[str, ModuleOp], None]
-"""Told the name of a level, and the module there, where compilation itself works on other data."""
+Level: TypeAlias = tuple[str, ModuleOp]
+"""The name of a level, and the module there."""

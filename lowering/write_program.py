@@ -25,9 +25,8 @@ from .controller import Begin, Copy, Join, Start, Wait
 from .device_program import Datum, DeviceProgram, PlacedLaunch
 from .name_chip import name_chip
 from .name_launch import rename_tasks
+from .program_notes import NOTES
 
-NOTES = "manycore.notes"
-"""Attribute of modules: notes of the executable that do not follow from the rest, as strings."""
 OPERATORS = "manycore.operators"
 """Attribute of launches: the number of the network's operators that they carry out."""
 

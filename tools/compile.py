@@ -113,6 +113,7 @@ def _compile(options: argparse.Namespace) -> None:
         progress("import")
         from ..dialects.coreasm.interpreter import is_executable
         from ..dialects.manycore import chip_of
+        from ..lowering.read_program import is_program
         from .levels import check_level
         from .read_module import read_module
         from .stages import Stages
@@ -126,6 +127,8 @@ def _compile(options: argparse.Namespace) -> None:
 
             apply_passes(pipeline, module, stages.begin)
         stages.begin("check level")
+        if is_program(module):
+            _select_instructions(module, options.model, named)
         if is_executable(module):
             _assemble(module, options, named, stages)
             return
@@ -139,10 +142,10 @@ def _compile(options: argparse.Namespace) -> None:
             if options.chips is not None:
                 from ..lowering.compile_chips import compile_for_chips
 
-                return compile_for_chips(one, chip, options.chips, stages.begin, stages.observer, subgraphs, log)
+                return compile_for_chips(one, chip, options.chips, stages.begin, subgraphs, log)
             from ..lowering.pipeline import compile_module
 
-            return compile_module(one, chip, stages.begin, stages.observer, subgraphs, log, budget)
+            return compile_module(one, chip, stages.begin, subgraphs, log, budget)
 
         encoded = True
         layers: list[SparseLayer] = []
@@ -166,12 +169,25 @@ def _compile(options: argparse.Namespace) -> None:
                 compilation = run(module)
         finally:
             log.write()
+        stages.levels(compilation.levels)
         stages.begin("write")
         _write(options, compilation, stages, layers, encoded)
     if not options.quiet:
         print(_summary(options.output.name, compilation))
         if not encoded:
             print("all stays dense: the network is not faster with weights or activations encoded")
+
+
+def _select_instructions(module: ModuleOp, model: Path, named: Chip | None) -> None:
+    """Bring a module of launches over buffers to the level of instructions."""
+    from ..dialects.manycore import chip_of
+    from ..lowering.memory_to_coreasm import memory_to_coreasm
+    from ..lowering.replace_module import replace_module
+
+    chip = chip_of(module) if named is None else named
+    if chip is None:
+        raise InputError(f"{model} does not name its chip: give --chip NAME, or --chip FILE.toml")
+    replace_module(module, memory_to_coreasm(module, chip))
 
 
 def _assemble(module: ModuleOp, options: argparse.Namespace, chip: Chip | None, stages: Stages) -> None:

@@ -8,8 +8,12 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
+from ..frontend.weights import SideFile
 from ..support.errors import InputError
 from ..support.files import write_atomically
+
+WEIGHTS = "weights.bin"
+"""File in the folder that holds what the texts need and no model's file has."""
 
 
 class StageDump:
@@ -25,6 +29,7 @@ class StageDump:
         self.stage = first
         self.number = 0
         self.text = ""
+        self.weights = SideFile(folder / WEIGHTS)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -32,24 +37,17 @@ class StageDump:
 
     def begin(self, stage: str) -> None:
         """Write the module if the stage that ends here changed it; `stage` is the next one's name."""
-        if (text := _text_of(self.module)) != self.text:
-            self._save(self.stage, text)
+        if (text := str(self.module)) != self.text:
+            self.write(self.stage, self.module)
             self.text = text
         self.stage = stage
 
     def write(self, level: str, module: ModuleOp) -> None:
-        """Write the module, or another one, that shows the program at a level of its own."""
-        text = _text_of(module)
-        self._save(level, text)
-        if module is self.module:
-            self.text = text
-
-    def _save(self, name: str, text: str) -> None:
-        write_atomically(self.folder / f"{self.number:02d}-{name.replace(' ', '-')}.mlir", text)
+        """Write a module that shows the program at a level of its own."""
+        copy = module.clone()
+        self.weights.take(copy)
+        path = self.folder / f"{self.number:02d}-{level.replace(' ', '-')}.mlir"
+        stream = StringIO()
+        Printer(stream=stream).print_op(copy)
+        write_atomically(path, stream.getvalue() + "\n")
         self.number += 1
-
-
-def _text_of(module: ModuleOp) -> str:
-    stream = StringIO()
-    Printer(stream=stream).print_op(module)
-    return stream.getvalue() + "\n"

@@ -13,7 +13,7 @@ from .stage_dump import StageDump
 
 class Stages:
     """
-    Told by the compiler when a stage begins (`begin`) and of modules at levels of their own (`observer`).
+    Told by the compiler when a stage begins (`begin`), and in the end of the levels between (`levels`).
 
     `show` is told each stage's name. Without `dump_to` it asks for no levels: they cost time.
     """
@@ -34,10 +34,12 @@ class Stages:
             self.dump.begin(stage)
         self.times.append((stage, perf_counter()))
 
-    @property
-    def observer(self) -> Callable[[str, ModuleOp], None] | None:
-        """What to tell of levels, None where nobody wants to know."""
-        return None if self.dump is None else self.dump.write
+    def levels(self, levels: Callable[[], list[tuple[str, ModuleOp]]]) -> None:
+        """The levels between of what has been compiled, for those who asked for them."""
+        if self.dump is not None:
+            self.begin("write levels")
+            for name, module in levels():
+                self.dump.write(name, module)
 
     def seconds(self) -> list[tuple[str, float]]:
         """The stages that are over, in order, with the seconds that each took."""
