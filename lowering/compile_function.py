@@ -23,7 +23,7 @@ from .piece_cache import PieceCache
 from .piece_code import PieceCode
 from .program_notes import IDEAL, noted_ideal
 from .read_program import read_program
-from .serial import constant_bytes_read
+from .serial import constant_bytes_read, operator_count
 from .stages import Level, Progress
 from .subgraph import Subgraphs
 from .subgraph_options import SubgraphOptions
@@ -128,4 +128,4 @@ def _describe(number: int, found: Subgraphs) -> CompiledPart:
     first, last = part.ends
     streamed = number in found.residency.blocks
     size = constant_bytes_read(part.operators)
-    return CompiledPart(part.label, len(part.operators), first, last, part.code, size, streamed)
+    return CompiledPart(part.label, operator_count(part.operators), first, last, part.code, size, streamed)

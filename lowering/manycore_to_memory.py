@@ -35,7 +35,7 @@ from .program_notes import IDEAL, noted_ideal
 from .replace_module import replace_module
 from .residency import plan_residency
 from .schedule_launch import schedule_launch
-from .serial import is_operator, operators, part_module, serial_list
+from .serial import is_operator, operator_count, operators, part_module, serial_list
 from .task_notes import task_notes
 from .write_launch import launch_function
 from .write_program import write_program
@@ -89,5 +89,5 @@ def _program(function: FuncOp, groups: Sequence[Group], ideal: dict[str, int], c
         tasks.append(tuple(unique_names([info.name for info in network.tasks])))
     serial = serial_list(function, [tuple(group.operations) for group in groups])
     residency = plan_residency(network_of(serial, scratch), chip.dram_bytes)
-    labels = [(group.name, len(group.operations)) for group in groups]
+    labels = [(group.name, operator_count(tuple(group.operations))) for group in groups]
     return link_network(serial, functions, labels, tasks, {IDEAL: json.dumps(ideal)}, residency)

@@ -76,7 +76,11 @@ def compile_module(
         found = _with_saving(module, chip, options, budget or Budget(), log, progress)
     else:
         found = compile_function(module, chip, options, log, progress, given)
-    return replace(found, levels=lambda: [("simplify", simplified), *found.levels()])
+
+    def levels() -> list[Level]:
+        return [("simplify", simplified), *found.levels()]
+
+    return replace(found, levels=levels)
 
 
 def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> list[Group]:

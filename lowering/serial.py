@@ -22,7 +22,9 @@ from ..analysis.task_info import value_bytes
 from ..dialects.dataflow import ConcatOp, ConstantOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.base import ints
 from ..dialects.dataflow.entry_function import argument_names, result_names
+from ..dialects.dataflow.partial_conv import PartialConvOp
 from ..dialects.dataflow.types import dtype_code, shape_of
+from ..dialects.manycore import TaskOp
 from ..transforms.take_apart import ON_HOST
 from .constants import ConstantTable
 from .dram_layout import bytes_of
@@ -105,6 +107,12 @@ def is_operator(op: Operation) -> bool:
 def is_on_host(owner: Operation | Block) -> bool:
     """Whether the host does this, with inputs or outputs of the network."""
     return isinstance(owner, Operation) and ON_HOST in owner.attributes
+
+
+def operator_count(part: Part) -> int:
+    """Number of the network's operators that a part carries out; two tasks that were made of one count as one."""
+    inside = [inner for op in part for inner in (list(op.body.block.ops)[:-1] if isinstance(op, TaskOp) else (op,))]
+    return sum(not isinstance(op, PartialConvOp) for op in inside)
 
 
 def operators(function: FuncOp) -> Part:

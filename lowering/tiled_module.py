@@ -95,8 +95,9 @@ class _Builder:
                 copy = op.clone(mapping)
                 if isinstance(copy, TaskOp):
                     copy.sym_name = StringAttr(text.named(copy.sym_name.data))
-                for result in copy.results:
-                    result.name_hint = text.named(result.name_hint) if result.name_hint else None
+                for inside in copy.walk():
+                    for result in inside.results:
+                        result.name_hint = text.named(result.name_hint) if result.name_hint else None
                 inner.add_op(copy)
         if not alone:
             inner.add_op(YieldOp(*leaving))

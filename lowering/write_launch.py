@@ -148,7 +148,7 @@ class _Writer:
                 if isinstance(value, BlockArgument)
             ],
             [place.get(buffer, 0) for buffer in info.buffers.of_op],
-            info.op.body.clone(),
+            _unnamed(info.op.body),
             *([self._action(number, one) for one in part] for part in (execute.begin, execute.steps, execute.last)),
         )
         note = self.notes[number]
@@ -182,6 +182,14 @@ class _Writer:
             self._source(load.task, load.read), self._buffers_of(load.task, "read", load.read), self.names[load.task],
             load.read, load.step, load.relative, load.multicast_from,
         )  # fmt: skip
+
+
+def _unnamed(body: Region) -> Region:
+    """A copy of a task's body without names of values, which say less than those of tasks."""
+    copy = body.clone()
+    for value in (*copy.block.args, *(result for op in copy.block.ops for result in op.results)):
+        value.name_hint = None
+    return copy
 
 
 def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> tuple[tuple[int, ...], Attribute]:

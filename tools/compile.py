@@ -169,13 +169,27 @@ def _compile(options: argparse.Namespace) -> None:
                 compilation = run(module)
         finally:
             log.write()
-        stages.levels(compilation.levels)
+        stages.levels(lambda: _levels(compilation))
         stages.begin("write")
         _write(options, compilation, stages, layers, encoded)
     if not options.quiet:
         print(_summary(options.output.name, compilation))
         if not encoded:
             print("all stays dense: the network is not faster with weights or activations encoded")
+
+
+def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, ModuleOp]]:
+    """The levels between, down to instructions."""
+    from ..lowering.executable_to_coreasm import executable_to_coreasm
+    from ..lowering.pipeline import Compilation
+    from ..lowering.read_program import data_of
+
+    found = compilation.levels()
+    one_chip = isinstance(compilation, Compilation)
+    for number, one in enumerate([compilation] if one_chip else compilation.chips):
+        name = "coreasm" if one_chip else f"chip {number} coreasm"
+        found.append((name, executable_to_coreasm(one.executable, data_of(one.module))))
+    return found
 
 
 def _select_instructions(module: ModuleOp, model: Path, named: Chip | None) -> None:

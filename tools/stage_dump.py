@@ -28,7 +28,7 @@ class StageDump:
         self.module = module
         self.stage = first
         self.number = 0
-        self.text = ""
+        self.text = self.written = ""
         self.weights = SideFile(folder / WEIGHTS)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,10 @@ class StageDump:
         self.stage = stage
 
     def write(self, level: str, module: ModuleOp) -> None:
-        """Write a module that shows the program at a level of its own."""
+        """Write a module that shows the program at a level of its own, unless the last one was the same."""
+        if (text := str(module)) == self.written:
+            return
+        self.written = text
         copy = module.clone()
         self.weights.take(copy)
         path = self.folder / f"{self.number:02d}-{level.replace(' ', '-')}.mlir"
