@@ -100,17 +100,21 @@ class WeightStore:
 
     def locate(self, source: str) -> Path:
         """The file that `source` names: itself, or under one of the folders of `search_path`. Raises InputError."""
+        return self._candidates(source)[0]
+
+    def _candidates(self, source: str) -> list[Path]:
+        """All files that `source` may name. Raises InputError where there is none."""
         folders = [] if os.path.isabs(source) else self.search_path
-        for path in (Path(source), *(folder / source for folder in folders)):
-            if path.is_file():
-                return path
-        raise InputError(f"weights file {source} is missing; put it back or import the model again")
+        found = [path for path in (Path(source), *(folder / source for folder in folders)) if path.is_file()]
+        if not found:
+            raise InputError(f"weights file {source} is missing; put it back or import the model again")
+        return found
 
     def search_beside(self, path: str | Path) -> None:
         """Look for relative sources in the folder of the file `path`, too."""
         folder = Path(path).absolute().parent
         if folder not in self.search_path:
-            self.search_path.append(folder)
+            self.search_path.insert(0, folder)
 
     def clear(self) -> None:
         """Forget everything in memory and all mappings (tests use it; references to `mem` become invalid)."""
@@ -128,7 +132,17 @@ class WeightStore:
         return data
 
     def _in_file(self, ref: WeightRef) -> NDArray[np.uint8]:
-        path = self.locate(ref.source)
+        """The bytes in the first file of the name that has them: modules of several folders may use the same name."""
+        failed: InputError | None = None
+        for path in self._candidates(ref.source):
+            try:
+                return self._in_file_at(path, ref)
+            except InputError as error:
+                failed = failed or error
+        assert failed is not None, "there is at least one candidate"
+        raise failed
+
+    def _in_file_at(self, path: Path, ref: WeightRef) -> NDArray[np.uint8]:
         try:
             status = path.stat()
             key = (str(path.resolve()), status.st_size, status.st_mtime_ns)

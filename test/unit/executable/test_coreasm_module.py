@@ -27,6 +27,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError, VerifyException
 
 Make = Callable[[], Executable]
 MakeSeeded = Callable[[int], Executable]
@@ -113,3 +114,30 @@ def test_data_that_overlap_or_lie_outside(sample: Make) -> None:
         module = executable_to_coreasm(exe, pieces)
         with pytest.raises(InputError, match="overlaps other data or lies outside of the image"):
             coreasm_to_executable(module)
+
+
+def test_every_line_removed_or_cut(sample: Make) -> None:
+    """A module with a line missing or cut off in the middle is refused or still makes sense; nothing else happens."""
+    out = StringIO()
+    Printer(out).print_op(executable_to_coreasm(sample()))
+    lines = out.getvalue().split("\n")
+    for n in range(len(lines)):
+        for changed in (lines[:n] + lines[n + 1 :], [*lines[:n], lines[n][: len(lines[n]) // 2], *lines[n + 1 :]]):
+            try:
+                module = Parser(_context(), "\n".join(changed), "x.mlir").parse_module()
+                module.verify()
+                to_bytes(coreasm_to_executable(module))
+            except (ParseError, VerifyException, InputError):
+                pass
+
+
+def test_line_of_a_word_that_only_the_executable_shows_wrong(sample: Make) -> None:
+    out = StringIO()
+    Printer(out).print_op(executable_to_coreasm(sample()))
+    text = out.getvalue().replace("set(1)", "set(9)")
+    line = next(n for n, one in enumerate(text.split("\n"), 1) if "set(9)" in one)
+    module = Parser(_context(), text, "x.mlir").parse_module()
+    with pytest.raises(InputError, match=f"^x.mlir:{line}: program 'worker', word 6: 'put': names a core set"):
+        coreasm_to_executable(module)
+    with pytest.raises(VerifyException, match=f"line {line}: program 'worker', word 6"):
+        module.verify()

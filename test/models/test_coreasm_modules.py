@@ -1,0 +1,62 @@
+"""Public models as modules of instructions: through text, packed and unpacked, to the same bytes again."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import numpy as np
+import pytest
+from meshloom.analysis.interpret import run_main
+from meshloom.dialects.coreasm import Coreasm
+from meshloom.dialects.manycore import Manycore
+from meshloom.emulator.executable import to_bytes
+from meshloom.lowering.coreasm_to_executable import coreasm_to_executable
+from meshloom.lowering.executable_to_coreasm import executable_to_coreasm
+from meshloom.tools.api import compile
+from meshloom.tools.oracle import Oracle, compare
+from meshloom.transforms.coreasm_pack import CoreasmPackPass
+from meshloom.transforms.coreasm_unpack import CoreasmUnpackPass
+from public_models import PUBLIC_MODELS
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+QUICK = (("rnet", "tiny"), ("rnet", "edge"), ("magika", "edge"))
+CASES = [
+    pytest.param(name, chip, marks=[] if (name, chip) in QUICK else [pytest.mark.slow], id=f"{name}-{chip}")
+    for chip in ("edge", "tiny")
+    for name in PUBLIC_MODELS
+]
+
+
+def reread(module: ModuleOp, context: Context) -> ModuleOp:
+    out = StringIO()
+    Printer(out).print_op(module)
+    again = Parser(context, out.getvalue(), "x.mlir").parse_module()
+    again.verify()
+    return again
+
+
+@pytest.mark.parametrize(("name", "chip"), CASES)
+def test_text_gives_the_same_bytes(name: str, chip: str) -> None:
+    model = PUBLIC_MODELS[name]
+    exe = compile(model.path, chip, model.shapes).executable
+    want = to_bytes(exe)
+    context = Context()
+    for dialect in (Builtin, Coreasm, Manycore):
+        context.load_dialect(dialect)
+    packed = reread(executable_to_coreasm(exe), context)
+    assert len(list(packed.walk())) < 1000
+    assert to_bytes(coreasm_to_executable(packed)) == want
+
+    inputs = model.inputs(1)
+    results = run_main(packed, {tensor.name: inputs[tensor.name] for tensor in exe.inputs})
+    for tensor, value in Oracle(model.path).run(inputs).items():
+        assert compare(tensor, np.asarray(results[tensor]), value).equal
+
+    CoreasmUnpackPass().apply(context, packed)
+    unpacked = reread(packed, context)
+    assert to_bytes(coreasm_to_executable(unpacked)) == want
+    CoreasmPackPass().apply(context, unpacked)
+    assert to_bytes(coreasm_to_executable(unpacked)) == want
