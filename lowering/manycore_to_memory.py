@@ -33,6 +33,7 @@ from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.manycore import CHIP, ExecuteOp, Scratch, chip_of
 from ..dialects.memory import AllocOp, BufferType, FreeOp, HoldOp, Space, ViewOp
 from ..support.errors import InputError
+from ..transforms.no_subgraphs import refuse_subgraphs
 from .dram_layout import DramLayout, lay_out_dram
 
 
@@ -52,6 +53,7 @@ class ManycoreToMemoryPass(ModulePass):
         chip = chip_of(op)
         if chip is None:
             raise InputError(f"the module has no attribute {CHIP}: run manycore-tile{{chip=NAME}} before")
+        refuse_subgraphs(op, self.name)
         lower_module(op, chip)
 
 

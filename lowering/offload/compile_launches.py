@@ -132,7 +132,12 @@ class _Cutter:
 
 
 def _as_written(function: FuncOp, pieces: Pieces, budget: Budget, progress: Progress) -> LaunchCompilation:
-    """A function with memory saving in it."""
+    """A function with memory saving in it. Raises InputError for a budget that says how memory is to be saved."""
+    if budget.saving != Saving() or budget.launch_bytes is not None:
+        raise InputError(
+            "the module saves memory already, and is compiled as it stands: leave out --save, --compress-to and "
+            "--launch-bytes"
+        )
     wrap_operations(function)
     progress("compile launches")
     unsaved = _peak(function, pieces, pieces.chip.dram_bytes)
