@@ -16,7 +16,7 @@ from ..analysis.sparse.layer_cost import Objective
 from ..chips import Chip
 from ..chips.cycles import bound_by_weights
 from ..dialects.dataflow import Dataflow
-from ..support.errors import InputError
+from ..support.errors import BudgetError, InputError
 from ..transforms.contraction_weights import weight_uses, weights_out_of_reach
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_balance_lanes import balance_lanes
@@ -89,9 +89,11 @@ def compile_encoded(
     cut otherwise for it. Of networks with layers that are bound by their weights there are two encoded ones: with few
     loads of these, and with few cycles of each layer; the latter is taken where it is faster.
 
-    Raises InputError for a module that has operations of `manycore`: weights are encoded before tasks are made.
+    Raises InputError for a module that has operations of `manycore`: weights are encoded before tasks are made; and
+    BudgetError where one of the networks needs more device memory than there is, with what is enough for all of them.
     """
     _check_level(module)
+    refusals: list[BudgetError] = []
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(module))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]
     found: list[tuple[int, SparseNetwork[Compiled]]] = []
@@ -102,9 +104,18 @@ def compile_encoded(
         plans = tuple(encode_weights(encoded, chip, calibration, objective))
         dense = _stay_dense(encoded, plans)
         if any(plan.is_sparse for plan in plans):
-            compilation = compile(encoded)
+            try:
+                compilation = compile(encoded)
+            except BudgetError as refusal:
+                refusals.append(refusal)
+                continue
             found.append((cycles(compilation), SparseNetwork(compilation, plans, True, objective, dense)))
-    plain = compile(module)
+    try:
+        plain = compile(module)
+    except BudgetError as refusal:
+        raise max([*refusals, refusal], key=lambda one: one.enough) from None
+    if refusals:
+        raise max(refusals, key=lambda one: one.enough)
     if not found:
         return SparseNetwork(plain, plans, False, "cycles", dense)
     (taken, network), *others = found
