@@ -2,8 +2,8 @@
 Compiled parts by content: in this process, and in a folder if there is one.
 
 The key is the hash of all that the machine code depends on: the part's text, the chip, the compiler's own source. What
-did not compile is kept as well, so that a second compilation fails as quickly. An entry that cannot be read is compiled
-again and written over.
+did not compile is kept as well, so that a second compilation fails as quickly. An entry that cannot be read, or that is
+for another key, is compiled again and written over.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from ..chips import Chip
 from ..emulator.executable_file import FORMAT_VERSION, map_file
 from ..support.errors import InputError, MeshloomError
 from ..support.files import write_atomically
+from .cache_entry import read_entry, write_entry
 from .piece_code import PieceCode
 from .piece_file import piece_from_bytes
 
 SOURCES = ("analysis", "chips", "dialects", "emulator", "lowering", "support", "transforms")
 """Folders of the package whose code decides what a part compiles to."""
+COMPILED, FAILED = ".part", ".failure"
+"""How the names of entries end: machine code, and why there is none."""
 
 
 @dataclass(frozen=True)
@@ -96,27 +99,27 @@ class PieceCache:
         """Take in what a part has compiled to (as `piece_to_bytes`), or why it does not."""
         if isinstance(data, Failure):
             self._known[key] = data
-            name, content = f"{key}.json", json.dumps(asdict(data)).encode()
+            suffix, content = FAILED, json.dumps(asdict(data)).encode()
         else:
             self._known[key] = piece_from_bytes(data, self.chip, "a compiled part")
-            name, content = f"{key}.mlx", data
+            suffix, content = COMPILED, data
         if self.folder is not None:
             try:
-                write_atomically(self.folder / name, content)
+                write_atomically(self.folder / f"{key}{suffix}", write_entry(key, content))
             except MeshloomError as error:
                 raise MeshloomError(f"the cache cannot be written: {error}") from error
 
     def _read(self, folder: Path, key: str) -> Outcome | None:
-        path = folder / f"{key}.mlx"
+        path = folder / f"{key}{COMPILED}"
         try:
             if path.is_file():
-                return piece_from_bytes(map_file(path), self.chip, str(path))
-            path = folder / f"{key}.json"
+                return piece_from_bytes(read_entry(key, map_file(path), str(path)), self.chip, str(path))
+            path = folder / f"{key}{FAILED}"
             if path.is_file():
-                table = cast("dict[str, object]", json.loads(path.read_bytes()))
+                table = cast("dict[str, object]", json.loads(bytes(read_entry(key, map_file(path), str(path)))))
                 message, resource, needed, available = (table[name] for name in Failure.__dataclass_fields__)
                 if isinstance(needed, int) and isinstance(available, int):
                     return Failure(str(message), str(resource), needed, available)
         except (InputError, OSError, ValueError, KeyError, TypeError, AttributeError):
-            pass  # damaged, or of another version: it is written again
+            pass  # damaged, of another version or for another key: it is written again
         return None

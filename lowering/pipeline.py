@@ -18,7 +18,7 @@ from ..dialects.sparse import Sparse
 from ..support.errors import InputError
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_pack import pack_module
-from .compilation_log import CompilationLog
+from .compilation_log import CompilationLog, LogEntry
 from .compile_function import Compilation, CompiledPart, compile_function
 from .ideal_work import ideal_work
 from .inline_subgraphs import Group, inline_subgraphs
@@ -63,9 +63,12 @@ def compile_module(
     save some, it becomes launches with copies beside them (`lowering.offload`). `tell` gets the lines of the log as
     they are written.
 
-    Raises InputError if there is no @main, ResourceError if the network does not fit the chip.
+    Raises InputError if there is no @main, and for `options` that say how to cut or fuse where memory saving does that;
+    ResourceError if the network does not fit the chip.
     """
     options = SubgraphOptions() if options is None else options
+    if budget is not None:
+        _check_launches(options, "with --budget, the network")
     given = simplify(module, chip, progress)
     simplified = module.clone()
     function = find_main(module)
@@ -73,6 +76,7 @@ def compile_module(
     if budget is not None or has_memory_ops(function):
         if given:
             raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")
+        _check_launches(options, "a module that saves memory")
         found = _with_saving(module, chip, options, budget or Budget(), log, progress)
     else:
         found = compile_function(module, chip, options, log, progress, given)
@@ -81,6 +85,14 @@ def compile_module(
         return [("simplify", simplified), *found.levels()]
 
     return replace(found, levels=levels)
+
+
+def _check_launches(options: SubgraphOptions, what: str) -> None:
+    """Raises InputError for options that launches with memory saving between them (because of `what`) do not follow."""
+    if options.rule is not None or not options.split_failures:
+        raise InputError(f"{what} is compiled in launches, cut by what they need: leave out --subgraphs")
+    if options.fuse != "auto":
+        raise InputError(f"{what} is compiled in launches, which are not fused: leave out --fuse")
 
 
 def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> list[Group]:
@@ -126,6 +138,11 @@ def _with_saving(
         CompiledPart(name, len(run.piece.task_names), name, name, run.piece.code, 0, False)
         for name, run in zip(names, runs, strict=True)
     )
+    for part in parts:
+        tasks = "1 task" if len(part.code.tasks) == 1 else f"{len(part.code.tasks)} tasks"
+        text = f"is a launch of {tasks}, {part.code.sram_peak:,} bytes of SRAM a core"
+        text += f" and {part.code.dram_bytes:,} of DRAM"
+        log.add(LogEntry("compile", part.label, part.operators, part.first, part.last, True, text))
     notes = {IDEAL: json.dumps(ideal), NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak)}
     lowered = write_program(link_steps(saving.function, saving.layout, notes), chip)
     executable = read_program(lowered, chip, {run.piece.code.digest: run.piece.code.code for run in runs})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -16,7 +16,8 @@ from ..analysis.sparse.layer_cost import Objective
 from ..chips import Chip
 from ..chips.cycles import bound_by_weights
 from ..dialects.dataflow import Dataflow
-from ..transforms.contraction_weights import weight_uses
+from ..support.errors import BudgetError, InputError
+from ..transforms.contraction_weights import weight_uses, weights_out_of_reach
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_balance_lanes import balance_lanes
 from ..transforms.sparse_plan import PlannedWeight, plan_encodings
@@ -37,9 +38,13 @@ class SparseNetwork(Generic[Compiled]):
     plans: tuple[PlannedWeight, ...]
     """What is best for each layer by itself."""
     taken: bool
-    """Whether the network is compiled so; False: it is not faster as a whole, and all is dense."""
+    """Whether the network is compiled so; False: all is dense, as nothing is to be encoded or as `timed` says."""
     objective: Objective
     """How panels were chosen."""
+    stays_dense: tuple[tuple[str, str], ...] = ()
+    """(name and shape, why) of weights of contractions that no plan encodes."""
+    timed: tuple[int, int] | None = None
+    """Cycles (encoded, dense) of the whole network, where both were compiled; None: nothing was to be encoded."""
 
 
 def encode_weights(
@@ -83,22 +88,57 @@ def compile_encoded(
     All are compiled and timed, sparse work as the compiler expects it: what a layer gains may be lost where others are
     cut otherwise for it. Of networks with layers that are bound by their weights there are two encoded ones: with few
     loads of these, and with few cycles of each layer; the latter is taken where it is faster.
+
+    Raises InputError for a module that has operations of `manycore`: weights are encoded before tasks are made; and
+    BudgetError where one of the networks needs more device memory than there is, with what is enough for all of them.
     """
+    _check_level(module)
+    refusals: list[BudgetError] = []
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(module))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]
     found: list[tuple[int, SparseNetwork[Compiled]]] = []
     plans: tuple[PlannedWeight, ...] = ()
+    dense: tuple[tuple[str, str], ...] = ()
     for objective in objectives:
         encoded = module.clone()
         plans = tuple(encode_weights(encoded, chip, calibration, objective))
+        dense = _stay_dense(encoded, plans)
         if any(plan.is_sparse for plan in plans):
-            compilation = compile(encoded)
-            found.append((cycles(compilation), SparseNetwork(compilation, plans, True, objective)))
-    plain = compile(module)
+            try:
+                compilation = compile(encoded)
+            except BudgetError as refusal:
+                refusals.append(refusal)
+                continue
+            found.append((cycles(compilation), SparseNetwork(compilation, plans, True, objective, dense)))
+    try:
+        plain = compile(module)
+    except BudgetError as refusal:
+        raise max([*refusals, refusal], key=lambda one: one.enough) from None
+    if refusals:
+        raise max(refusals, key=lambda one: one.enough)
     if not found:
-        return SparseNetwork(plain, plans, False, "cycles")
+        return SparseNetwork(plain, plans, False, "cycles", dense)
     (taken, network), *others = found
     for other in others:
         if other[0] < FASTER * taken:
             taken, network = other
-    return network if taken <= FASTER * cycles(plain) else replace(network, compilation=plain, taken=False)
+    without = cycles(plain)
+    network = replace(network, timed=(taken, without))
+    return network if taken <= FASTER * without else replace(network, compilation=plain, taken=False)
+
+
+def _stay_dense(module: ModuleOp, plans: Sequence[PlannedWeight]) -> tuple[tuple[str, str], ...]:
+    """(name and shape, why) of each weight tensor that is left dense."""
+    planned = {(plan.use.source, plan.reason): plan.use.label for plan in plans if plan.reason}
+    return (*((label, reason) for (_, reason), label in planned.items()), *weights_out_of_reach(module))
+
+
+def _check_level(module: ModuleOp) -> None:
+    """Raises InputError if tasks or subgraphs have been made."""
+    for op in module.walk():
+        if op.name.startswith("manycore."):
+            raise InputError(
+                f"--sparse encodes the weights of whole operators, but the module is at level 'manycore' already "
+                f"('{op.name}'): without --sparse, encode them by passes before those that reach 'manycore': "
+                f"sparse-balance-lanes, sparse-split-inputs, sparse-select-encoding, sparse-pack"
+            )

@@ -26,6 +26,18 @@ class ResourceError(MeshloomError):
         return type(self), (str(self), self.resource, self.needed, self.available)
 
 
+class BudgetError(InputError):
+    """A limit on device memory is too small: which (in bytes), why, and a limit that is enough."""
+
+    def __init__(self, capacity: int, reason: str, enough: int) -> None:
+        super().__init__(f"a budget of {capacity} bytes of DRAM is too small: {reason}; {enough} bytes are enough")
+        self.capacity, self.reason, self.enough = capacity, reason, enough
+
+    def __reduce__(self) -> tuple[type[BudgetError], tuple[int, str, int]]:
+        """Exceptions cross between processes."""
+        return type(self), (self.capacity, self.reason, self.enough)
+
+
 def shortened(text: str, limit: int = 160) -> str:
     """Foreign text for an error's line: its start, where it is longer than this many characters."""
     return text if len(text) <= limit else f"{text[:limit]}..."

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..chips import Chip
     from ..lowering.compile_chips import ChipsCompilation
     from ..lowering.pipeline import Compilation
+    from ..lowering.sparse_weights import SparseNetwork
     from .report.sparse_layers import SparseLayer
     from .stages import Stages
 
@@ -147,7 +148,7 @@ def _compile(options: argparse.Namespace) -> None:
 
             return compile_module(one, chip, stages.begin, subgraphs, log, budget)
 
-        encoded = True
+        sparse: SparseNetwork[Compilation | ChipsCompilation] | None = None
         layers: list[SparseLayer] = []
         try:
             if options.sparse:
@@ -160,7 +161,7 @@ def _compile(options: argparse.Namespace) -> None:
 
                     calibration = calibration_inputs(module, options.calibrate)
                 sparse = compile_encoded(module, chip, run, _cycles, calibration)
-                compilation, encoded = sparse.compilation, sparse.taken
+                compilation = sparse.compilation
                 if options.report is not None:
                     from .report.sparse_layers import sparse_layers
 
@@ -171,11 +172,15 @@ def _compile(options: argparse.Namespace) -> None:
             log.write()
         stages.levels(lambda: _levels(compilation))
         stages.begin("write")
-        _write(options, compilation, stages, layers, encoded)
+        slower = sparse is not None and sparse.timed is not None and not sparse.taken
+        _write(options, compilation, stages, layers, not slower)
     if not options.quiet:
         print(_summary(options.output.name, compilation))
-        if not encoded:
-            print("all stays dense: the network is not faster with weights or activations encoded")
+        if sparse is not None:
+            from .dense_weights import dense_weights_text
+
+            if text := dense_weights_text(sparse):
+                print(text)
 
 
 def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, ModuleOp]]:

@@ -117,6 +117,9 @@ def table(plans: Sequence[PlannedWeight]) -> str:
     rows = [["weights", "shape", "density", "encoding", "dense bytes", "bytes", "smaller"]]
     if with_cycles:
         rows[0] += ["dense cycles", "cycles", "faster"]
+    reasons = [plan.reason for plan in plans]
+    if any(reasons):
+        rows[0].append("why dense")
     totals = [0, 0, 0.0, 0.0]
     for plan in plans:
         choice = plan.choice
@@ -129,11 +132,14 @@ def table(plans: Sequence[PlannedWeight]) -> str:
             rows[-1] += _amounts(plan.dense.cycles, plan.chosen.cycles)
             totals[2] += plan.dense.cycles
             totals[3] += plan.chosen.cycles
+        rows[-1] += [plan.reason] if any(reasons) else []
     rows.append(["all", "", "", "", *_amounts(*totals[:2]), *(_amounts(*totals[2:]) if with_cycles else [])])
+    rows[-1] += [""] if any(reasons) else []
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    words = {0, 1, 2, 3, len(rows[0]) - 1} if any(reasons) else {0, 1, 2, 3}
     return "\n".join(
-        "  ".join(cell.ljust(width) if place < 4 else cell.rjust(width) for place, (cell, width) in enumerate(line))
-        for line in (list(zip(row, widths, strict=True)) for row in rows)
+        "  ".join(cell.ljust(width) if place in words else cell.rjust(width) for place, (cell, width) in line).rstrip()
+        for line in (list(enumerate(zip(row, widths, strict=True))) for row in rows)
     )
 
 

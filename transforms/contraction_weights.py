@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, bf16
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.sparse.encode import Mask, counts
@@ -35,9 +36,12 @@ class WeightUse:
     @property
     def name(self) -> str:
         """The weight's name, or that of the constant's value."""
-        if isinstance(self.source, WeightOp):
-            return self.source.sym_name.data
-        return self.source.result.name_hint or "constant"
+        return _name(self.source)
+
+    @property
+    def label(self) -> str:
+        """What to call the weight where people read it: constants without a name go by what is computed with them."""
+        return _label(self.source, self.op)
 
     @property
     def strings(self) -> Strings:
@@ -62,6 +66,47 @@ def weight_uses(module: ModuleOp) -> list[WeightUse]:
                 uses.append(WeightUse(op, position, source, _output_axis(op, position)))
                 break
     return uses
+
+
+def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
+    """
+    (name and shape, why) of the weights of contractions that `weight_uses` passes over: of depthwise convolutions, and
+    those that other operations make while the network runs.
+    """
+    origin: dict[SSAValue, ConstantOp | WeightOp] = {}
+    found: dict[ConstantOp | WeightOp, tuple[str, str]] = {}
+    for op in module.walk():
+        if isinstance(op, MatmulOp | ConvOp):
+            sources = [(origin.get(op.operands[position]), op.operands[position].owner) for position in (1, 0)]
+            source, owner = next((one for one in sources if one[0] is not None), (None, None))
+            if source is not None and owner is not source:
+                assert isinstance(owner, Operation)
+                found[source] = _label(source, op), f"{owner.name} makes them while the network runs"
+            elif source is not None and isinstance(op, ConvOp) and op.is_depthwise:
+                found[source] = _label(source, op), "vector units compute depthwise convolutions, and skip nothing"
+        if isinstance(op, ConstantOp | WeightOp):
+            origin[op.result] = op
+        elif op.operands and not op.regions and all(operand in origin for operand in op.operands):
+            origin.update((result, origin[op.operands[0]]) for result in op.results)
+    return list(found.values())
+
+
+def _name(source: ConstantOp | WeightOp) -> str:
+    """The weight's name, or that of the constant's value."""
+    if isinstance(source, WeightOp):
+        return source.sym_name.data
+    return source.result.name_hint or "constant"
+
+
+def _label(source: ConstantOp | WeightOp, op: Operation) -> str:
+    """Name and shape; of a constant without a name, the name of the next value that is computed with it."""
+    name = _name(source)
+    if isinstance(source, ConstantOp) and source.result.name_hint is None:
+        value = op.results[0]
+        while value.name_hint is None and (use := value.first_use) is not None and use.operation.results:
+            value = use.operation.results[0]
+        name = f"constant of {value.name_hint}" if value.name_hint else name
+    return f"{name} ({'x'.join(map(str, shape_of(source.result)))})"
 
 
 def _output_axis(op: MatmulOp | ConvOp, position: int) -> int:

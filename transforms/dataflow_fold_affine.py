@@ -18,6 +18,7 @@ from ..analysis.nature import Nature, reassociating
 from ..dialects.dataflow import AddOp, ConvOp, DivOp, MatmulOp, MulOp, WeightOp
 from ..dialects.dataflow.sources import LARGEST_CONSTANT
 from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.manycore import SubgraphOp
 from .affine import Affine, affine_of, affine_operand, joined
 from .known_values import SMALLEST_NORMAL, Doubles, is_known, known_doubles, largest_finite, rounded, source_of
 
@@ -40,9 +41,9 @@ class DataflowFoldAffinePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
-        for function in op.walk():
-            if isinstance(function, FuncOp):
-                for block in function.body.blocks:
+        for holder in list(op.walk()):
+            if isinstance(holder, FuncOp | SubgraphOp):
+                for block in holder.body.blocks:
                     _Folding(names).run(block)
 
 

@@ -16,6 +16,7 @@ from ..analysis.frames import frame_cuts
 from ..analysis.nature import EXACT, Nature, looser
 from ..dialects.dataflow import ConcatOp, WeightOp
 from ..support.errors import InputError
+from .no_subgraphs import refuse_subgraphs
 from .split_operator import Splitter, splitting_nature
 
 
@@ -43,6 +44,7 @@ class DataflowSplitFramesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.parts < 2:
             raise InputError(f"parts = {self.parts} should be at least 2")
+        refuse_subgraphs(op, self.name)
         names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
         self.natures.clear()
         for function in op.walk():

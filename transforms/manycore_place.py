@@ -21,6 +21,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TaskOp, TilingAttr
 from ..support.errors import InputError, MeshloomError
 from .chip_option import chip_for
+from .no_subgraphs import refuse_subgraphs
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class ManycorePlacePass(ModulePass):
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         if self.objective not in list(PlaceObjective):
             raise InputError(f"objective '{self.objective}': choose one of {', '.join(PlaceObjective)}")
+        refuse_subgraphs(op, self.name)
         function = find_main(op)
         for task in function.body.block.ops:
             if isinstance(task, TaskOp) and task.placement is None:

@@ -23,6 +23,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TaskOp
 from ..support.errors import InputError
 from .chip_option import chip_for
+from .no_subgraphs import refuse_subgraphs
 from .reorder import is_free_to_order, reorder_tasks, task_predecessors, tasks_of
 
 Method = Literal["default", "program", "random", "anneal", "mcts", "exhaustive"]
@@ -68,6 +69,7 @@ class ManycoreSchedulePass(ModulePass):
         if self.method not in get_args(Method):
             raise InputError(f"unknown method '{self.method}': choose one of {', '.join(get_args(Method))}")
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
+        refuse_subgraphs(op, self.name)
         block = find_main(op).body.block
         if self.model == "stream":
             schedule_by_streams(op, block, chip, self.method, self.seed)

@@ -31,6 +31,7 @@ from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.types import shape_of
 from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
 from .chip_option import chip_for
+from .no_subgraphs import refuse_subgraphs
 
 GAIN = 0.95
 """Two tasks instead of one have to take less than this fraction of its time."""
@@ -60,6 +61,7 @@ class ManycoreSplitReductionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
+        refuse_subgraphs(op, self.name)
         split_reductions(find_main(op), chip)
 
 

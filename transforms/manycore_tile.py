@@ -20,6 +20,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TilingAttr
 from ..dialects.memory import Space, SpaceAttr
 from .chip_option import chip_for
+from .no_subgraphs import refuse_subgraphs
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class ManycoreTilePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
+        refuse_subgraphs(op, self.name)
         tile_function(find_main(op), chip)
 
 

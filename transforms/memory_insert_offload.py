@@ -19,6 +19,7 @@ from ..dialects.dataflow.types import element_of
 from ..dialects.memory.formats import Format
 from ..support.errors import InputError
 from .chip_option import chip_for
+from .no_subgraphs import refuse_subgraphs
 from .offload.budget import FormatModel, insert_for_budget
 from .offload.emit import Emitter, add_control
 from .offload.script import function_parts
@@ -71,6 +72,7 @@ class MemoryInsertOffloadPass(ModulePass):
         chip = self._chip(op)
         link = chip.host_bytes_per_cycle * chip.clock_ghz * 1e9 if self.link is None else positive("link", self.link)
         costs = ChipCosts(chip, link, positive("compress-rate", self.compress_rate))
+        refuse_subgraphs(op, self.name)
         main = find_main(op)
         if self.budget is not None:
             budget, kinds = positive("budget", self.budget), frozenset(self.kinds)

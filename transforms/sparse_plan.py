@@ -21,10 +21,12 @@ from ..chips import RATES, Chip
 from ..dialects.dataflow import ConvOp
 from ..dialects.dataflow.types import element_bytes, element_of, is_float
 from ..support.errors import InputError
-from .contraction_weights import Array, WeightUse, numeric_values, stored_values, stored_weights, weight_uses
+from .contraction_weights import WeightUse, numeric_values, stored_values, stored_weights, weight_uses
 
 WORTHWHILE = 0.9
 """Weights are encoded for speed only if that takes less than this share of the cycles."""
+NO_ZEROS = "none of them is zero"
+"""Why weights stay dense that an index could only add to."""
 MATRIX_RATES: dict[str, int] = {**RATES, "ui8": RATES["i8"]}
 """Multiply-accumulates a cycle of the element types that a matrix unit takes, relative to f32."""
 
@@ -63,9 +65,9 @@ def plan_encodings(
     """
     A plan for each known weight of a contraction: of fewest bytes, or with `chip` of fewest cycles on it.
 
-    With threshold 0, weights whose decoded form would differ in any bit (they hold -0) stay dense. `neurons` says,
-    where it is known, which of a contraction's neurons are not zero (`analysis.nonzero_neurons`); only cycles depend on
-    it. `objective` says how panels are chosen.
+    A zero of either sign is not stored, and comes back as +0. `neurons` says, where it is known, which of a
+    contraction's neurons are not zero (`analysis.nonzero_neurons`); only cycles depend on it. `objective` says how
+    panels are chosen.
     """
     if any(group < 1 for group in groups):
         raise InputError(f"groups={','.join(map(str, groups))}: expected at least 1")
@@ -85,17 +87,15 @@ def _plan(
     objective: Objective,
 ) -> PlannedWeight:
     values, stored = numeric_values(use.source), stored_values(use.source)
-    reason = ""
-    if threshold == 0 and is_float(element_of(use.source.result)) and has_negative_zero(values):
-        formats, reason = (), "they hold -0, which would come back as 0"
+    all_count = bool(counts(values, threshold).all())
     # Sizes are those of elements as they are stored; which count is a matter of their numbers.
     if element_of(use.source.result) == bf16:
         stored = np.where(counts(values, threshold), stored, np.uint16(0))
         threshold = 0.0
     if chip is None:
         choice = smallest(stored, use.strings, formats, threshold)
-        return PlannedWeight(use, choice, reason=reason or ("" if choice.format else "no encoding is smaller"))
-    if not reason and (reason := not_on_panels(use)):
+        return PlannedWeight(use, choice, reason="" if choice.format else _why_not_smaller(all_count))
+    if reason := not_on_panels(use):
         formats = ()  # no unit of the chip takes such weights encoded
     seen = None if counting is None else _seen(use, counting, chip)
     # Only of first operands do matrix units leave out zeros.
@@ -105,7 +105,7 @@ def _plan(
     best = fastest(costs)
     best = best if is_faster(best, costs[0]) else costs[0]
     if best.choice.format is None:
-        reason = reason or _why_dense(costs)
+        reason = reason or (NO_ZEROS if all_count else _why_dense(costs))
     neurons = None
     if seen is not None:
         neurons = seen.on_dense_weights() if best.panels is None else seen.as_stored(best.panels)
@@ -133,6 +133,11 @@ def _encode_neurons(chip: Chip, layer: Layer, best: LayerCost) -> bool:
     if best.choice.format is not None:
         return True
     return dense_cycles(chip, layer) < WORTHWHILE * dense_cycles(chip, replace(layer, neurons=ALL_NONZERO))
+
+
+def _why_not_smaller(all_count: bool) -> str:
+    """Why no encoding of some weights is chosen by its bytes."""
+    return NO_ZEROS if all_count else "no encoding is smaller"
 
 
 def _why_dense(costs: Sequence[LayerCost]) -> str:
@@ -169,8 +174,3 @@ def not_on_panels(use: WeightUse) -> str:
 def _matrix_types(use: WeightUse) -> bool:
     element, result = element_of(use.source.result), element_of(use.op.results[0])
     return str(element) in MATRIX_RATES and (not is_float(element) or result in (element, f32))
-
-
-def has_negative_zero(values: Array) -> bool:
-    """Whether decoding would change a bit: what is not stored comes back as +0."""
-    return bool((np.signbit(values) & (values == 0)).any())

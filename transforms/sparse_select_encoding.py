@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.interpret import make_inputs
-from ..analysis.nature import EXACT, Nature, lossy
+from ..analysis.nature import Nature, lossy, reassociating
 from ..analysis.nonzero_neurons import nonzero_neurons
 from ..analysis.sparse.formats import Kind
 from ..analysis.sparse.nonzero import Nonzero
@@ -40,8 +40,9 @@ class SparseSelectEncodingPass(ModulePass):
 
     `objective=loads` is the same but for layers bound by their weights: these are to load them as seldom as possible.
 
-    Weights of magnitude up to `threshold` are left out; with the default, 0, no result changes in any bit, else results
-    may move by `bound`, relative to the largest (for `--check-semantics`).
+    Weights of magnitude up to `threshold` are left out; with the default, 0, these are the zeros of either sign, and
+    nothing changes but the sign of results that are zero, else results may move by `bound`, relative to the largest
+    (for `--check-semantics`).
     """
 
     name = "sparse-select-encoding"
@@ -55,8 +56,8 @@ class SparseSelectEncodingPass(ModulePass):
 
     @property
     def nature(self) -> Nature:
-        """Exact where only zeros are left out."""
-        return EXACT if self._threshold() == 0 else lossy(number("bound", self.bound, 0))
+        """Where only zeros are left out, a weight of -0 comes back as +0: the sign of a zero result may change."""
+        return reassociating(0.0) if self._threshold() == 0 else lossy(number("bound", self.bound, 0))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         threshold, chip = self._threshold(), self._chip(op)

@@ -21,7 +21,7 @@ from ..dialects.dataflow.types import element_of, shape_of
 from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
 from .known_values import source_of
-from .sparse_plan import has_negative_zero, is_faster, layer_of, on_panels
+from .sparse_plan import is_faster, layer_of, on_panels
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _best_parts(use: WeightUse, chip: Chip, objective: Objective) -> int:
     values, layer = numeric_values(use.source), layer_of(use, objective=objective)
     mask = use.strings.matrix(counts(values))
     dense, *choices = all_choices(stored_values(use.source), use.strings)
-    if mask.all() or not choices or has_negative_zero(values):
+    if mask.all() or not choices:
         return 1  # they stay dense
     best = best_split(chip, layer, mask, min(choices, key=lambda choice: choice.nbytes))
     return best.parts if is_faster(best.cost, dense_cost(chip, layer, dense)) else 1

@@ -14,8 +14,8 @@ def target_nodes(graph: OpGraph) -> Flags:
     """
     *Target operator nodes*: two or more output branches, one to a data output and another to a computing node.
 
-    The branch to a data output is either the result's own way out of the network, or a node that only outputs. A
-    computing node is any other; for a result that is an output itself, any reader is one.
+    The branch to a data output is either the result's own way out of the network, or a node that passes data out and
+    does not compute (`is_data_output`). A computing node is any other.
     """
     ends = is_data_output(graph)
     owners, readers = graph.successors.owners, graph.successors.indices
@@ -23,7 +23,7 @@ def target_nodes(graph: OpGraph) -> Flags:
     to_other = np.zeros(len(graph), np.bool_)
     to_end[owners[ends[readers]]] = True
     to_other[owners[~ends[readers]]] = True
-    return (to_end & to_other) | (graph.is_output & (graph.successors.degrees > 0))
+    return (to_end | graph.is_output) & to_other
 
 
 @dataclass(frozen=True)

@@ -260,5 +260,9 @@ def serial_order(graph: OpGraph) -> Ints:
 
 
 def is_data_output(graph: OpGraph) -> Flags:
-    """Nodes that only output: their result is the network's, and no operator reads it (spec 2, S11)."""
-    return graph.is_output & (graph.successors.degrees == 0)
+    """
+    Nodes that pass data out and do not compute (spec 2, S11): their result is the network's, no operator reads it, and
+    there is no work in it, as in a reshape. A last operator that computes is none.
+    """
+    computes = (graph.macs > 0) | (graph.other_ops > 0)
+    return graph.is_output & (graph.successors.degrees == 0) & ~computes

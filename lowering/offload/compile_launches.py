@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp
 
 from ...chips import Chip
 from ...dialects.manycore import SubgraphOp
-from ...support.errors import InputError, ResourceError
+from ...support.errors import BudgetError, InputError, ResourceError
 from ..compilation_log import CompilationLog
 from ..compile_subgraphs import Driver
 from ..piece_cache import PieceCache
@@ -73,7 +73,7 @@ def compile_launches(
     The function is cut into launches by what they need for themselves. The same launches give the same bits with every
     budget: other ones may add in another order. Where the function has operations of `memory` already, each
     operation is a launch, and nothing is inserted. Raises ResourceError where the function does not fit in DRAM,
-    InputError for a budget under the smallest that works, which it names.
+    BudgetError for a budget under the smallest that works: one that does is tried before it is named.
     """
     cache = PieceCache(chip, options.cache)
     pieces = Pieces(chip, cache)
@@ -84,19 +84,30 @@ def compile_launches(
     unsaved = _peak(whole, pieces, chip.dram_bytes)
     capacity = _capacity(budget.amount, unsaved, chip)
     sizes = [budget.launch_bytes] if budget.launch_bytes is not None else [unsaved // share for share in SHARES]
-    search: _Search | None = None
-    best: tuple[FuncOp, DeviceLayout] | None = None
-    for size in sizes:
-        cut = whole if size >= unsaved else cutter.cut(size, capacity)
-        search = _Search(cut, pieces, budget.saving)
-        progress("save memory")
-        found = search.fit(capacity)
-        if best is not None and (found is None or found[1].planned.time_ns >= best[1].planned.time_ns):
-            break
-        best = found
-    if best is None:
+
+    def fastest(limit: int) -> tuple[FuncOp, DeviceLayout] | _Search:
+        """Launches that fit in so much DRAM; or the last way to cut that was tried, where none does."""
+        search: _Search | None = None
+        best: tuple[FuncOp, DeviceLayout] | None = None
+        for size in sizes:
+            cut = whole if size >= unsaved else cutter.cut(size, limit)
+            search = _Search(cut, pieces, budget.saving)
+            progress("save memory")
+            found = search.fit(limit)
+            if best is not None and (found is None or found[1].planned.time_ns >= best[1].planned.time_ns):
+                break
+            best = found
         assert search is not None
-        raise search.refusal(capacity)
+        return search if best is None else best
+
+    best = fastest(capacity)
+    if isinstance(best, _Search):
+        refusal = best.refusal(capacity)
+        # With more memory the network may be cut otherwise: what is named has to do for that, too.
+        while isinstance(again := fastest(refusal.enough), _Search):
+            enough = max(again.refusal(refusal.enough).enough, refusal.enough + 1)
+            refusal = BudgetError(capacity, refusal.reason, enough)
+        raise refusal
     return LaunchCompilation(*best, capacity, unsaved)
 
 
@@ -132,7 +143,12 @@ class _Cutter:
 
 
 def _as_written(function: FuncOp, pieces: Pieces, budget: Budget, progress: Progress) -> LaunchCompilation:
-    """A function with memory saving in it."""
+    """A function with memory saving in it. Raises InputError for a budget that says how memory is to be saved."""
+    if budget.saving != Saving() or budget.launch_bytes is not None:
+        raise InputError(
+            "the module saves memory already, and is compiled as it stands: leave out --save, --compress-to and "
+            "--launch-bytes"
+        )
     wrap_operations(function)
     progress("compile launches")
     unsaved = _peak(function, pieces, pieces.chip.dram_bytes)
@@ -204,7 +220,7 @@ class _Search:
         layout = lay_out(read_block(function, self.pieces, capacity), capacity)
         return None if layout is None else (function, layout)
 
-    def refusal(self, capacity: int) -> InputError:
+    def refusal(self, capacity: int) -> BudgetError:
         """The error for a capacity that is too small: which launch needs how much, and what would do."""
         planning = planning_of(self.function, self.pieces, self.saving, capacity)
         problem = planning.launches.problem
@@ -224,7 +240,7 @@ class _Search:
         if least <= capacity:
             kinds = ", ".join(sorted(self.saving.kinds))
             reason = f"no plan of the allowed kinds ({kinds}) was found that fits"
-        return InputError(f"a budget of {capacity} bytes of DRAM is too small: {reason}; {high} bytes are enough")
+        return BudgetError(capacity, reason, high)
 
 
 def _limits(room: int, least: int, capacity: int) -> list[int]:

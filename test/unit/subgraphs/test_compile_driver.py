@@ -15,10 +15,12 @@ from meshloom.emulator.functional import run_functional
 from meshloom.emulator.stats import collect
 from meshloom.emulator.timing import run_timing
 from meshloom.frontend.onnx_import import import_onnx
+from meshloom.lowering.piece_cache import Failure, PieceCache
 from meshloom.lowering.pipeline import Compilation, SubgraphOptions, compile_module
 from meshloom.lowering.subgraph_options import FUSIONS, parse_subgraphs
 from meshloom.support.errors import InputError, ResourceError
 from meshloom.tools.oracle import Oracle, compare
+from meshloom.tools.read_module import read_module
 from onnx import ModelProto
 from public_models import PUBLIC_MODELS
 from xdsl.dialects.builtin import ModuleOp
@@ -179,6 +181,49 @@ def test_processes_and_cache_change_nothing(four_layers: ModelProto, tmp_path: P
         assert to_bytes(again.executable) == data
         assert again.log.lines() == alone.log.lines()
         assert (again.cache_hits > 0) == (hits > 0)
+
+
+def test_exchanged_cache_entries_give_no_other_executable(tmp_path: Path) -> None:
+    """Two parts with the same operands and results, so that the code of one could be linked in place of the other's."""
+    rule = parse_subgraphs("by-hand,names=a")[0]
+    lines = ["func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {"]
+    lines += [f"  %{name} = dataflow.{kind} %{x} : (tensor<64x64xf32>) -> tensor<64x64xf32>"
+              for name, kind, x in (("a", "tanh", "x"), ("b", "exp", "a"))]  # fmt: skip
+    path = tmp_path / "net.mlir"
+    path.write_text("\n".join([*lines, "  func.return %b : tensor<64x64xf32>", "}"]))
+    options = SubgraphOptions(rule, fuse="none", cache=tmp_path / "cache")
+
+    def executable() -> bytes:
+        return to_bytes(compile_module(read_module(path, {}), TINY, options=options).executable)
+
+    first = executable()
+    one, other = sorted((tmp_path / "cache").iterdir())
+    contents = one.read_bytes(), other.read_bytes()
+    one.write_bytes(contents[1])
+    other.write_bytes(contents[0])
+    assert executable() == first
+    assert (one.read_bytes(), other.read_bytes()) == contents, "they are written again"
+    # Nor does it help to forge the key: the checksum is over both.
+    one.write_bytes(contents[0][:32] + contents[1][32:])
+    assert executable() == first
+    x = np.linspace(-2, 2, 64 * 64, dtype=np.float32).reshape(64, 64)
+    compilation = compile_module(read_module(path, {}), TINY, options=options)
+    assert compilation.cache_hits == 2
+    (found,) = run_functional(compilation.executable, {"arg0": x}).outputs.values()
+    np.testing.assert_allclose(found, np.exp(np.tanh(x.astype(np.float64))), rtol=1e-5)
+
+
+def test_exchanged_failures_are_not_believed(tmp_path: Path) -> None:
+    keys = [PieceCache(TINY, tmp_path).key(text) for text in ("one", "other")]
+    for key, needed in zip(keys, (100, 200), strict=True):
+        PieceCache(TINY, tmp_path).put(key, Failure(f"needs {needed}", "DRAM", needed, 50))
+    assert PieceCache(TINY, tmp_path).get(keys[0]) == Failure("needs 100", "DRAM", 100, 50)
+    one, other = (tmp_path / f"{key}.failure" for key in keys)
+    one.write_bytes(other.read_bytes())
+    assert PieceCache(TINY, tmp_path).get(keys[0]) is None
+    for length in range(0, 80, 7):
+        other.write_bytes(one.read_bytes()[:length])
+        assert PieceCache(TINY, tmp_path).get(keys[1]) is None
 
 
 def test_a_changed_layer_alone_is_compiled_again(tmp_path: Path) -> None:

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations, pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from example_graphs import FIGURE_1, FIGURE_2, FIGURE_4, from_file, named, random_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from meshloom.analysis.function_graph import block_graph
 from meshloom.analysis.subgraphs.by_hand import AtNames
 from meshloom.analysis.subgraphs.data_outputs import AtDataOutputs, target_nodes
 from meshloom.analysis.subgraphs.key_nodes import cut_nodes
 from meshloom.analysis.subgraphs.least_cut import AtFewestBytes, PartBounds
-from meshloom.analysis.subgraphs.op_graph import OpGraph, Segment, Segments, live_bytes, serial_order
+from meshloom.analysis.subgraphs.op_graph import (
+    OpGraph,
+    Segment,
+    Segments,
+    is_data_output,
+    live_bytes,
+    serial_order,
+)
 from meshloom.analysis.subgraphs.rules import RULES, RuleSettings, make_rule
 from meshloom.analysis.subgraphs.segments_between import AtKeyNodes, merge_small, segments_between
 from meshloom.analysis.subgraphs.split_rule import AllTogether, FirstThatSplits, SplitRule, split, split_part
 from meshloom.analysis.subgraphs.weight_bytes import AtWeightBytes
+from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.support.errors import InputError, MeshloomError
+from meshloom.tools.read_module import read_module
 
 
 def parts_of(graph: OpGraph, segments: Segments) -> list[list[str]]:
@@ -95,6 +106,48 @@ def test_figure_2_whatever_the_numbering() -> None:
     shuffled = named("1 2", "2 4", "4 6", "6 8", "8 9", "6 7", "4 5", "2 3")
     parts = parts_of(shuffled, split(shuffled, serial_order(shuffled), AtDataOutputs()))
     assert parts == [["1", "2", "3"], ["4", "5"], ["6", "7"], ["8", "9"]]
+
+
+@pytest.mark.parametrize("last", ["figure_2", "figure_2_matmul"])
+def test_figure_2_as_a_program(last: str) -> None:
+    """
+    Results that are returned are the figure's nodes 3, 5, 7 and 9. The last operator, 8, computes: it is no data output
+    of 6, whether on the vector unit (tanh) or on the matrix unit.
+    """
+    module = read_module(Path(__file__).parents[2] / "data" / f"{last}.mlir", {})
+    graph = block_graph(find_main(module).body.block).graph
+    assert not is_data_output(graph).any()
+    targets = [graph.names[node] for node in np.flatnonzero(target_nodes(graph))]
+    assert targets == ["n2", "n4", "n6"]
+    parts = parts_of(graph, split(graph, serial_order(graph), AtDataOutputs()))
+    assert parts == [["n1", "n2"], ["n4"], ["n6"], ["n8"]]
+
+
+def test_a_last_operator_that_computes_is_no_data_output() -> None:
+    """Node 3 only passes the result of 2 out; where it computes, 2 has two branches to computing nodes."""
+    edges = [(0, 1), (1, 2), (1, 3), (3, 4)]
+    names = ["1", "2", "3", "4", "5"]
+    for macs, others in (([8] * 5, [0] * 5), ([0] * 5, [8] * 5)):
+        nothing = [0 if name == "3" else 1 for name in names]
+        passing = OpGraph.build(
+            edges,
+            names,
+            macs=[a * b for a, b in zip(macs, nothing, strict=True)],
+            other_ops=[a * b for a, b in zip(others, nothing, strict=True)],
+        )
+        assert is_data_output(passing).tolist() == [False, False, True, False, False]
+        assert np.flatnonzero(target_nodes(passing)).tolist() == [1]
+        computing = OpGraph.build(edges, names, macs=macs, other_ops=others)
+        assert not is_data_output(computing).any()
+        assert not target_nodes(computing).any()
+        assert serial_order(computing).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_result_that_is_only_passed_out_is_no_target() -> None:
+    """It is an output in two shapes, and no computing node reads it."""
+    graph = OpGraph.build([(0, 1), (1, 2)], "abc", macs=[8, 8, 0], outputs=[1, 2])
+    assert is_data_output(graph).tolist() == [False, False, True]
+    assert not target_nodes(graph).any()
 
 
 def test_results_that_are_read_on_are_targets() -> None:

@@ -1,0 +1,68 @@
+"""`--sparse` under a budget of device memory: what a refusal recommends is enough for all networks that are compiled."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshloom.chips import load_chip
+from meshloom.lowering.sparse_weights import compile_encoded
+from meshloom.support.errors import BudgetError
+from meshloom.tools.compile import main
+from meshloom.tools.read_module import read_module
+from onnx import TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A product with one weight in ten."""
+    generator = np.random.default_rng(0)
+    weights = generator.standard_normal((512, 128)) * (generator.random((512, 128)) < 0.1)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 512])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 128])],
+        [numpy_helper.from_array(weights.astype(np.float32), "w")],
+    )
+    path = tmp_path / "net.onnx"
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("needed", [(14592, 14600, 28864), (28864, 14592, 14600), (100, 100, 28864)])
+def test_a_refusal_names_what_all_networks_need(model: Path, needed: tuple[int, ...]) -> None:
+    """Two encoded networks and the dense one, each with a need of its own."""
+    module, chip = read_module(model, {}), load_chip("tiny")
+
+    def compile_with(budget: int) -> int:
+        left = iter(needed)
+
+        def compile(one: ModuleOp) -> int:
+            own = next(left)
+            if budget < own:
+                raise BudgetError(budget, "launch 'y' alone works on much", own)
+            return own
+
+        return compile_encoded(module.clone(), chip, compile, lambda one: one).compilation
+
+    with pytest.raises(BudgetError, match=f"{max(needed)} bytes are enough") as caught:
+        compile_with(1000)
+    assert compile_with(caught.value.enough) in needed
+
+
+def test_a_recommended_budget_is_accepted(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In whole launches (of any size), so that nothing is split and the dense network needs most."""
+    options = [str(model), "--chip", "tiny", "--sparse", "-q", "-o", str(model.with_suffix(".mlx"))]
+    options += ["--launch-bytes", "1000000", "--save", "recompute"]
+    budget, tries = 1000, 0
+    while main([*options, "--budget", str(budget)]) == 2:
+        found = re.search(r"(\d+) bytes are enough", capsys.readouterr().err)
+        assert found is not None
+        budget, tries = int(found[1]), tries + 1
+        assert tries == 1
+    assert tries == 1

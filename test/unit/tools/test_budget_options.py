@@ -1,0 +1,87 @@
+"""`--budget` with options that it cannot follow: one line and exit status 2, never a network compiled otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from meshloom.lowering.subgraph_options import SubgraphOptions, parse_subgraphs
+from meshloom.support.errors import InputError
+from meshloom.tools.compile import main
+from meshloom.tools.opt import main as opt_main
+from meshloom.tools.read_module import read_module
+
+import meshloom
+
+CHAIN = """
+func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %a = dataflow.relu %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %b = dataflow.tanh %a : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %c = dataflow.exp %b : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %d = dataflow.neg %c : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %e = dataflow.sub %d, %a : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %f = dataflow.relu %e : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  func.return %f : tensor<64x64xf32>
+}
+"""
+
+
+@pytest.fixture
+def chain(tmp_path: Path) -> Path:
+    path = tmp_path / "chain.mlir"
+    path.write_text(CHAIN)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--subgraphs", "fewest-bytes,parts=3"], "leave out --subgraphs"),
+        (["--subgraphs", "whole"], "leave out --subgraphs"),
+        (["--fuse", "forward"], "leave out --fuse"),
+        (["--fuse", "none"], "leave out --fuse"),
+    ],
+)
+def test_budget_refuses_subgraphs_and_fusion(
+    chain: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = chain.with_suffix(".mlx")
+    assert main([str(chain), "--chip", "tiny", "-o", str(program), "--budget", "chip", *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "with --budget, the network is compiled in launches" in line
+    assert message in line
+    assert not program.exists()
+
+
+def test_budget_refuses_subgraphs_and_fusion_in_python(chain: Path) -> None:
+    module = read_module(chain, {})
+    rule, split_failures = parse_subgraphs("fewest-bytes,parts=2")
+    for options in (SubgraphOptions(rule, split_failures), SubgraphOptions(fuse="forward")):
+        with pytest.raises(InputError, match="is compiled in launches"):
+            meshloom.compile(module, "tiny", subgraphs=options, budget=0.9)
+
+
+def test_the_log_of_a_budget_lists_launches(chain: Path) -> None:
+    program, log = chain.with_suffix(".mlx"), chain.with_suffix(".log")
+    options = ["--budget", "chip", "--launch-bytes", "1", "-q", "--log", str(log)]
+    assert main([str(chain), "--chip", "tiny", "-o", str(program), *options]) == 0
+    lines = log.read_text().splitlines()
+    assert [line.partition(" (")[0] for line in lines] == [f"subgraph {name}" for name in "abcdef"]
+    assert all(": is a launch of 1 task, " in line for line in lines)
+
+
+def test_a_module_that_saves_memory_is_compiled_as_it_stands(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saving = chain.with_name("saving.mlir")
+    passes = "memory-insert-offload{chip=tiny th-tts=0 th-size=1}"
+    assert opt_main([str(chain), "-p", passes, "-o", str(saving)]) == 0
+    assert "memory.swap_out" in saving.read_text()
+    compile_it = [str(saving), "--chip", "tiny", "-q", "-o", str(saving.with_suffix(".mlx"))]
+    assert main(compile_it) == 0
+    for options, message in (
+        (["--fuse", "forward"], "a module that saves memory is compiled in launches"),
+        (["--budget", "chip", "--launch-bytes", "1"], "the module saves memory already"),
+        (["--budget", "chip", "--save", "swap"], "the module saves memory already"),
+    ):
+        assert main([*compile_it, *options]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert message in line

@@ -1,0 +1,33 @@
+"""What `meshloom-compile --sparse` says about weights that were not encoded: which, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..lowering.sparse_weights import SparseNetwork
+
+
+def dense_weights_text(network: SparseNetwork[Any]) -> str:
+    """
+    Why the network as a whole is dense, where it is, and a line for each reason for which tensors stay dense, with
+    their names and shapes; "" where all weights are encoded.
+    """
+    reasons: dict[str, list[str]] = {}
+    for label, reason in network.stays_dense:
+        reasons.setdefault(reason, []).append(label)
+    lines = [f"  {reason}: {', '.join(names)}" for reason, names in reasons.items()]
+    if network.taken:
+        return "\n".join(["weights that stay dense:", *lines]) if lines else ""
+    if network.timed is not None:
+        encoded, dense = network.timed
+        lines.insert(
+            0,
+            f"all stays dense: with weights or activations encoded the network is not faster ({encoded:,} cycles, "
+            f"dense {dense:,})",
+        )
+    elif lines:
+        lines.insert(0, "all weights stay dense:")
+    else:
+        lines.insert(0, "nothing is encoded: no matrix product or convolution has weights that are known")
+    return "\n".join(lines)
