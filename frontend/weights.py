@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..support.errors import InputError
 from ..support.files import write_atomically
+from ..support.input_files import check_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,6 +103,7 @@ class WeightStore:
         """The file that `source` names: itself, or under one of the folders of `search_path`. Raises InputError."""
         folders = [] if os.path.isabs(source) else self.search_path
         for path in (Path(source), *(folder / source for folder in folders)):
+            check_regular(path)
             if path.is_file():
                 return path
         raise InputError(f"weights file {source} is missing; put it back or import the model again")

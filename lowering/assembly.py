@@ -22,6 +22,7 @@ from ..dialects.coreasm.text import Fields, parse_fields
 from ..emulator.executable import ROLES, Buffer, Executable, Launch, Program, TensorInfo, as_view
 from ..emulator.executable_check import check_executable
 from ..support.errors import InputError
+from ..support.input_files import read_regular
 from .listing_tokens import LineTokens
 
 _MAX_CORES = 4096
@@ -246,7 +247,7 @@ class _Assembler:
     def _file(self, tokens: LineTokens) -> bytes:
         path = self.folder / tokens.string("a file name")
         try:
-            return path.read_bytes()
+            return read_regular(path)
         except (OSError, ValueError) as error:
             raise InputError(f"{tokens.place}: cannot read the weights {path}: {error}") from error
 

@@ -1,8 +1,8 @@
 """
-Files that the tools read: regular files, and nothing that a read could wait on or never come to the end of.
+Files that are read: regular files, and nothing that a read could wait on or never come to the end of.
 
-A model names other files (external data, weights), and a name can be that of a pipe or a device: opening a pipe waits
-for a writer, `/dev/zero` has no end. So every file that a user or a file names is opened here.
+Users name files, and so do models (external data), textual IR (weights) and listings. A name can be that of a pipe or
+a device: to open a pipe waits for a writer, and `/dev/zero` has no end. So each of them is checked here first.
 """
 
 from __future__ import annotations
@@ -15,38 +15,24 @@ from typing import BinaryIO
 from .errors import InputError
 
 
-def open_regular(path: str | Path) -> BinaryIO:
-    """
-    The regular file at `path` (links are followed), open for reading.
-
-    Raises InputError where it is a pipe, a device or a socket; OSError, naming the file, where it cannot be opened.
-    """
-    # Without O_NONBLOCK the opening of a pipe waits for somebody to write to it.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+def check_regular(path: str | Path) -> None:
+    """Raises InputError where a pipe, a device or a socket is at `path` (links are followed), without opening it."""
     try:
-        mode = os.fstat(handle).st_mode
-        if stat.S_ISDIR(mode):
-            return open(path, "rb")  # raises what Python says of folders
-        if not stat.S_ISREG(mode):
-            raise InputError(f"{path} is {_kind(mode)}: only regular files are read")
-        return os.fdopen(handle, "rb")
-    except BaseException:
-        os.close(handle)
-        raise
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return  # Who opens it finds the same, and says what it is about.
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+        raise InputError(f"{path} is {kind}: only regular files are read")
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """The regular file at `path`, open for reading. Raises as `check_regular` and `open` do."""
+    check_regular(path)
+    return open(path, "rb")
 
 
 def read_regular(path: str | Path) -> bytes:
-    """All bytes of the regular file at `path`. Raises as `open_regular` does."""
+    """All bytes of the regular file at `path`. Raises as `check_regular` and `open` do."""
     with open_regular(path) as file:
         return file.read()
-
-
-def check_regular(path: str | Path) -> None:
-    """Raises as `open_regular` does, for files that a library opens by itself."""
-    open_regular(path).close()
-
-
-def _kind(mode: int) -> str:
-    if stat.S_ISFIFO(mode):
-        return "a pipe"
-    return "a socket" if stat.S_ISSOCK(mode) else "a device"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..support.errors import InputError
+from ..support.input_files import check_regular
 from .oracle import Array
 
 
@@ -16,6 +17,7 @@ class Interpreted:
         """Raises InputError (or xDSL's exceptions, which name the place) if the file is not valid."""
         from .read_module import read_module
 
+        check_regular(path)
         if not path.is_file():
             raise InputError(f"{path}: no such file")
         self.module = read_module(path, {})

@@ -28,6 +28,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..support.errors import InputError, MeshloomError
 from ..support.files import all_or_none, write_atomically
+from ..support.input_files import check_regular
 from .cli import check_folders, epilog, parse_shapes, run_tool
 from .definition_order import check_definition_order
 from .diagnostics import describe, one_line
@@ -236,6 +237,8 @@ class MeshloomOpt(xDSLOptMain):
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         """As xDSL's; an unknown extension is the user's error, and names what would work."""
         try:
+            if self.args.input_file is not None:
+                check_regular(self.args.input_file)
             return super().prepare_input()
         except ValueError as error:
             known = ", ".join(f".{name}" for name in self.available_frontends)

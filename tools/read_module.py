@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from ..support.errors import InputError
+from ..support.input_files import open_regular
 from .diagnostics import describe
 
 NOT_FOR_TEXT = "{} is for ONNX models: textual IR says itself what it takes"
@@ -40,7 +41,7 @@ def _parse(path: str | Path) -> ModuleOp:
     from .opt import MeshloomOpt
 
     driver = MeshloomOpt([str(path)])
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         module = driver.parse_text(file)
     try:
         module.verify()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ....support.errors import InputError
+from ....support.input_files import check_regular
 from .topology import Topology
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -29,6 +30,7 @@ def read_topology(
         path /= "graph.npz"
     if (reader := _READERS.get(path.suffix.lower())) is None:
         raise InputError(f"{path}: unknown kind of topology; known are {', '.join(_READERS)}")
+    check_regular(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     if shapes and path.suffix.lower() != ".onnx":
