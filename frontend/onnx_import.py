@@ -235,10 +235,10 @@ class _ModelImporter:
             return TensorSequence.of([self._bind(member(name, at), item, values, block) for at, item in items])
         if name in self.inputs:
             raise InputError(f"{self.name}: two inputs would be called {name!r}: names must be unique")
-        tensor = Tensor(signature.shape, signature.dtype, name=name)
         if name in values:
             return known(np.asarray(values[name]).astype(signature.dtype), name=name)
         try:
+            tensor = Tensor(signature.shape, signature.dtype, name=name)
             tensor.value = block.insert_arg(tensor_type(tensor.dtype, tensor.shape), len(block.args))
         except NodeError as error:
             raise InputError(f"{self.name}: input {name!r}: {error}") from error

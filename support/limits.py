@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 LARGEST_TENSOR = 1 << 32
 """Bytes of a tensor, or of what is computed to make one."""
+MOST_UNROLLED = 1 << 16
+"""Steps that one operator of a model becomes, each with operations of its own: the rest stems from claims as well."""
 MOST_DIMENSIONS = 64
 """Of a tensor: NumPy has no more, and the interpreter and the emulator hold tensors as its arrays."""
 

@@ -18,7 +18,6 @@ from time import perf_counter
 from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
@@ -29,6 +28,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from ..support.errors import InputError, MeshloomError
 from ..support.files import all_or_none, write_atomically
 from ..support.input_files import check_regular
+from .checked_parser import CheckedParser
 from .cli import check_folders, epilog, parse_shapes, run_tool
 from .definition_order import check_definition_order
 from .diagnostics import describe, one_line
@@ -148,7 +148,7 @@ class MeshloomOpt(xDSLOptMain):
         except UnicodeDecodeError as error:
             span = Span(error.start, error.end, Input(content, name))
             raise ParseError(span, "not UTF-8 text") from error
-        parser = Parser(self.ctx, text, name)
+        parser = CheckedParser(self.ctx, text, name)
         try:
             module = parser.parse_module(not self.args.no_implicit_module)
         except (ParseError, KeyboardInterrupt, MemoryError):

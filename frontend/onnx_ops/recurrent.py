@@ -10,7 +10,7 @@ import numpy as np
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import NodeError, Tensor, known
+from ..tensors import NodeError, Tensor, check_steps, known
 from .activation import leaky, softplus
 
 Activation = Callable[[Tensor], Tensor]
@@ -115,6 +115,7 @@ def _run(node: Node, gates: int, defaults: Sequence[str], step: Step) -> list[Te
             if state is not None:
                 node.inputs[index] = b.transpose(state, [1, 0, 2])
     steps, batch, width = x.shape
+    check_steps(steps, "time steps")
     lengths = node.get(4)
     if lengths is not None and lengths.array is not None and np.all(lengths.array == steps):
         lengths = None
