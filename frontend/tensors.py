@@ -68,6 +68,10 @@ class NodeError(Exception):
         """The value that would have to be known at import, where that is the reason."""
 
 
+class AlreadyReported(Exception):
+    """The reason why a node cannot be imported is in the list of problems already."""
+
+
 def check_size(shape: Sequence[int], dtype: Dtype) -> None:
     """Raises NodeError for a tensor (or an array to make one of) that is larger than any may be."""
     if (problem := size_problem(shape, max(dtype.itemsize, 1))) is not None:

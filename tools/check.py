@@ -27,8 +27,21 @@ Array = NDArray[Any]
 class Check:
     """A model to compare with; made before the run, so that a missing one is not noticed after it."""
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, values: Mapping[str, Array] | None = None) -> None:
+        """
+        `values`: inputs of the model that are constants of the executable, as for `import_onnx`.
+
+        Raises InputError where the model or the values cannot be used.
+        """
         self.model = model
+        self.values: dict[str, Array] = {}
+        if values:
+            if model.suffix.lower() == ".mlir":
+                raise InputError("--value is for ONNX models: textual IR says itself what it takes")
+            from ..frontend.inputs import fixed_inputs
+            from ..frontend.model_file import read_model
+
+            self.values = fixed_inputs(str(model), read_model(model)[0].graph, values)
         self.oracle = Interpreted(model) if model.suffix.lower() == ".mlir" else Oracle(model)
 
     @property
@@ -38,7 +51,7 @@ class Check:
 
     def compare(self, inputs: Mapping[str, Array], outputs: Mapping[str, Array]) -> list[Comparison]:
         """One comparison an output. Raises InputError if the model is not the one that was compiled."""
-        expected = self.oracle.run(inputs)
+        expected = self.oracle.run({**inputs, **self.values})
         if missing := [name for name in expected if name not in outputs]:
             raise InputError(f"{self.model} has an output '{missing[0]}' that the executable has not: another model?")
         return [compare(name, outputs[name], value) for name, value in expected.items()]

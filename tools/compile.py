@@ -15,6 +15,7 @@ from .chips import chips_summary, file_of_chip
 from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, serial_list_table
+from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
   meshloom-compile net.onnx --chip edge -o net.mlx
   meshloom-compile net.onnx --chip my-chip.toml --shape image=1x3x224x224 -o net.mlx
+  meshloom-compile speech.onnx --chip edge --shape input=1x576 --value sr=16000 -o speech.mlx
   meshloom-compile net.onnx --chip tiny -o net.mlx --print-ir-after-all stages
   meshloom-compile net.onnx --chip edge -o net.mlx --report net.html
   meshloom-compile large.onnx --chip tiny -o large.mlx --cache --log large.log
@@ -60,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=1x3x224x224",
         help="shape of an input with symbolic dimensions (may be repeated)",
     )
+    add_value_option(parser)
     parser.add_argument(
         "-p",
         "--passes",
@@ -91,7 +94,7 @@ def _compile(options: argparse.Namespace) -> None:
     from ..chips import load_chip
 
     chip = load_chip(options.chip)
-    shapes = parse_shapes(options.shape)
+    shapes, values = parse_shapes(options.shape), parse_values(options.value)
     check_folders(options.output, options.report, options.log, inputs=[options.model, Path(options.chip)])
     subgraphs = read_subgraph_options(options)
     budget = read_memory_options(options)
@@ -109,7 +112,7 @@ def _compile(options: argparse.Namespace) -> None:
         from .stages import Stages
 
         stages = Stages(progress, "import")
-        module = read_module(options.model, shapes, progress.note)
+        module = read_module(options.model, shapes, progress.note, values)
         if options.print_ir_after_all is not None:
             stages.dump_to(options.print_ir_after_all, module)
         if pipeline is not None:

@@ -37,6 +37,7 @@ from .pass_pipeline import read_passes, without_picture
 from .progress import Progress
 from .read_module import NOT_FOR_TEXT
 from .universe import MESHLOOM
+from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
     from ..analysis.semantics import SemanticsChecker
@@ -116,6 +117,7 @@ class MeshloomOpt(xDSLOptMain):
             metavar="NAME=1x3x224x224",
             help="shape of an ONNX input with symbolic dimensions (repeatable)",
         )
+        add_value_option(arg_parser)
         arg_parser.add_argument(
             "--parameters",
             action="store_true",
@@ -137,8 +139,9 @@ class MeshloomOpt(xDSLOptMain):
 
     def parse_text(self, io: IO[bytes]) -> ModuleOp:
         """Parse textual IR. Whatever goes wrong becomes an error at the parser's position."""
-        if self.args.shape or self.args.parameters:
-            raise InputError(NOT_FOR_TEXT.format("--shape" if self.args.shape else "--parameters"))
+        for option in ("shape", "value", "parameters"):
+            if getattr(self.args, option):
+                raise InputError(NOT_FOR_TEXT.format(f"--{option}"))
         content = io.read()
         name = self.get_input_name()
         if not re.sub(rb"//[^\n]*", b"", content).strip():
@@ -170,10 +173,11 @@ class MeshloomOpt(xDSLOptMain):
         io.close()
         if self.args.input_file is None:
             raise InputError("an ONNX model must be given as a file, not on standard input")
-        shapes = parse_shapes(self.args.shape)
+        shapes, values = parse_shapes(self.args.shape), parse_values(self.args.value)
+        tell = Progress("meshloom-opt").note
         if self.args.parameters:
-            return import_with_parameters(self.args.input_file, shapes, tell=Progress("meshloom-opt").note)[0]
-        return import_onnx(self.args.input_file, shapes, tell=Progress("meshloom-opt").note)
+            return import_with_parameters(self.args.input_file, shapes, values, tell)[0]
+        return import_onnx(self.args.input_file, shapes, values, tell)
 
     def setup_pipeline(self) -> None:
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""

@@ -107,6 +107,8 @@ Step = Callable[[Tensor, Direction], None]
 def _run(node: Node, gates: int, defaults: Sequence[str], step: Step) -> list[Tensor]:
     """Unroll `step`, which updates a direction's states from the products of one time step."""
     b, x = node.build, node[0]
+    if x.rank != 3:
+        raise NodeError(f"the sequence has {x.rank} dimensions, expected 3")
     batch_first = bool(node.int("layout", 0))
     if batch_first:
         x = b.transpose(x, [1, 0, 2])
