@@ -69,6 +69,10 @@ PACKAGES = (
         {
             "silero_vad/data/silero_vad_op18_ifless.onnx": "vad.onnx",
             "silero_vad/data/silero_vad_16k_sequence.onnx": "vad-sequence.onnx",
+            "silero_vad/data/silero_vad.onnx": "vad-rates.onnx",
+            "silero_vad/data/silero_vad_16k_op15.onnx": "vad-op15.onnx",
+            "silero_vad/data/silero_vad_half.onnx": "vad-half.onnx",
+            "silero_vad/data/silero_vad_openvino_16k.onnx": "vad-openvino.onnx",
         },
     ),
     Package(

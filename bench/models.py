@@ -42,7 +42,7 @@ def load_model(name: str) -> tuple[bytes, Inputs]:
     """A model's bytes and seeded inputs."""
     if name in PUBLIC_MODELS:
         model = PUBLIC_MODELS[name]
-        return model.path.read_bytes(), model.inputs(0)
+        return model.as_bytes(), model.inputs(0)
     light, inputs = light_model(name.removeprefix("light-"))
     return light.SerializeToString(), inputs
 

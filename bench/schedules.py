@@ -40,7 +40,7 @@ def batched(model: str, batch: int) -> ModuleOp:
     """A public or light model for a batch of inputs. Raises MeshloomError if it does not take one."""
     if model in PUBLIC_MODELS:
         known = PUBLIC_MODELS[model]
-        source, given = known.path, known.shapes
+        source, given = known.as_bytes() if known.values else known.path, known.shapes
     else:
         source, inputs = light_model(model)
         with_batch(source, batch)

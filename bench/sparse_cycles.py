@@ -123,7 +123,7 @@ def network(name: str) -> tuple[ModuleOp, Arrays]:
         model, inputs = light_model(name)
         return import_onnx(model), inputs
     known = PUBLIC_MODELS[name]
-    return read_module(known.path, dict(known.shapes)), known.inputs(0)
+    return read_module(known.path, dict(known.shapes), values=known.values), known.inputs(0)
 
 
 def busy(exe: Executable, run: FunctionalResult) -> int:

@@ -50,7 +50,7 @@ def report(bench: str, model: str, chip: Chip, **figures: Any) -> None:
 def load(model: str) -> ModuleOp:
     """A public model as `dataflow`."""
     known = PUBLIC_MODELS[model]
-    return import_onnx(known.path, dict(known.shapes))
+    return import_onnx(known.path, dict(known.shapes), known.values)
 
 
 def strategies(model: str, chip: Chip, parts: int) -> None:

@@ -36,7 +36,8 @@ NETWORKS = ("magika", "ocr-det", "shufflenet", "inception_v1", "minilm")
 def tasks_of_network(name: str) -> ModuleOp:
     """The network's tasks in the importer's order, not tiled."""
     if name in PUBLIC_MODELS:
-        module = import_onnx(PUBLIC_MODELS[name].path, dict(PUBLIC_MODELS[name].shapes))
+        known = PUBLIC_MODELS[name]
+        module = import_onnx(known.path, dict(known.shapes), known.values)
     else:
         module = import_onnx(light_model(name)[0], {})
     return as_tasks(module)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..support.errors import InputError
+from ..support.input_files import read_regular
 from .chip import MAP_CACHES, MAP_LANES, Chip, Energy
 
 HERE = Path(__file__).parent
@@ -37,7 +38,7 @@ def load_chip(name_or_path: str) -> Chip:
                 f"no chip named '{name_or_path}': choose one of {', '.join(chip_names())}, or give a .toml"
             )
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode("utf-8")
         return chip_from_table(tomllib.loads(text), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read chip description {path}: {error}") from error

@@ -12,6 +12,7 @@ from ..chips.chip import Chip
 from ..dialects.coreasm.check import PATCHABLE, Limits, first_problem, structure_problem
 from ..dialects.coreasm.encoding import DESC, FIELDS, NO_SOURCE, TENSOR_TYPES, WORD
 from ..support.errors import InputError
+from ..support.limits import size_problem
 from .executable import ROLES, Executable, Launch, Program, TensorInfo
 
 MAX_HOST_BYTES = 1 << 48
@@ -52,6 +53,8 @@ def check_executable(exe: Executable, place: str = "executable") -> None:
         raise InputError(f"{place}: weights end at {end}, the DRAM has {chip.dram_bytes} bytes")
     if not 0 <= exe.dram_bytes_used <= chip.dram_bytes:
         raise InputError(f"{place}: uses {exe.dram_bytes_used} bytes of DRAM, there are {chip.dram_bytes}")
+    if exe.weight_bytes and end > exe.dram_bytes_used:
+        raise InputError(f"{place}: weights end at {end}, but {exe.dram_bytes_used} bytes of DRAM are in use")
     _check_host(exe, place)
     _check_controller(exe, f"{place}: controller")
 
@@ -161,6 +164,8 @@ def _loop_count_problem(words: NDArray[Any]) -> tuple[int, str] | None:
 def _check_tensor(tensor: TensorInfo, chip: Chip, place: str) -> None:
     if tensor.role not in ROLES or not 0 <= tensor.dtype < len(TENSOR_TYPES):
         raise InputError(f"{place}: unknown role {tensor.role!r} or element type {tensor.dtype}")
+    if (problem := size_problem(tensor.shape, tensor.element_bytes)) is not None:
+        raise InputError(f"{place}: {problem}")
     # An input or output may come or leave in pieces, and be too large for DRAM as a whole.
     in_pieces = tensor.host_address >= 0 and tensor.dram_address == 0 and tensor.nbytes > chip.dram_bytes
     room, where = (MAX_HOST_BYTES, "host memory") if in_pieces else (chip.dram_bytes, "DRAM")
@@ -169,8 +174,11 @@ def _check_tensor(tensor: TensorInfo, chip: Chip, place: str) -> None:
         elements *= size
         if not 0 <= size <= room or elements > room:
             raise InputError(f"{place}: shape {tensor.shape} does not fit in {where}")
-    if tensor.nbytes < elements * tensor.element_bytes:
+    needed = elements * tensor.element_bytes
+    if tensor.nbytes < needed:
         raise InputError(f"{place}: {tensor.nbytes} bytes are too few for {elements} elements")
+    if tensor.nbytes != needed and tensor.role in ("input", "output"):
+        raise InputError(f"{place}: an {tensor.role} of {elements} elements takes {needed} bytes, not {tensor.nbytes}")
     if tensor.dram_address < 0 or tensor.dram_address + tensor.nbytes > room:
         raise InputError(f"{place}: DRAM address {tensor.dram_address} and size do not fit in {chip.dram_bytes} bytes")
     if tensor.host_address < -1 or tensor.host_address + tensor.nbytes > MAX_HOST_BYTES:

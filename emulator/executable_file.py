@@ -36,6 +36,7 @@ from ..chips.load import chip_from_table
 from ..dialects.coreasm.check import canonical_words
 from ..dialects.coreasm.isa import ISA_VERSION
 from ..support.errors import InputError, MeshloomError
+from ..support.input_files import open_regular
 from .elf import NOTE, Section, find_sections, lay_out, pack_note, read_notes
 from .executable import Executable, as_view
 from .executable_check import check_executable
@@ -126,7 +127,7 @@ def _notes(exe: Executable, checksum: bytes) -> bytes:
 def map_file(path: str | Path) -> memoryview:
     """The file's bytes, memory-mapped. Raises InputError where it cannot be read."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
                 return memoryview(b"")
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
@@ -21,10 +22,7 @@ def host_memory(exe: Executable, inputs: Mapping[str, Array]) -> Bytes:
     unknown = [name for name in inputs if name not in wanted]
     if unknown:
         raise InputError(f"unknown input '{unknown[0]}'; the inputs are {', '.join(wanted) or 'none'}")
-    try:
-        memory = new_memory(exe.host_bytes)
-    except (MemoryError, OSError, ValueError) as error:
-        raise EmulationError(f"there is no room for the {exe.host_bytes} bytes of host memory") from error
+    memory = new_memory(exe.host_bytes)
     held = as_view(exe.host_weights)
     memory[exe.host_weights_address : exe.host_weights_address + len(held)] = np.frombuffer(held, np.uint8)
     for name, info in wanted.items():
@@ -53,11 +51,10 @@ def _raw(value: Array, info: TensorInfo) -> Bytes:
 
 def tensor_values(raw: Bytes, info: TensorInfo) -> Array:
     """Raw bytes as the tensor they hold, copied; bf16 comes as f32."""
-    values = np.frombuffer(raw.tobytes(), STORAGE[info.dtype])
-    count = int(np.prod(info.shape, dtype=np.int64))
-    if len(values) < count:
+    nbytes = math.prod(info.shape) * info.element_bytes
+    if len(raw) < nbytes:
         raise EmulationError(f"tensor '{info.name}' does not fit in its {info.nbytes} bytes")
-    values = values[:count].reshape(info.shape)
+    values = np.frombuffer(raw[:nbytes].tobytes(), STORAGE[info.dtype]).reshape(info.shape)
     return widen_bf16(values) if info.dtype == BF16 else values.copy()
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..support.errors import MeshloomError
 from ..support.narrow_floats import F8E4M3, F8E5M2, F24, NarrowFloat
 from .functional_errors import Fault
 
@@ -151,11 +152,18 @@ def coalesce(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tu
 
 
 def new_memory(size: int) -> Bytes:
-    """`size` zero bytes; pages are only allocated when touched, so gigabytes cost nothing."""
+    """
+    `size` zero bytes; pages are only allocated when touched, so gigabytes cost nothing.
+
+    Raises MeshloomError where this machine has no room for them.
+    """
     if size < 1 << 20:
         return np.zeros(size, np.uint8)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-    pages = mmap.mmap(-1, size, flags=flags)
+    try:
+        pages = mmap.mmap(-1, size, flags=flags)
+    except (MemoryError, OSError, ValueError, OverflowError) as error:
+        raise MeshloomError(f"this machine has no room for {size:,} bytes of emulated memory") from error
     if hasattr(mmap, "MADV_HUGEPAGE"):  # a tenth of the page faults
         try:
             pages.madvise(mmap.MADV_HUGEPAGE)

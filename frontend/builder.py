@@ -17,7 +17,7 @@ from ..dialects import dataflow
 from . import folding
 from .builder_movement import Movement
 from .builder_values import Operand
-from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, is_float, known
+from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, is_float
 
 _UNARY: dict[str, type[dataflow.UnaryOp]] = {
     "neg": dataflow.NegOp,
@@ -145,7 +145,7 @@ class Builder(Movement):
         dtype = np.dtype(np.int32) if x.dtype.itemsize < 4 and not is_float(x.dtype) else x.dtype
         shape = (*broadcast(x.shape[:-2], y.shape[:-2]), m, n)
         if k == 0:
-            return known(np.zeros(shape, dtype))
+            return self.full(shape, 0, dtype)
 
         def fold(a: Array, b: Array) -> Array:
             a, b = (np.swapaxes(one, -1, -2) if flip else one for one, flip in ((a, transpose_a), (b, transpose_b)))

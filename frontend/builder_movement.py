@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from ..dialects import dataflow
 from .builder_values import Values
-from .tensors import INT64, Array, Dtype, NodeError, Tensor, broadcast, known
+from .tensors import INT64, Array, Dtype, NodeError, Tensor, broadcast, check_size, known
 
 
 class Movement(Values):
@@ -146,12 +146,14 @@ class Movement(Values):
             return x
         if broadcast(x.shape, shape) != tuple(shape):
             raise NodeError(f"cannot broadcast {list(x.shape)} to {list(shape)}")
+        check_size(shape, x.dtype)
         if x.array is not None:  # a view without memory; it becomes a broadcast again if it is large and needed
             return Tensor(tuple(shape), x.dtype, np.broadcast_to(x.array, tuple(shape)), name=x.name)
         return self.make(shape, x.dtype, lambda: dataflow.BroadcastOp(self.value(x), shape))
 
     def full(self, shape: Sequence[int], value: Any, dtype: Dtype) -> Tensor:
         """A known tensor with one value everywhere."""
+        check_size(shape, dtype)
         scalar = np.asarray(value).astype(dtype).reshape(())
         return known(np.broadcast_to(scalar, tuple(shape)))
 

@@ -44,9 +44,6 @@ ALWAYS_FOLD = 1 << 16
 NEVER_FOLD = 1 << 30
 """Bytes above which results of known operands are left to the chip."""
 
-LARGEST = 1 << 40
-"""Bytes of the largest tensor; what is above comes of damaged files."""
-
 
 class Values:
     """Makes operations at one insertion point, and constants and weights where they need them."""
@@ -126,8 +123,6 @@ class Values:
         _numeric(*operands)
         shape = tuple(int(size) for size in shape)
         result = Tensor(shape, dtype)
-        if result.nbytes > LARGEST:
-            raise NodeError(f"a tensor of shape {list(shape)} takes more than {LARGEST} bytes")
         if result.size == 0:
             result.array = np.zeros(shape, dtype)
             return result

@@ -12,7 +12,7 @@ from ..support.errors import InputError
 from .model_file import describe_shape, static_size
 from .node import numpy_dtype
 from .signatures import Signature, TensorSignature, member
-from .tensors import NodeError, Shape, is_string
+from .tensors import Array, NodeError, Shape, is_float, is_string
 
 _NAMES_OF_BATCH = ("n", "b", "batch", "batch_size")
 _REMEDY = "an executable has tensors of numbers alone; meshloom.backend compiles for what it is given"
@@ -59,6 +59,36 @@ def declared_inputs(
     if missing:
         raise InputError(f"{where} has inputs of unknown shape:\n" + "\n".join(missing))
     return result, assumed
+
+
+def fixed_inputs(where: str, graph: onnx.GraphProto, values: Mapping[str, Any]) -> dict[str, Array]:
+    """
+    The values of inputs that are constants, in the type and shape that the model declares.
+
+    A single number fits any declared shape of one element. Raises InputError for unknown names, and for values that
+    the declared type cannot hold or that have another shape.
+    """
+    infos = _inputs(graph)
+    _check_names(where, infos, values)
+    return {name: _fixed(where, infos[name], value) for name, value in values.items()}
+
+
+def _fixed(where: str, info: onnx.ValueInfoProto, value: Any) -> Array:
+    place = f"{where}: the value of input {info.name!r}"
+    given: Array = np.asarray(value)
+    if given.dtype.kind not in "biufV":
+        raise InputError(f"{place} is no array of numbers")
+    dims = info.type.tensor_type.shape.dim
+    if given.size == 1 and info.type.tensor_type.HasField("shape") and all(static_size(dim) == 1 for dim in dims):
+        given = given.reshape([1] * len(dims))
+    dtype = _tensor(where, info, given.shape).dtype
+    _check_shape(where, info, given.shape)
+    with np.errstate(all="ignore"):
+        held = given.astype(dtype)
+        exact = is_float(dtype) or bool(np.all(held.astype(given.dtype) == given))
+    if not exact:
+        raise InputError(f"{place} does not fit its type {dtype}")
+    return held
 
 
 def given_inputs(where: str, graph: onnx.GraphProto, given: Mapping[str, Signature]) -> dict[str, Signature]:
@@ -163,6 +193,6 @@ def _guess(
         example = "x".join(map(str, sizes))
         assumed.append(
             f"{where}: input {info.name!r} is {describe_shape(info)}, dimension {' and '.join(guessed)} is "
-            f"taken as 1; --shape {info.name}={example} says so, or another size"
+            f"taken as 1; --shape {info.name}={example} (in Python: shapes=) says so, or another size"
         )
     return tuple(size or 0 for size in sizes)

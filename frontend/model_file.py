@@ -9,6 +9,8 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from ..support.errors import InputError
+from ..support.input_files import read_regular
+from .external_data import check_external_data
 
 ModelLike: TypeAlias = "str | Path | bytes | onnx.ModelProto"
 
@@ -16,6 +18,7 @@ ModelLike: TypeAlias = "str | Path | bytes | onnx.ModelProto"
 def read_model(model: ModelLike) -> tuple[onnx.ModelProto, Path | None, bytes]:
     """(model, its path, its bytes), as far as there are any. Raises InputError for what is no ONNX model."""
     if isinstance(model, onnx.ModelProto):
+        check_external_data(model, "")
         return model, None, b""
     path: Path | None = None
     data = b""
@@ -24,7 +27,7 @@ def read_model(model: ModelLike) -> tuple[onnx.ModelProto, Path | None, bytes]:
     else:
         path = Path(model)
         try:
-            data = path.read_bytes()
+            data = read_regular(path)
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     where = str(path) if path else "the model"
@@ -37,6 +40,7 @@ def read_model(model: ModelLike) -> tuple[onnx.ModelProto, Path | None, bytes]:
         raise InputError(f"{where} is not an ONNX model: it has no graph with outputs")
     if not proto.opset_import:
         raise InputError(f"{where} does not say which operator set it uses (opset_import is empty)")
+    check_external_data(proto, str(path.parent) if path else "")
     return proto, path, data
 
 

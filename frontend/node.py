@@ -11,7 +11,7 @@ from onnx import AttributeProto, numpy_helper
 
 from .builder import Builder
 from .strings import encode, is_text
-from .tensors import Absent, Array, Dtype, NodeError, Shape, Tensor, TensorSequence
+from .tensors import Absent, Array, Dtype, NodeError, Shape, Tensor, TensorSequence, check_steps
 
 if TYPE_CHECKING:
     from .onnx_import import Scope
@@ -76,7 +76,9 @@ class Node:
 
     def ints_of(self, index: int, what: str) -> list[int]:
         """An operand that must be known at import, as Python integers."""
-        return [int(value) for value in self.known(index, what).reshape(-1)]
+        values = self.known(index, what)
+        check_steps(values.size, f"numbers in {what}")
+        return [int(value) for value in values.reshape(-1)]
 
     @property
     def output_count(self) -> int:

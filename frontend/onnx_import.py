@@ -23,39 +23,41 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ..support.errors import InputError
+from ..support.warn import warn
 from . import registry
 from .builder import Builder
 from .builder_strings import StringBuilder
 from .builder_values import SMALL
 from .function_bodies import body_of, has_body, substitute
-from .inputs import check_outputs, declared_inputs, given_inputs
+from .inputs import check_outputs, declared_inputs, fixed_inputs, given_inputs
 from .model_file import ModelLike, read_model
 from .node import Node, array_of
 from .signatures import Signature, TensorSignature, member
 from .sources import Sources
-from .tensors import Absent, Array, NodeError, Tensor, TensorSequence, is_string, known, tensor_type
+from .tensors import Absent, AlreadyReported, Array, NodeError, Tensor, TensorSequence, is_string, known, tensor_type
 
 
 def import_onnx(
     model: ModelLike,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     values: Mapping[str, Any] | None = None,
-    tell: Callable[[str], None] = lambda line: None,
+    tell: Callable[[str], None] = warn,
 ) -> ModuleOp:
     """
     Import a model (a file, its bytes, or a parsed model) as a module with one function `main`.
 
     `shapes` gives the shapes of inputs with symbolic dimensions; `values` fixes inputs to constants, which then are no
     inputs of the result. A free dimension that looks like a batch is taken as 1, unless `shapes` says otherwise: `tell`
-    is told of it, a line an input.
+    is told of it, a line an input (by default it warns).
 
     Raises InputError for files that are not ONNX, and one InputError that lists all nodes that cannot be imported (a
     ValuesNeededError naming inputs, where known values for these would help).
     """
     importer = _importer(model)
     with _damage_reported(importer.name):
-        signatures, assumed = declared_inputs(importer.name, importer.model.graph, shapes or {}, values or {})
-        module, outputs = importer.run(signatures, values or {})
+        fixed = fixed_inputs(importer.name, importer.model.graph, values or {})
+        signatures, assumed = declared_inputs(importer.name, importer.model.graph, shapes or {}, fixed)
+        module, outputs = importer.run(signatures, fixed)
     check_outputs(importer.name, outputs)
     for line in assumed:
         tell(line)
@@ -139,12 +141,8 @@ class Scope:
         self.importer.run_graph(graph, scope)
         results = [scope.lookup(info.name) for info in graph.output]
         if any(result is None for result in results) or self.importer.is_poisoned(results):
-            raise _AlreadyReported
+            raise AlreadyReported
         return [result for result in results if result is not None]
-
-
-class _AlreadyReported(Exception):
-    """The reason why a node cannot be imported is in the list of problems already."""
 
 
 _POISON = Tensor((), np.dtype(np.float32), name="poison")
@@ -192,7 +190,10 @@ class _ModelImporter:
             message = "\n".join([f"{self.name} cannot be imported:", *("  " + p for p in self.problems)])
             needed = _sources_of(self._needed_values)
             names = tuple(name for name, value in self.inputs.items() if value in needed)
-            raise ValuesNeededError(message, names) if names else InputError(message)
+            if not names:
+                raise InputError(message)
+            given = " ".join(f"--value {name}=..." for name in names)
+            raise ValuesNeededError(f"{message}\n  a known value may help: {given} (in Python: values=)", names)
         block.add_op(ReturnOp(*outputs.values()))
         _erase_dead(block)
         function = FuncOp(
@@ -235,10 +236,10 @@ class _ModelImporter:
             return TensorSequence.of([self._bind(member(name, at), item, values, block) for at, item in items])
         if name in self.inputs:
             raise InputError(f"{self.name}: two inputs would be called {name!r}: names must be unique")
-        tensor = Tensor(signature.shape, signature.dtype, name=name)
         if name in values:
             return known(np.asarray(values[name]).astype(signature.dtype), name=name)
         try:
+            tensor = Tensor(signature.shape, signature.dtype, name=name)
             tensor.value = block.insert_arg(tensor_type(tensor.dtype, tensor.shape), len(block.args))
         except NodeError as error:
             raise InputError(f"{self.name}: input {name!r}: {error}") from error
@@ -290,7 +291,7 @@ class _ModelImporter:
         """The outputs of a node, or None after reporting why it cannot be imported."""
         try:
             return self._import_node(proto, scope)
-        except _AlreadyReported:
+        except AlreadyReported:
             return None
         except NodeError as error:
             if error.needs is not None:
@@ -311,7 +312,7 @@ class _ModelImporter:
         if local is None and function is None and not has_body(proto.op_type, domain, opset):
             raise NodeError("the operator is not supported")
         if self.is_poisoned(inputs):
-            raise _AlreadyReported
+            raise AlreadyReported
         node = Node(proto, inputs, opset, scope)
         before = scope.build.ops.insertion_point.block.last_op
         scope.build.hint = next((name for name in proto.output if name), "")
@@ -348,7 +349,7 @@ class _ModelImporter:
         # An optional output may be left out by the body; `run_nodes` reports it if the caller wants it.
         results = [scope.values.get(name) for name in function.output]
         if self.is_poisoned(results):
-            raise _AlreadyReported
+            raise AlreadyReported
         return results
 
     def _report(self, proto: onnx.NodeProto, scope: Scope, reason: str) -> None:

@@ -11,6 +11,7 @@ from onnx import helper
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
 from ..dialects.dataflow.entry_function import argument_names, find_main
+from ..support.warn import warn
 from .model_file import ModelLike, read_model
 from .node import array_of
 from .onnx_import import ValuesNeededError, import_onnx
@@ -26,7 +27,7 @@ def import_with_parameters(
     model: ModelLike,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     values: Mapping[str, Any] | None = None,
-    tell: Callable[[str], None] = lambda line: None,
+    tell: Callable[[str], None] = warn,
 ) -> tuple[ModuleOp, dict[str, Array]]:
     """
     As `import_onnx`, but the model's float initialisers (and Constant nodes) of two elements and more are inputs,

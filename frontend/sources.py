@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import onnx
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
 
 from ..support.errors import InputError
+from ..support.input_files import open_regular
 from . import weights
 from .tensors import Array
 from .weights import WeightRef
@@ -79,9 +81,11 @@ class Sources:
         path = Path(folder) / entries.get("location", "")
         try:
             offset = int(entries.get("offset", "0"))
-            with path.open("rb") as file:
+            with open_regular(path) as file:
+                left = max(0, os.fstat(file.fileno()).st_size - offset)
                 file.seek(offset)
-                data = file.read(int(entries.get("length", "-1")))
+                # What the file does not have is not asked for: memory would be taken for it.
+                data = file.read(min(left, int(entries.get("length", left))))
         except (OSError, ValueError):
             return
         self.add(str(path), offset, memoryview(data))

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1, i8, i16, 
 from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.dataflow.types import ui8, ui16, ui32, ui64
+from ..support.limits import MOST_UNROLLED, size_problem
 
 if TYPE_CHECKING:
     from .onnx_ops.convolution import Convolution
@@ -67,6 +68,22 @@ class NodeError(Exception):
         """The value that would have to be known at import, where that is the reason."""
 
 
+class AlreadyReported(Exception):
+    """The reason why a node cannot be imported is in the list of problems already."""
+
+
+def check_size(shape: Sequence[int], dtype: Dtype) -> None:
+    """Raises NodeError for a tensor (or an array to make one of) that is larger than any may be."""
+    if (problem := size_problem(shape, max(dtype.itemsize, 1))) is not None:
+        raise NodeError(problem)
+
+
+def check_steps(count: int, what: str) -> None:
+    """Raises NodeError where one operator would become operations for more than `MOST_UNROLLED` of its `what`."""
+    if count > MOST_UNROLLED:
+        raise NodeError(f"{count:,} {what} are not supported, at most {MOST_UNROLLED:,} are")
+
+
 def element_type(dtype: Dtype) -> Attribute:
     """The IR's element type for a numpy dtype. Raises NodeError for types that the chip does not know nor can hold."""
     try:
@@ -109,6 +126,9 @@ class Tensor:
     """Name for the IR: the ONNX name, where there is one."""
     convolution: Convolution | None = None
     """How a convolution computed this, for what folds into its weights."""
+
+    def __post_init__(self) -> None:
+        check_size(self.shape, self.dtype)
 
     @property
     def rank(self) -> int:

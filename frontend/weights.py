@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..support.errors import InputError
 from ..support.files import write_atomically
+from ..support.input_files import check_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +106,10 @@ class WeightStore:
     def _candidates(self, source: str) -> list[Path]:
         """All files that `source` may name. Raises InputError where there is none."""
         folders = [] if os.path.isabs(source) else self.search_path
-        found = [path for path in (Path(source), *(folder / source for folder in folders)) if path.is_file()]
+        paths = [Path(source), *(folder / source for folder in folders)]
+        for path in paths:
+            check_regular(path)
+        found = [path for path in paths if path.is_file()]
         if not found:
             raise InputError(f"weights file {source} is missing; put it back or import the model again")
         return found

@@ -22,6 +22,7 @@ from ..dialects.coreasm.program_text import CodeReader
 from ..emulator.executable import ROLES, Buffer, Executable, TensorInfo, as_view
 from ..emulator.executable_check import check_executable
 from ..support.errors import InputError
+from ..support.input_files import read_regular
 from .program_code import SourceTable, launch_of, program_numbers
 
 
@@ -170,7 +171,7 @@ class _Assembler:
     def _file(self, tokens: LineTokens) -> bytes:
         path = self.folder / tokens.string("a file name")
         try:
-            return path.read_bytes()
+            return read_regular(path)
         except (OSError, ValueError) as error:
             raise InputError(f"{tokens.place}: cannot read the weights {path}: {error}") from error
 

@@ -9,7 +9,7 @@ for as many tensors as are given. Strings (arrays of `str`) have the width of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ from meshloom.frontend.onnx_import import ValuesNeededError, import_for
 from meshloom.frontend.signatures import Signature, assemble, conform, leaves, signature_of
 from meshloom.frontend.strings import bytes_of, decode, is_text
 from meshloom.frontend.tensors import BFLOAT16, HELD_IN, is_string
+from meshloom.support.arguments import check_argument
 from meshloom.support.errors import InputError, MeshloomError
 
 Array = NDArray[Any]
@@ -46,6 +47,7 @@ class CompiledModel(BackendRep):
     """A model, compiled anew for each combination of input shapes that it is run with."""
 
     def __init__(self, model: onnx.ModelProto, chip: str = "tiny", **options: Any):
+        check_argument("model", model, (onnx.ModelProto,), "an onnx.ModelProto")
         self.model = model
         self.chip = chip
         self.options = options
@@ -65,9 +67,7 @@ class CompiledModel(BackendRep):
         operators or types that are not supported.
         """
         given: Mapping[str, Any] = (
-            cast(Mapping[str, Any], inputs)
-            if isinstance(inputs, Mapping)
-            else dict(zip(self._inputs, self._as_sequence(inputs), strict=True))
+            cast(Mapping[str, Any], inputs) if isinstance(inputs, Mapping) else self._by_name(inputs)
         )
         if unknown := [name for name in given if name not in self._inputs]:
             raise InputError(f"the model has no input {unknown[0]!r}; its inputs are: {', '.join(self._inputs)}")
@@ -81,9 +81,13 @@ class CompiledModel(BackendRep):
             for info in self.model.graph.output
         )
 
-    @staticmethod
-    def _as_sequence(inputs: Any) -> Sequence[Any]:
-        return [inputs] if isinstance(inputs, np.ndarray) else list(inputs)
+    def _by_name(self, inputs: Any) -> dict[str, Any]:
+        kinds = (np.ndarray, list, tuple)
+        check_argument("inputs", cast("object", inputs), kinds, "an array, a list of them, or a mapping by name")
+        given: list[Any] = [inputs] if isinstance(inputs, np.ndarray) else list(inputs)
+        if len(given) != len(self._inputs):
+            raise InputError(f"{len(given)} inputs are given, the model has {len(self._inputs)}")
+        return dict(zip(self._inputs, given, strict=True))
 
     def _program(self, given: Mapping[str, Any]) -> _Program:
         """The program for inputs of these signatures, and of these values where they are needed."""

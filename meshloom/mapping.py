@@ -22,6 +22,7 @@ from meshloom.analysis.mapping.metrics.costs import Costs, costs_of
 from meshloom.analysis.mapping.topology.read import read_topology
 from meshloom.analysis.mapping.topology.topology import Topology, from_directed, make_topology
 from meshloom.chips import Chip, load_chip
+from meshloom.support.arguments import check_argument
 from meshloom.support.errors import InputError
 
 __all__ = [
@@ -101,6 +102,9 @@ def map_with_steps(
     watch: Watch | None = None,
 ) -> Mapping:
     """As `map_network`, with the CPU seconds of each step; `watch` is told of the steps and may keep their results."""
+    for name, limit in (("capacity", capacity), ("max_vertices", max_vertices), ("max_edges", max_edges)):
+        check_argument(name, limit, (int, np.integer), "a number", none=True)
+    check_argument("seed", seed, (int, np.integer), "a number")
     target = _mesh(mesh)
     topology, limit = apply_limits(_topology(network, size), target, Limits(capacity, max_vertices, max_edges))
     return find_method(method)(
@@ -133,6 +137,7 @@ def _mesh(mesh: Mesh | Chip | str) -> Mesh:
         return mesh
     if isinstance(mesh, Chip):
         return Mesh.of_chip(mesh)
+    check_argument("mesh", mesh, (str,), "a Mesh, a Chip, the name of a chip or WIDTHxHEIGHT")
     if mesh[:1].isdecimal():
         return Mesh.parse(mesh)
     return Mesh.of_chip(load_chip(mesh))
@@ -144,6 +149,9 @@ def _topology(network: Any, size: Any) -> Topology:
             raise InputError("a Topology has sizes of its own: leave `size` out")
         return network
     if isinstance(network, tuple):
+        count = len(cast("tuple[Any, ...]", network))
+        if count not in (2, 3):
+            raise InputError(f"a network of {count} arrays: expected (indptr, indices) or (indptr, indices, data)")
         return make_topology(*cast("tuple[Any, ...]", network), size=size)
     if not hasattr(network, "tocsr"):
         raise InputError(

@@ -6,10 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import index
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from ..chips import Chip, load_chip
+from ..support.arguments import check_argument, check_names
+from ..support.errors import InputError
 from .inputs import checked_inputs
 
 if TYPE_CHECKING:
@@ -88,6 +92,7 @@ class CompiledNetwork:
         """Write the executable (`.mlx`); the file is complete or not there."""
         from ..emulator.executable import write_executable
 
+        check_argument("path", path, (str, PathLike), "the path of the .mlx file to write")
         write_executable(self.executable, Path(path))
 
 
@@ -102,6 +107,8 @@ def compile(
     progress: Callable[[str], None] = lambda stage: None,
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
+    *,
+    values: Mapping[str, Any] | None = None,
 ) -> CompiledNetwork: ...
 
 
@@ -114,6 +121,7 @@ def compile(
     subgraphs: SubgraphOptions | None = None,
     *,
     chips: int,
+    values: Mapping[str, Any] | None = None,
 ) -> CompiledPipeline: ...
 
 
@@ -125,27 +133,22 @@ def compile(
     subgraphs: SubgraphOptions | None = None,
     budget: float | Budget | None = None,
     chips: int | None = None,
+    values: Mapping[str, Any] | None = None,
 ) -> CompiledNetwork | CompiledPipeline:
     """
     Compile an ONNX model (path, bytes or protobuf) or a `dataflow` module for a chip (name, TOML path or object).
 
-    `shapes` gives the shapes of inputs with symbolic dimensions, `subgraphs` says how the network is compiled in parts:
-    by default, it is split where it does not fit. `budget` limits the device memory: bytes, or up to 1 a share of what
-    the network needs, or a `Budget` that also says how memory may be saved; then tensors leave the device's memory
-    while nobody uses them (docs/memory-saving.md). `chips`: put it on up to so many such chips that work side by side
-    (docs/chips.md). Raises InputError for models and chips that cannot be used, MeshloomError if the network does not
-    fit the chip.
+    `shapes` gives the shapes of inputs with symbolic dimensions; a batch without a size is 1 otherwise, with a
+    MeshloomWarning. `values` fixes inputs to constants, which are no inputs then. `subgraphs` says how the network is
+    compiled in parts: by default, it is split where it does not fit. `budget` limits the device memory: bytes, or up to
+    1 a share of what the network needs, or a `Budget` that also says how memory may be saved; then tensors leave the
+    device's memory while nobody uses them (docs/memory-saving.md). `chips`: put it on up to so many such chips that
+    work side by side (docs/chips.md). Raises InputError for arguments of a wrong type and for models and chips that
+    cannot be used, MeshloomError if the network does not fit the chip.
     """
-    from xdsl.dialects.builtin import ModuleOp
-
-    target = chip if isinstance(chip, Chip) else load_chip(chip)
-    if isinstance(model, ModuleOp):
-        module = model.clone()
-    else:
-        from ..frontend.onnx_import import import_onnx
-
-        progress("import")
-        module = import_onnx(model, {name: tuple(shape) for name, shape in (shapes or {}).items()})
+    target = _chip(chip)
+    _check_arguments(progress, subgraphs, budget, chips)
+    module = _module(model, _shapes(shapes), check_names("values", values or {}, "a mapping to numbers"), progress)
     if chips is not None:
         return _compile_for_chips(module, target, chips, progress, subgraphs, budget)
     from ..lowering.offload.compile_launches import Budget
@@ -162,6 +165,60 @@ def compile(
     if compilation.saving is not None:
         report["memory"] = saving_figures(compilation.saving)
     return CompiledNetwork(compilation.executable, report)
+
+
+def _chip(chip: object) -> Chip:
+    check_argument("chip", chip, (str, PathLike, Chip), "the name of a chip, a path of a .toml file, or a Chip")
+    return chip if isinstance(chip, Chip) else load_chip(str(chip))
+
+
+def _shapes(shapes: object) -> dict[str, tuple[int, ...]]:
+    """The shapes as tuples of int. Raises InputError for anything else."""
+    found: dict[str, tuple[int, ...]] = {}
+    for name, shape in check_names("shapes", {} if shapes is None else shapes, "a mapping to shapes").items():
+        try:
+            found[name] = tuple(index(size) for size in shape)
+        except TypeError as error:
+            raise InputError(
+                f"the shape of {name!r} is {shape!r}, expected integers such as (1, 3, 224, 224)"
+            ) from error
+        if any(size < 0 for size in found[name]):
+            raise InputError(f"the shape of {name!r} is {shape!r}: a size is negative")
+    return found
+
+
+def _check_arguments(progress: object, subgraphs: object, budget: object, chips: object) -> None:
+    """Raises InputError for options of `compile` that are of a wrong type."""
+    if not callable(progress):
+        raise InputError(f"progress is of type {type(progress).__name__}, expected a function of a stage's name")
+    if subgraphs is not None:
+        from ..lowering.subgraph_options import SubgraphOptions
+
+        check_argument("subgraphs", subgraphs, (SubgraphOptions,), "SubgraphOptions")
+    if budget is not None:
+        from ..lowering.offload.compile_launches import Budget
+
+        check_argument("budget", budget, (int, float, Budget), "bytes, a share up to 1, or a Budget")
+    check_argument("chips", chips, (int,), "a number of chips", none=True)
+
+
+def _module(
+    model: object, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Any], progress: Callable[[str], None]
+) -> ModuleOp:
+    """The network as a module of its own. Raises InputError for what is no network."""
+    from onnx import ModelProto
+    from xdsl.dialects.builtin import ModuleOp
+
+    expected = "the path of an .onnx file, its bytes, an onnx.ModelProto or a module"
+    check_argument("model", model, (str, PathLike, bytes, ModelProto, ModuleOp), expected)
+    if isinstance(model, ModuleOp):
+        if shapes or values:
+            raise InputError("shapes and values are for ONNX models: a module says itself what it takes")
+        return model.clone()
+    from ..frontend.onnx_import import import_onnx
+
+    progress("import")
+    return import_onnx(cast("Any", model), shapes, values)
 
 
 def _compile_for_chips(
@@ -183,6 +240,7 @@ def _compile_for_chips(
 
 def load(path: str | Path) -> CompiledNetwork | CompiledPipeline:
     """Read an executable, for one chip or for several. Raises InputError if it is damaged or of another version."""
+    check_argument("path", path, (str, PathLike), "the path of an .mlx file")
     from ..emulator.chip_pipeline_file import read_any
     from ..emulator.executable import Executable
     from .chips_api import CompiledPipeline

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 
 from .cli import check_folders, make_parser, run_tool
@@ -38,6 +39,7 @@ def _run(options: argparse.Namespace) -> None:
     from ..emulator.executable_file import map_file
     from ..lowering.assembly import assemble
     from ..support.errors import InputError
+    from ..support.input_files import open_regular
 
     listing_file = None if options.listing == "-" else Path(options.listing)
     weights_file = None if options.weights is None else Path(options.weights)
@@ -56,7 +58,7 @@ def _run(options: argparse.Namespace) -> None:
         if options.listing == "-":
             exe = assemble(sys.stdin, place, folder, weights)
         else:
-            with open(options.listing, encoding="utf-8") as lines:
+            with TextIOWrapper(open_regular(options.listing), "utf-8") as lines:
                 exe = assemble(lines, place, folder, weights)
     except UnicodeDecodeError as error:
         raise InputError(f"{place} is not a listing: it is not UTF-8 text") from error

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..support.arguments import check_argument
 from .inputs import checked_inputs
 
 if TYPE_CHECKING:
@@ -95,6 +97,7 @@ class CompiledPipeline:
         """
         from ..emulator.chip_pipeline_run import stream_cycles
 
+        check_argument("inputs", inputs, (Sequence,), "a list of mappings from the names of inputs to arrays")
         results = [self.run(one, check) for one in inputs]
         cycles = stream_cycles(self.pipeline, [result.schedule.cycles for result in results])
         return StreamResult([result.outputs for result in results], cycles)
@@ -103,4 +106,5 @@ class CompiledPipeline:
         """Write it as one `.mlx`; the file is complete or not there."""
         from ..emulator.chip_pipeline_file import write_chip_pipeline
 
+        check_argument("path", path, (str, PathLike), "the path of the .mlx file to write")
         write_chip_pipeline(self.pipeline, path)

@@ -15,6 +15,7 @@ from .chips import chips_summary, file_of_chip
 from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, serial_list_table
+from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
   meshloom-compile net.onnx --chip edge -o net.mlx
   meshloom-compile net.onnx --chip my-chip.toml --shape image=1x3x224x224 -o net.mlx
+  meshloom-compile speech.onnx --chip edge --shape input=1x576 --value sr=16000 -o speech.mlx
   meshloom-compile net.onnx --chip tiny -o net.mlx --print-ir-after-all stages
   meshloom-compile net.onnx --chip edge -o net.mlx --report net.html
   meshloom-compile large.onnx --chip tiny -o large.mlx --cache --log large.log
@@ -65,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=1x3x224x224",
         help="shape of an input with symbolic dimensions (may be repeated)",
     )
+    add_value_option(parser)
     parser.add_argument(
         "-p",
         "--passes",
@@ -98,7 +101,7 @@ def _compile(options: argparse.Namespace) -> None:
     named = None if options.chip is None else load_chip(options.chip)
     if named is None and options.model.suffix.lower() != ".mlir":
         raise InputError("give the chip to compile for: --chip NAME, or --chip FILE.toml")
-    shapes = parse_shapes(options.shape)
+    shapes, values = parse_shapes(options.shape), parse_values(options.value)
     files = [options.model] if options.chip is None else [options.model, Path(options.chip)]
     check_folders(options.output, options.report, options.log, inputs=files)
     subgraphs = read_subgraph_options(options)
@@ -120,7 +123,7 @@ def _compile(options: argparse.Namespace) -> None:
         from .stages import Stages
 
         stages = Stages(progress, "import")
-        module = read_module(options.model, shapes, progress.note)
+        module = read_module(options.model, shapes, progress.note, values)
         if options.print_ir_after_all is not None:
             stages.dump_to(options.print_ir_after_all, module)
         if pipeline is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..support.arguments import check_names
 from ..support.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def checked_inputs(tensors: Sequence[TensorInfo], inputs: Mapping[str, NDArray[A
     A network's inputs as arrays of the right type and shape; `tensors`: what they are. Raises InputError naming the
     input and what is expected.
     """
+    check_names("inputs", inputs, "a mapping from the names of inputs to arrays")
     wanted = {tensor.name: tensor for tensor in tensors}
     for name in inputs:
         if name not in wanted:
@@ -35,7 +37,10 @@ def _checked(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: int)
 
     from ..dialects.coreasm.encoding import TYPES
 
-    array = np.asarray(array)
+    try:
+        array = np.asarray(array)
+    except ValueError as error:
+        raise InputError(f"input '{name}' is no array: {error}") from error
     expected = TYPES[dtype]
     if tuple(array.shape) != shape:
         raise InputError(f"input '{name}' has shape {list(array.shape)}, expected {list(shape)}")

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..support.errors import InputError
+from ..support.input_files import check_regular
 from .oracle import Array
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 
 class Interpreted:
@@ -17,6 +22,7 @@ class Interpreted:
         from .cli import check_is_file
         from .read_module import read_module
 
+        check_regular(path)
         check_is_file(path)
         self.module = read_module(path, {})
 
@@ -28,10 +34,15 @@ class Interpreted:
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by name, bf16 as f32. Raises InputError if the inputs are not the module's."""
-        from ..analysis.interpret import numbers, result_types, run_main
-
         if missing := [name for name in self.inputs if name not in inputs]:
             raise InputError(f"the executable has no input '{missing[0]}', the module to check against has")
-        results = run_main(self.module, {name: inputs[name] for name in self.inputs})
-        types = result_types(self.module)
-        return {name: numbers(array, types[name]) for name, array in results.items()}
+        return run_module(self.module, {name: inputs[name] for name in self.inputs})
+
+
+def run_module(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of `@main` in the interpreter by name, bf16 as f32. Raises InputError for unfit inputs."""
+    from ..analysis.interpret import numbers, result_types, run_main
+
+    results = run_main(module, dict(inputs))
+    types = result_types(module)
+    return {name: numbers(array, types[name]) for name, array in results.items()}

@@ -19,7 +19,6 @@ from time import perf_counter
 from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
@@ -29,6 +28,8 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..support.errors import InputError, MeshloomError
 from ..support.files import all_or_none, write_atomically
+from ..support.input_files import check_regular
+from .checked_parser import CheckedParser
 from .cli import check_folders, complain_of_usage, epilog, parse_shapes, run_tool
 from .definition_order import check_definition_order
 from .diagnostics import describe, one_line
@@ -38,6 +39,7 @@ from .progress import Progress
 from .read_module import NOT_FOR_TEXT
 from .target_options import check_target
 from .universe import MESHLOOM
+from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
     from ..analysis.semantics import SemanticsChecker
@@ -119,6 +121,7 @@ class MeshloomOpt(xDSLOptMain):
             metavar="NAME=1x3x224x224",
             help="shape of an ONNX input with symbolic dimensions (repeatable)",
         )
+        add_value_option(arg_parser)
         arg_parser.add_argument(
             "--parameters",
             action="store_true",
@@ -140,8 +143,9 @@ class MeshloomOpt(xDSLOptMain):
 
     def parse_text(self, io: IO[bytes]) -> ModuleOp:
         """Parse textual IR. Whatever goes wrong becomes an error at the parser's position."""
-        if self.args.shape or self.args.parameters:
-            raise InputError(NOT_FOR_TEXT.format("--shape" if self.args.shape else "--parameters"))
+        for option in ("shape", "value", "parameters"):
+            if getattr(self.args, option):
+                raise InputError(NOT_FOR_TEXT.format(f"--{option}"))
         content = io.read()
         name = self.get_input_name()
         if not re.sub(rb"//[^\n]*", b"", content).strip():
@@ -155,7 +159,7 @@ class MeshloomOpt(xDSLOptMain):
             from ..frontend.weights import STORE
 
             STORE.search_beside(self.args.input_file)
-        parser = Parser(self.ctx, text, name)
+        parser = CheckedParser(self.ctx, text, name)
         try:
             module = parser.parse_module(not self.args.no_implicit_module)
         except (ParseError, KeyboardInterrupt, MemoryError):
@@ -177,10 +181,11 @@ class MeshloomOpt(xDSLOptMain):
         io.close()
         if self.args.input_file is None:
             raise InputError("an ONNX model must be given as a file, not on standard input")
-        shapes = parse_shapes(self.args.shape)
+        shapes, values = parse_shapes(self.args.shape), parse_values(self.args.value)
+        tell = Progress("meshloom-opt").note
         if self.args.parameters:
-            return import_with_parameters(self.args.input_file, shapes, tell=Progress("meshloom-opt").note)[0]
-        return import_onnx(self.args.input_file, shapes, tell=Progress("meshloom-opt").note)
+            return import_with_parameters(self.args.input_file, shapes, values, tell)[0]
+        return import_onnx(self.args.input_file, shapes, values, tell)
 
     def setup_pipeline(self) -> None:
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""
@@ -245,6 +250,8 @@ class MeshloomOpt(xDSLOptMain):
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         """As xDSL's; an unknown extension is the user's error, and names what would work."""
         try:
+            if self.args.input_file is not None:
+                check_regular(self.args.input_file)
             return super().prepare_input()
         except ValueError as error:
             known = ", ".join(f".{name}" for name in self.available_frontends)

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..frontend.model_file import read_model
 from ..support.errors import InputError, MeshloomError
+from ..support.input_files import check_regular
 
 Array = NDArray[Any]
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
@@ -50,9 +52,11 @@ class Oracle:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         if isinstance(model, str | Path):
+            check_regular(model)
             from .cli import check_is_file
 
             check_is_file(Path(model))
+            read_model(model)  # ONNX Runtime opens what the model names, be it a pipe
         source = model if isinstance(model, bytes) else str(model)
         try:
             self.session: Any = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])

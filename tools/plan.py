@@ -18,6 +18,7 @@ from .plan_budget import add_budget_options, run_budget
 from .plan_least_peak import run_least_peak
 from .plan_modes import BUDGET, LEAST_PEAK, UNITS, check_modes
 from .progress import Progress
+from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
     from ..analysis.cost_graphs.graph import CostGraph
@@ -77,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input of MODEL.onnx"
     )
+    add_value_option(parser)
     parser.add_argument("--order", type=Path, metavar="OUT.json", help="write the order, with starts and ends")
     parser.add_argument("--gantt", type=Path, metavar="OUT.svg", help="draw the units before and after")
     parser.add_argument("--stats", type=Path, metavar="OUT.json", help="write the figures")
@@ -162,8 +164,8 @@ def _read(options: argparse.Namespace, progress: Progress) -> CostGraph:
     if options.graph.suffix.lower() == ".json":
         from ..analysis.cost_graphs.read import read_cost_graph
 
-        if options.chip is not None or options.shape:
-            option = "--shape" if options.shape else "--chip"
+        if options.chip is not None or options.shape or options.value:
+            option = "--shape" if options.shape else "--value" if options.value else "--chip"
             raise InputError(f"{option} is for networks: {options.graph} says by itself what its operations cost")
         graph = read_cost_graph(options.graph)
     elif options.graph.suffix.lower() not in (".onnx", ".mlir"):
@@ -175,7 +177,7 @@ def _read(options: argparse.Namespace, progress: Progress) -> CostGraph:
         from .read_module import read_module
 
         chip, shapes = load_chip(options.chip or CHIP), parse_shapes(options.shape)
-        module = read_module(options.graph, shapes, progress.note)
+        module = read_module(options.graph, shapes, progress.note, parse_values(options.value))
         graph = cost_graph_of(find_main(module), chip, options.graph.stem)
     if options.forward:
         graph = forward_graph(graph)

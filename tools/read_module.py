@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from ..support.errors import InputError
+from ..support.input_files import open_regular
+from ..support.warn import warn
 from .diagnostics import describe
 
 if TYPE_CHECKING:
@@ -19,10 +21,14 @@ NOT_FOR_TEXT = "{} is for ONNX models: textual IR says itself what it takes"
 
 
 def read_module(
-    path: str | Path, shapes: Mapping[str, tuple[int, ...]], tell: Callable[[str], None] = lambda line: None
+    path: str | Path,
+    shapes: Mapping[str, tuple[int, ...]],
+    tell: Callable[[str], None] = warn,
+    values: Mapping[str, Any] | None = None,
 ) -> ModuleOp:
     """
-    The module in `path` (`.onnx` or `.mlir`); `shapes` of the inputs with symbolic dimensions concern ONNX only.
+    The module in `path` (`.onnx` or `.mlir`); `shapes` of the inputs with symbolic dimensions, and `values` of
+    those that are constants, concern ONNX only.
 
     `tell` is told what the import assumes. Raises InputError (or xDSL's ParseError, which names the place) if the file
     cannot be read or is not valid.
@@ -31,10 +37,10 @@ def read_module(
         case ".onnx":
             from ..frontend.onnx_import import import_onnx
 
-            return import_onnx(path, dict(shapes), tell=tell)
+            return import_onnx(path, dict(shapes), values, tell)
         case ".mlir":
-            if shapes:
-                raise InputError(NOT_FOR_TEXT.format("--shape"))
+            if shapes or values:
+                raise InputError(NOT_FOR_TEXT.format("--shape" if shapes else "--value"))
             return _parse(path)
         case suffix:
             raise InputError(f"{path}: unknown kind of file '{suffix}', expected .onnx or .mlir")
@@ -44,7 +50,7 @@ def _parse(path: str | Path) -> ModuleOp:
     from .opt import MeshloomOpt
 
     driver = MeshloomOpt([str(path)])
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         module = driver.parse_text(file)
     try:
         module.verify()

@@ -13,6 +13,7 @@ from ..support.errors import InputError, MeshloomError
 from ..support.files import all_or_none, write_atomically
 from .cli import check_folders, make_parser, run_tool
 from .progress import Progress
+from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
     from .run_results import Results
@@ -54,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MODEL.onnx|MODULE.mlir",
         help="compare the outputs with ONNX Runtime's, or the interpreter's; exit 1 if they differ",
     )
+    add_value_option(parser)
     parser.add_argument(
         "--validate", action="store_true", help="races and reads of unwritten memory are errors, too (slower)"
     )
@@ -62,6 +64,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
+    if options.value and options.check is None:
+        raise InputError("--value fixes an input of the model of --check: give both")
     if options.random is not None and options.random < 0:
         raise InputError(f"--random {options.random}: expected a seed of 0 or more")
     if options.output is not None and options.output.exists() and not options.output.is_dir():
@@ -83,7 +87,7 @@ def _run(options: argparse.Namespace) -> None:
         if options.random is not None:
             inputs = random_inputs(tensors, options.random) | inputs
         inputs = checked_inputs(tensors, inputs)
-        check = None if options.check is None else Check(options.check)
+        check = None if options.check is None else Check(options.check, parse_values(options.value))
         results = run_one(target, inputs, options, progress) if one else run_chips(target, inputs, options, progress)
         progress("write")
         _write(options, results)
@@ -101,8 +105,11 @@ def _run(options: argparse.Namespace) -> None:
         return
     with Progress("meshloom-run", options.quiet) as progress:
         progress("find the first tensor that differs")
-        where = check.first_difference(inputs, target.chip)
-    raise MeshloomError(f"outputs differ from {check.judge}'s: {', '.join(wrong)}; {where}")
+        verdict = check.judge_differences(inputs, results.outputs, comparisons, target.chip)
+    if not verdict.within_a_step:
+        raise MeshloomError(f"outputs differ from {check.judge}'s: {', '.join(wrong)}; {verdict.reason}")
+    if not options.quiet:
+        print(f"OK: within one quantisation step of {check.judge}'s: {', '.join(wrong)}; all others are equal")
 
 
 def _write(options: argparse.Namespace, results: Results) -> None:

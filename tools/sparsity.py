@@ -12,6 +12,7 @@ from ..support.errors import InputError
 from ..support.files import write_atomically
 from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
+from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
     from ..analysis.sparse.prune import Method
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("model", type=Path, help="the network: .onnx or .mlir")
     add("--shape", action="append", default=[], metavar="NAME=1x3x224x224", help="shape of an input with free sizes")
+    add_value_option(parser)
     add("--prune", type=float, metavar="DENSITY", help="as if that share of each tensor were left (see --method)")
     add(
         "--method", choices=("magnitude", "balanced"),
@@ -76,7 +78,9 @@ def _report(options: argparse.Namespace) -> None:
     if options.output is not None:
         _write_pruned(model, options.prune, method, options.output)
         model = options.output
-    module = read_module(model, parse_shapes(options.shape), Progress("meshloom-sparsity").note)
+    module = read_module(
+        model, parse_shapes(options.shape), Progress("meshloom-sparsity").note, parse_values(options.value)
+    )
     if options.prune is not None and options.output is None:
         DataflowPrunePass(density=options.prune, method=method).apply(Context(), module)
     plans = plan_encodings(module, groups, options.threshold, chip)

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...support.errors import InputError
+from ...support.input_files import read_regular
 from .graph import FROM_THE_START, CostGraph, lists_of
 
 KINDS = ("input", "weight", "act", "grad", "wgrad")
@@ -27,7 +28,7 @@ def read_cost_graph(path: str | Path) -> CostGraph:
     """The graph in a file. Raises InputError that names the file and what is wrong in it."""
     path = Path(path)
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_regular(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}") from error
     return parse_cost_graph(data, str(path), path.stem)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ...support.errors import InputError
 from ...support.files import open_atomically, write_atomically
+from ...support.input_files import open_regular, read_regular
 from ...support.npy import NPY_DAMAGE
 from .topology.archive import read_rows, write_rows
 from .topology.topology import Topology
@@ -45,7 +46,7 @@ class FolderCheckpoints:
         if path.exists():
             if not resume:
                 raise InputError(f"{folder} holds steps of an earlier run: go on with it by --resume, or remove it")
-            if path.read_text(encoding="utf-8", errors="replace") != description:
+            if read_regular(path).decode("utf-8", "replace") != description:
                 raise InputError(
                     f"{folder} holds steps of a run with another input or other options (see {path}): give the same, "
                     f"or another folder"
@@ -72,7 +73,7 @@ class FolderCheckpoints:
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with open_regular(path) as file, np.load(file, allow_pickle=False) as arrays:
                 kept: dict[str, NDArray[Any]] = {name: arrays[name] for name in arrays.files}
         except (OSError, zipfile.BadZipFile, *NPY_DAMAGE) as error:
             raise InputError(f"{path} is damaged: remove it, and the step is done again ({error})") from error

@@ -33,6 +33,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...support.limits import size_problem
+
 Tensor: TypeAlias = TensorType[Attribute]
 Shape: TypeAlias = tuple[int, ...]
 
@@ -182,6 +184,8 @@ def verify_tensor(type: Attribute, what: str) -> Tensor:
             f"{what} has element type {tensor_type.element_type}: expected one of "
             + ", ".join(str(known) for known in ELEMENT_TYPES)
         )
+    if (problem := size_problem(tensor_type.get_shape(), element_bytes(tensor_type.element_type))) is not None:
+        raise VerifyException(f"{what}: {problem}")
     return tensor_type
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
@@ -74,7 +75,7 @@ def _hardmax(b: Builder, x: Tensor, axis: int) -> Tensor:
 
 
 def _known_range(size: int) -> Tensor:
-    return Tensor((size,), np.dtype(np.int64), np.arange(size, dtype=np.int64))
+    return Tensor((size,), np.dtype(np.int64), arrays.arange(size))
 
 
 @onnx_op("LeakyRelu")

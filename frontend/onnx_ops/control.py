@@ -8,7 +8,7 @@ import numpy as np
 
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import Absent, NodeError, Tensor, TensorSequence, known
+from ..tensors import Absent, AlreadyReported, NodeError, Tensor, TensorSequence, known
 
 LONGEST_LOOP = 4096
 """Iterations up to which loops are unrolled."""
@@ -20,8 +20,15 @@ def if_op(node: Node) -> Sequence[Tensor]:
     condition = node[0]
     if condition.array is not None:
         return node.scope.subgraph(node.graph("then_branch" if condition.array.reshape(-1)[0] else "else_branch"))
-    chosen = node.scope.subgraph(node.graph("then_branch"))
-    other = node.scope.subgraph(node.graph("else_branch"))
+    try:
+        chosen = node.scope.subgraph(node.graph("then_branch"))
+        other = node.scope.subgraph(node.graph("else_branch"))
+    except AlreadyReported:
+        raise NodeError(
+            "a branch cannot be imported, and the condition is known only at run time: known at import, it would "
+            "leave one branch out",
+            condition.value,
+        ) from None
     if any(isinstance(x, TensorSequence | Absent) for x in (*chosen, *other)):
         raise NodeError(
             "the condition is known only at run time and the branches give sequences or optionals", condition.value

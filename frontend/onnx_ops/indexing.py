@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import INT64, NodeError, Tensor, known
+from ..tensors import INT64, NodeError, Tensor, check_size, known
 
 
 @onnx_op("Gather")
@@ -30,11 +31,11 @@ def non_negative(b: Builder, indices: Tensor, size: int) -> Tensor:
 
 def flat_element_indices(b: Builder, shape: tuple[int, ...], indices: Tensor, axis: int) -> Tensor:
     """Where in the flat data of `shape` the elements are that GatherElements' indices name."""
-    base = np.zeros(indices.shape, np.int64)
+    base = arrays.full(indices.shape, 0, np.int64)
     for other, size in enumerate(indices.shape):
         if other != axis:
             step = math.prod(shape[other + 1 :])
-            base += (np.arange(size) * step).reshape(*[1] * other, -1, *[1] * (indices.rank - other - 1))
+            base += (arrays.arange(size) * step).reshape(*[1] * other, -1, *[1] * (indices.rank - other - 1))
     moved = b.mul(non_negative(b, indices, shape[axis]), math.prod(shape[axis + 1 :]))
     return b.add(moved, known(base))
 
@@ -62,7 +63,7 @@ def flat_tuple_indices(b: Builder, shape: tuple[int, ...], indices: Tensor, batc
         result = part if result is None else b.add(result, part)
     assert result is not None
     if batch:
-        batches = (np.arange(math.prod(shape[:batch])) * rows).reshape(shape[:batch])
+        batches = (arrays.arange(math.prod(shape[:batch])) * rows).reshape(shape[:batch])
         result = b.add(result, known(batches.reshape(*shape[:batch], *[1] * (len(prefix) - batch))))
     return result
 
@@ -92,7 +93,9 @@ def compress(node: Node) -> Tensor:
 @onnx_op("NonZero")
 def non_zero(node: Node) -> Tensor:
     """Indices of what is not zero, known at import."""
-    return known(np.stack(np.nonzero(node.known(0, "the operand"))).astype(np.int64))
+    x = node.known(0, "the operand")
+    check_size((x.ndim, x.size), INT64)
+    return known(np.stack(np.nonzero(x)).astype(np.int64))
 
 
 @onnx_op("Unique", since=11)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
+from .. import arrays
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import INT64, Tensor, known
@@ -29,7 +28,7 @@ def softmax_cross_entropy(node: Node) -> Sequence[Tensor]:
 def _loss(node: Node, scores: Tensor) -> Tensor:
     b, target, weights = node.build, node.build.cast(node[1], INT64), node.get(2)
     classes = scores.shape[1]
-    places = known(np.arange(classes).reshape(1, -1, *[1] * (scores.rank - 2)))
+    places = known(arrays.arange(classes).reshape(1, -1, *[1] * (scores.rank - 2)))
     hit = b.compare("eq", b.reshape(target, [target.shape[0], 1, *target.shape[1:]]), places)
     zero = b.full((), 0, scores.dtype)
     picked = b.reduce("sum", b.select(hit, b.unary("neg", scores), zero), [1], keepdims=False)

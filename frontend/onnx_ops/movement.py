@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import INT64, Array, NodeError, Tensor, known
+from ..tensors import INT64, Array, NodeError, Tensor, check_steps, known
 
 LONGEST_PADDING = 1 << 24
 """Elements by which an axis is padded with its own elements at most."""
@@ -78,6 +79,7 @@ def split(node: Node) -> Sequence[Tensor]:
         sizes = node.ints("split")
     else:
         count = node.int("num_outputs", node.output_count)
+        check_steps(count, "parts")
         part = -(-x.shape[axis] // count)
         sizes = [max(0, min(part, x.shape[axis] - index * part)) for index in range(count)]
     if sum(sizes) != x.shape[axis]:
@@ -132,7 +134,7 @@ def _pad(b: Builder, x: Tensor, pads: Sequence[int], mode: str, value: float) ->
 
 def padding_indices(size: int, low: int, high: int, mode: str) -> Array:
     """Which element each position of a padded axis repeats."""
-    at = np.arange(-low, size + high)
+    at = arrays.arange(-low, size + high)
     match mode:
         case "edge":
             return np.clip(at, 0, size - 1)
@@ -150,6 +152,8 @@ def _take_pieces(b: Builder, x: Tensor, axis: int, indices: Array) -> Tensor:
     """Gather by known indices as a concatenation of slices, each with a constant step."""
     pieces: list[Tensor] = []
     start = 0
+    # The step changes where a piece ends, and to one side of a piece of one element.
+    check_steps(int(np.count_nonzero(np.diff(indices, 2))) // 2, "pieces of a padded axis")
     while start < len(indices):
         stop = start + 1
         step = int(indices[stop] - indices[start]) if stop < len(indices) else 1
@@ -194,7 +198,7 @@ def trilu(node: Node) -> Tensor:
     """The upper or lower triangle of the last two dimensions."""
     x, b = node[0], node.build
     k = 0 if node.get(1) is None else node.ints_of(1, "k")[0]
-    ones = np.ones(x.shape[-2:], np.bool_)
+    ones = arrays.full(x.shape[-2:], True, np.bool_)
     keep = known(np.triu(ones, k) if node.int("upper", 1) else np.tril(ones, k))
     if x.dtype == np.bool_:
         return b.binary("and", x, keep)
@@ -208,13 +212,13 @@ def reverse_sequence(node: Node) -> Tensor:
     time, batch = node.int("time_axis", 0), node.int("batch_axis", 1)
     lengths = b.cast(node[1], INT64)
     size = x.shape[time]
-    at = known(np.arange(size).reshape(1, -1))
+    at = known(arrays.arange(size).reshape(1, -1))
     ends = b.reshape(lengths, [x.shape[batch], 1])
     index = b.select(b.compare("lt", at, ends), b.sub(b.sub(ends, 1), at), at)
     turned = b.transpose(x, [batch, time, *(a for a in range(x.rank) if a not in (batch, time))])
     rest = turned.shape[2:]
     rows = b.reshape(turned, [x.shape[batch] * size, math.prod(rest)])
-    flat = b.add(index, known(np.arange(x.shape[batch]).reshape(-1, 1) * size))
+    flat = b.add(index, known(arrays.arange(x.shape[batch]).reshape(-1, 1) * size))
     picked = b.reshape(b.gather(rows, flat, 0), turned.shape)
     order = [batch, time, *(a for a in range(x.rank) if a not in (batch, time))]
     return b.transpose(picked, list(np.argsort(order)))

@@ -10,7 +10,7 @@ import numpy as np
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import FLOAT32, Array, Dtype, NodeError, Tensor, known
+from ..tensors import FLOAT32, Array, Dtype, NodeError, Tensor, check_size, known
 from .convolution import scaled
 
 
@@ -190,6 +190,7 @@ def _is_zero(x: Tensor) -> bool:
 
 def _uniform(seed: int, shape: Sequence[int], dtype: Dtype) -> Array:
     """Numbers in [0, 1), rounded down: how they compare with a number of this type is then as before the rounding."""
+    check_size(shape, np.dtype(np.float64))
     drawn = np.random.RandomState(seed % 2**32).uniform(0, 1, tuple(shape))
     rounded = drawn.astype(dtype)
     return np.where(rounded > drawn, np.nextafter(rounded, dtype.type(0)), rounded)

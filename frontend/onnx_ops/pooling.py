@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .. import arrays
 from ..builder import Builder, window_shape
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import Array, Tensor, known
+from ..tensors import Array, Tensor, check_size, check_steps, known
 from .spatial import Window, ceil_padding, window_of
 
 
@@ -50,6 +51,7 @@ def _max_indices(b: Builder, x: Tensor, window: Window, high: Sequence[int], col
     lowest = float("-inf") if x.is_float else int(np.iinfo(x.dtype).min)
     padded = b.pad(x, [0, 0, *window.low], [0, 0, *high], lowest)
     shape = window_shape(spatial, window.sizes, window.strides, window.dilations, window.low, high)
+    check_steps(math.prod(window.sizes), "places of a window with indices")
     places = list(np.ndindex(*window.sizes))
     slices = [
         b.slice(
@@ -66,22 +68,23 @@ def _max_indices(b: Builder, x: Tensor, window: Window, high: Sequence[int], col
     if column_major:
         strides = [math.prod(spatial[:axis]) for axis in range(rank)]
     within = [sum(p * d * s for p, d, s in zip(place, window.dilations, strides, strict=True)) for place in places]
-    base = np.zeros([*x.shape[:2], *shape], np.int64)
-    base += (np.arange(x.shape[0] * x.shape[1]) * math.prod(spatial)).reshape(*x.shape[:2], *[1] * rank)
+    base = arrays.full([*x.shape[:2], *shape], 0, np.int64)
+    base += (arrays.arange(x.shape[0] * x.shape[1]) * math.prod(spatial)).reshape(*x.shape[:2], *[1] * rank)
     for axis in range(rank):
-        start = (np.arange(shape[axis]) * window.strides[axis] - window.low[axis]) * strides[axis]
+        start = (arrays.arange(shape[axis]) * window.strides[axis] - window.low[axis]) * strides[axis]
         base += start.reshape(*[1] * (2 + axis), -1, *[1] * (rank - 1 - axis))
     return b.add(b.gather(known(within, np.int64), best, 0), known(base))
 
 
 def window_counts(spatial: Sequence[int], window: Window, high: Sequence[int], include_pad: bool) -> Array:
     """How many elements each window averages: those inside x, or inside x and its declared padding."""
-    total = np.ones((), np.int64)
+    total = np.asarray(1, np.int64)
     shape = window_shape(spatial, window.sizes, window.strides, window.dilations, window.low, high)
     for axis, size in enumerate(spatial):
         low, top = (-window.low[axis], size + window.high[axis]) if include_pad else (0, size)
-        starts = np.arange(shape[axis]) * window.strides[axis] - window.low[axis]
-        at = starts[:, None] + np.arange(window.sizes[axis]) * window.dilations[axis]
+        starts = arrays.arange(shape[axis]) * window.strides[axis] - window.low[axis]
+        at = arrays.outer_sum(starts, arrays.arange(window.sizes[axis]) * window.dilations[axis])
+        check_size((*total.shape, shape[axis]), total.dtype)
         total = total[..., None] * ((at >= low) & (at < top)).sum(1)
     return np.maximum(total, 1)
 

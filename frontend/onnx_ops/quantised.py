@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .. import arrays
 from ..builder import Builder
 from ..narrow_types import convert
 from ..node import Node, numpy_dtype
@@ -28,7 +29,7 @@ def _along(b: Builder, x: Tensor, parameter: Tensor, axis: int, block: int) -> T
     if block:
         if parameter.rank != x.rank:
             raise NodeError("blocked quantisation needs parameters of the operand's rank")
-        repeats = np.minimum(np.arange(x.shape[axis]) // block, parameter.shape[axis] - 1)
+        repeats = np.minimum(arrays.arange(x.shape[axis]) // block, parameter.shape[axis] - 1)
         return b.gather(parameter, known(repeats), axis)
     return b.reshape(parameter, [parameter.size, *[1] * (x.rank - axis - 1)])
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import NodeError, Tensor, known
+from ..tensors import NodeError, Tensor, check_steps, known
 from .activation import leaky, softplus
 
 Activation = Callable[[Tensor], Tensor]
@@ -107,6 +107,8 @@ Step = Callable[[Tensor, Direction], None]
 def _run(node: Node, gates: int, defaults: Sequence[str], step: Step) -> list[Tensor]:
     """Unroll `step`, which updates a direction's states from the products of one time step."""
     b, x = node.build, node[0]
+    if x.rank != 3:
+        raise NodeError(f"the sequence has {x.rank} dimensions, expected 3")
     batch_first = bool(node.int("layout", 0))
     if batch_first:
         x = b.transpose(x, [1, 0, 2])
@@ -115,6 +117,7 @@ def _run(node: Node, gates: int, defaults: Sequence[str], step: Step) -> list[Te
             if state is not None:
                 node.inputs[index] = b.transpose(state, [1, 0, 2])
     steps, batch, width = x.shape
+    check_steps(steps, "time steps")
     lengths = node.get(4)
     if lengths is not None and lengths.array is not None and np.all(lengths.array == steps):
         lengths = None

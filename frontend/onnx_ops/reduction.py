@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
@@ -128,7 +129,7 @@ def top_k(node: Node) -> list[Tensor]:
     )
     shape = [1] * x.rank
     shape[axis] = x.shape[axis]
-    positions = b.reshape(Tensor((x.shape[axis],), INT64, np.arange(x.shape[axis])), shape)
+    positions = b.reshape(Tensor((x.shape[axis],), INT64, arrays.arange(x.shape[axis])), shape)
     rest, values, indices = x, list[Tensor](), list[Tensor]()
     for _ in range(k):
         index = b.arg_reduce(kind, rest, axis)

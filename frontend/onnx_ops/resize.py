@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
@@ -17,7 +18,7 @@ from ..tensors import Array, NodeError, Tensor, known
 
 def coordinates(mode: str, size: int, length: int, scale: float, roi: tuple[float, float]) -> Array:
     """Where in an axis of `size` each of `length` output positions lies; scale = output over input."""
-    at = np.arange(length, dtype=np.float64)
+    at = arrays.arange(length, dtype=np.dtype(np.float64))
     match mode:
         case "half_pixel":
             return (at + 0.5) / scale - 0.5
@@ -26,9 +27,9 @@ def coordinates(mode: str, size: int, length: int, scale: float, roi: tuple[floa
             centre = size / 2
             return centre * (1 - adjustment) + (at + 0.5) / scale - 0.5
         case "pytorch_half_pixel":
-            return (at + 0.5) / scale - 0.5 if length > 1 else np.zeros(1)
+            return (at + 0.5) / scale - 0.5 if length > 1 else 0 * at
         case "align_corners":
-            return at * (size - 1) / (length - 1) if length > 1 else np.zeros(length)
+            return at * (size - 1) / (length - 1) if length > 1 else 0 * at
         case "asymmetric":
             return at / scale
         case "tf_half_pixel_for_nn":
@@ -37,7 +38,7 @@ def coordinates(mode: str, size: int, length: int, scale: float, roi: tuple[floa
             start, end = roi
             if length > 1:
                 return start * (size - 1) + at * (end - start) * (size - 1) / (length - 1)
-            return np.full(length, 0.5 * (start + end) * (size - 1))
+            return 0 * at + 0.5 * (start + end) * (size - 1)
         case _:
             raise NodeError(f"coordinate_transformation_mode {mode!r} is unknown")
 
@@ -74,21 +75,21 @@ def interpolation_matrix(at: Array, size: int, mode: str, cubic: float, exclude_
     Elements outside are the edge ones, or left out (and the rest scaled to 1) with `exclude_outside`.
     """
     support = (1 if mode == "linear" else 2) * stretch
-    matrix = np.zeros((len(at), size))
-    for row, x in enumerate(at.tolist()):
-        if stretch == 1:
-            start = math.floor(x) - (0 if mode == "linear" else 1)
-            stop = start + (2 if mode == "linear" else 4)
-        else:
-            start, stop = math.floor(x - support), math.ceil(x + support) + 1
-        taps = np.arange(start, stop, dtype=np.int64)
-        weights = _kernel((taps - x) / stretch, mode, cubic)
-        inside = (taps >= 0) & (taps < size)
-        if exclude_outside:
-            weights = np.where(inside, weights, 0)
-        if exclude_outside or stretch > 1:
-            weights = weights / weights.sum()
-        np.add.at(matrix[row], np.clip(taps, 0, size - 1), weights)
+    matrix = arrays.full((len(at), size), 0.0)
+    if stretch == 1:
+        start = np.floor(at) - (0 if mode == "linear" else 1)
+        stop = start + (2 if mode == "linear" else 4)
+    else:
+        start, stop = np.floor(at - support), np.ceil(at + support) + 1
+    most = int((stop - start).max(initial=0))
+    taps = arrays.outer_sum(start, arrays.arange(most))
+    weights = _kernel((taps - at[:, None]) / stretch, mode, cubic) * (taps < stop[:, None])
+    if exclude_outside:
+        weights = np.where((taps >= 0) & (taps < size), weights, 0)
+    if exclude_outside or stretch > 1:
+        weights = weights / weights.sum(1, keepdims=True)
+    rows = np.broadcast_to(arrays.arange(len(at))[:, None], taps.shape)
+    np.add.at(matrix, (rows, np.clip(taps, 0, size - 1).astype(np.int64)), weights)
     return matrix
 
 
@@ -163,6 +164,8 @@ def _resize_axis(
     exclude_outside: bool,
     stretch: float,
 ) -> Tensor:
+    if not np.isfinite(at).all():
+        raise NodeError("the scales and the region give no finite places in the operand")
     if mode == "nearest":
         return b.gather(x, known(nearest_indices(at, x.shape[axis], nearest)), axis)
     matrix = interpolation_matrix(at, x.shape[axis], mode, cubic, exclude_outside, stretch)

@@ -6,8 +6,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
+from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
@@ -104,7 +103,7 @@ def grid_sample(node: Node) -> Tensor:
         axes.append(_taps(node, place, size, mode))
     rows = b.transpose(x, [0, *range(2, x.rank), 1])
     rows = b.reshape(rows, [batch * math.prod(spatial), channels])
-    starts = known((np.arange(batch, dtype=np.int64) * math.prod(spatial)).reshape(-1, 1))
+    starts = known((arrays.arange(batch) * math.prod(spatial)).reshape(-1, 1))
     total: Tensor | None = None
     for taps in itertools.product(*axes):
         index, factor, there = starts, None, None

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import INT64, NodeError, Tensor, known
+from ..tensors import INT64, NodeError, Tensor, check_size, known
 from .indexing import flat_element_indices, flat_tuple_indices
 
 _MODES = {"none": "set", "add": "add", "max": "max"}
@@ -43,7 +44,7 @@ def _scatter_known(b: Builder, data: Tensor, rows: np.ndarray, updates: Tensor, 
         for update in waiting:
             round_.setdefault(int(rows[update]), update)
         waiting = [update for update in waiting if round_[int(rows[update])] != update]
-        source = np.arange(data.shape[0])
+        source = arrays.arange(data.shape[0])
         for row, update in round_.items():
             source[row] = data.shape[0] + update
         filler = b.full(data.shape, 1, data.dtype) if reduction == "mul" else data
@@ -55,7 +56,7 @@ def _scatter_known(b: Builder, data: Tensor, rows: np.ndarray, updates: Tensor, 
 def _one_by_one(b: Builder, data: Tensor, rows: Tensor, updates: Tensor, reduction: str) -> Tensor:
     if rows.size > 256:
         raise NodeError(f"{rows.size} indices known only at run time with reduction {reduction} are not supported")
-    places = known(np.arange(data.shape[0]).reshape(-1, 1))
+    places = known(arrays.arange(data.shape[0]).reshape(-1, 1))
     for number in range(rows.size):
         row = b.reshape(b.slice_axis(rows, 0, number, 1), [1, 1])
         changed = b.binary(_COMBINE[reduction], data, b.slice_axis(updates, 0, number, 1))
@@ -121,7 +122,7 @@ def tensor_scatter(node: Node) -> Tensor:
     if axis == 0 or mode not in ("linear", "circular"):
         raise NodeError(f"axis {axis}, mode {mode!r}: the axis must follow the batch, the mode be linear or circular")
     batch, size, count = cache.shape[0], cache.shape[axis], update.shape[axis]
-    places = known(np.arange(count, dtype=np.int64).reshape(1, -1))
+    places = known(arrays.arange(count).reshape(1, -1))
     if node.get(2) is not None:
         places = b.add(b.reshape(b.cast(node[2], INT64), [batch, 1]), places)
     places = b.broadcast(places, [batch, count])
@@ -171,11 +172,11 @@ def col2im(node: Node) -> Tensor:
     rank = len(image)
     strides, dilations = node.ints("strides", [1] * rank), node.ints("dilations", [1] * rank)
     pads = node.ints("pads", [0] * 2 * rank)
-    flat, inside = np.zeros((1, 1), np.int64), np.ones((1, 1), np.bool_)
+    flat, inside = np.asarray([[0]], np.int64), np.asarray([[True]])
     for axis, size in enumerate(image):
         room = size + pads[axis] + pads[axis + rank] - (block[axis] - 1) * dilations[axis] - 1
-        steps = np.arange(room // strides[axis] + 1) * strides[axis]
-        at = np.arange(block[axis])[:, None] * dilations[axis] + steps - pads[axis]
+        steps = arrays.arange(room // strides[axis] + 1) * strides[axis]
+        at = arrays.outer_sum(arrays.arange(block[axis]) * dilations[axis], steps - pads[axis])
         places = np.clip(at, 0, size - 1)
         flat = _outer(flat * size, places)
         inside = _outer(inside.astype(np.int64), ((at >= 0) & (at < size)).astype(np.int64), product=True).astype(bool)
@@ -194,6 +195,7 @@ def col2im(node: Node) -> Tensor:
 
 def _outer(x: np.ndarray, y: np.ndarray, product: bool = False) -> np.ndarray:
     """[a, b] and [c, d] to [a c, b d] by sums or products."""
+    check_size((x.size, y.size), x.dtype)
     left, right = x[:, None, :, None], y[None, :, None, :]
     joined = left * right if product else left + right
     return joined.reshape(x.shape[0] * y.shape[0], x.shape[1] * y.shape[1])

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import Absent, NodeError, Tensor, TensorSequence, known
+from ..tensors import Absent, NodeError, Tensor, TensorSequence, check_steps, known
 
 
 @onnx_op("SequenceConstruct")
@@ -57,11 +57,13 @@ def split_to_sequence(node: Node) -> Tensor:
     axis = x.axis(node.int("axis", 0))
     extent = x.shape[axis]
     if node.get(1) is None:
+        check_steps(extent, "parts")
         sizes = [1] * extent
     elif node[1].rank == 0:
         (size,) = node.ints_of(1, "the size of the parts")
         if size < 1:
             raise NodeError(f"parts of size {size}")
+        check_steps(-(-extent // size), "parts")
         sizes = [min(size, extent - start) for start in range(0, extent, size)]
     else:
         sizes = node.ints_of(1, "the sizes of the parts")

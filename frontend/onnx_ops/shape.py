@@ -6,13 +6,11 @@ import math
 
 import numpy as np
 
+from .. import arrays
 from ..node import Node, numpy_dtype, resolve_shape
 from ..registry import onnx_op
 from ..strings import encode
 from ..tensors import INT64, NodeError, Tensor, known
-
-LONGEST_RANGE = 1 << 28
-"""Elements of a range at most."""
 
 
 @onnx_op("Shape")
@@ -54,9 +52,7 @@ def range_op(node: Node) -> Tensor:
     """start, start + delta, ... up to limit."""
     start, limit, delta = (node.known(index, "the range").reshape(()) for index in range(3))
     count = max(0, math.ceil((limit.item() - start.item()) / delta.item())) if delta.item() else 0
-    if count > LONGEST_RANGE:
-        raise NodeError(f"a range of {count} elements is not supported")
-    values = np.arange(count).astype(start.dtype) * delta + start
+    values = arrays.arange(count).astype(start.dtype) * delta + start
     return known(values.astype(start.dtype))
 
 
@@ -65,7 +61,7 @@ def eye_like(node: Node) -> Tensor:
     """Ones on a diagonal."""
     x = node[0]
     dtype = numpy_dtype(node.int("dtype")) if node.has("dtype") else x.dtype
-    return known(np.eye(x.shape[0], x.shape[1], node.int("k", 0)).astype(dtype))
+    return known(arrays.eye(x.shape[0], x.shape[1], node.int("k", 0), dtype))
 
 
 @onnx_op("OneHot", since=9)
@@ -79,7 +75,7 @@ def one_hot(node: Node) -> Tensor:
     wide = b.reshape(wide, [*indices.shape[:axis], 1, *indices.shape[axis:]])
     places = [1] * (indices.rank + 1)
     places[axis] = depth
-    hit = b.compare("eq", wide, known(np.arange(depth).reshape(places)))
+    hit = b.compare("eq", wide, known(arrays.arange(depth).reshape(places)))
     off, on = (b.reshape(b.slice_axis(values, 0, index, 1), []) for index in (0, 1))
     return b.select(hit, on, off)
 
@@ -140,7 +136,7 @@ def expand(node: Node) -> Tensor:
 def window(node: Node) -> Tensor:
     """A window function of a known size."""
     count = int(node.known(0, "the size").reshape(-1)[0])
-    n = np.arange(count)
+    n = arrays.arange(count)
     period = count if node.int("periodic", 1) else count - 1
     phase = 2 * np.pi * n / max(period, 1)
     match node.proto.op_type:

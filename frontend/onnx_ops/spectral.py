@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .. import arrays
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
 from ..tensors import Array, NodeError, Tensor, known
@@ -19,7 +20,7 @@ def fourier_matrix(size: int, length: int, parts: int, inverse: bool, onesided: 
     bins: all of `length`, or the first half of them and the middle one with `onesided`.
     """
     bins = length // 2 + 1 if onesided else length
-    turns = np.outer(np.arange(size), np.arange(bins)) % length
+    turns = arrays.outer_product(arrays.arange(size), arrays.arange(bins)) % length
     factor = np.exp((2j if inverse else -2j) * np.pi * turns / length) / (length if inverse else 1)
     real = np.stack([factor.real, factor.imag], -1)
     imaginary = np.stack([-factor.imag, factor.real], -1)
@@ -117,11 +118,11 @@ def mel_weight_matrix(node: Node) -> Tensor:
     """Triangles over the bins of a spectrum, evenly spaced on the mel scale."""
     bands, length, rate = (node.ints_of(index, "the filters' description")[0] for index in range(3))
     low, high = (float(node.known(index, "an edge").reshape(-1)[0]) for index in (3, 4))
-    mels = _mel(low) + np.arange(bands + 2) * (_mel(high) - _mel(low)) / (bands + 2)
+    mels = _mel(low) + arrays.arange(bands + 2) * (_mel(high) - _mel(low)) / (bands + 2)
     edges: list[int] = ((length + 1) * (700 * (10 ** (mels / 2595) - 1)) // rate).astype(np.int64).tolist()
-    matrix = np.zeros((length // 2 + 1, bands))
+    matrix = arrays.full((length // 2 + 1, bands), 0.0)
     for band, (first, centre, last) in enumerate(zip(edges, edges[1:], edges[2:], strict=False)):
-        rising, falling = np.arange(first, centre + 1), np.arange(centre, last)
+        rising, falling = arrays.arange(first, centre + 1), arrays.arange(centre, last)
         matrix[rising, band] = (rising - first) / (centre - first) if centre > first else 1
         matrix[falling, band] = (last - falling) / max(1, last - centre)
     return known(matrix.astype(numpy_dtype(node.int("output_datatype", 1))))

@@ -16,7 +16,7 @@ from meshloom.tools.api import compile
 from public_models import PUBLIC_MODELS
 
 model = PUBLIC_MODELS[sys.argv[1]]
-network = compile(model.path, sys.argv[2], model.shapes)
+network = compile(model.path, sys.argv[2], model.shapes, values=model.values)
 network.save(sys.argv[3])
 result = network.run(model.inputs(0))
 outputs = {name: hashlib.sha256(value.tobytes()).hexdigest() for name, value in result.outputs.items()}

@@ -9,7 +9,7 @@ from meshloom.tools.api import CompiledNetwork, compile, load
 from meshloom.tools.oracle import Oracle, compare
 from public_models import PUBLIC_MODELS, PublicModel
 
-QUICK = ("rnet", "pnet", "onet", "magika", "vad")
+QUICK = ("rnet", "pnet", "onet", "magika", "vad", "vad-rates", "vad-rates-8k", "vad-op15", "vad-half", "vad-openvino")
 CASES = [
     pytest.param(name, chip, marks=[] if quick else [pytest.mark.slow], id=f"{name}-{chip}")
     for chip in ("edge", "tiny", "cloud")
@@ -22,7 +22,7 @@ def check(model: PublicModel, network: CompiledNetwork, seed: int, validate: boo
     """Run on seeded inputs; every output must equal ONNX Runtime's."""
     inputs = model.inputs(seed)
     result = network.run(inputs, check=validate)
-    expected = Oracle(model.path).run(inputs)
+    expected = Oracle(model.path).run({**inputs, **model.constants()})
     assert [name for name, value in expected.items() if not compare(name, result.outputs[name], value).equal] == []
     assert result.cycles > 0
 
@@ -30,17 +30,22 @@ def check(model: PublicModel, network: CompiledNetwork, seed: int, validate: boo
 @pytest.mark.parametrize(("name", "chip"), CASES)
 def test_equals_onnx_runtime(name: str, chip: str) -> None:
     model = PUBLIC_MODELS[name]
-    network = compile(model.path, chip, model.shapes)
+    network = compile(model.path, chip, model.shapes, values=model.values)
     check(model, network, seed=1)
     check(model, network, seed=2)
 
 
 @pytest.mark.parametrize(
-    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in PUBLIC_MODELS if n != "ocr-det"]
+    "name",
+    [
+        n if n in ("rnet", "pnet", "onet", "magika", "vad", "vad-rates") else pytest.param(n, marks=pytest.mark.slow)
+        for n in PUBLIC_MODELS
+        if n != "ocr-det"
+    ],
 )
 def test_has_no_races(name: str) -> None:
     model = PUBLIC_MODELS[name]
-    check(model, compile(model.path, "edge", model.shapes), seed=3, validate=True)
+    check(model, compile(model.path, "edge", model.shapes, values=model.values), seed=3, validate=True)
 
 
 def test_a_saved_executable_gives_the_same(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....support.errors import InputError
+from ....support.input_files import read_regular
 from ....support.jit import jit
 
 _MOST = 1 << 62
@@ -169,6 +170,6 @@ def print_lines(values: NDArray[Any], ends: NDArray[np.int64]) -> Generator[byte
 def read_text(path: str | Path) -> bytes:
     """The file's content. Raises InputError where there is none."""
     try:
-        return Path(path).read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from os import PathLike
 from pathlib import Path
 
+from ....support.arguments import check_argument
 from ....support.errors import InputError
+from ....support.input_files import check_regular
+from ....support.warn import warn
 from .topology import Topology
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -21,19 +25,21 @@ def read_topology(
 
     `.npz` arrays, `.zip` an archive of ours, `.graph` METIS, `.mtx` Matrix Market, `.onnx` a network unrolled to
     neurons, `.nir` likewise. `shapes` are those of an ONNX model's inputs with symbolic dimensions; `progress` is told
-    what is going on, `tell` what is assumed of such a model. Raises InputError naming the file: unknown extension,
-    missing, damaged, not a topology.
+    what is going on, `tell` what is assumed of such a model (by default it is a warning). Raises InputError naming the
+    file: unknown extension, missing, damaged, not a topology.
     """
+    check_argument("path", path, (str, PathLike), "the path of a topology")
     path = Path(path)
     if path.is_dir():
         path /= "graph.npz"
     if (reader := _READERS.get(path.suffix.lower())) is None:
         raise InputError(f"{path}: unknown kind of topology; known are {', '.join(_READERS)}")
+    check_regular(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     if shapes and path.suffix.lower() != ".onnx":
         raise InputError(f"{path}: only ONNX models have inputs whose shapes can be given")
-    return reader(path, shapes or {}, progress or _silent, tell or _silent)
+    return reader(path, shapes or {}, progress or _silent, tell or warn)
 
 
 def _silent(line: str) -> None:

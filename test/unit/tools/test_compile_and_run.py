@@ -85,8 +85,9 @@ def test_a_free_batch_size_is_said(model: Path, run: Run, arguments: list[str]) 
     arguments = [one.format(model) for one in arguments]
     done = run(*arguments)
     assert done.returncode == 0, done.stderr
-    assumed = "input 'x' is [batch, 6], dimension 'batch' is taken as 1; --shape x=1x6 says so, or another size"
-    assert done.stderr == f"note: {model}: {assumed}\n"
+    assumed = "input 'x' is [batch, 6], dimension 'batch' is taken as 1"
+    remedy = "--shape x=1x6 (in Python: shapes=) says so, or another size"
+    assert done.stderr == f"note: {model}: {assumed}; {remedy}\n"
 
 
 @pytest.mark.parametrize("options", [["-q"], ["--shape", "x=1x6"]], ids=lambda options: options[0])

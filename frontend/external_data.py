@@ -1,0 +1,45 @@
+"""The files beside a model that hold its tensors' bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import onnx
+
+from ..support.errors import InputError
+from ..support.input_files import check_regular
+
+
+def check_external_data(model: onnx.ModelProto, folder: str) -> None:
+    """
+    Raises InputError where a tensor's bytes are said to be in something else than a regular file.
+
+    To be called before anything opens these files: ONNX, ONNX Runtime and we ourselves would wait on a pipe for ever.
+    Files that are missing are left to the reader, who needs not all of them.
+    """
+    nodes = [node for function in model.functions for node in function.node]
+    for location in dict.fromkeys(_locations(model.graph, nodes)):
+        try:
+            check_regular(Path(folder) / location)
+        except InputError as error:
+            raise InputError(f"external data of the model: {error}") from None
+
+
+def _locations(graph: onnx.GraphProto, nodes: Iterable[onnx.NodeProto]) -> Iterator[str]:
+    yield from _of_tensors(graph.initializer)
+    for sparse in graph.sparse_initializer:
+        yield from _of_tensors((sparse.values, sparse.indices))
+    for node in (*graph.node, *nodes):
+        for attribute in node.attribute:
+            yield from _of_tensors((attribute.t, *attribute.tensors))
+            for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
+                yield from _of_tensors((sparse.values, sparse.indices))
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _locations(inner, ())
+
+
+def _of_tensors(tensors: Iterable[onnx.TensorProto]) -> Iterator[str]:
+    for tensor in tensors:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            yield from (entry.value for entry in tensor.external_data if entry.key == "location")

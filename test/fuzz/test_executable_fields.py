@@ -1,0 +1,123 @@
+"""
+Every number of an executable's tables set to values that no compiler writes, under a checksum that is right.
+
+The reader refuses the file, or the emulator runs it or says why it cannot: there is no other error, and no claim makes
+it allocate what this machine does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from meshloom.emulator import executable_file
+from meshloom.emulator.executable import Executable, from_bytes, to_bytes
+from meshloom.emulator.functional import run_functional
+from meshloom.emulator.timing import run_timing
+from meshloom.lowering.listing import listing
+from meshloom.support.errors import MeshloomError
+from meshloom.tools import objdump as objdump_tool
+from meshloom.tools import run as run_tool
+from meshloom.tools.api import compile
+from meshloom.tools.read_module import read_module
+from meshloom.tools.tensor_files import random_inputs
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+EXTREMES = (-1, 0, 1, 3, 255, 1 << 16, (1 << 31) - 1, 1 << 32, 1 << 40, 1 << 48, (1 << 63) - 1)
+SHAPES = ((), (0,), (1 << 40, 0), (0, 1 << 62), (1,) * 300, (1 << 31,), (2, 2, 2))
+NETWORK = """
+func.func @main(%x: tensor<2x3xf32> {dataflow.name = "x"}) -> (tensor<2x4xf32> {dataflow.name = "y"}) {
+  %w = dataflow.constant dense<0.5> : tensor<3x4xf32>
+  %0 = dataflow.matmul %x, %w : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  func.return %0 : tensor<2x4xf32>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def executable(tmp_path_factory: pytest.TempPathFactory) -> Executable:
+    path = tmp_path_factory.mktemp("network") / "net.mlir"
+    path.write_text(NETWORK)
+    return compile(read_module(path, {}), "tiny").executable
+
+
+def heads(exe: Executable) -> Iterator[Executable]:
+    """Addresses and sizes that concern the whole file."""
+    for name in ("weights_address", "dram_bytes_used", "host_weights_address", "host_bytes_used"):
+        yield from (replace(exe, **{name: value}) for value in EXTREMES if value >= 0)
+
+
+def tensors(exe: Executable) -> Iterator[Executable]:
+    """The tensor table."""
+    for at, tensor in enumerate(exe.tensors):
+        near = [tensor.nbytes + step for step in (-4, -1, 1, 4)]
+        changed = [replace(tensor, **{n: v}) for n in ("dram_address", "nbytes", "host_address") for v in EXTREMES]
+        changed += [replace(tensor, nbytes=size) for size in near]
+        changed += [replace(tensor, dtype=code) for code in range(17)]
+        changed += [replace(tensor, shape=shape, nbytes=size) for shape in SHAPES for size in (0, tensor.nbytes, 8)]
+        for one in changed:
+            yield replace(exe, tensors=[*exe.tensors[:at], one, *exe.tensors[at + 1 :]])
+
+
+def chips(exe: Executable) -> Iterator[Executable]:
+    """The chip's description."""
+    for field in fields(exe.chip):
+        if type(getattr(exe.chip, field.name)) is int:
+            for value in EXTREMES:
+                yield replace(exe, chip=replace(exe.chip, **{field.name: value}))
+
+
+def controller(exe: Executable) -> Iterator[Executable]:
+    """The controller's words, whose copies are the only ones that touch host memory."""
+    for name in ("op", "imm", "addr", "desc"):
+        for at in np.ndindex(exe.controller[name].shape):
+            for value in (0, 1, 255, 1 << 15, (1 << 32) - 1):
+                if value <= np.iinfo(exe.controller[name].dtype).max:
+                    words = exe.controller.copy()
+                    words[name][at] = value
+                    yield replace(exe, controller=words)
+
+
+PARTS = {"heads": heads, "tensors": tensors, "chips": chips, "controller": controller}
+
+
+def unchanged(exe: Executable) -> Executable:
+    """In the place of what a writer does first, which refuses some chips."""
+    return exe
+
+
+def image(exe: Executable) -> bytes | None:
+    """The file with these numbers, unchecked; None where its format has no room for them."""
+    with patch.object(executable_file, "check_executable"), patch.object(executable_file, "_normal", unchanged):
+        try:
+            return to_bytes(exe)
+        except (OverflowError, ValueError, executable_file.struct.error):
+            return None
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_claim_is_checked(part: str, executable: Executable) -> None:
+    refused = 0
+    for changed in PARTS[part](executable):
+        if (data := image(changed)) is None:
+            continue
+        try:
+            exe = from_bytes(data)
+            assert "\n".join(listing(exe))
+            results = run_functional(exe, random_inputs(exe.inputs, 0), check=True)
+            assert {t.name: t.shape for t in exe.outputs} == {n: v.shape for n, v in results.outputs.items()}
+            run_timing(exe)
+        except MeshloomError:
+            refused += 1
+    assert refused
+
+
+def test_bytes_of_an_output_that_are_no_whole_elements(capfd: pytest.CaptureFixture[str]) -> None:
+    path = str(DATA / "damaged" / "tensor_bytes.mlx")
+    for tool, options in ((run_tool, ["--random", "0"]), (objdump_tool, [])):
+        assert tool.main([path, *options]) == 2
+        assert "tensor 'y': an output of 20 elements takes 80 bytes, not 127" in capfd.readouterr().err

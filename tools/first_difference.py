@@ -1,0 +1,216 @@
+"""
+Where a network differs from ONNX Runtime: first each operator by itself, then the network as the chip computes it.
+
+Each operator is fed with ONNX Runtime's own operands, and its results are compared with ONNX Runtime's: all operators
+of a network at once, as a network whose every tensor is an input as well. The interpreter computes this in seconds.
+What is right there and wrong on the chip is looked for with a few tensors at a time as outputs of the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import ModelProto, NodeProto, helper
+
+from ..frontend.onnx_import import ValuesNeededError, import_onnx
+from .interpreted import run_module
+from .oracle import Comparison, Oracle, compare
+
+if TYPE_CHECKING:
+    from ..chips import Chip
+
+Array = NDArray[Any]
+
+PROBES = 16
+"""Tensors of the network that are compared at a time on the chip."""
+STEP_BYTES = 2
+"""Quantised values have integer types of up to so many bytes; wider ones are sums, which are exact."""
+_COMPUTED = "/computed"
+
+
+def is_quantising(node: NodeProto) -> bool:
+    """Whether a node rounds real numbers to the steps of an integer type."""
+    return node.op_type in ("QuantizeLinear", "DynamicQuantizeLinear") or node.op_type.startswith("QLinear")
+
+
+def within_a_step(node: NodeProto, found: Comparison, value: Array) -> bool:
+    """Whether a result is right: equal, or at most one step off where the operator quantises."""
+    steps = is_quantising(node) and value.dtype.kind in "iu" and value.dtype.itemsize <= STEP_BYTES
+    return found.equal or (steps and found.difference <= 1)
+
+
+class NetworkSearch:
+    """One model on one set of inputs."""
+
+    def __init__(self, model: ModelProto, inputs: Mapping[str, Array], values: Mapping[str, Array]) -> None:
+        """`inputs` of the executable and `values` of the inputs that are constants. Raises InputError."""
+        self.inputs, self.values = dict(inputs), dict(values)
+        self.tensors = list(_tensors(model))
+        self.expected = _all_values(model, self.tensors, {**inputs, **values})
+        """ONNX Runtime's value of every tensor that is an array."""
+        self.model = model
+        self.outputs = [info.name for info in model.graph.output]
+
+    def first_wrong_operator(self) -> tuple[NodeProto, str, float] | None:
+        """The first operator whose result is wrong even when fed with ONNX Runtime's operands; None: all are right."""
+        cut = {name for _, name in self.tensors if name in self.expected and _is_data(self.expected[name])}
+        while True:
+            model, inputs = self._cut(cut)
+            try:
+                module = import_onnx(model, values={name: self.values[name] for name in self.values})
+                break
+            except ValuesNeededError as error:
+                # Shapes that are computed with floats: the import knows them where they are not cut off.
+                if not cut & set(error.inputs):
+                    raise
+                cut -= set(error.inputs)
+        results = run_module(module, inputs)
+        for node, name in self.tensors:
+            if name in cut:
+                found = compare(name, results[name + _COMPUTED], self.expected[name])
+                if not within_a_step(node, found, self.expected[name]):
+                    return node, name, found.difference
+        return None
+
+    def _cut(self, cut: set[str]) -> tuple[ModelProto, dict[str, Array]]:
+        """The model with these tensors as inputs, and as outputs what computes them under another name."""
+        model = _copy_without_outputs(self.model)
+        for info in model.graph.input:
+            if info.name in self.inputs:
+                _set_type(info, self.inputs[info.name])
+        for node in model.graph.node:
+            for position, name in enumerate(node.output):
+                if name in cut:
+                    node.output[position] = name + _COMPUTED
+        for name in sorted(cut):
+            model.graph.input.append(_info(name, self.expected[name]))
+            model.graph.output.append(_info(name + _COMPUTED, self.expected[name]))
+        return model, {**self.inputs, **{name: self.expected[name] for name in cut}}
+
+    def steps_on_chip(self, chip: Chip) -> dict[str, Array]:
+        """The results of quantising operators, and the outputs, as the chip computes them from the inputs."""
+        names = [name for node, name in self.tensors if name in self.expected and self._is_step(node, name)]
+        return self._on_chip([*dict.fromkeys([*names, *self.outputs])], chip)
+
+    def first_wrong_from_steps(self, steps: Mapping[str, Array]) -> tuple[NodeProto, str, float] | None:
+        """
+        The first of these values (see `steps_on_chip`) that does not follow from those before it; None: all do.
+
+        A result of a quantising operator follows where it is within one step of what the interpreter makes of the
+        others, and an output where it is equal to that.
+        """
+        cut = {name for node, name in self.tensors if name in steps and self._is_step(node, name)}
+        model, inputs = self._cut(cut)
+        model.graph.output.extend(_info(name, self.expected[name]) for name in self.outputs if name not in cut)
+        inputs |= {name: steps[name] for name in cut}
+        results = run_module(import_onnx(model, values=self.values), inputs)
+        for node, name in self.tensors:
+            if name in steps:
+                found = compare(name, steps[name], results[name + _COMPUTED if name in cut else name])
+                if not within_a_step(node, found, steps[name]):
+                    return node, name, found.difference
+        return None
+
+    def _is_step(self, node: NodeProto, name: str) -> bool:
+        value = self.expected[name]
+        return is_quantising(node) and value.dtype.kind in "iu" and value.dtype.itemsize <= STEP_BYTES
+
+    def interpreted(self) -> dict[str, Array]:
+        """Every tensor as the interpreter computes it from the network's inputs."""
+        names = [name for _, name in self.tensors if name in self.expected]
+        shapes = {name: value.shape for name, value in self.inputs.items()}
+        return run_module(import_onnx(self._with_outputs(names), shapes, self.values), self.inputs)
+
+    def first_wrong_on_chip(self, chip: Chip, right: Mapping[str, Array]) -> tuple[NodeProto, str, float] | None:
+        """A tensor that the chip computes wrongly, none of those compared before it being wrong; None: all right."""
+        places = [(node, name) for node, name in self.tensors if name in right]
+        low, high = 0, len(places)
+        worst: tuple[NodeProto, str, float] | None = None
+        while low < high:
+            step = max(1, -(-(high - low) // PROBES))
+            picks = sorted({*range(low + step - 1, high, step), high - 1})
+            got = self._on_chip([places[pick][1] for pick in picks], chip)
+            for pick in picks:
+                node, name = places[pick]
+                if not (found := compare(name, got[name], right[name])).equal:
+                    worst = node, name, found.difference
+                    high = pick
+                    break
+                low = pick + 1
+            else:
+                return worst
+        return worst
+
+    def _on_chip(self, names: Sequence[str], chip: Chip) -> dict[str, Array]:
+        from .api import compile as compile_model
+
+        shapes = {name: value.shape for name, value in self.inputs.items()}
+        model = self._with_outputs(names)
+        return compile_model(model, chip, shapes, values=self.values).run(self.inputs).outputs
+
+    def _with_outputs(self, names: Sequence[str]) -> ModelProto:
+        model = _copy_without_outputs(self.model)
+        model.graph.output.extend(_info(name, self.expected[name]) for name in names)
+        return model
+
+    def quantised(self) -> set[str]:
+        """The tensors that are results of quantising operators, or depend on one."""
+        found: set[str] = set()
+        for node in self.model.graph.node:
+            if is_quantising(node) or not found.isdisjoint(_reads(node)):
+                found.update(node.output)
+        return found
+
+
+def _tensors(model: ModelProto) -> Iterator[tuple[NodeProto, str]]:
+    for node in model.graph.node:
+        for name in node.output:
+            if name:
+                yield node, name
+
+
+def _reads(node: NodeProto) -> Iterator[str]:
+    yield from node.input
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            for inner in graph.node:
+                yield from _reads(inner)
+
+
+def _is_data(value: Array) -> bool:
+    """Not what shapes are computed with."""
+    return value.dtype.kind == "f" or (value.dtype.kind in "iu" and value.dtype.itemsize <= 4)
+
+
+def _all_values(
+    model: ModelProto, tensors: Sequence[tuple[NodeProto, str]], inputs: Mapping[str, Array]
+) -> dict[str, Array]:
+    bare = onnx.ModelProto()
+    bare.CopyFrom(model)
+    have = {info.name for info in bare.graph.output}
+    names = [name for _, name in tensors if name not in have]
+    bare.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
+    values = Oracle(bare.SerializeToString()).run(inputs)
+    arrays = {name: np.asarray(value) for name, value in values.items()}
+    # Sequences and strings are no tensors of ours.
+    return {name: value for name, value in arrays.items() if value.dtype.kind in "fiub"}
+
+
+def _copy_without_outputs(model: ModelProto) -> ModelProto:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    del copy.graph.output[:]
+    del copy.graph.value_info[:]
+    return copy
+
+
+def _info(name: str, value: Array) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+
+
+def _set_type(info: onnx.ValueInfoProto, value: Array) -> None:
+    info.CopyFrom(_info(info.name, value))
