@@ -231,8 +231,14 @@ class Builder(Movement):
         return self.reshape(result, [size for axis, size in enumerate(x.shape) if axis not in axes])
 
     def arg_reduce(self, kind: str, x: Tensor, axis: int) -> Tensor:
-        """int64 position of the first extremum (max, min) along an axis, which stays with size 1."""
+        """
+        int64 position of the first extremum (max, min) along an axis, which stays with size 1.
+
+        Raises NodeError where a result would be the extremum of nothing.
+        """
         _computable(x)
+        if not x.shape[axis] and all(size for other, size in enumerate(x.shape) if other != axis):
+            raise NodeError(f"axis {axis} of shape {list(x.shape)} has no elements, and so no {kind}imum")
         function = np.argmax if kind == "max" else np.argmin
 
         def fold(a: Array) -> Array:

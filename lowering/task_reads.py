@@ -64,7 +64,7 @@ class TaskReads:
         reads = [
             (index, read)
             for index, read in enumerate(self.plan.reads)
-            if read.kind is ReadKind.GATHER and bool((read.whole.extents[:, :, 1] > 0).all(axis=1).any())
+            if read.kind is ReadKind.GATHER and read.gathered
         ]
         for index, read in reads:
             value = self.info.operands[read.read.operand]

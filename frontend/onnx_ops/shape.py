@@ -53,7 +53,12 @@ def constant(node: Node) -> Tensor:
 def range_op(node: Node) -> Tensor:
     """start, start + delta, ... up to limit."""
     start, limit, delta = (node.known(index, "the range").reshape(()) for index in range(3))
-    count = max(0, math.ceil((limit.item() - start.item()) / delta.item())) if delta.item() else 0
+    if not delta.item():
+        raise NodeError("the step of a range is 0")
+    if start.dtype.kind == "f":
+        count = max(0, math.ceil((limit.item() - start.item()) / delta.item()))
+    else:
+        count = len(range(start.item(), limit.item(), delta.item()))
     if count > LONGEST_RANGE:
         raise NodeError(f"a range of {count} elements is not supported")
     values = np.arange(count).astype(start.dtype) * delta + start
