@@ -122,7 +122,7 @@ def variadic(g: RandomOnnx) -> Candidate | None:
 
 @maker(3)
 def clip(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("fiu", empty=False)
+    x = g.pick("fiu", empty=g.chance(0.3))
     if x is None:
         return None
     if g.opset < 11:
@@ -211,7 +211,7 @@ def softmax(g: RandomOnnx) -> Candidate | None:
 
 @maker(2)
 def top_k(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("fi", rank=range(1, 7), empty=False)
+    x = g.pick("fi", rank=range(1, 7), empty=g.chance(0.3))
     if x is None:
         return None
     axis = _axis(g, x)
@@ -232,7 +232,7 @@ def cumulative_sum(g: RandomOnnx) -> Candidate | None:
 
 @maker(3)
 def normalise(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=range(2, 6), empty=False)
+    x = g.pick("f", rank=range(2, 6), empty=g.chance(0.3))
     if x is None:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype

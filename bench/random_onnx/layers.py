@@ -18,7 +18,7 @@ def _weights(g: RandomOnnx, shape: list[int], dtype: Any, fan: int) -> str:
 
 @maker(7)
 def matmul(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=range(1, 6), empty=False)
+    x = g.pick("f", rank=range(1, 6), empty=g.chance(0.3))
     if x is None:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype
@@ -39,7 +39,7 @@ def matmul(g: RandomOnnx) -> Candidate | None:
 
 @maker(4)
 def gemm(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=[2], empty=False)
+    x = g.pick("f", rank=[2], empty=g.chance(0.3))
     if x is None:
         return None
     flip_a, flip_b, n = g.int(0, 1), g.int(0, 1), g.int(1, 20)
@@ -87,7 +87,7 @@ def _window(g: RandomOnnx, spatial: tuple[int, ...], pool: bool = False) -> dict
 
 @maker(8)
 def conv(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=[3, 4, 5], empty=False)
+    x = g.pick("f", rank=[3, 4, 5], empty=g.chance(0.3))
     if x is None:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype
@@ -102,7 +102,7 @@ def conv(g: RandomOnnx) -> Candidate | None:
 
 @maker(3)
 def conv_transpose(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=[3, 4, 5], empty=False)
+    x = g.pick("f", rank=[3, 4, 5], empty=g.chance(0.3))
     if x is None:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype
@@ -120,7 +120,7 @@ def conv_transpose(g: RandomOnnx) -> Candidate | None:
 
 @maker(5)
 def pool(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=[3, 4, 5], empty=False)
+    x = g.pick("f", rank=[3, 4, 5], empty=g.chance(0.3))
     if x is None:
         return None
     if g.chance(0.25):
@@ -131,7 +131,7 @@ def pool(g: RandomOnnx) -> Candidate | None:
         attributes["ceil_mode"] = 1
     if op == "AveragePool" and g.chance(0.3):
         attributes["count_include_pad"] = 1
-    if op == "MaxPool" and g.opset >= 10 and g.chance(0.2):
+    if op == "MaxPool" and g.opset >= 10 and "auto_pad" not in attributes and g.chance(0.2):
         attributes["dilations"] = [g.int(1, 2) for _ in g.shape(x)[2:]]
     return Candidate(op, [x], attributes, 2 if op == "MaxPool" and g.opset >= 8 and g.chance(0.2) else 1)
 
@@ -168,7 +168,7 @@ def _scale(g: RandomOnnx) -> str:
 
 @maker(3)
 def quantise(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", itemsize=4, empty=False)
+    x = g.pick("f", itemsize=4, empty=g.chance(0.3))
     if x is None or g.opset < 10:
         return None
     if g.opset >= 11 and g.chance(0.2):
@@ -194,7 +194,7 @@ def dequantise(g: RandomOnnx) -> Candidate | None:
 
 @maker(3)
 def quantised_layer(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("iu", rank=[2, 3, 4], itemsize=1, empty=False)
+    x = g.pick("iu", rank=[2, 3, 4], itemsize=1, empty=g.chance(0.3))
     if x is None or g.opset < 10:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype
