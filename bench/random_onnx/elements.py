@@ -150,7 +150,7 @@ def cast(g: RandomOnnx) -> Candidate | None:
     to = getattr(onnx.TensorProto, g.one_of(names))
     if g.value(x).dtype.kind == "f":  # what does not fit the new type has no defined result
         info = helper.tensor_dtype_to_np_dtype(to)
-        most = np.abs(g.value(x)).max(initial=0)
+        most = float(np.abs(g.value(x)).max(initial=0))
         if (info.kind == "u" and (g.value(x) < 0).any()) or (info.kind in "iu" and most > np.iinfo(info).max):
             return None
     if g.opset >= 15 and g.chance(0.2):

@@ -156,8 +156,8 @@ def split_to_sequence(g: RandomOnnx) -> Candidate | None:
     if x is None or g.opset < 11:
         return None
     axis, parts = g.int(0, len(g.shape(x)) - 1), g.fresh()
-    attributes = {"axis": axis, **({"keepdims": 0} if g.chance(0.3) else {})}
     sizes = [g.ints(g.int(1, g.shape(x)[axis]))] if g.chance(0.6) else []
+    attributes = {"axis": axis, **({} if sizes or g.chance(0.5) else {"keepdims": 0})}
     before = [cast(Any, helper).make_node("SplitToSequence", [x, *sizes], [parts], **attributes)]
     return Candidate("SequenceAt", [parts, g.ints(0)], before=before)
 

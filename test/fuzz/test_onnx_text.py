@@ -34,6 +34,8 @@ class Case:
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
     constants: list[Array] = field(default_factory=list[Array])
     opset: int = 18
+    sequence: bool = False
+    """The result is a sequence: it is the shape of its first tensor that is compared."""
     unstable: bool = False
     """ONNX Runtime gives now this, now that: what lies in its memory."""
 
@@ -68,6 +70,16 @@ CASES = [
         opset=20,
     ),
     Case(
+        "split_to_sequence_of_given_sizes_without_keepdims",
+        "ONNX: keepdims is ignored where the sizes are given. ONNX Runtime heeds it.",
+        "SplitToSequence",
+        [np.zeros((1, 2), np.float32)],
+        [1, 2],
+        {"axis": 0, "keepdims": 0},
+        [np.asarray(1)],
+        sequence=True,
+    ),
+    Case(
         "matmul_integer_over_nothing",
         "A sum of nothing is 0. ONNX Runtime leaves its memory as it finds it.",
         "MatMulInteger",
@@ -87,8 +99,11 @@ def test_the_text_decides(case: Case) -> None:
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
         for name, value in inputs.items()
     ]
-    node = helper.make_node(case.op, names, ["y"], **case.attributes)
-    graph = helper.make_graph([node], "g", infos, [helper.make_empty_tensor_value_info("y")], constants)
+    nodes = [helper.make_node(case.op, names, ["s" if case.sequence else "y"], **case.attributes)]
+    if case.sequence:
+        constants.append(numpy_helper.from_array(np.asarray(0), "first"))
+        nodes += [helper.make_node("SequenceAt", ["s", "first"], ["t"]), helper.make_node("Shape", ["t"], ["y"])]
+    graph = helper.make_graph(nodes, "g", infos, [helper.make_empty_tensor_value_info("y")], constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=8)
     got = interpret_function(import_onnx(model), inputs)["y"]
     np.testing.assert_allclose(got.reshape(-1), case.expected)
