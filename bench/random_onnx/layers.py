@@ -81,7 +81,8 @@ def _window(g: RandomOnnx, spatial: tuple[int, ...], pool: bool = False) -> dict
         if pool:  # ONNX Runtime moves some windows that are smaller than their steps, and refuses others
             attributes["strides"] = [min(k, stride) for k, stride in zip(kernel, strides, strict=True)]
     else:
-        attributes["pads"] = [g.int(0, k - 1) for k in (*kernel, *kernel)]
+        beyond = 0 if pool or g.chance(0.8) else 3  # windows wholly in the padding
+        attributes["pads"] = [g.int(0, k - 1 + beyond) for k in (*kernel, *kernel)]
     return attributes
 
 
@@ -166,6 +167,11 @@ def _scale(g: RandomOnnx) -> str:
     return g.const(g.one_of((0.02, 0.05, 0.1)), np.float32)
 
 
+def _bytes(g: RandomOnnx, shape: list[int], dtype: Any) -> Any:
+    """Small numbers, or any that the type has."""
+    return g.array(shape, dtype, -128, 127 if dtype == np.int8 else 255) if g.chance(0.5) else g.array(shape, dtype)
+
+
 @maker(3)
 def quantise(g: RandomOnnx) -> Candidate | None:
     x = g.pick("f", itemsize=4, empty=g.chance(0.3))
@@ -201,7 +207,7 @@ def quantised_layer(g: RandomOnnx) -> Candidate | None:
     zero = g.const(g.int(0, 9), dtype)
     kind = g.one_of(("MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"))
     if kind.endswith("atMul") or kind == "MatMulInteger":
-        w, w_zero = g.const(g.array([shape[-1], g.int(1, 12)], np.int8)), g.const(1, np.int8)
+        w, w_zero = g.const(_bytes(g, [shape[-1], g.int(1, 12)], np.int8)), g.const(1, np.int8)
         if kind == "MatMulInteger":
             return Candidate(kind, [x, w, zero, w_zero])
         return Candidate(kind, [x, _scale(g), zero, w, _scale(g), w_zero, g.const(0.9, np.float32), g.const(3, dtype)])
@@ -212,8 +218,8 @@ def quantised_layer(g: RandomOnnx) -> Candidate | None:
     kernel = [out, shape[1], *attributes["kernel_shape"]]
     if kind == "ConvInteger":
         w_type = dtype
-        return Candidate(kind, [x, g.const(g.array(kernel, w_type)), zero, g.const(1, w_type)], attributes)
-    w = g.const(g.array(kernel, np.int8))
+        return Candidate(kind, [x, g.const(_bytes(g, kernel, w_type)), zero, g.const(1, w_type)], attributes)
+    w = g.const(_bytes(g, kernel, np.int8))
     w_scale = g.const(np.full(out, 0.03), np.float32) if g.chance(0.5) else _scale(g)
     operands = [x, _scale(g), zero, w, w_scale, g.const(np.zeros(g.shape(w_scale)), np.int8)]
     operands += [g.const(0.8, np.float32), g.const(2, dtype)]

@@ -134,8 +134,8 @@ def slice_(g: RandomOnnx) -> Candidate | None:
         return None
     shape = g.shape(x)
     axes = [int(a) for a in g.rng.permutation(len(shape))[: g.int(1, len(shape))]]
-    starts = [g.int(-shape[a] - 1, shape[a] + 1) for a in axes]
-    ends = [g.one_of((g.int(-shape[a] - 2, shape[a] + 2), 2**31 - 1, 2**62)) for a in axes]
+    starts = [g.int(-shape[a] - 3, shape[a] + 3) for a in axes]
+    ends = [g.one_of((g.int(-shape[a] - 3, shape[a] + 3), 2**31 - 1, 2**62)) for a in axes]
     if g.opset < 10:
         return Candidate("Slice", [x], {"starts": starts, "ends": ends, "axes": axes})
     steps = [g.one_of((1, 1, 1, 2, 3, -1, -2)) for _ in axes]
@@ -151,7 +151,7 @@ def pad(g: RandomOnnx) -> Candidate | None:
         return None
     shape = g.shape(x)
     mode = g.one_of(["constant", "constant", "edge", "reflect", *(["wrap"] if g.opset >= 19 else [])])
-    least = -1 if mode == "constant" and g.chance(0.2) else 0
+    least = -3 if mode == "constant" and g.chance(0.2) else 0
     pads = [
         g.int(least, min(3, size - 1 if mode != "constant" else 3)) if g.chance(0.5) else 0 for size in (*shape, *shape)
     ]
