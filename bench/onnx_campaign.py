@@ -49,16 +49,16 @@ def try_model(seed: int, fewest: int, most: int, keep: Path | None = None) -> Ou
     """Make, compile and run the model of a seed."""
     made = RandomOnnx(seed, number_of_nodes(seed, fewest, most))
     operators = Counter(node.op_type for node in made.model.graph.node)
+    network = None
     try:
-        result = compile(made.model, CHIPS[seed % len(CHIPS)]).run(made.inputs, check=True)
-        words = made.mismatch(result.outputs)
+        network = compile(made.model, CHIPS[seed % len(CHIPS)])
+        words = made.mismatch(network.run(made.inputs, check=True).outputs)
         verdict = "wrong" if words else "right"
-    except MeshloomError as error:
-        verdict, words = "refused", str(error)
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        verdict = "crashed"
-        words = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+        place = f" ({type(error).__name__}, {Path(last.filename).name}:{last.lineno})"
+        refused = network is None and isinstance(error, MeshloomError)
+        verdict, words = ("refused", str(error)) if refused else ("crashed", f"{error}{place}")
     if keep is not None and verdict != "right":
         keep.mkdir(parents=True, exist_ok=True)
         (keep / f"{seed}.onnx").write_bytes(made.model.SerializeToString())

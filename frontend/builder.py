@@ -145,7 +145,7 @@ class Builder(Movement):
         dtype = np.dtype(np.int32) if x.dtype.itemsize < 4 and not is_float(x.dtype) else x.dtype
         shape = (*broadcast(x.shape[:-2], y.shape[:-2]), m, n)
         if k == 0:
-            return known(np.zeros(shape, dtype))
+            return self.full(shape, 0, dtype)
 
         def fold(a: Array, b: Array) -> Array:
             a, b = (np.swapaxes(one, -1, -2) if flip else one for one, flip in ((a, transpose_a), (b, transpose_b)))
@@ -170,6 +170,8 @@ class Builder(Movement):
         _computable(x)
         spatial = window_shape(x.shape[2:], w.shape[2:], strides, dilations, low, high)
         dtype = np.dtype(np.int32) if x.dtype.itemsize < 4 and not is_float(x.dtype) else x.dtype
+        if x.shape[1] == 0:
+            return self.full((x.shape[0], w.shape[0], *spatial), 0, dtype)
 
         def make() -> Operation:
             return dataflow.ConvOp(
@@ -296,11 +298,16 @@ def window_shape(
     low: Sequence[int],
     high: Sequence[int],
 ) -> tuple[int, ...]:
-    """Positions of a window along each dimension. Raises NodeError where it does not fit once."""
+    """
+    Positions of a window along each dimension, by ONNX's formula.
+
+    That gives none where the window is larger than the dimension by up to a step. Raises NodeError where it is larger
+    by more.
+    """
     shape: list[int] = []
     for size, k, stride, dilation, a, b in zip(sizes, window, strides, dilations, low, high, strict=True):
         room = a + size + b - ((k - 1) * dilation + 1)
-        if room < 0:
+        if room < -stride:
             raise NodeError(f"a window of {k} elements (dilation {dilation}) does not fit in {a} + {size} + {b}")
         shape.append(room // stride + 1)
     return tuple(shape)

@@ -9,6 +9,7 @@ import pytest
 from meshloom.dialects.dataflow.interpreter import interpret_function
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.support.errors import InputError
+from meshloom.tools.api import compile
 from onnx import TensorProto, helper, parser
 from reference import check, check_node, ints, model_of, random
 
@@ -39,6 +40,26 @@ def test_quantised_products_over_nothing(m: int, n: int) -> None:
         [helper.make_node("QLinearMatMul", list("abcdefgh"), ["y"])], {"a": a}, ["y"], one | {"d": b.astype(np.uint8)}
     )
     assert interpret_function(import_onnx(model), {"a": a})["y"].tolist() == [[3] * n] * m
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool", "Conv"])
+@pytest.mark.parametrize("shape", [(0, 2, 3, 3), (0, 2, 1, 2)])
+def test_windows_over_nothing(op: str, shape: tuple[int, ...]) -> None:
+    constants = {1: random(3, 2, 1, 2)} if op == "Conv" else {}
+    check_node(op, [random(*shape)], constants, kernel_shape=[1, 2], outputs=2 if op == "MaxPool" else 1)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_convolution_of_floats_without_channels(bias: bool) -> None:
+    """On the chip, too: what follows it finds zeros."""
+    x, w = random(1, 0, 4), random(2, 0, 3)
+    operands = ["x", "w", *(["b"] if bias else [])]
+    nodes = [helper.make_node("Conv", operands, ["c"]), helper.make_node("Add", ["c", "z"], ["y"])]
+    constants = {"w": w} | ({"b": np.array([1, 2], np.float32)} if bias else {})
+    z = random(1, 2, 2)
+    model = model_of(nodes, {"x": x, "z": z}, ["y"], constants)
+    expected = z + (np.array([1, 2], np.float32).reshape(1, 2, 1) if bias else 0)
+    np.testing.assert_array_equal(compile(model, "tiny").run({"x": x, "z": z}, check=True).outputs["y"], expected)
 
 
 def test_convolution_of_no_channels() -> None:
