@@ -17,7 +17,7 @@ from ..dialects import dataflow
 from . import folding
 from .builder_movement import Movement
 from .builder_values import Operand
-from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, is_float, known
+from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, is_float
 
 _UNARY: dict[str, type[dataflow.UnaryOp]] = {
     "neg": dataflow.NegOp,

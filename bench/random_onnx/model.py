@@ -36,7 +36,7 @@ ROUNDING = {"e": 2.0**-10, "f": 2.0**-22, "d": 2.0**-40}
 """Relative error that a node adds, by numpy's letter of the type."""
 UNSTABLE = {"e": 2e-2, "f": 2e-5, "d": 2e-5}
 """Error of a value relative to its largest element, above which its node is not kept."""
-CANCELLING = ("DFT", "STFT")
+CANCELLING = ("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "DFT", "STFT")
 """Operators whose sums cancel: what should be 0 has an error, too."""
 STEEPEST = 1e4
 """Size of the largest element of a value."""

@@ -31,7 +31,7 @@ MATMUL = "dataflow.matmul %a, %b"
 CONV = "dataflow.conv %a, %b strides [1] dilations [1] pad [1] to [1] groups 1"
 
 
-def extremes(dtype: Any, shape: tuple[int, ...], kind: str) -> NDArray[Any]:
+def extremes(dtype: Any, shape: tuple[int, ...], kind: str) -> Any:
     """All numbers at one end of the type, or at either."""
     info, rng = np.iinfo(dtype), np.random.default_rng(0)
     low, high = np.asarray([info.min, info.max], dtype)
