@@ -5,8 +5,10 @@ Random ONNX models on the emulated chip, against ONNX Runtime without optimisati
 
 Models number SEED, SEED + 1 ... are made, compiled and run. The last line, JSON, counts them: `right`, `refused` (with
 an error that names the operator, or a limit of the chip), `wrong` and `crashed`, and says how many nodes of each
-operator they had. Exits with 1 where one is wrong or crashed. With --keep, models that are not right are written to a
-folder. ONNX Runtime and ONNX's text disagree in a few cases, which models do not have: test/fuzz/test_onnx_text.py.
+operator they had; an interrupt brings it early. Exits with 1 where one is wrong or crashed. With --keep, models that
+are not right are written to a folder.
+
+ONNX Runtime and ONNX's text disagree in a few cases, which models do not have: test/fuzz/test_onnx_text.py.
 """
 
 from __future__ import annotations
@@ -87,13 +89,16 @@ def main() -> int:
     fewest, most = map(int, args.nodes.split("-"))
     verdicts, operators = Counter[str](), Counter[str]()
     seeds = range(args.seed, args.seed + args.count)
-    for outcome in campaign(seeds, fewest, most, args.processes, args.keep):
-        verdicts[outcome.verdict] += 1
-        operators.update(outcome.operators)
-        if outcome.verdict != "right":
-            print(f"{outcome.seed} {outcome.verdict}: {outcome.words}", flush=True)
+    try:
+        for outcome in campaign(seeds, fewest, most, args.processes, args.keep):
+            verdicts[outcome.verdict] += 1
+            operators.update(outcome.operators)
+            if outcome.verdict != "right":
+                print(f"{outcome.seed} {outcome.verdict}: {outcome.words}", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted: these are the figures so far", file=sys.stderr)
     figures = {name: verdicts[name] for name in ("right", "refused", "wrong", "crashed")}
-    print(json.dumps({"models": args.count, **figures, "operators": dict(sorted(operators.items()))}))
+    print(json.dumps({"models": verdicts.total(), **figures, "operators": dict(sorted(operators.items()))}))
     return 1 if verdicts["wrong"] or verdicts["crashed"] else 0
 
 

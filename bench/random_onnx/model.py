@@ -82,7 +82,7 @@ class RandomOnnx:
             self._pending.clear()
             try:
                 candidate = makers[int(self.rng.choice(len(makers), p=weights / weights.sum()))](self)
-            except (LookupError, ValueError):  # nothing fits an operand without elements
+            except (ArithmeticError, LookupError, ValueError):  # nothing fits an operand without elements
                 continue
             if candidate is not None:
                 self._try(candidate)

@@ -33,10 +33,11 @@ CONV = "dataflow.conv %a, %b strides [1] dilations [1] pad [1] to [1] groups 1"
 
 def extremes(dtype: Any, shape: tuple[int, ...], kind: str) -> Any:
     """All numbers at one end of the type, or at either."""
-    info, rng = np.iinfo(dtype), np.random.default_rng(0)
+    info = np.iinfo(dtype)
+    rng: Any = np.random.default_rng(0)
     low, high = np.asarray([info.min, info.max], dtype)
     if kind == "both":
-        return np.where(rng.random(shape) < 0.5, low, high)
+        return rng.choice(np.asarray([low, high]), shape)
     return np.broadcast_to(low if kind == "least" else high, shape).copy()
 
 
