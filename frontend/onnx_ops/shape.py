@@ -9,7 +9,7 @@ import numpy as np
 from ..node import Node, numpy_dtype, resolve_shape
 from ..registry import onnx_op
 from ..strings import encode
-from ..tensors import INT64, NodeError, Tensor, known
+from ..tensors import INT64, NodeError, Tensor, is_float, known
 
 LONGEST_RANGE = 1 << 28
 """Elements of a range at most."""
@@ -55,7 +55,7 @@ def range_op(node: Node) -> Tensor:
     start, limit, delta = (node.known(index, "the range").reshape(()) for index in range(3))
     if not delta.item():
         raise NodeError("the step of a range is 0")
-    if start.dtype.kind == "f":
+    if is_float(start.dtype):
         count = max(0, math.ceil((limit.item() - start.item()) / delta.item()))
     else:
         count = len(range(start.item(), limit.item(), delta.item()))
