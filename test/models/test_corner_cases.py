@@ -45,3 +45,20 @@ def test_rare_case(path: Path, chip: str) -> None:
         for got in (interpreted[name], computed[name]):
             assert (got.dtype, got.shape) == (value.dtype, value.shape)
             np.testing.assert_allclose(got, value, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("reach", [52, 1, 0.3, 77.7])
+def test_dynamic_scale_of_a_symmetric_range(reach: float) -> None:
+    """The zero point is 127.5 to the last bit: the scale must be the quotient, not a product with a rounded factor."""
+    x = np.linspace(-reach, reach, 120, dtype=np.float32)
+    nodes = [
+        onnx.helper.make_node("Neg", ["x"], ["a"]),
+        onnx.helper.make_node("DynamicQuantizeLinear", ["a"], ["y", "scale", "zero"]),
+    ]
+    info = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, x.shape)
+    outputs = [onnx.helper.make_empty_tensor_value_info(name) for name in ("y", "scale", "zero")]
+    graph = onnx.helper.make_graph(nodes, "g", [info], outputs)
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8)
+    computed = compile(model, "tiny").run({"x": x}, check=True).outputs
+    for name, value in run_reference(model, {"x": x}).items():
+        np.testing.assert_array_equal(computed[name], value)
