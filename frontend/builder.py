@@ -170,6 +170,8 @@ class Builder(Movement):
         _computable(x)
         spatial = window_shape(x.shape[2:], w.shape[2:], strides, dilations, low, high)
         dtype = np.dtype(np.int32) if x.dtype.itemsize < 4 and not is_float(x.dtype) else x.dtype
+        if x.shape[1] == 0:
+            return self.full((x.shape[0], w.shape[0], *spatial), 0, dtype)
 
         def make() -> Operation:
             return dataflow.ConvOp(
@@ -231,8 +233,14 @@ class Builder(Movement):
         return self.reshape(result, [size for axis, size in enumerate(x.shape) if axis not in axes])
 
     def arg_reduce(self, kind: str, x: Tensor, axis: int) -> Tensor:
-        """int64 position of the first extremum (max, min) along an axis, which stays with size 1."""
+        """
+        int64 position of the first extremum (max, min) along an axis, which stays with size 1.
+
+        Raises NodeError where a result would be the extremum of nothing.
+        """
         _computable(x)
+        if not x.shape[axis] and all(size for other, size in enumerate(x.shape) if other != axis):
+            raise NodeError(f"axis {axis} of shape {list(x.shape)} has no elements, and so no {kind}imum")
         function = np.argmax if kind == "max" else np.argmin
 
         def fold(a: Array) -> Array:
@@ -290,11 +298,16 @@ def window_shape(
     low: Sequence[int],
     high: Sequence[int],
 ) -> tuple[int, ...]:
-    """Positions of a window along each dimension. Raises NodeError where it does not fit once."""
+    """
+    Positions of a window along each dimension, by ONNX's formula.
+
+    That gives none where the window is larger than the dimension by up to a step. Raises NodeError where it is larger
+    by more.
+    """
     shape: list[int] = []
     for size, k, stride, dilation, a, b in zip(sizes, window, strides, dilations, low, high, strict=True):
         room = a + size + b - ((k - 1) * dilation + 1)
-        if room < 0:
+        if room < -stride:
             raise NodeError(f"a window of {k} elements (dilation {dilation}) does not fit in {a} + {size} + {b}")
         shape.append(room // stride + 1)
     return tuple(shape)

@@ -110,13 +110,7 @@ class Movement(Values):
         """x with `value` around it and `interior` times between its elements; negative amounts cut off."""
         interior = [0] * x.rank if interior is None else interior
         if any(amount < 0 for amount in (*low, *high)):
-            starts = [max(0, -amount) for amount in low]
-            sizes = [
-                max(0, size - start - max(0, -amount))
-                for size, start, amount in zip(x.shape, starts, high, strict=True)
-            ]
-            x = self.slice(x, starts, sizes)
-            low, high = [max(0, a) for a in low], [max(0, a) for a in high]
+            x, low, high = self._crop(x, low, high)
         if not any((*low, *high, *interior)):
             return x
         shape = [
@@ -139,6 +133,28 @@ class Movement(Values):
             return dataflow.PadOp(self.value(x), low, high, interior=interior, value=value)
 
         return self.make(shape, x.dtype, make, [x], fold)
+
+    def _crop(self, x: Tensor, low: Sequence[int], high: Sequence[int]) -> tuple[Tensor, list[int], list[int]]:
+        """
+        What is left of x where padding is negative, and the padding that it then needs.
+
+        Raises NodeError where more is cut off than there is.
+        """
+        starts, sizes, more = [0] * x.rank, list(x.shape), [list(low), list(high)]
+        for axis, (size, a, z) in enumerate(zip(x.shape, low, high, strict=True)):
+            if a >= 0 and z >= 0:
+                continue
+            if size + a + z < 0:
+                raise NodeError(f"padding by {a} and {z} leaves less than nothing of {size} elements")
+            # The result holds the positions -a up to size + z of x, which may lie before or after all of it.
+            starts[axis] = min(max(0, -a), size)
+            end = max(min(size, size + z), starts[axis])
+            sizes[axis] = end - starts[axis]
+            if sizes[axis]:
+                more[0][axis], more[1][axis] = max(0, a), max(0, z)
+            else:
+                more[0][axis], more[1][axis] = size + a + z, 0
+        return self.slice(x, starts, sizes), more[0], more[1]
 
     def broadcast(self, x: Tensor, shape: Sequence[int]) -> Tensor:
         """x repeated to `shape` by numpy's rules."""

@@ -38,6 +38,16 @@ def body_of(node: Node, domain: str) -> onnx.FunctionProto:
     return onnx.FunctionProto.FromString(data)
 
 
+def default_attributes(node: Node, domain: str) -> dict[str, onnx.AttributeProto]:
+    """The values that ONNX gives to attributes that a node leaves out; none for operators that are not ONNX's."""
+    try:
+        schema: Any = onnx.defs.get_schema(node.proto.op_type, max(node.opset, 1), domain)
+    except onnx.defs.SchemaError:
+        return {}
+    defaults = ((name, attribute.default_value) for name, attribute in schema.attributes.items())
+    return {name: value for name, value in defaults if value.type != onnx.AttributeProto.UNDEFINED}
+
+
 def type_of(tensor: Tensor) -> onnx.TypeProto:
     """The ONNX type of a value; the tensors of a sequence have shapes of their own."""
     if isinstance(tensor, TensorSequence):

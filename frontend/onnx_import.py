@@ -28,7 +28,7 @@ from . import registry
 from .builder import Builder
 from .builder_strings import StringBuilder
 from .builder_values import SMALL
-from .function_bodies import body_of, has_body, substitute
+from .function_bodies import body_of, default_attributes, has_body, substitute
 from .inputs import check_outputs, declared_inputs, fixed_inputs, given_inputs
 from .model_file import ModelLike, read_model
 from .node import Node, array_of
@@ -178,14 +178,15 @@ class _ModelImporter:
         self.run_graph(graph, scope)
         outputs: dict[str, SSAValue] = {}
         results: dict[str, Signature] = {}
-        for info in graph.output:
+        # Outputs are told apart by their names: one that is named twice is given once.
+        for name in dict.fromkeys(info.name for info in graph.output):
             try:
-                tensor = scope.lookup(info.name)
+                tensor = scope.lookup(name)
                 if tensor is not _POISON:
-                    build.hint = info.name
-                    results[info.name] = self._output(info.name, tensor, build, outputs)
+                    build.hint = name
+                    results[name] = self._output(name, tensor, build, outputs)
             except NodeError as error:
-                self.problems.append(f"output {info.name!r}: {error}")
+                self.problems.append(f"output {name!r}: {error}")
         if self.problems:
             message = "\n".join([f"{self.name} cannot be imported:", *("  " + p for p in self.problems)])
             needed = _sources_of(self._needed_values)
@@ -220,12 +221,11 @@ class _ModelImporter:
         return TensorSignature(tensor.shape, tensor.dtype)
 
     def _check_names(self, graph: onnx.GraphProto) -> None:
-        """Raises InputError where a name stands for two values, or for two outputs."""
+        """Raises InputError where a name stands for two values."""
         inputs = [info.name for info in graph.input]
         values = [*inputs, *(name for node in graph.node for name in node.output if name)]
-        for what, names in (("value", values), ("output", [info.name for info in graph.output])):
-            if twice := [name for name, count in Counter(names).items() if count > 1]:
-                raise InputError(f"{self.name}: {what} {twice[0]!r} is defined twice: names must be unique")
+        if twice := [name for name, count in Counter(values).items() if count > 1]:
+            raise InputError(f"{self.name}: value {twice[0]!r} is defined twice: names must be unique")
 
     def _bind(self, name: str, signature: Signature, values: Mapping[str, Any], block: Block) -> Tensor:
         """What an input is in the graph: arguments of the function or known values, in sequences or alone."""
@@ -342,7 +342,7 @@ class _ModelImporter:
         scope = Scope(self, opsets, {}, node.build)
         for position, name in enumerate(function.input):
             scope.values[name] = node.inputs[position] if position < len(node.inputs) else None
-        given = dict(node.attributes())
+        given = {**default_attributes(node, node.proto.domain), **node.attributes()}
         for default in function.attribute_proto:
             given.setdefault(default.name, default)
         self.run_nodes([substitute(inner, given) for inner in function.node], function.output, scope)

@@ -215,9 +215,10 @@ def _plan_read(
             )
     plan = plan_read(info, chip, Tiles.of(tiling, info.sizes), read, held, constant)
     if plan.kind is ReadKind.DIRECT and slots:
-        return replace(plan, kind=ReadKind.GATHER)
-    empty = not (plan.whole.extents[:, :, 1] > 0).all(axis=1).any() and not plan.whole.is_padded
-    if plan.kind in (ReadKind.GATHER, ReadKind.STREAM) and not slots and not empty:
+        gathered = int(plan.whole.gathered.prod(axis=1).max(initial=0)) * plan.item_bytes
+        return replace(plan, kind=ReadKind.GATHER, gathered=gathered)
+    streamed = plan.kind is ReadKind.STREAM and (plan.whole.is_padded or (plan.whole.extents[:, :, 1] > 0).all(1).any())
+    if not slots and (streamed or plan.gathered):
         raise InputError(f"task @{info.name} has no buffer for read {index}: give it one in 'reads' and 'slots'")
     return plan
 

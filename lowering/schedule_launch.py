@@ -148,10 +148,7 @@ def _changes(plan: TaskPlan, index: int) -> bool:
 
 def _execute(number: int, network: NetworkPlan, sram: SramLayout, ahead: list[Load]) -> Execute:
     info, plan = network.tasks[number], network.plans[number]
-    gathers = any(
-        read.kind is ReadKind.GATHER and bool((read.whole.extents[:, :, 1] > 0).all(axis=1).any())
-        for read in plan.reads
-    )
+    gathers = any(read.kind is ReadKind.GATHER and read.gathered for read in plan.reads)
     begin: list[Action] = [Gather(number, 0)] if gathers else []
     begin += [_load(number, plan, index, 0) for index in _streamed(plan, constant=False)]
     if _values_first(number, network):

@@ -85,7 +85,7 @@ class TaskReads:
         reads = [
             (index, read.plan)
             for index, read in enumerate(self.task.reads)
-            if read.plan.kind is ReadKind.GATHER and bool((read.plan.whole.extents[:, :, 1] > 0).all(axis=1).any())
+            if read.plan.kind is ReadKind.GATHER and read.plan.gathered
         ]
         for index, read in reads:
             address = self.task.reads[index].slots[0]

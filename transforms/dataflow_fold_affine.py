@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -22,6 +23,9 @@ from ..dialects.manycore import SubgraphOp
 from .affine import Affine, affine_of, affine_operand, joined
 from .known_values import SMALLEST_NORMAL, Doubles, is_known, known_doubles, largest_finite, rounded, source_of
 
+FEW = 64
+"""Elements up to which a division alone stays: a multiplication saves nothing there, and its factor is rounded."""
+
 
 class DataflowFoldAffinePass(ModulePass):
     """
@@ -31,9 +35,10 @@ class DataflowFoldAffinePass(ModulePass):
     conv(x, w) * c == conv(x, w * c), matmul(x, w) * c == matmul(x, w * c) for one number c per output channel. An
     addition stays behind the contraction, as its bias.
 
-    Only floats, only values without another use. New numbers are computed in f64 and rounded once. Nothing is joined
-    where numbers would leave the range of their type, where the new table would be larger than the old ones, or where
-    a large number is added and taken away, which is a way to round.
+    A division alone becomes a multiplication, which is quicker, but for a few elements. Only floats, only values
+    without another use. New numbers are computed in f64 and rounded once. Nothing is joined where numbers would leave
+    the range of their type, where the new table would be larger than the old ones, or where a large number is added and
+    taken away, which is a way to round.
     """
 
     name = "dataflow-fold-affine"
@@ -72,14 +77,16 @@ class _Folding:
                     self._rewrite(segment)
 
     def _rewrite(self, segment: _Segment) -> None:
-        """Replace a segment where that needs fewer operations (a division counts twice)."""
+        """Replace a segment where that needs fewer operations (a division of more than a few elements counts twice)."""
         base, last = affine_operand(segment.ops[0]), segment.ops[-1].results[0]
         assert base is not None
         function = segment.function.simplified()
         contraction = self._with_scale(base, function.scale)
         if contraction is not None:
             function = Affine(None, function.offset)
-        before = len(segment.ops) + sum(isinstance(op, DivOp) for op in segment.ops)
+        before = len(segment.ops)
+        if math.prod(shape_of(last)) > FEW:
+            before += sum(isinstance(op, DivOp) for op in segment.ops)
         if contraction is None and len(function.parts) >= before:
             return
         value, point = base, InsertPoint.before(segment.ops[-1])

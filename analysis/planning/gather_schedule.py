@@ -21,7 +21,8 @@ def gather_schedule(
     read: ReadPlan, info: TaskInfo, tiling: Tiling, steps: Mapping[int, Sequence[Box]]
 ) -> dict[int, BoxArrays]:
     """
-    Step -> the boxes of cores that come before that step; those of a core are disjoint and make up its slice.
+    Step -> the boxes of cores that come before that step; those of a core are disjoint and make up its slice. Cores
+    whose slice is all padding get none.
 
     `steps`: core -> box of each step. Boxes differ along the value's outermost axis alone, so that in memory none lies
     between the parts of another.
@@ -29,6 +30,8 @@ def gather_schedule(
     axis = read.outer_axis
     (low, high), read_at_all = read.whole.bounds, (read.whole.extents[:, :, 1] > 0).all(axis=1)
     whole = BoxArrays(read.whole.cores[read_at_all], low[read_at_all], high[read_at_all])
+    if not len(whole.cores):
+        return {}
     if axis is None or gather_parts(read, info, tiling) == 1:
         return {0: whole}
     ends = zip(whole.cores.tolist(), whole.low[:, axis].tolist(), whole.high[:, axis].tolist(), strict=True)

@@ -122,7 +122,7 @@ def variadic(g: RandomOnnx) -> Candidate | None:
 
 @maker(3)
 def clip(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("fiu", empty=False)
+    x = g.pick("fiu", empty=g.chance(0.3))
     if x is None:
         return None
     if g.opset < 11:
@@ -150,7 +150,7 @@ def cast(g: RandomOnnx) -> Candidate | None:
     to = getattr(onnx.TensorProto, g.one_of(names))
     if g.value(x).dtype.kind == "f":  # what does not fit the new type has no defined result
         info = helper.tensor_dtype_to_np_dtype(to)
-        most = np.abs(g.value(x)).max(initial=0)
+        most = float(np.abs(g.value(x)).max(initial=0))
         if (info.kind == "u" and (g.value(x) < 0).any()) or (info.kind in "iu" and most > np.iinfo(info).max):
             return None
     if g.opset >= 15 and g.chance(0.2):
@@ -211,7 +211,7 @@ def softmax(g: RandomOnnx) -> Candidate | None:
 
 @maker(2)
 def top_k(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("fi", rank=range(1, 7), empty=False)
+    x = g.pick("fi", rank=range(1, 7), empty=g.chance(0.3))
     if x is None:
         return None
     axis = _axis(g, x)
@@ -232,7 +232,7 @@ def cumulative_sum(g: RandomOnnx) -> Candidate | None:
 
 @maker(3)
 def normalise(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=range(2, 6), empty=False)
+    x = g.pick("f", rank=range(2, 6), empty=g.chance(0.3))
     if x is None:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype

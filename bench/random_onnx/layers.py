@@ -18,7 +18,7 @@ def _weights(g: RandomOnnx, shape: list[int], dtype: Any, fan: int) -> str:
 
 @maker(7)
 def matmul(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=range(1, 6), empty=False)
+    x = g.pick("f", rank=range(1, 6), empty=g.chance(0.3))
     if x is None:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype
@@ -39,7 +39,7 @@ def matmul(g: RandomOnnx) -> Candidate | None:
 
 @maker(4)
 def gemm(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=[2], empty=False)
+    x = g.pick("f", rank=[2], empty=g.chance(0.3))
     if x is None:
         return None
     flip_a, flip_b, n = g.int(0, 1), g.int(0, 1), g.int(1, 20)
@@ -81,13 +81,14 @@ def _window(g: RandomOnnx, spatial: tuple[int, ...], pool: bool = False) -> dict
         if pool:  # ONNX Runtime moves some windows that are smaller than their steps, and refuses others
             attributes["strides"] = [min(k, stride) for k, stride in zip(kernel, strides, strict=True)]
     else:
-        attributes["pads"] = [g.int(0, k - 1) for k in (*kernel, *kernel)]
+        beyond = 0 if pool or g.chance(0.8) else 3  # windows wholly in the padding
+        attributes["pads"] = [g.int(0, k - 1 + beyond) for k in (*kernel, *kernel)]
     return attributes
 
 
 @maker(8)
 def conv(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=[3, 4, 5], empty=False)
+    x = g.pick("f", rank=[3, 4, 5], empty=g.chance(0.3))
     if x is None:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype
@@ -102,7 +103,7 @@ def conv(g: RandomOnnx) -> Candidate | None:
 
 @maker(3)
 def conv_transpose(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=[3, 4, 5], empty=False)
+    x = g.pick("f", rank=[3, 4, 5], empty=g.chance(0.3))
     if x is None:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype
@@ -120,7 +121,7 @@ def conv_transpose(g: RandomOnnx) -> Candidate | None:
 
 @maker(5)
 def pool(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=[3, 4, 5], empty=False)
+    x = g.pick("f", rank=[3, 4, 5], empty=g.chance(0.3))
     if x is None:
         return None
     if g.chance(0.25):
@@ -131,7 +132,7 @@ def pool(g: RandomOnnx) -> Candidate | None:
         attributes["ceil_mode"] = 1
     if op == "AveragePool" and g.chance(0.3):
         attributes["count_include_pad"] = 1
-    if op == "MaxPool" and g.opset >= 10 and g.chance(0.2):
+    if op == "MaxPool" and g.opset >= 10 and "auto_pad" not in attributes and g.chance(0.2):
         attributes["dilations"] = [g.int(1, 2) for _ in g.shape(x)[2:]]
     return Candidate(op, [x], attributes, 2 if op == "MaxPool" and g.opset >= 8 and g.chance(0.2) else 1)
 
@@ -166,9 +167,14 @@ def _scale(g: RandomOnnx) -> str:
     return g.const(g.one_of((0.02, 0.05, 0.1)), np.float32)
 
 
+def _bytes(g: RandomOnnx, shape: list[int], dtype: Any) -> Any:
+    """Small numbers, or any that the type has."""
+    return g.array(shape, dtype, -128, 127 if dtype == np.int8 else 255) if g.chance(0.5) else g.array(shape, dtype)
+
+
 @maker(3)
 def quantise(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", itemsize=4, empty=False)
+    x = g.pick("f", itemsize=4, empty=g.chance(0.3))
     if x is None or g.opset < 10:
         return None
     if g.opset >= 11 and g.chance(0.2):
@@ -194,14 +200,14 @@ def dequantise(g: RandomOnnx) -> Candidate | None:
 
 @maker(3)
 def quantised_layer(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("iu", rank=[2, 3, 4], itemsize=1, empty=False)
+    x = g.pick("iu", rank=[2, 3, 4], itemsize=1, empty=g.chance(0.3))
     if x is None or g.opset < 10:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype
     zero = g.const(g.int(0, 9), dtype)
     kind = g.one_of(("MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"))
     if kind.endswith("atMul") or kind == "MatMulInteger":
-        w, w_zero = g.const(g.array([shape[-1], g.int(1, 12)], np.int8)), g.const(1, np.int8)
+        w, w_zero = g.const(_bytes(g, [shape[-1], g.int(1, 12)], np.int8)), g.const(1, np.int8)
         if kind == "MatMulInteger":
             return Candidate(kind, [x, w, zero, w_zero])
         return Candidate(kind, [x, _scale(g), zero, w, _scale(g), w_zero, g.const(0.9, np.float32), g.const(3, dtype)])
@@ -212,8 +218,8 @@ def quantised_layer(g: RandomOnnx) -> Candidate | None:
     kernel = [out, shape[1], *attributes["kernel_shape"]]
     if kind == "ConvInteger":
         w_type = dtype
-        return Candidate(kind, [x, g.const(g.array(kernel, w_type)), zero, g.const(1, w_type)], attributes)
-    w = g.const(g.array(kernel, np.int8))
+        return Candidate(kind, [x, g.const(_bytes(g, kernel, w_type)), zero, g.const(1, w_type)], attributes)
+    w = g.const(_bytes(g, kernel, np.int8))
     w_scale = g.const(np.full(out, 0.03), np.float32) if g.chance(0.5) else _scale(g)
     operands = [x, _scale(g), zero, w, w_scale, g.const(np.zeros(g.shape(w_scale)), np.int8)]
     operands += [g.const(0.8, np.float32), g.const(2, dtype)]

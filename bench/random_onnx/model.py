@@ -36,6 +36,8 @@ ROUNDING = {"e": 2.0**-10, "f": 2.0**-22, "d": 2.0**-40}
 """Relative error that a node adds, by numpy's letter of the type."""
 UNSTABLE = {"e": 2e-2, "f": 2e-5, "d": 2e-5}
 """Error of a value relative to its largest element, above which its node is not kept."""
+CANCELLING = ("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "DFT", "STFT")
+"""Operators whose sums cancel: what should be 0 has an error, too."""
 STEEPEST = 1e4
 """Size of the largest element of a value."""
 
@@ -48,6 +50,8 @@ class Candidate:
     operands: Sequence[str]
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
     outputs: int = 1
+    before: Sequence[onnx.NodeProto] = ()
+    """Nodes that make operands of it, for it alone."""
 
 
 class RandomOnnx:
@@ -76,7 +80,10 @@ class RandomOnnx:
         while len(self.nodes) < nodes and tries < 40 * nodes:
             tries += 1
             self._pending.clear()
-            candidate = makers[int(self.rng.choice(len(makers), p=weights / weights.sum()))](self)
+            try:
+                candidate = makers[int(self.rng.choice(len(makers), p=weights / weights.sum()))](self)
+            except (ArithmeticError, LookupError, ValueError):  # nothing fits an operand without elements
+                continue
             if candidate is not None:
                 self._try(candidate)
         while not self.nodes:
@@ -86,15 +93,17 @@ class RandomOnnx:
     # ---- chance ----
 
     def int(self, low: int, high: int) -> int:
-        """A number from low to high, both included."""
-        return int(self.rng.integers(low, high + 1))
+        """A number from low to high, both included; high where it is below low, as for sizes of 0."""
+        return int(self.rng.integers(min(low, high), high + 1))
 
     def chance(self, share: float) -> bool:
         """True as often as `share` says."""
         return bool(self.rng.random() < share)
 
     def one_of(self, choices: Sequence[Any]) -> Any:
-        """One of some things."""
+        """One of some things. Raises LookupError where there are none."""
+        if not choices:
+            raise LookupError("there is nothing to choose from")
         return choices[self.int(0, len(choices) - 1)]
 
     # ---- operands ----
@@ -114,6 +123,11 @@ class RandomOnnx:
         name = f"c{self._count}"
         self._pending[name] = np.asarray(array, dtype)
         return name
+
+    def fresh(self) -> str:
+        """A name for a value between the nodes of one candidate."""
+        self._count += 1
+        return f"t{self._count}"
 
     def ints(self, values: Any) -> str:
         """The name of a new int64 initialiser."""
@@ -161,34 +175,39 @@ class RandomOnnx:
         rank = self.one_of((0, 1, 2, 2, 3, 3, 4, 4, 4, 5))
         most = {0: 1, 1: 40, 2: 24, 3: 12, 4: 10, 5: 5}[rank]
         shape = [self.int(1, most) for _ in range(rank)]
-        if rank and self.chance(0.03):
+        if rank and self.chance(0.08):
             shape[self.int(0, rank - 1)] = 0
         dtype = self.one_of(["f"] * 10 + ["e", "d", "b", "i1", "u1", "i4", "i8", "i8"])
         value = self.array(shape, dtype)
         self.inputs[name] = self.values[name] = value
         self.twins[name] = self._rounded(value)
 
-    def _rounded(self, value: Array) -> Array:
+    def _rounded(self, value: Array, cancelling: bool = False) -> Array:
+        """A value with errors of rounding, relative to each element, or (`cancelling`) to the largest."""
         if value.dtype.kind != "f":
             return value
         noise = self.rng.uniform(-1, 1, value.shape) * ROUNDING[value.dtype.char]
+        if cancelling:
+            return np.asarray(value + noise * np.abs(value).max(initial=0), value.dtype)
         # numpy makes a number of an array without dimensions, which ONNX Runtime does not take.
         return np.asarray(value.astype(np.float64) * (1 + noise), value.dtype)
 
     def _try(self, candidate: Candidate) -> None:
         names = [f"v{len(self.values) + n}" for n in range(candidate.outputs)]
         node = helper.make_node(candidate.op, candidate.operands, names, f"n{len(self.nodes)}", **candidate.attributes)
-        operands = [name for name in candidate.operands if name]
+        nodes = [*candidate.before, node]
+        inner = {name for one in candidate.before for name in one.output}
+        operands = [name for one in nodes for name in one.input if name and name not in inner]
         operands += [n for a in node.attribute for inner in a.g.node for n in inner.input if n in self.values]
         fixed = {name: self.value(name) for name in operands if name in self._pending or name in self.constants}
         given = {name: self.values[name] for name in operands if name not in fixed}
-        model = self._model([node], given, fixed, names)
+        model = self._model(nodes, given, fixed, names)
         try:
             outputs = run_reference(model, given)
             twins = run_reference(model, {name: self.twins[name] for name in given})
         except Exception:
             return
-        twins = {name: self._rounded(twin) for name, twin in twins.items()}
+        twins = {name: self._rounded(twin, candidate.op in CANCELLING) for name, twin in twins.items()}
         if not all(self._is_tame(outputs[name], twins[name]) for name in names):
             return
         self.constants.update({name: array for name, array in self._pending.items() if name in fixed})
@@ -196,13 +215,13 @@ class RandomOnnx:
             self.known.update(names)
         self.values.update(outputs)
         self.twins.update(twins)
-        self.nodes.append(node)
+        self.nodes.extend(nodes)
 
     def _is_tame(self, value: Array, twin: Array) -> bool:
         """Whether errors of rounding leave a value almost as it is, and it has a size that can go on."""
         if value.shape != twin.shape or value.size > LARGEST or value.ndim > 6 or value.dtype.kind not in "fiub":
             return False
-        if not value.size and not self.chance(0.1):
+        if not value.size and not self.chance(0.3):
             return False
         if value.dtype.kind != "f":
             return bool(np.array_equal(value, twin))
@@ -245,7 +264,7 @@ class RandomOnnx:
         """What no node reads, and some of the rest."""
         used = {name for node in self.nodes for name in node.input}
         used |= {name for node in self.nodes for a in node.attribute for inner in a.g.node for name in inner.input}
-        computed = [name for node in self.nodes for name in node.output if name]
+        computed = [name for node in self.nodes for name in node.output if name in self.values]
         return [name for name in computed if name not in used or self.chance(0.1)]
 
     def mismatch(self, outputs: dict[str, Array]) -> str:

@@ -110,7 +110,7 @@ def concat(g: RandomOnnx) -> Candidate | None:
 
 @maker(3)
 def split(g: RandomOnnx) -> Candidate | None:
-    x = g.pick(rank=ANY_RANK, empty=False)
+    x = g.pick(rank=ANY_RANK, empty=g.chance(0.3))
     if x is None:
         return None
     axis = _axis(g, x)
@@ -134,8 +134,8 @@ def slice_(g: RandomOnnx) -> Candidate | None:
         return None
     shape = g.shape(x)
     axes = [int(a) for a in g.rng.permutation(len(shape))[: g.int(1, len(shape))]]
-    starts = [g.int(-shape[a] - 1, shape[a] + 1) for a in axes]
-    ends = [g.one_of((g.int(-shape[a] - 2, shape[a] + 2), 2**31 - 1, 2**62)) for a in axes]
+    starts = [g.int(-shape[a] - 3, shape[a] + 3) for a in axes]
+    ends = [g.one_of((g.int(-shape[a] - 3, shape[a] + 3), 2**31 - 1, 2**62)) for a in axes]
     if g.opset < 10:
         return Candidate("Slice", [x], {"starts": starts, "ends": ends, "axes": axes})
     steps = [g.one_of((1, 1, 1, 2, 3, -1, -2)) for _ in axes]
@@ -146,12 +146,12 @@ def slice_(g: RandomOnnx) -> Candidate | None:
 
 @maker(4)
 def pad(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("fiub", rank=ANY_RANK, empty=False)
+    x = g.pick("fiub", rank=ANY_RANK, empty=g.chance(0.3))
     if x is None:
         return None
     shape = g.shape(x)
     mode = g.one_of(["constant", "constant", "edge", "reflect", *(["wrap"] if g.opset >= 19 else [])])
-    least = -1 if mode == "constant" and g.chance(0.2) else 0
+    least = -3 if mode == "constant" and g.chance(0.2) else 0
     pads = [
         g.int(least, min(3, size - 1 if mode != "constant" else 3)) if g.chance(0.5) else 0 for size in (*shape, *shape)
     ]
@@ -180,7 +180,7 @@ def tile(g: RandomOnnx) -> Candidate | None:
 
 @maker(4)
 def gather(g: RandomOnnx) -> Candidate | None:
-    x = g.pick(rank=ANY_RANK, empty=False)
+    x = g.pick(rank=ANY_RANK, empty=g.chance(0.3))
     if x is None:
         return None
     axis = _axis(g, x)
@@ -211,7 +211,7 @@ def gather_elements(g: RandomOnnx) -> Candidate | None:
 
 @maker(2)
 def gather_nd(g: RandomOnnx) -> Candidate | None:
-    x = g.pick(rank=ANY_RANK, empty=False)
+    x = g.pick(rank=ANY_RANK, empty=g.chance(0.3))
     if x is None or g.opset < 12:
         return None
     shape = g.shape(x)
@@ -230,7 +230,7 @@ def _reduction(g: RandomOnnx) -> dict[str, str]:
 
 @maker(2)
 def scatter_elements(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("fi", rank=ANY_RANK, empty=False)
+    x = g.pick("fi", rank=ANY_RANK, empty=g.chance(0.3))
     if x is None or g.opset < 11:
         return None
     axis, reduction = _axis(g, x), _reduction(g)
@@ -247,7 +247,7 @@ def scatter_elements(g: RandomOnnx) -> Candidate | None:
 
 @maker(2)
 def scatter_nd(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("fi", rank=ANY_RANK, empty=False)
+    x = g.pick("fi", rank=ANY_RANK, empty=g.chance(0.3))
     if x is None or g.opset < 11:
         return None
     shape, reduction = g.shape(x), _reduction(g)
@@ -264,7 +264,7 @@ def scatter_nd(g: RandomOnnx) -> Candidate | None:
 
 @maker(1.5)
 def blocks(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=[4], empty=False)
+    x = g.pick("f", rank=[4], empty=g.chance(0.3))
     if x is None:
         return None
     _, channels, height, width = g.shape(x)
@@ -280,7 +280,7 @@ def blocks(g: RandomOnnx) -> Candidate | None:
 
 @maker(1)
 def trilu(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("fi", rank=range(2, 7), empty=False)
+    x = g.pick("fi", rank=range(2, 7), empty=g.chance(0.3))
     if x is None or g.opset < 14:
         return None
     return Candidate("Trilu", [x, *([g.ints(g.int(-3, 3))] if g.chance(0.6) else [])], {"upper": g.int(0, 1)})
@@ -298,7 +298,7 @@ def one_hot(g: RandomOnnx) -> Candidate | None:
 
 @maker(1)
 def reverse_sequence(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f", rank=range(2, 5), empty=False)
+    x = g.pick("f", rank=range(2, 5), empty=g.chance(0.3))
     if x is None or g.opset < 10:
         return None
     time = g.int(0, 1)

@@ -27,6 +27,6 @@ def maker(weight: float = 1.0) -> Callable[[Maker], Maker]:
 
 def load() -> dict[Maker, float]:
     """The complete table."""
-    for family in ("elements", "layers", "moves"):
+    for family in ("elements", "layers", "moves", "rare"):
         import_module(f".{family}", __package__)
     return MAKERS

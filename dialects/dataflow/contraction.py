@@ -151,6 +151,8 @@ class MatmulOp(ContractionOp):
             raise VerifyException(
                 f"operands have shapes {list(a)} and {list(b)}: K is {k} in one and {k_b} in the other"
             )
+        if k == 0:
+            raise VerifyException(f"operands have shapes {list(a)} and {list(b)}: K is 0, expected at least 1")
         return tensor(contraction_element(lhs, rhs), (*broadcast_shapes(a[:-2], b[:-2]), m, n))
 
     def expected_type(self) -> Tensor:
@@ -292,6 +294,8 @@ class ConvOp(SlidingOp, ContractionOp):
                 f"weights have {w[1]} channels in each of {groups} groups: expected {w[1] * groups} input channels, "
                 f"operand has {x[1]}"
             )
+        if w[1] < 1:
+            raise VerifyException("weights have 0 channels: expected at least 1")
         if min(w[2:]) < 1:
             raise VerifyException(f"weights have kernel {list(w[2:])}: expected at least 1 in each dimension")
         out = tuple(

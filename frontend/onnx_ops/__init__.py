@@ -23,6 +23,7 @@ FAMILIES = (
     "sequences",
     "shape",
     "spectral",
+    "top_k",
     "trigonometry",
 )
 

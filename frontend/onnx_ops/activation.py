@@ -68,6 +68,8 @@ def hardmax_13(node: Node) -> Tensor:
 
 
 def _hardmax(b: Builder, x: Tensor, axis: int) -> Tensor:
+    if not x.size:
+        return x
     shape = [1] * x.rank
     shape[axis] = x.shape[axis]
     positions = b.reshape(_known_range(x.shape[axis]), shape)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import onnx
 
-from ..node import Node
+from ..model_file import static_size
+from ..node import Node, numpy_dtype
 from ..registry import onnx_op
 from ..tensors import Absent, AlreadyReported, NodeError, Tensor, TensorSequence, known
 
@@ -63,9 +65,30 @@ def loop(node: Node) -> Sequence[Tensor]:
         for scan, value in zip(scans, results[len(state) :], strict=True):
             scan.append(b.reshape(value, [1, *value.shape]))
         iteration += 1
-    if any(not scan for scan in scans):
-        raise NodeError("a loop without iterations has outputs of unknown shape")
+    if not iteration and scans:
+        return [*state, *_empty_scans(node, body, state)]
     return [*state, *(b.concat(scan, 0) for scan in scans)]
+
+
+def _empty_scans(node: Node, body: onnx.GraphProto, state: Sequence[Tensor]) -> list[Tensor]:
+    """
+    What a loop without iterations has collected: nothing, of the shapes that the body declares.
+
+    Where it does not declare them, the body is imported to see them; what it computes has no users.
+    """
+    parts = [_declared(info) for info in body.output[1 + len(state) :]]
+    if None in parts:
+        parts = node.scope.subgraph(body, [known(0, np.int64), known(True), *state])[1 + len(state) :]
+    return [node.build.full((0, *part.shape), 0, part.dtype) for part in parts if part is not None]
+
+
+def _declared(info: onnx.ValueInfoProto) -> Tensor | None:
+    """A tensor of the shape and type that are declared; None where they are not declared in full."""
+    if not info.type.tensor_type.HasField("shape"):
+        return None
+    sizes = [static_size(dim) for dim in info.type.tensor_type.shape.dim]
+    shape = tuple(size for size in sizes if size is not None)
+    return Tensor(shape, numpy_dtype(info.type.tensor_type.elem_type)) if len(shape) == len(sizes) else None
 
 
 @onnx_op("Scan", since=9)
@@ -78,7 +101,7 @@ def scan(node: Node) -> Sequence[Tensor]:
     backwards = node.ints("scan_input_directions", [0] * count)
     outputs = len(body.output) - len(state)
     length = inputs[0].shape[axes[0]]
-    if not 0 < length <= LONGEST_LOOP:
+    if length > LONGEST_LOOP:
         raise NodeError(f"scans over {length} elements are not supported")
     rows: list[list[Tensor]] = [[] for _ in range(outputs)]
     for step in range(length):
@@ -90,11 +113,21 @@ def scan(node: Node) -> Sequence[Tensor]:
         state = results[: len(state)]
         for row, value in zip(rows, results[len(state) :], strict=True):
             row.append(value)
+    shapes: list[Tensor] = []
+    if not length:  # the body is imported to see the shapes of what it would give; what it computes has no users
+        parts = [
+            b.full([*x.shape[:axis], *x.shape[axis + 1 :]], 0, x.dtype) for x, axis in zip(inputs, axes, strict=True)
+        ]
+        shapes = node.scope.subgraph(body, [*state, *parts])[len(state) :]
     directions = node.ints("scan_output_directions", [0] * outputs)
     out_axes = node.ints("scan_output_axes", [0] * outputs)
     stacked: list[Tensor] = []
     for row, back, axis in zip(rows, directions, out_axes, strict=True):
-        at = axis % (row[0].rank + 1)
+        like = row[0] if row else shapes[len(stacked)]
+        at = like.axis(axis, like.rank + 1)
+        if not row:
+            stacked.append(b.full([*like.shape[:at], 0, *like.shape[at:]], 0, like.dtype))
+            continue
         wide = [b.reshape(x, [*x.shape[:at], 1, *x.shape[at:]]) for x in row]
         stacked.append(b.concat(wide[::-1] if back else wide, at))
     return [*state, *stacked]

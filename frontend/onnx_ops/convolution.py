@@ -27,9 +27,12 @@ def convolve(b: Builder, spec: Convolution) -> Tensor:
     window = spec.window
     x = spec.operand
     low, high = window.low, window.high
-    if any(amount < 0 for amount in (*low, *high)):  # negative padding crops
-        x = b.pad(x, [0, 0, *(min(a, 0) for a in low)], [0, 0, *(min(a, 0) for a in high)])
-        low, high = [max(a, 0) for a in low], [max(a, 0) for a in high]
+    crops = [a < 0 or z < 0 for a, z in zip(low, high, strict=True)]
+    if any(crops):
+        # Negative padding crops; together with the padding at the other end, which may be all that is left.
+        cropped = [[a if crop else 0 for a, crop in zip(side, crops, strict=True)] for side in (low, high)]
+        x = b.pad(x, [0, 0, *cropped[0]], [0, 0, *cropped[1]])
+        low, high = ([0 if crop else a for a, crop in zip(side, crops, strict=True)] for side in (low, high))
     result = b.conv(x, spec.weights, window.strides, window.dilations, low, high, spec.groups)
     if spec.bias is not None:
         result = b.add(result, b.reshape(spec.bias, [1, spec.bias.size, *[1] * (result.rank - 2)]))

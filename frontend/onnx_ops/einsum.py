@@ -72,7 +72,7 @@ def _contract(
     sizes: dict[str, int] = {}
     for labels, one in ((left, x), (right, y)):
         for label, size in zip(labels, one.shape, strict=True):
-            sizes[label] = max(size, sizes.get(label, 1))
+            sizes[label] = sizes.get(label, 1) if size == 1 else size
     x = b.broadcast(x, [sizes[label] for label in left])
     y = b.broadcast(y, [sizes[label] for label in right])
     batch = [label for label in left if label in right and label in later]
@@ -87,7 +87,8 @@ def _contract(
     y = b.transpose(y, [right.index(label) for label in (*batch, *inner, *columns)])
     x = b.reshape(x, [count(batch), count(rows), count(inner)])
     y = b.reshape(y, [count(batch), count(inner), count(columns)])
-    result = b.matmul(x, y) if inner else b.mul(x, y)
+    # Sums of narrow integers are wider, and wrap as those of their own type.
+    result = b.cast(b.matmul(x, y), x.dtype) if inner else b.mul(x, y)
     labels = [*batch, *rows, *columns]
     return labels, b.reshape(result, [sizes[label] for label in labels])
 

@@ -45,6 +45,9 @@ def gemm(node: Node) -> Tensor:
     if x.rank != 2 or y.rank != 2:
         raise NodeError(f"operands of rank {x.rank} and {y.rank} are not matrices")
     alpha, beta = node.float("alpha", 1.0), node.float("beta", 1.0)
+    for name, factor in (("alpha", alpha), ("beta", beta)):
+        if not x.is_float and not factor.is_integer():
+            raise NodeError(f"{name} = {factor:g} does not keep {x.dtype} matrices whole")
     if node.int("transB", 0) and y.array is not None:
         y = b.transpose(y, [1, 0])
         flip = False

@@ -16,8 +16,8 @@ from ..tensors import INT64, Array, NodeError, Tensor, check_steps, known
 LONGEST_PADDING = 1 << 24
 """Elements by which an axis is padded with its own elements at most."""
 
-
 _TO_THE_END = (2**31 - 1, 2**63 - 1)
+"""Ends that mean all of the axis in either direction: opset 10 says so, ONNX Runtime takes them so in all opsets."""
 
 
 @onnx_op("Transpose")
@@ -54,18 +54,28 @@ def slice_10(node: Node) -> Tensor:
 def slice_by(
     b: Builder, x: Tensor, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int], steps: Sequence[int]
 ) -> Tensor:
-    """Python's slicing with bounds clipped to the tensor."""
+    """Slices of some axes."""
     first, sizes, strides = [0] * x.rank, list(x.shape), [1] * x.rank
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         at = x.axis(axis)
         if step == 0:
             raise NodeError("a step of a slice is 0")
-        # slice().indices counts an end below -size from the end once more: clip it first. The largest integers mean
-        # all of the dimension backwards, too, as in ONNX Runtime.
-        end = -x.shape[at] - 1 if step < 0 and end in _TO_THE_END else max(end, -x.shape[at] - 1)
-        picks = range(*slice(start, end, step).indices(x.shape[at]))
+        picks = slice_range(x.shape[at], start, end, step)
         first[at], sizes[at], strides[at] = (picks.start if picks else 0), len(picks), step
     return b.slice(x, first, sizes, strides)
+
+
+def slice_range(size: int, start: int, end: int, step: int) -> range:
+    """
+    What a slice takes of an axis: bounds counted from the end where negative, then clamped to the axis.
+
+    Unlike Python's slices, a step backwards from before the first element begins at the first.
+    """
+    end = -size - 1 if step < 0 and end in _TO_THE_END else end
+    start, end = (bound + size if bound < 0 else bound for bound in (start, end))
+    if step > 0:
+        return range(min(max(start, 0), size), min(max(end, 0), size), step)
+    return range(min(max(start, 0), size - 1), min(max(end, -1), size - 1), step)
 
 
 @onnx_op("Split")

@@ -14,11 +14,7 @@ from ..narrow_types import convert
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
 from ..tensors import FLOAT32, Dtype, NodeError, Tensor, is_float, known
-from .convolution import Convolution, convolve
-from .linear import matmul
-from .spatial import window_of
-
-INT32: Dtype = np.dtype(np.int32)
+from .integer_products import INT32, centred, integer_conv, integer_matmul
 
 
 def _along(b: Builder, x: Tensor, parameter: Tensor, axis: int, block: int) -> Tensor:
@@ -92,38 +88,11 @@ def dynamic_quantize_linear(node: Node) -> Sequence[Tensor]:
     low = b.minimum(b.reduce("min", x, axes, keepdims=False), 0)
     high = b.maximum(b.reduce("max", x, axes, keepdims=False), 0)
     scale = b.div(b.sub(high, low), 255)
-    # A tensor of zeros has scale 0; any other keeps 0 / 0 away.
-    safe = b.select(b.compare("eq", scale, 0), 1, scale)
-    exact = b.unary("round", b.minimum(b.maximum(b.div(b.unary("neg", low), safe), 0), 255))
+    # By the formula a tensor of zeros, or an empty one, has scale 0, by which nothing can be divided: 1 serves as well.
+    scale = b.select(b.compare("eq", scale, 0), 1, scale)
+    exact = b.unary("round", b.minimum(b.maximum(b.div(b.unary("neg", low), scale), 0), 255))
     zero = b.cast(exact, np.dtype(np.uint8))
-    return [quantise(b, x, safe, zero, np.dtype(np.uint8)), scale, zero]
-
-
-def _centred(b: Builder, x: Tensor, zero: Tensor | None) -> Tensor:
-    """x - zero as f32, which holds differences of bytes and the sums of their products up to 2^24 exactly."""
-    wide = b.cast(x, FLOAT32)
-    return wide if zero is None else b.sub(wide, b.cast(zero, FLOAT32))
-
-
-def _exact_depth(depth: int) -> None:
-    """Products of centred bytes are below 2^16 in size: sums of 256 of them are certainly exact in f32."""
-    if depth > 1 << 16:
-        raise NodeError(f"integer products over {depth} elements are not supported")
-
-
-def _int_matmul(b: Builder, x: Tensor, y: Tensor) -> Tensor:
-    """Matrix product of centred f32 integers, exact: cut along k so that every partial sum stays below 2^24."""
-    depth, step = x.shape[-1], 256
-    _exact_depth(depth)
-    total: Tensor | None = None
-    for start in range(0, depth, step):
-        size = min(step, depth - start)
-        left = b.slice_axis(x, x.rank - 1, start, size)
-        right = b.slice_axis(y, max(0, y.rank - 2), start, size)
-        part = b.cast(matmul(b, left, right), INT32)
-        total = part if total is None else b.add(total, part)
-    assert total is not None
-    return total
+    return [quantise(b, x, scale, zero, np.dtype(np.uint8)), scale, zero]
 
 
 def _row_zero(b: Builder, zero: Tensor | None, rows: bool) -> Tensor | None:
@@ -139,10 +108,10 @@ def _row_zero(b: Builder, zero: Tensor | None, rows: bool) -> Tensor | None:
 def matmul_integer(node: Node) -> Tensor:
     """(A - a) (B - b) in int32."""
     b = node.build
-    return _int_matmul(
+    return integer_matmul(
         b,
-        _centred(b, node[0], _row_zero(b, node.get(2), True)),
-        _centred(b, node[1], _row_zero(b, node.get(3), False)),
+        centred(b, node[0], _row_zero(b, node.get(2), True)),
+        centred(b, node[1], _row_zero(b, node.get(3), False)),
     )
 
 
@@ -150,23 +119,14 @@ def matmul_integer(node: Node) -> Tensor:
 def qlinear_matmul(node: Node) -> Tensor:
     """The product of two quantised matrices, quantised."""
     b = node.build
-    x = _centred(b, node[0], _row_zero(b, node[2], True))
-    y = _centred(b, node[3], _row_zero(b, node[5], False))
+    x = centred(b, node[0], _row_zero(b, node[2], True))
+    y = centred(b, node[3], _row_zero(b, node[5], False))
     scale_x, scale_y = _row_zero(b, node[1], True), _row_zero(b, node[4], False)
     assert scale_x is not None
     assert scale_y is not None
-    exact = b.cast(_int_matmul(b, x, y), FLOAT32)
+    exact = b.cast(integer_matmul(b, x, y), FLOAT32)
     scaled = b.mul(exact, b.mul(b.cast(scale_x, FLOAT32), b.cast(scale_y, FLOAT32)))
     return quantise(b, scaled, b.reshape(node[6], []), b.reshape(node[7], []), node[7].dtype)
-
-
-def _int_conv(node: Node, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
-    """Convolution of centred f32 integers in int32."""
-    b = node.build
-    _exact_depth(int(np.prod(w.shape[1:])))
-    window = window_of(node, x.shape[2:], list(w.shape[2:]))
-    result = b.cast(convolve(b, Convolution(x, w, None, window, node.int("group", 1))), INT32)
-    return result if bias is None else b.add(result, b.reshape(bias, [1, bias.size, *[1] * (x.rank - 2)]))
 
 
 def _channel(b: Builder, parameter: Tensor | None, rank: int, axis: int) -> Tensor | None:
@@ -179,11 +139,10 @@ def _channel(b: Builder, parameter: Tensor | None, rank: int, axis: int) -> Tens
 def conv_integer(node: Node) -> Tensor:
     """Convolution of integers minus their zero points, in int32."""
     b, x, w = node.build, node[0], node[1]
-    return _int_conv(
+    return integer_conv(
         node,
-        _centred(b, x, _channel(b, node.get(2), x.rank, 1)),
-        _centred(b, w, _channel(b, node.get(3), w.rank, 0)),
-        None,
+        centred(b, x, _channel(b, node.get(2), x.rank, 1)),
+        centred(b, w, _channel(b, node.get(3), w.rank, 0)),
     )
 
 
@@ -191,12 +150,11 @@ def conv_integer(node: Node) -> Tensor:
 def qlinear_conv(node: Node) -> Tensor:
     """Convolution of quantised values, quantised."""
     b, x, w = node.build, node[0], node[3]
-    exact = _int_conv(
-        node,
-        _centred(b, x, _channel(b, node[2], x.rank, 1)),
-        _centred(b, w, _channel(b, node[5], w.rank, 0)),
-        node.get(8),
+    exact = integer_conv(
+        node, centred(b, x, _channel(b, node[2], x.rank, 1)), centred(b, w, _channel(b, node[5], w.rank, 0))
     )
+    if (bias := node.get(8)) is not None:
+        exact = b.add(exact, b.reshape(bias, [1, bias.size, *[1] * (x.rank - 2)]))
     scale_x, scale_w = b.reshape(node[1], []), _channel(b, node[4], x.rank, 1)
     assert scale_w is not None
     scaled = b.mul(b.cast(exact, FLOAT32), b.mul(scale_x, scale_w))

@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 
-from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import INT64, NodeError, Tensor
+from ..tensors import INT64, Tensor
 
 # Opset version since which each operator takes its axes as an operand.
 _AXES_OPERAND = {"ReduceSum": 13}
@@ -110,36 +109,6 @@ def cumsum(node: Node) -> Tensor:
     x = node[0]
     (axis,) = node.ints_of(1, "the axis")
     return node.build.cumsum(x, x.axis(axis), bool(node.int("exclusive", 0)), bool(node.int("reverse", 0)))
-
-
-@onnx_op("TopK")
-def top_k(node: Node) -> list[Tensor]:
-    """The k largest (or smallest) along an axis, found one after the other: meant for small k."""
-    b, x = node.build, node[0]
-    k = node.int("k") if node.opset < 10 else node.ints_of(1, "k")[0]
-    axis = x.axis(node.int("axis", -1))
-    if k > 64:
-        raise NodeError(f"k = {k} is not supported (up to 64 is)")
-    largest = node.opset < 11 or bool(node.int("largest", 1))
-    kind = "max" if largest else "min"
-    worst = (
-        (-np.inf if largest else np.inf)
-        if x.is_float
-        else (np.iinfo(x.dtype).min if largest else np.iinfo(x.dtype).max)
-    )
-    shape = [1] * x.rank
-    shape[axis] = x.shape[axis]
-    positions = b.reshape(Tensor((x.shape[axis],), INT64, arrays.arange(x.shape[axis])), shape)
-    rest, values, indices = x, list[Tensor](), list[Tensor]()
-    for _ in range(k):
-        index = b.arg_reduce(kind, rest, axis)
-        values.append(b.reduce(kind, rest, [axis]))
-        indices.append(index)
-        rest = b.select(b.compare("eq", positions, index), worst, rest)
-    if not k:
-        empty = [*x.shape[:axis], 0, *x.shape[axis + 1 :]]
-        return [b.full(empty, 0, x.dtype), b.full(empty, 0, INT64)]
-    return [b.concat(values, axis), b.concat(indices, axis)]
 
 
 @onnx_op("CumProd", since=26)

@@ -10,7 +10,7 @@ from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import INT64, NodeError, Tensor, known
+from ..tensors import INT64, Array, NodeError, Tensor, known
 
 CUBIC = -0.75
 """The free parameter of cubic interpolation."""
@@ -122,3 +122,28 @@ def grid_sample(node: Node) -> Tensor:
         total = value if total is None else b.add(total, value)
     assert total is not None
     return b.reshape(b.transpose(total, [0, 2, 1]), [batch, channels, *out])
+
+
+@onnx_op("AffineGrid", since=20)
+def affine_grid(node: Node) -> Tensor:
+    """Places [N, S..., r] for GridSample: theta [N, r, r + 1] times the normalised coordinates of each element of S."""
+    b, theta, size = node.build, node[0], node.ints_of(1, "the size")
+    spatial = size[2:]
+    rank = len(spatial)
+    if rank not in (2, 3) or theta.shape != (size[0], rank, rank + 1) or not theta.is_float:
+        raise NodeError(f"theta of shape {list(theta.shape)} does not fit the size {size}")
+    corners = bool(node.int("align_corners", 0))
+    axes = [_centres(extent, corners) for extent in spatial]
+    # The last component is 1, for the shift; the first belongs to the last dimension.
+    grid = arrays.full((*spatial, rank + 1), 1.0)
+    for dim, centres in enumerate(axes):
+        grid[..., rank - 1 - dim] = centres.reshape(*[1] * dim, -1, *[1] * (rank - 1 - dim))
+    places = known(grid.reshape(1, -1, rank + 1).astype(theta.dtype))
+    return b.reshape(b.matmul(places, theta, transpose_b=True), [size[0], *spatial, rank])
+
+
+def _centres(size: int, corners: bool) -> Array:
+    """Coordinates of the elements of an axis that goes from -1 to 1: centre to centre, or edge to edge."""
+    if corners:
+        return 2 * arrays.arange(size) / max(size - 1, 1) - 1
+    return (2 * arrays.arange(size) + 1) / size - 1

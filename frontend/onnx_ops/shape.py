@@ -10,7 +10,7 @@ from .. import arrays
 from ..node import Node, numpy_dtype, resolve_shape
 from ..registry import onnx_op
 from ..strings import encode
-from ..tensors import INT64, NodeError, Tensor, known
+from ..tensors import INT64, NodeError, Tensor, is_float, known
 
 
 @onnx_op("Shape")
@@ -51,7 +51,12 @@ def constant(node: Node) -> Tensor:
 def range_op(node: Node) -> Tensor:
     """start, start + delta, ... up to limit."""
     start, limit, delta = (node.known(index, "the range").reshape(()) for index in range(3))
-    count = max(0, math.ceil((limit.item() - start.item()) / delta.item())) if delta.item() else 0
+    if not delta.item():
+        raise NodeError("the step of a range is 0")
+    if is_float(start.dtype):
+        count = max(0, math.ceil((limit.item() - start.item()) / delta.item()))
+    else:
+        count = len(range(start.item(), limit.item(), delta.item()))
     values = arrays.arange(count).astype(start.dtype) * delta + start
     return known(values.astype(start.dtype))
 

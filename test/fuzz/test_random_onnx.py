@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import pytest
-from meshloom.tools.api import compile
-from random_onnx import RandomOnnx
+from onnx_campaign import try_model
 
-QUICK = range(12)
-MANY = range(12, 400)
+QUICK = range(20)
+MANY = range(20, 2020)
+FEWEST, MOST = 10, 40
+"""Nodes of a model."""
 
 
-def check(seed: int, nodes: int) -> None:
-    model = RandomOnnx(seed, nodes)
-    network = compile(model.model, "edge" if seed % 3 == 0 else "tiny")
-    result = network.run(model.inputs, check=True)
-    assert not (wrong := model.mismatch(result.outputs)), f"seed {seed}, {nodes} nodes: {wrong}"
+def check(seed: int) -> None:
+    """Right, or refused with an error that names the operator. `bench/onnx_campaign.py` runs more of the same."""
+    outcome = try_model(seed, FEWEST, MOST)
+    assert outcome.verdict in ("right", "refused"), f"seed {seed} is {outcome.verdict}: {outcome.words}"
+    assert outcome.verdict == "right" or "operator " in outcome.words, f"seed {seed}: {outcome.words}"
 
 
 @pytest.mark.parametrize("seed", QUICK)
 def test_chip_equals_onnx_runtime(seed: int) -> None:
-    check(seed, 3 + seed % 5)
+    check(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", MANY)
 def test_many_equal_onnx_runtime(seed: int) -> None:
-    check(seed, 3 + seed % 14)
+    check(seed)

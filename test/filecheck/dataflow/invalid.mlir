@@ -36,6 +36,18 @@
 
 // -----
 
+%a, %b = "test.op"() : () -> (tensor<4x0xf32>, tensor<0x6xf32>)
+%c = dataflow.matmul %a, %b : (tensor<4x0xf32>, tensor<0x6xf32>) -> tensor<4x6xf32>
+// CHECK: operands have shapes [4, 0] and [0, 6]: K is 0, expected at least 1
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<1x0x8xf32>, tensor<6x0x3xf32>)
+%c = dataflow.conv %a, %b strides [1] dilations [1] pad [0] to [0] groups 1 : (tensor<1x0x8xf32>, tensor<6x0x3xf32>) -> tensor<1x6x6xf32>
+// CHECK: weights have 0 channels: expected at least 1
+
+// -----
+
 %a, %b = "test.op"() : () -> (tensor<1x4x8xf32>, tensor<6x4x3xf32>)
 %c = dataflow.conv %a, %b strides [1, 1] dilations [1] pad [0] to [0] groups 1 : (tensor<1x4x8xf32>, tensor<6x4x3xf32>) -> tensor<1x6x6xf32>
 // CHECK: strides = [1, 1] should have 1 entries, one for each spatial dimension

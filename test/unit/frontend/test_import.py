@@ -17,6 +17,8 @@ from onnx import TensorProto, helper
 from reference import check, ints, model_of, ops_of, random
 from xdsl.dialects.builtin import ModuleOp
 
+from meshloom.backend import MeshloomBackend
+
 SAVE = cast(Any, onnx).save
 
 
@@ -120,12 +122,20 @@ def twice(inputs: int, nodes: int, outputs: int) -> onnx.ModelProto:
     [
         (twice(2, 1, 1), "g: value 'x' is defined twice"),
         (twice(1, 2, 1), "g: value 'y' is defined twice"),
-        (twice(1, 1, 2), "g: output 'y' is defined twice"),
     ],
 )
 def test_names_are_unique(model: onnx.ModelProto, message: str) -> None:
     with pytest.raises(InputError, match=message):
         import_onnx(model)
+
+
+def test_an_output_named_twice_is_given_once() -> None:
+    x = np.array([-1, 0, 1, 2], np.float32)
+    assert {
+        name: value.tolist() for name, value in interpret_function(import_onnx(twice(1, 1, 2)), {"x": x}).items()
+    } == {"y": [0, 0, 1, 2]}
+    first, second = cast(Any, MeshloomBackend).run_model(twice(1, 1, 2), [x])
+    assert first.tolist() == second.tolist() == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize(("shapes", "message"), [({"z": (1, 3)}, "no input 'z'"), ({"x": (1, 4)}, "does not fit")])

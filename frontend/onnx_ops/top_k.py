@@ -1,0 +1,141 @@
+"""
+The k best along an axis, in order, equal ones by their place.
+
+Where few are wanted of many, they are found one after the other. Else each element is compared with each: the number
+of those that come before it is its rank, that is where it goes. Long rows are cut into pieces first, of whose best the
+best are taken.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..builder import Builder, reduction_identity
+from ..node import Node
+from ..registry import onnx_op
+from ..tensors import BOOL, INT64, NodeError, Tensor, known
+
+ONE_BY_ONE = 64
+"""How many are found one after the other at most."""
+
+COMPARISONS = 1 << 13
+"""Comparisons of elements that take about as long as finding one more."""
+
+BLOCK = 1 << 20
+"""Comparisons made by one operation at most, so that their results need little memory."""
+
+PIECES = 4
+"""Rows are cut into pieces of so many times k."""
+
+_INT32 = np.dtype(np.int32)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What comes first: the largest or the smallest."""
+
+    build: Builder
+    largest: bool
+
+    @property
+    def kind(self) -> str:
+        return "max" if self.largest else "min"
+
+    def worst(self, x: Tensor) -> float | int:
+        """What nothing comes after."""
+        return reduction_identity(self.kind, x.dtype)
+
+
+@onnx_op("TopK")
+def top_k(node: Node) -> list[Tensor]:
+    """The k largest (or smallest) along an axis and where they are."""
+    b, x = node.build, node[0]
+    k = node.int("k") if node.opset < 10 else node.ints_of(1, "k")[0]
+    axis = x.axis(node.int("axis", -1))
+    if not 0 <= k <= x.shape[axis]:
+        raise NodeError(f"k = {k} is not within 0 and the size {x.shape[axis]} of axis {axis}")
+    shape = [*x.shape[:axis], k, *x.shape[axis + 1 :]]
+    if not math.prod(shape):
+        return [b.full(shape, 0, x.dtype), b.full(shape, 0, INT64)]
+    order = _Order(b, node.opset < 11 or bool(node.int("largest", 1)))
+    last = [dim for dim in range(x.rank) if dim != axis] + [axis]
+    turned = b.transpose(x, last)
+    rows = b.reshape(turned, [x.size // x.shape[axis], x.shape[axis]])
+    results = _best(order, rows, k)
+    back = [int(place) for place in np.argsort(last)]
+    return [b.transpose(b.reshape(one, [*turned.shape[:-1], k]), back) for one in results]
+
+
+def _best(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Values and places (int64) of the k first of each row of x [rows, size]."""
+    rows, size = x.shape
+    if size == 1:
+        return x, order.build.full(x.shape, 0, INT64)
+    if k == 1:
+        return order.build.reduce(order.kind, x, [1]), order.build.arg_reduce(order.kind, x, 1)
+    if size <= PIECES * k or size * size <= COMPARISONS * k:
+        return _by_rank(order, x, k)
+    if k <= ONE_BY_ONE:
+        return _one_by_one(order, x, k)
+    b, length = order.build, PIECES * k
+    pieces = -(-size // length)
+    # What is added comes last, after all that is as bad.
+    padded = b.pad(x, [0, 0], [0, pieces * length - size], order.worst(x))
+    values, places = _by_rank(order, b.reshape(padded, [rows * pieces, length]), k)
+    starts = np.tile(np.arange(pieces) * length, rows).reshape(-1, 1)
+    places = b.reshape(b.add(places, known(starts)), [rows * pieces * k])
+    values, within = _best(order, b.reshape(values, [rows, pieces * k]), k)
+    within = b.add(within, known(np.arange(rows).reshape(-1, 1) * (pieces * k)))
+    return values, b.gather(places, within, 0)
+
+
+def _one_by_one(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    b, worst = order.build, order.worst(x)
+    positions = known(np.arange(x.shape[1]).reshape(1, -1))
+    values, places = list[Tensor](), list[Tensor]()
+    rest, free = x, b.full(x.shape, True, BOOL)
+    for number in range(k):
+        value, place = b.reduce(order.kind, rest, [1]), b.arg_reduce(order.kind, rest, 1)
+        if number:
+            # Where only the worst is left, what has been taken looks the same.
+            first_free = b.arg_reduce("max", b.cast(free, np.dtype(np.uint8)), 1)
+            place = b.select(b.compare("eq", value, worst), first_free, place)
+        values.append(value)
+        places.append(place)
+        taken = b.compare("eq", positions, place)
+        rest = b.select(taken, worst, rest)
+        free = b.binary("and", free, b.unary("not", taken))
+    return b.concat(values, 1), b.concat(places, 1)
+
+
+def _by_rank(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    b = order.build
+    rows, size = x.shape
+    # A NaN counts as the best there is, so that each element has a rank of its own.
+    best = reduction_identity("min" if order.largest else "max", x.dtype)
+    keys = b.select(b.unary("isnan", x), best, x) if x.is_float else x
+    step = max(1, min(size, BLOCK // (rows * size)))
+    blocks = [_ranks(order, keys, start, min(step, size - start)) for start in range(0, size, step)]
+    # Those without a place among the first k share one after them.
+    target = b.minimum(b.cast(b.concat(blocks, 1), INT64), k)
+    places = b.broadcast(known(np.arange(size).reshape(1, -1)), [rows, size])
+    found = [b.scatter("set", b.full([rows, k + 1], 0, one.dtype), target, one, 1) for one in (x, places)]
+    values, indices = (b.slice_axis(one, 1, 0, k) for one in found)
+    return values, indices
+
+
+def _ranks(order: _Order, keys: Tensor, start: int, count: int) -> Tensor:
+    """How many of its row come before each of `count` elements from `start` on."""
+    b = order.build
+    rows, size = keys.shape
+    own = b.reshape(b.slice_axis(keys, 1, start, count), [rows, count, 1])
+    others = b.reshape(keys, [rows, 1, size])
+    earlier = b.compare(
+        "lt", known(np.arange(size).reshape(1, 1, -1)), known(np.arange(start, start + count).reshape(-1, 1))
+    )
+    better = b.compare("gt" if order.largest else "lt", others, own)
+    before = b.binary("or", better, b.binary("and", b.compare("eq", others, own), earlier))
+    return b.reduce("sum", b.cast(before, _INT32), [2], keepdims=False)

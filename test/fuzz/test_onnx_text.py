@@ -1,0 +1,112 @@
+"""
+Where ONNX Runtime computes something else than ONNX's text says, the text decides: each case, with the reason.
+
+Random models (`bench/random_onnx`) have none of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from meshloom.dialects.dataflow.interpreter import interpret_function
+from meshloom.frontend.onnx_import import import_onnx
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+from random_onnx.model import run_reference
+
+Array = NDArray[Any]
+RISING = np.arange(10, dtype=np.float32).reshape(1, 1, 10)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A node of which ONNX Runtime makes something else."""
+
+    name: str
+    reason: str
+    op: str
+    inputs: list[Array]
+    expected: list[float]
+    """By hand."""
+    attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+    constants: list[Array] = field(default_factory=list[Array])
+    opset: int = 18
+    sequence: bool = False
+    """The result is a sequence: it is the shape of its first tensor that is compared."""
+    unstable: bool = False
+    """ONNX Runtime gives now this, now that: what lies in its memory."""
+
+
+CASES = [
+    Case(
+        "max_pool_same_padding_with_dilations",
+        "ONNX: as many positions as ceil(size / stride), padding for the dilated window. ONNX Runtime pads for the"
+        " window without its dilation.",
+        "MaxPool",
+        [RISING],
+        [3, 5, 7, 9, 9],
+        {"auto_pad": "SAME_UPPER", "dilations": [2], "kernel_shape": [3], "strides": [2]},
+    ),
+    Case(
+        "average_pool_same_padding_with_dilations",
+        "As for MaxPool.",
+        "AveragePool",
+        [RISING],
+        [2, 3, 5, 7, 8],
+        {"auto_pad": "SAME_UPPER", "dilations": [2], "kernel_shape": [3], "strides": [2]},
+        opset=19,
+    ),
+    Case(
+        "affine_grid_from_corner_to_corner_of_one_element",
+        "ONNX: with align_corners, -1 is the centre of the first element. ONNX Runtime puts the only one elsewhere.",
+        "AffineGrid",
+        [np.array([[[1, 0, 0], [0, 1, 0]]], np.float32)],
+        [-1, -1, 0, -1, 1, -1],
+        {"align_corners": 1},
+        [np.array([1, 1, 1, 3])],
+        opset=20,
+    ),
+    Case(
+        "split_to_sequence_of_given_sizes_without_keepdims",
+        "ONNX: keepdims is ignored where the sizes are given. ONNX Runtime heeds it.",
+        "SplitToSequence",
+        [np.zeros((1, 2), np.float32)],
+        [1, 2],
+        {"axis": 0, "keepdims": 0},
+        [np.asarray(1)],
+        sequence=True,
+    ),
+    Case(
+        "matmul_integer_over_nothing",
+        "A sum of nothing is 0. ONNX Runtime leaves its memory as it finds it.",
+        "MatMulInteger",
+        [np.zeros((1, 0), np.uint8), np.zeros((0, 2), np.uint8)],
+        [0, 0],
+        unstable=True,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_text_decides(case: Case) -> None:
+    names = [f"x{number}" for number in range(len(case.inputs) + len(case.constants))]
+    inputs = dict(zip(names, case.inputs, strict=False))
+    constants = [numpy_helper.from_array(value, name) for name, value in zip(names[len(inputs) :], case.constants)]
+    infos = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in inputs.items()
+    ]
+    nodes = [helper.make_node(case.op, names, ["s" if case.sequence else "y"], **case.attributes)]
+    if case.sequence:
+        constants.append(numpy_helper.from_array(np.asarray(0), "first"))
+        nodes += [helper.make_node("SequenceAt", ["s", "first"], ["t"]), helper.make_node("Shape", ["t"], ["y"])]
+    graph = helper.make_graph(nodes, "g", infos, [helper.make_empty_tensor_value_info("y")], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", case.opset)], ir_version=8)
+    got = interpret_function(import_onnx(model), inputs)["y"]
+    np.testing.assert_allclose(got.reshape(-1), case.expected)
+    if not case.unstable:  # once both agree, the case has no place here any more
+        other = run_reference(model, inputs)["y"].reshape(-1)
+        assert other.shape != got.reshape(-1).shape or not np.allclose(other, case.expected)
