@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -30,10 +30,17 @@ from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import element_of, shape_of
-from ..dialects.manycore import CHIP, ExecuteOp, Scratch, chip_of
+from ..dialects.manycore import CHIP, ExecuteOp, Scratch, TaskOp, chip_of
 from ..dialects.memory import AllocOp, BufferType, FreeOp, HoldOp, Space, ViewOp
 from ..support.errors import InputError
 from .dram_layout import DramLayout, lay_out_dram
+
+BEFORE = {
+    "dataflow": "run dataflow-to-manycore and manycore-tile",
+    "sparse": "run sparse-to-dataflow, dataflow-to-manycore and manycore-tile",
+    "manycore.subgraph": "run manycore-inline-subgraphs",
+}
+"""What brings operations of a dialect, or one operation, into tasks."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +65,21 @@ class ManycoreToMemoryPass(ModulePass):
 def lower_module(module: ModuleOp, chip: Chip) -> None:
     """Lower `@main`. Raises InputError for tasks that are not tiled, MeshloomError for buffers that do not fit."""
     function = find_main(module)
+    _check_level(function)
     network = plan_network(function, chip, column_major(chip))
     if loose := [info.name for info in network.tasks if info.op.placement is None]:
         raise InputError(f"task '{loose[0]}' has no placement: run manycore-tile before")
     lower_function(function, network, chip)
+
+
+def _check_level(function: FuncOp) -> None:
+    """Raises InputError naming the first operation beside the tasks, or task, that has no buffer for its result."""
+    for op in function.body.block.ops:
+        if not isinstance(op, TaskOp | ConstantOp | WeightOp | ReshapeOp | ReturnOp):
+            before = BEFORE.get(op.name, BEFORE.get(op.name.partition(".")[0], "bring it into a task"))
+            raise InputError(f"operation '{op.name}' is in no task: {before} before")
+        if isinstance(op, TaskOp) and len(op.results) != 1:
+            raise InputError(f"task '{op.sym_name.data}' has {len(op.results)} results: give it one")
 
 
 def lower_function(function: FuncOp, network: NetworkPlan, chip: Chip) -> None:

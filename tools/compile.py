@@ -115,7 +115,7 @@ def _compile(options: argparse.Namespace) -> None:
         if pipeline is not None:
             from .pass_pipeline import apply_passes
 
-            apply_passes(pipeline, module, stages.begin)
+            apply_passes(pipeline, module, stages.begin, options.output)
         stages.begin("check level")
         check_level(module)
         log = LogLines(options.log, progress, options.quiet)

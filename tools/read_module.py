@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..support.errors import InputError
 from .diagnostics import describe
+from .verify_input import verify_input
 
 NOT_FOR_TEXT = "{} is for ONNX models: textual IR says itself what it takes"
 
@@ -43,7 +44,7 @@ def _parse(path: str | Path) -> ModuleOp:
     with Path(path).open("rb") as file:
         module = driver.parse_text(file)
     try:
-        module.verify()
+        verify_input(module, str(path))
     except VerifyException as error:
         raise InputError(f"{path}: {describe(error)}") from error
     return module
