@@ -122,6 +122,8 @@ class _Lowering:
                 Rewriter.insert_op(allocated[key], InsertPoint.before(info.op))
                 if key[0] == "tile":
                     self.buffers[info.result] = allocated[key].buffer
+            if info.result not in self.buffers:
+                self._place_without_bytes(info.result, InsertPoint.before(info.op))
             execute = self._execute(number, [(key, allocated[key].buffer) for key in keys[number]])
             Rewriter.insert_op(execute, InsertPoint.before(info.op))
             for key in end.get(number, ()):
@@ -162,6 +164,13 @@ class _Lowering:
     def _place_in_dram(self, value: SSAValue, where: InsertPoint) -> None:
         type = BufferType(shape_of(value), element_of(value), Space.DRAM, self.dram.addresses[value])
         alloc = AllocOp(type, self.dram.lives.get(value))
+        alloc.buffer.name_hint = value.name_hint
+        Rewriter.insert_op(alloc, where)
+        self.buffers[value] = alloc.buffer
+
+    def _place_without_bytes(self, value: SSAValue, where: InsertPoint) -> None:
+        """A value without elements has a buffer to be named by, and no place in the layout."""
+        alloc = AllocOp(BufferType(shape_of(value), element_of(value), Space.SRAM, 0), None)
         alloc.buffer.name_hint = value.name_hint
         Rewriter.insert_op(alloc, where)
         self.buffers[value] = alloc.buffer

@@ -106,6 +106,11 @@ class _Execution:
         for value, argument, array in zip(op.inputs, op.body.block.args, args, strict=False):
             if cast(BufferType, value.type).space is Space.SRAM:
                 array = memories.collect(value, element_of(argument))
+            if array.size != prod(shape_of(argument)):
+                raise MeshloomError(
+                    f"{value.type} holds a value of shape {list(array.shape)}, which task '{op.sym_name.data}' reads "
+                    f"as {argument.type}"
+                )
             self.inputs.append(array.reshape(shape_of(argument)))
 
     def run(self) -> None:
