@@ -130,8 +130,11 @@ LEVEL_OF = (
 """A module's level is the first whose word it has."""
 
 
-EXPECTED = ("done", "refused", "not read")
-"""Outcomes that are no findings: to the end; refused by a pass, a target; by the parser, a verifier."""
+EXPECTED = ("done", "refused", "not read", "no memory")
+"""
+Outcomes that are no findings: to the end; refused by a pass or a target; by the parser or a verifier; values that are
+too large for the machine, which the tools say in one line.
+"""
 
 
 class Unending(BaseException):
