@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 
 from ..analysis.nature import Nature, reassociating
@@ -22,8 +22,9 @@ from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import plan_network
 from ..analysis.planning.sram_layout import estimated_times
 from ..chips import Chip
+from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.manycore import CHIP, chip_of
+from ..dialects.manycore import CHIP, TaskOp, chip_of
 from ..support.errors import InputError
 from .device_program import DeviceProgram
 from .dram_layout import segment_dram
@@ -35,10 +36,16 @@ from .program_notes import IDEAL, noted_ideal
 from .replace_module import replace_module
 from .residency import plan_residency
 from .schedule_launch import schedule_launch
-from .serial import is_operator, operator_count, operators, part_module, serial_list
+from .serial import is_on_host, is_operator, operator_count, operators, part_module, serial_list
 from .task_notes import task_notes
 from .write_launch import launch_function
 from .write_program import write_program
+
+BEFORE = {
+    "dataflow": "run dataflow-to-manycore and manycore-tile",
+    "sparse": "run sparse-to-dataflow, dataflow-to-manycore and manycore-tile",
+}
+"""What brings operations of a dialect, or one operation, into tasks."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,7 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
     function = find_main(module)
     ideal = noted_ideal(module) or ideal_work(function)
     groups = [Group(one.name, list(filter(is_operator, one.operations))) for one in inline_subgraphs(function)]
+    _check_level(function)
     program = _program(function, groups or [Group("all", list(operators(function)))], ideal, chip)
     lowered = write_program(program, chip)
     replace_module(module, lowered)
@@ -91,3 +99,13 @@ def _program(function: FuncOp, groups: Sequence[Group], ideal: dict[str, int], c
     residency = plan_residency(network_of(serial, scratch), chip.dram_bytes)
     labels = [(group.name, operator_count(tuple(group.operations))) for group in groups]
     return link_network(serial, functions, labels, tasks, {IDEAL: json.dumps(ideal)}, residency)
+
+
+def _check_level(function: FuncOp) -> None:
+    """Raises InputError naming the first operation beside the tasks, or task, that has no buffer for its result."""
+    for op in function.body.block.ops:
+        if not isinstance(op, TaskOp | ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op):
+            before = BEFORE.get(op.name, BEFORE.get(op.name.partition(".")[0], "bring it into a task"))
+            raise InputError(f"operation '{op.name}' is in no task: {before} before")
+        if isinstance(op, TaskOp) and len(op.results) != 1:
+            raise InputError(f"task '{op.sym_name.data}' has {len(op.results)} results: give it one")

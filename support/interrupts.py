@@ -4,15 +4,21 @@ An interrupt from the keyboard ends the process at once, with one line and nothi
 KeyboardInterrupt will not do: raised while modules load it prints where that was, and raised while a compiled kernel
 takes its arguments or hands over its result it becomes a SystemError or a segmentation fault.
 
-Imports next to nothing: commands install this before they load anything else.
+Imports nothing that Python has not loaded by itself: commands install this before they load anything else. While
+Python itself starts, in the first hundredths of a second, an interrupt is still answered in Python's way.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from types import FrameType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from types import FrameType
+else:
+    import _signal as signal  # What `signal` wraps in enumerations, whose import takes a while.
 
 EXIT_INTERRUPTED = 130
 ERASE = "\r\x1b[K"
@@ -40,6 +46,11 @@ def end_on_interrupt() -> bool:
 def raise_on_interrupt() -> None:
     """An interrupt raises KeyboardInterrupt again, as Python has it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def ignore_interrupts() -> None:
+    """The work is done: while Python takes itself apart, an interrupt changes nothing any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -129,7 +129,7 @@ def _compile(options: argparse.Namespace) -> None:
         if pipeline is not None:
             from .pass_pipeline import apply_passes
 
-            apply_passes(pipeline, module, stages.begin)
+            apply_passes(pipeline, module, stages.begin, options.output)
         stages.begin("check level")
         if is_program(module):
             _select_instructions(module, options.model, named)

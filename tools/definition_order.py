@@ -1,31 +1,48 @@
-"""Values are defined before they are used: what xDSL's verifier leaves out."""
+"""Values are defined where their users can see them, and before: what xDSL's parser and verifier leave out."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from ..support.errors import InputError
 
-DIALECTS = ("dataflow", "manycore", "memory")
+DIALECTS = ("dataflow", "sparse", "manycore", "memory", "func")
 """Dialects whose operations run in the order of the text (others have regions that are graphs)."""
 
 
 def check_definition_order(module: ModuleOp, place: str) -> None:
-    """Raises InputError where an operation uses a value that itself or a later one of the same block defines."""
+    """
+    Raises InputError where an operation uses a value of a region that it is not in, or one that itself or a later
+    operation of the same block defines.
+    """
     position = {op: number for number, op in enumerate(module.walk())}
     for op in position:
-        if op.name.partition(".")[0] not in DIALECTS:
-            continue
+        in_order = op.name.partition(".")[0] in DIALECTS
         for number, operand in enumerate(op.operands):
+            name = f" %{operand.name_hint}" if operand.name_hint else ""
+            what = f"{place}: operand {number}{name} of {op.name}"
+            block = _block_of(operand)
+            if block is None:
+                raise InputError(f"{what} is defined nowhere, or inside of the operation itself")
+            user: Operation | None = op
+            while user is not None and user.parent is not block:
+                user = user.parent_op()
+            if user is None:
+                raise InputError(f"{what} is defined in a region that the operation is not in")
             owner = operand.owner
+            if not in_order or not isinstance(owner, Operation):
+                continue
             if operand.type.name == "memory.token" and op.name.startswith("memory."):
                 continue  # Its verifier tells a cycle of control edges from a wrong order.
-            if not isinstance(owner, Operation) or owner not in position:
-                continue
-            user: Operation | None = op
-            while user is not None and user.parent is not owner.parent:
-                user = user.parent_op()
-            if user is not None and position[owner] >= position[user]:
-                name = f" %{operand.name_hint}" if operand.name_hint else ""
-                raise InputError(f"{place}: operand {number}{name} of {op.name} is used before {owner.name} defines it")
+            if position[owner] >= position[user]:
+                raise InputError(f"{what} is used before {owner.name} defines it")
+
+
+def _block_of(value: SSAValue) -> Block | None:
+    """The block in which a value is visible; None for what the parser has put for a value and never replaced."""
+    try:
+        owner = value.owner
+    except ValueError:
+        return None
+    return owner if isinstance(owner, Block) else owner.parent

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import sys
 
-from ..support.interrupts import end_on_interrupt
+from ..support.interrupts import end_on_interrupt, ignore_interrupts
 
 
 def _start(tool: str) -> int:
-    end_on_interrupt()
-    module = f"{__package__}.{tool}"
-    __import__(module)
-    return sys.modules[module].main()
+    ours = end_on_interrupt()
+    try:
+        module = f"{__package__}.{tool}"
+        __import__(module)
+        return sys.modules[module].main()
+    finally:
+        if ours:
+            ignore_interrupts()
 
 
 def opt() -> int:

@@ -23,23 +23,24 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..support.errors import InputError, MeshloomError
 from ..support.files import all_or_none, write_atomically
 from ..support.input_files import check_regular
-from .checked_parser import CheckedParser
 from .cli import check_folders, complain_of_usage, epilog, parse_shapes, run_tool
 from .definition_order import check_definition_order
 from .diagnostics import describe, one_line
+from .guarded_parser import GuardedParser, guard_string_lexer
 from .help_format import HelpFormatter
 from .pass_pipeline import read_passes, without_picture
 from .progress import Progress
 from .read_module import NOT_FOR_TEXT
+from .reproducer import reproduced, split_reproducer
 from .target_options import check_target
 from .universe import MESHLOOM
 from .values import add_value_option, parse_values
+from .verify_input import verify_input
 
 if TYPE_CHECKING:
     from ..analysis.semantics import SemanticsChecker
@@ -56,17 +57,6 @@ EXAMPLES = """
 """
 UPSTREAM_PASSES = ("canonicalize", "cse", "dce", "symbol-dce", "reconcile-unrealized-casts")
 """Passes of xDSL that the help names; all others work as well."""
-
-
-def guard_string_lexer() -> None:
-    """
-    Make xDSL's lexer fail in linear time on a string that does not end.
-
-    Its pattern nests `+` in `*`; the same language with a possessive `++` has one way to match only.
-    """
-    MLIRLexer._unescaped_characters_regex = re.compile(  # pyright: ignore[reportPrivateUsage]
-        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
-    )
 
 
 class _Held(StringIO):
@@ -133,6 +123,11 @@ class MeshloomOpt(xDSLOptMain):
             help="run the module before and after each pass on the same random inputs; "
             "fail at the first pass that changes a result",
         )
+        arg_parser.add_argument(
+            "--run-reproducer",
+            action="store_true",
+            help="run the passes that the file names, which the tool wrote when a pass failed",
+        )
         arg_parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
 
     def register_all_frontends(self) -> None:
@@ -159,7 +154,12 @@ class MeshloomOpt(xDSLOptMain):
             from ..frontend.weights import STORE
 
             STORE.search_beside(self.args.input_file)
-        parser = CheckedParser(self.ctx, text, name)
+        text, passes = split_reproducer(text)
+        if self.args.run_reproducer:
+            if passes is None:
+                raise InputError(f"{name}: --run-reproducer: there is no reproducer's pipeline at the end of it")
+            self.pipeline = read_passes(passes, self.available_passes)
+        parser = GuardedParser(self.ctx, text, name)
         try:
             module = parser.parse_module(not self.args.no_implicit_module)
         except (ParseError, KeyboardInterrupt, MemoryError):
@@ -189,15 +189,29 @@ class MeshloomOpt(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""
-        self.pipeline = read_passes(self.args.passes, self.available_passes, self.between_passes)
+        if self.args.run_reproducer and self.args.passes:
+            raise InputError("--run-reproducer runs the passes that the file names: leave out -p")
+        self.pipeline = read_passes(self.args.passes, self.available_passes)
         self.start = perf_counter()
 
+    def apply_passes(self, prog: ModuleOp) -> None:
+        """Apply the passes in order, each verified. Raises MeshloomError that names the pass which failed."""
+        passes = self.pipeline.passes
+        if not self.args.disable_verify:
+            verify_input(prog, self.get_input_name())
+        self.between_passes(None, prog, passes[0] if passes else None)
+        output = None if self.args.output_file is None else Path(self.args.output_file)
+        for number, one in enumerate(passes):
+            with reproduced(prog, passes[number:], output, self.args.verify_diagnostics):
+                one.apply(self.ctx, prog)
+                if not self.args.disable_verify:
+                    prog.verify()
+            self.between_passes(one, prog, passes[number + 1] if number + 1 < len(passes) else None)
+
     def between_passes(self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None) -> None:
-        """Verify, report and compare between two passes."""
+        """Report and compare between two passes."""
         if previous is not None and self.args.time_passes:
             print(f"{previous.name}: {perf_counter() - self.start:.3f} s", file=sys.stderr)
-        if not self.args.disable_verify:
-            module.verify()
         if previous is not None and following is not None and self.args.print_between_passes:
             print(f"// IR after {previous.name}:")
             Printer(stream=sys.stdout).print_op(module)
@@ -230,7 +244,7 @@ class MeshloomOpt(xDSLOptMain):
         except (ParseError, DiagnosticException) as error:
             message = describe(error) or str(error)
             if self.stage:
-                raise MeshloomError(f"{self.get_input_name()}: after pass {self.stage}: {message}") from error
+                raise MeshloomError(f"{self.get_input_name()}: {self.stage}: {message}") from error
             raise InputError(
                 message if isinstance(error, ParseError) else f"{self.get_input_name()}: {message}"
             ) from error

@@ -5,27 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass, PassPipeline, PassPipelineCallbackType
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_pipeline
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+from xdsl.utils.exceptions import ArgSpecParseError
 
-from ..support.errors import InputError, MeshloomError
-from .diagnostics import describe
+from ..support.errors import InputError
+from .reproducer import reproduced
 
 Passes = Mapping[str, Callable[[], type[ModulePass]]]
 """Pass name -> what imports its class."""
 
 
-def read_passes(text: str, available: Passes, between: PassPipelineCallbackType | None = None) -> PassPipeline:
+def read_passes(text: str, available: Passes) -> PassPipeline:
     """The passes that `text` names. Raises InputError for text that is no pipeline, unknown passes and bad options."""
     try:
         unknown = [spec.name for spec in parse_pipeline(text) if spec.name not in available]
         if not unknown:
-            return PassPipeline.parse_spec(dict(available), text, between)
+            return PassPipeline.parse_spec(dict(available), text)
     except (ArgSpecParseError, ValueError, TypeError) as error:
         raise InputError(f"-p {text!r}: {without_types(without_picture(str(error)))}") from error
     close = get_close_matches(unknown[0], available, n=1)
@@ -51,19 +52,20 @@ def without_types(message: str) -> str:
     return message
 
 
-def apply_passes(pipeline: PassPipeline, module: ModuleOp, begin: Callable[[str], None]) -> None:
+def apply_passes(
+    pipeline: PassPipeline, module: ModuleOp, begin: Callable[[str], None], output: Path | None = None
+) -> None:
     """
     Apply a pipeline to a module, verified after each pass; `begin` is told the name of each as it begins.
 
-    Raises MeshloomError naming the pass that failed or left an invalid module.
+    Raises MeshloomError naming the pass that failed or left an invalid module, see `reproduced`; a reproducer goes
+    beside `output`.
     """
     context = Context()
     for name, dialect in Universe.get_multiverse().all_dialects.items():
         context.register_dialect(name, dialect)
-    for one in pipeline.passes:
+    for number, one in enumerate(pipeline.passes):
         begin(one.name)
-        try:
+        with reproduced(module, pipeline.passes[number:], output):
             one.apply(context, module)
             module.verify()
-        except DiagnosticException as error:
-            raise MeshloomError(f"pass '{one.name}' failed: {describe(error) or error}") from error

@@ -13,6 +13,7 @@ from ..support.errors import InputError
 from ..support.input_files import open_regular
 from ..support.warn import warn
 from .diagnostics import describe
+from .verify_input import verify_input
 
 if TYPE_CHECKING:
     from ..emulator.executable import Executable
@@ -53,7 +54,7 @@ def _parse(path: str | Path) -> ModuleOp:
     with open_regular(path) as file:
         module = driver.parse_text(file)
     try:
-        module.verify()
+        verify_input(module, str(path))
     except VerifyException as error:
         raise InputError(f"{path}: {describe(error)}") from error
     return module

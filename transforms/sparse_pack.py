@@ -60,7 +60,8 @@ class SparsePackPass(ModulePass):
     Put the encoded weights of contractions in panels for a chip (`chip`, or the module's): as many output neurons as
     its matrix unit has columns, and as many inputs as a core's memory has room for.
 
-    Depthwise convolutions, and products with weights of more than two dimensions or as first operand, stay as they are.
+    Depthwise convolutions, and products with weights of more than two dimensions, without elements or as first operand,
+    stay as they are.
     """
 
     name = "sparse-pack"
@@ -112,6 +113,8 @@ def packable(op: Contraction) -> EncodeOp | None:
         return None
     if not isinstance(encode.operand.owner, ConstantOp | WeightOp) or not _in_matrix_unit(op, encode):
         return None
+    if not math.prod(shape_of(weights)):
+        return None  # Without weights there is nothing to multiply, and no panel.
     if isinstance(op, ConvOp):
         depthwise = op.groups.value.data > 1 and shape_of(weights)[1] == 1
         return None if depthwise else encode

@@ -161,7 +161,9 @@ class Splitter:
         return self._insert(PadOp(value, part.pad_low, part.pad_high, value=part.pad_value), op)
 
     def _known(self, array: Array, element: Attribute, before: Operation) -> SSAValue:
-        """An array of equal elements, as one number spread out."""
+        """An array of equal elements, as one number spread out; one without elements as it is."""
+        if not array.size:
+            return self._insert(ConstantOp(attribute_of(array, element)), before)
         number = np.ascontiguousarray(array.reshape(-1)[:1]).reshape((1,) * array.ndim)
         one = self._insert(ConstantOp(attribute_of(number, element)), before)
         return self._insert(BroadcastOp(one, array.shape), before) if array.size != 1 else one

@@ -345,10 +345,12 @@ class ConvOp(SlidingOp, ContractionOp):
     def groups_of_tile(self, tile: Box) -> list[tuple[int, int, int]]:
         """
         The groups that a tile's output channels lie in: (group, first output channel, number of output channels), the
-        channels counted from the tile's first one.
+        channels counted from the tile's first one. A tile without channels lies in one group.
         """
         size = self.operand_shape(1)[0] // self.group_count
         begin, count = tile.offsets[1], tile.sizes[1]
+        if not count:
+            return [(min(begin // max(1, size), self.group_count - 1), 0, 0)]
         pieces: list[tuple[int, int, int]] = []
         for group in range(begin // size, (begin + count - 1) // size + 1):
             low, high = max(begin, group * size), min(begin + count, (group + 1) * size)

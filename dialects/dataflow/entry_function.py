@@ -12,13 +12,27 @@ NAME = "dataflow.name"
 
 
 def find_main(module: ModuleOp) -> func.FuncOp:
-    """The function that is compiled. Raises InputError if the module has none with a body."""
+    """The function that is compiled. Raises InputError if the module has none with a body, or one that is not whole."""
     for op in module.ops:
         if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
             if op.is_declaration:
                 raise InputError("@main has no body: give the module with the function's definition")
+            _check_attributes(op)
             return op
     raise InputError("the module has no function @main: name the entry function 'main'")
+
+
+def _check_attributes(function: func.FuncOp) -> None:
+    """Raises InputError unless arguments and results have a dictionary of attributes each, or have none at all."""
+    for attributes, types, what in (
+        (function.arg_attrs, function.function_type.inputs, "argument"),
+        (function.res_attrs, function.function_type.outputs, "result"),
+    ):
+        if attributes is not None and len(attributes) != len(types):
+            raise InputError(
+                f"@{function.sym_name.data} has {len(types)} {what}s and attributes for {len(attributes)}: give each "
+                f"{what} a dictionary"
+            )
 
 
 def argument_names(function: func.FuncOp) -> list[str]:

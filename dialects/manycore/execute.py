@@ -199,8 +199,8 @@ class ExecuteOp(IRDLOperation):
         for value in (*self.reads, *self.staging, *self.temporaries):
             if cast(BufferType, value.type).space is not Space.SRAM:
                 raise VerifyException(f"buffer {value.type}: expected one in sram")
-        staged = cast(BufferType, self.target.type).space is not Space.SRAM
-        if staged and not self.staging:
+        target = cast(BufferType, self.target.type)
+        if target.space is not Space.SRAM and prod(target.shape) and not self.staging:
             raise VerifyException("a result in dram needs staging")
 
     def _verify_pair(self, buffer: SSAValue, value: SSAValue) -> None:

@@ -215,9 +215,15 @@ class _Task:
         number, index = self.first_use[read]
         argument = cast(BlockArgument, self.ops[number].operands[index])
         buffer, element, shape = self.op.inputs[argument.index], element_of(argument), shape_of(argument)
-        if cast(BufferType, buffer.type).space is Space.SRAM:
-            return self.memories.collect(buffer, element).reshape(shape), element
-        return self.launch.in_dram(buffer, shape), element
+        if cast(BufferType, buffer.type).space is not Space.SRAM:
+            return self.launch.in_dram(buffer, shape), element
+        array = self.memories.collect(buffer, element)
+        if array.size != prod(shape):
+            raise MeshloomError(
+                f"{buffer.type} holds a value of shape {list(array.shape)}, which task '{self.op.sym_name.data}' reads "
+                f"as {argument.type}"
+            )
+        return array.reshape(shape), element
 
     def load(self, read: int, step: int | None) -> None:
         """Slices of a step, or of all, from DRAM to the buffers of a read."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -58,8 +60,7 @@ LIGHT = ("meshloom", "meshloom.tools", "meshloom.tools.entry", "meshloom.support
 
 class Interrupt:
     def find_spec(self, module, path=None, target=None):
-        if module not in (*LIGHT, "signal", "enum", "types", "operator", "functools", "collections", "keyword",
-                          "reprlib", "_operator", "_functools", "_collections"):
+        if module not in LIGHT:
             print(module, flush=True)
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -71,6 +72,44 @@ sys.exit({function}())
 """
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (130, "error: interrupted\n"), done.stdout
+
+
+DELAYS = (0.0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1)
+"""Seconds from the moment that a tool's first line has run to the interrupt."""
+
+
+@pytest.mark.parametrize("name", sorted(TABLE["project"]["scripts"]))
+def test_an_interrupt_after_any_delay(name: str) -> None:
+    """One line and status 130 from the first line on; or the tool had done its work before."""
+    module, _, function = TABLE["project"]["scripts"][name].partition(":")
+    source = f"""
+import os, sys
+from meshloom.support import interrupts
+
+install = interrupts.end_on_interrupt
+
+def tell():
+    installed = install()
+    os.write(1, b"x")
+    return installed
+
+interrupts.end_on_interrupt = tell
+sys.argv = [{name!r}, "--help"]
+from {module} import {function}
+sys.exit({function}())
+"""
+    interrupted = 0
+    for delay in DELAYS:
+        command = [sys.executable, "-c", source]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.read(1) == b"x"
+            time.sleep(delay)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        assert (process.returncode, errors) in ((130, b"error: interrupted\n"), (0, b"")), delay
+        interrupted += process.returncode == 130
+    assert interrupted > 0
 
 
 def test_readme_names_all_tools_and_folders() -> None:

@@ -1,0 +1,567 @@
+"""
+Valid modules of every level with random edits, through the passes, lowerings and targets of their level.
+
+    python bench/mutate_modules.py --count 20000 --seed 0
+
+Seeds are the modules of `test/filecheck` and what a small network becomes on its way down. Each is shown to pass as it
+is; then each run changes a few tokens of one (numbers, types, names, operations, shapes, lines) and gives the text to
+`meshloom-opt`, in this process. A module may be refused, in one sentence; a finding is anything else: an exception
+that no user should see, a pass that fails or leaves an invalid module, a run that does not end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, replace
+from functools import cache
+from io import BytesIO, StringIO
+from math import prod
+from pathlib import Path
+from random import Random
+from types import FrameType
+
+from meshloom.support.errors import MeshloomError
+from meshloom.tools.opt import MeshloomOpt
+from meshloom.tools.reproducer import PassFailure
+from meshloom.tools.verify_input import verify_input
+from xdsl.utils.exceptions import DiagnosticException, ParseError
+
+FILECHECK = Path(__file__).resolve().parents[1] / "test" / "filecheck"
+SECONDS = 20
+"""A run that takes more processor time counts as one that does not end."""
+DRAWS = 5
+"""Three of four mutants are drawn again, so often, where the parser or a verifier refuses them."""
+LARGE = 1 << 17
+"""Modules with tensors of more elements are no seeds: they take long by right."""
+MEMORY = 8 << 30
+"""Address space of a campaign on the command line."""
+
+NETWORK = """func.func @main(%x: tensor<1x3x8x8xf32> {dataflow.name = "x"})
+    -> (tensor<1x10xf32> {dataflow.name = "y"}) {
+  %k = dataflow.constant dense<0.25> : tensor<4x3x3x3xf32>
+  %0 = dataflow.conv %x, %k strides [1, 1] dilations [1, 1] pad [1, 1] to [1, 1] groups 1
+      : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x8x8xf32>
+  %1 = dataflow.relu %0 : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %2 = dataflow.reshape %1 : (tensor<1x4x8x8xf32>) -> tensor<1x256xf32>
+  %w = dataflow.constant dense<0.5> : tensor<256x10xf32>
+  %b = dataflow.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 0.0, 0.0, 0.0, -1.0, 0.0]> : tensor<10xf32>
+  %3 = dataflow.matmul %2, %w : (tensor<1x256xf32>, tensor<256x10xf32>) -> tensor<1x10xf32>
+  %4 = dataflow.add %3, %b : (tensor<1x10xf32>, tensor<10xf32>) -> tensor<1x10xf32>
+  %5 = dataflow.reduce max %4 axes [1] : (tensor<1x10xf32>) -> tensor<1x1xf32>
+  %6 = dataflow.sub %4, %5 : (tensor<1x10xf32>, tensor<1x1xf32>) -> tensor<1x10xf32>
+  %7 = dataflow.exp %6 : (tensor<1x10xf32>) -> tensor<1x10xf32>
+  func.return %7 : tensor<1x10xf32>
+}
+"""
+TILED = "canonicalize,dataflow-to-manycore,manycore-tile{chip=tiny}"
+LOWERED = {
+    "sparse": "dataflow-prune{density=0.3 bound=100},sparse-select-encoding",
+    "stashes": "memory-insert-offload{chip=tiny link=8e9 th_size=256 kinds=swap,compress format=bf16 bound=1}",
+    "tasks": TILED,
+    "subgraphs": "dataflow-to-manycore,manycore-outline-subgraphs{rule=key-nodes}",
+    "buffers": f"{TILED},manycore-to-memory",
+}
+"""Level -> passes that bring the network there."""
+
+Run = tuple[str, str]
+"""Passes as for `-p`, target as for `-t`."""
+RUNS: dict[str, tuple[Run, ...]] = {
+    "dataflow": (
+        ("canonicalize,cse", "mlir"),
+        ("dataflow-fold-affine,canonicalize", "mlir"),
+        ("dataflow-split-to-fit{bytes=4096},dataflow-split-frames{parts=2}", "mlir"),
+        ("dataflow-prune{density=0.3 bound=100},sparse-select-encoding", "mlir"),
+        ("memory-insert-offload{chip=tiny budget=0.8 kinds=swap,recompute link=8e9}", "mlir"),
+        (f"{TILED},manycore-schedule,manycore-to-memory", "mlir"),
+        ("", "interpret"),
+        ("", "emulate{chip=tiny}"),
+    ),
+    "sparse": (
+        ("canonicalize,cse", "mlir"),
+        ("sparse-prune-groups{weight_group_size=4 weight_threshold=0.5 weight_limit=2 bound=100}", "mlir"),
+        ("sparse-split-inputs{chip=edge},sparse-balance-lanes{chip=edge}", "mlir"),
+        ("sparse-pack{chip=edge},sparse-to-dataflow", "mlir"),
+        ("sparse-pack{chip=tiny},dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory", "mlir"),
+        ("", "interpret"),
+        ("", "emulate{chip=tiny}"),
+    ),
+    "stashes": (("canonicalize,cse", "mlir"), ("", "interpret"), ("", "emulate{chip=tiny}")),
+    "tasks": (
+        ("canonicalize,cse", "mlir"),
+        ("manycore-tile{chip=tiny},manycore-to-memory", "mlir"),
+        ("manycore-split-reductions{chip=tiny}", "mlir"),
+        ("manycore-place{chip=tiny},manycore-schedule{chip=tiny}", "mlir"),
+        ("manycore-outline-subgraphs{rule=key-nodes},manycore-inline-subgraphs", "mlir"),
+        ("manycore-to-memory", "interpret"),
+        ("", "interpret"),
+        ("", "emulate{chip=tiny}"),
+    ),
+    "subgraphs": (
+        ("canonicalize,cse", "mlir"),
+        ("manycore-inline-subgraphs,manycore-tile{chip=tiny},manycore-to-memory", "mlir"),
+        ("manycore-tile{chip=tiny},manycore-schedule{chip=tiny}", "mlir"),
+        ("", "interpret"),
+        ("", "emulate{chip=tiny}"),
+    ),
+    "buffers": (("canonicalize,cse", "mlir"), ("", "interpret")),
+    "coreasm": (("canonicalize,cse", "mlir"),),
+}
+"""Level -> what is run on its modules, beside reading and printing; what refuses a seed is not run on its mutants."""
+LEVEL_OF = (
+    ("coreasm", "coreasm."),
+    ("buffers", "!memory.buffer"),
+    ("stashes", "memory."),
+    ("sparse", "sparse."),
+    ("subgraphs", "manycore.subgraph"),
+    ("tasks", "manycore.task"),
+    ("dataflow", "dataflow."),
+)
+"""A module's level is the first whose word it has."""
+
+
+EXPECTED = ("done", "refused", "not read", "no memory")
+"""
+Outcomes that are no findings: to the end; refused by a pass or a target; by the parser or a verifier; values that are
+too large for the machine, which the tools say in one line.
+"""
+
+
+class Unending(BaseException):
+    """The time is over. Not an Exception, so that nothing takes it for its own."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a text: done, refused, or a finding; and in what words."""
+
+    kind: str
+    words: str = ""
+    seconds: float = 0.0
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether somebody has to look at it."""
+        return self.kind not in EXPECTED
+
+
+@cache
+def driver(passes: str, target: str) -> MeshloomOpt:
+    """`meshloom-opt` with these options."""
+    return MeshloomOpt(["-", "-p", passes, "-t", target])
+
+
+def run(text: str, passes: str = "", target: str = "mlir", seconds: float = SECONDS) -> Outcome:
+    """Read, verify, transform and print a module as `meshloom-opt` does."""
+    opt = driver(passes, target)
+    read = False
+    try:
+        with _limited(seconds), redirect_stdout(StringIO()):
+            module = opt.parse_text(BytesIO(text.encode()))
+            verify_input(module, "input")
+            read = True
+            opt.apply_passes(module)
+            opt.output_resulting_program(module)
+    except PassFailure as error:
+        return Outcome("pass failed", str(error))
+    except (MeshloomError, ParseError, DiagnosticException) as error:
+        return Outcome("refused" if read else "not read", f"{type(error).__name__}: {error}")
+    except MemoryError:  # The tools say so in one line.
+        return Outcome("no memory", traceback.format_exc())
+    except Unending:
+        return Outcome("no end", traceback.format_exc())
+    except Exception:
+        return Outcome("exception", traceback.format_exc())
+    return Outcome("done")
+
+
+@contextmanager
+def _limited(seconds: float) -> Generator[None]:
+    def over(number: int, frame: FrameType | None) -> None:
+        raise Unending
+
+    before = signal.signal(signal.SIGPROF, over)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A module that is valid."""
+
+    name: str
+    text: str
+    runs: tuple[Run, ...]
+    """Those of its level, and those of its own test."""
+
+    def passes(self, passes: str, target: str) -> bool:
+        """Whether it goes through these passes to the end, unchanged."""
+        return _passes(self.text, passes, target)
+
+
+@cache
+def _passes(text: str, passes: str, target: str) -> bool:
+    return run(text, passes, target).kind == "done"
+
+
+def _modules() -> Iterator[tuple[str, str, tuple[Run, ...]]]:
+    """Names, texts and what their tests run, in a fixed order; not all need be valid."""
+    for path in sorted(FILECHECK.rglob("*.mlir")):
+        text = path.read_text()
+        commands = re.findall(r"^// RUN: meshloom-opt %s (.*)", text, re.MULTILINE)
+        runs = tuple(dict.fromkeys((_option("-p", one, ""), _option("-t", one, "mlir")) for one in commands))
+        # Comments would take most of the edits.
+        for number, part in enumerate(text.split("// -----")):
+            module = re.sub(r"[ \t]*//[^\n]*\n?", "", part).strip() + "\n"
+            if "invalid" not in path.name and "errors" not in path.name and module.strip():
+                yield f"{path.relative_to(FILECHECK)}:{number}", module, runs
+    yield "network", NETWORK, ()
+    for level, passes in LOWERED.items():
+        yield f"network at {level}", printed(NETWORK, passes), ()
+
+
+def _option(name: str, command: str, default: str) -> str:
+    """The value of an option in a command line."""
+    found = re.search(rf"{name} (?:'([^']*)'|(\S+))", command)
+    return default if found is None else found[1] or found[2]
+
+
+def printed(text: str, passes: str, generic: bool = False) -> str:
+    """A module after passes, as text."""
+    opt = driver(passes, "mlir")
+    module = opt.parse_text(BytesIO(text.encode()))
+    opt.apply_passes(module)
+    opt.args.print_op_generic = generic
+    try:
+        return opt.output_resulting_program(module)
+    finally:
+        opt.args.print_op_generic = False
+
+
+@cache
+def seeds(level: str) -> tuple[Seed, ...]:
+    """The valid modules of a level, in both syntaxes: they are read, verified and printed."""
+    found: list[Seed] = []
+    for name, text, own in _modules():
+        if next((one for one, word in LEVEL_OF if word in text), None) != level or _largest(text) > LARGE:
+            continue
+        if run(text).kind == "done":
+            runs = tuple(dict.fromkeys((("", "mlir"), *RUNS[level], *own)))
+            found += [Seed(name, text, runs), Seed(f"{name} (generic)", printed(text, "", generic=True), runs)]
+    return tuple(found)
+
+
+def _largest(text: str) -> int:
+    """Elements of the largest tensor that a text names."""
+    return max((prod(map(int, dims.split("x")[:-1])) for dims in re.findall(r"<((?:\d+x)+)", text)), default=0)
+
+
+TOKEN = re.compile(
+    r'%[\w$.-]+(?:#\d+)?|@"[^"\n]*"|@[\w$.-]+|"[^"\n]*"|[#!][\w.]+|\d+\.\d+(?:[eE][+-]?\d+)?|0x[0-9a-fA-F]+|\d+'
+    r"|[A-Za-z_][A-Za-z_0-9.]*|->|\s+|."
+)
+ELEMENTS = (
+    "f32",
+    "f16",
+    "bf16",
+    "i1",
+    "i4",
+    "i8",
+    "i32",
+    "i64",
+    "ui8",
+    "si8",
+    "index",
+    "f64",
+    "f8E4M3FN",
+    "!dataflow.x",
+)
+NUMBERS = ("0", "1", "2", "3", "7", "16", "-1", "255", "4096", "2147483647", "4294967296", "9223372036854775807",
+           "-9223372036854775808", "18446744073709551616", "1.5", "1.0e+38", "0x7fc00000")  # fmt: skip
+
+
+ALIKE = (
+    ("dataflow.neg", "dataflow.relu", "dataflow.tanh", "dataflow.exp", "dataflow.abs", "dataflow.sqrt", "dataflow.not",
+     "dataflow.isnan", "dataflow.sigmoid"),
+    ("dataflow.add", "dataflow.sub", "dataflow.mul", "dataflow.div", "dataflow.maximum", "dataflow.minimum",
+     "dataflow.pow", "dataflow.mod", "dataflow.and", "dataflow.equal"),
+    ("sum", "max", "min", "prod"),
+    ("true", "false"),
+    ("sram", "dram", "host"),
+    ("direct", "stride"),
+    ("f16", "bf16", "f24", "f8e4m3"),
+)  # fmt: skip
+
+
+class Mutator:
+    """Edits of a text that leave most of it as it is."""
+
+    def __init__(self, random: Random, vocabulary: Sequence[str]) -> None:
+        self.random = random
+        self.vocabulary = vocabulary
+        """Words of the level's modules: names of operations, attributes, keywords."""
+        self.edits: tuple[Callable[[str], str], ...] = (
+            self.number, self.number, self.number, self.value, self.value, self.element, self.element, self.shape,
+            self.dimension, self.dimension, self.dimension, self.word, self.alike, self.alike, self.operands,
+            self.line, self.line, self.bypass, self.bypass, self.token, self.items,
+        )  # fmt: skip
+
+    def mutant(self, text: str) -> str:
+        """One to three edits; never the text itself."""
+        result = text
+        for _ in range(self.random.choice((1, 1, 1, 1, 2, 3))):
+            result = self.random.choice(self.edits)(result)
+        return result if result != text else self.mutant(text)
+
+    def number(self, text: str) -> str:
+        """Another number in the place of one, inside of shapes as well."""
+        at = self._pick(r"(?<![%@\w.-])-?\d+(?:\.\d+(?:[eE][+-]?\d+)?)?|(?<=x)\d+(?=x)", text)
+        if at is None:
+            return text
+        old = at.group()
+        near = [str(int(old) + 1), str(int(old) - 1), str(int(old) * 2), str(int(old) // 2)] if "." not in old else []
+        return _replaced(text, at, self.random.choice((*NUMBERS, *near, *near)))
+
+    def value(self, text: str) -> str:
+        """Another value in the place of one."""
+        return self._exchange(r"%[\w$.-]+(?:#\d+)?", text)
+
+    def element(self, text: str) -> str:
+        """Another element type, in one place or everywhere."""
+        at = self._pick(r"(?<![A-Za-z%@])(?:bf|f|i|ui|si)\d+\b|\bindex\b", text)
+        if at is None:
+            return text
+        new = self.random.choice(ELEMENTS)
+        if self.random.random() < 0.25:
+            return _replaced(text, at, new)
+        return re.sub(rf"(?<![A-Za-z%@]){at.group()}\b", new, text)
+
+    def shape(self, text: str) -> str:
+        """Another shape in the place of one, in one place or everywhere."""
+        at = self._pick(r"(?<=<)(?:\d+x)+(?=[a-z!])|(?<=<)(?=[fi]\d+>)", text)
+        if at is None:
+            return text
+        dims = [int(dim) for dim in at.group().split("x") if dim]
+        match self.random.randrange(6):
+            case 0:
+                dims.insert(self.random.randint(0, len(dims)), self.random.choice((0, 1, 2, 5)))
+            case 1 if dims:
+                del dims[self.random.randrange(len(dims))]
+            case 2:
+                self.random.shuffle(dims)
+            case _ if dims:
+                place = self.random.randrange(len(dims))
+                dims[place] = self.random.choice((0, 1, 2, dims[place] + 1, dims[place] * 2, dims[place] // 2, 1 << 33))
+            case _:
+                dims = [1]
+        new = "".join(f"{dim}x" for dim in dims)
+        if not at.group() or self.random.random() < 0.4:
+            return _replaced(text, at, new)
+        return text.replace(f"<{at.group()}", f"<{new}")
+
+    def dimension(self, text: str) -> str:
+        """Another size in the place of one, in all shapes."""
+        at = self._pick(r"(?<=[<x])\d+(?=x)", text)
+        if at is None:
+            return text
+        old = int(at.group())
+        new = self.random.choice((0, 1, 1, 2, 3, old + 1, old + 1, old * 2, old // 2, old * 3, 100, 1 << 33))
+        return re.sub(rf"(?<=[<x]){old}(?=x)", str(new), text)
+
+    def alike(self, text: str) -> str:
+        """Another elementwise operation with as many operands."""
+        group = self.random.choice(ALIKE)
+        at = self._pick(rf"\b(?:{'|'.join(map(re.escape, group))})\b", text)
+        return text if at is None else _replaced(text, at, self.random.choice(group))
+
+    def bypass(self, text: str) -> str:
+        """A line left out, and a value that it reads in the place of its result."""
+        at = self._pick(r"^\s*(%[\w$-]+) = [^\n{]*?(%[\w$-]+)[^\n{]*\n", text, re.MULTILINE)
+        if at is None:
+            return text
+        operands = re.findall(r"%[\w$-]+", at.group())[1:]
+        rest = text[: at.start()] + text[at.end() :]
+        return re.sub(rf"{re.escape(at[1])}(?![\w$-])", self.random.choice(operands), rest)
+
+    def word(self, text: str) -> str:
+        """Another word in the place of an operation, an attribute, a keyword or a string."""
+        at = self._pick(r'(?<![%@!#\w.])[A-Za-z_][A-Za-z_.]*\w|"[^"\n]*"|[#!][a-z][\w.]*|@[\w$.-]+', text)
+        if at is None:
+            return text
+        alike = [one for one in self.vocabulary if one.partition(".")[0] == at.group().partition(".")[0]]
+        words = alike if alike and self.random.random() < 0.7 else self.vocabulary
+        return _replaced(text, at, self.random.choice(words))
+
+    def operands(self, text: str) -> str:
+        """Two neighbours of a list the other way round, or one of them left out or doubled."""
+        at = self._pick(r"([%\w.\"<>@!#-]+), ([%\w.\"<>@!#-]+)", text)
+        if at is None:
+            return text
+        first, second = at.groups()
+        return _replaced(text, at, self.random.choice((f"{second}, {first}", first, f"{first}, {first}, {second}")))
+
+    def items(self, text: str) -> str:
+        """A list in brackets emptied, cut, made longer, or taken from elsewhere."""
+        at = self._pick(r"\[[^\[\]\n]*\]", text)
+        if at is None:
+            return text
+        inner = [part for part in at.group()[1:-1].split(", ") if part]
+        match self.random.randrange(4):
+            case 0:
+                inner = []
+            case 1:
+                inner = inner[:-1]
+            case 2:
+                inner = [*inner, self.random.choice((*inner, "0", "1", "-1"))]
+            case _:
+                return self._exchange(r"\[[^\[\]\n]*\]", text)
+        return _replaced(text, at, f"[{', '.join(inner)}]")
+
+    def line(self, text: str) -> str:
+        """A line left out, doubled (with results of other names) or exchanged with another."""
+        lines = text.splitlines(keepends=True)
+        at = self.random.randrange(len(lines))
+        match self.random.randrange(4):
+            case 0:
+                del lines[at]
+            case 1:
+                head, equals, rest = lines[at].partition(" = ")
+                if equals:
+                    head = re.sub(r"(%[a-zA-Z0-9_]+)", r"\1_again", head)
+                lines.insert(at + 1, f"{head}{equals}{rest}")
+            case 2:
+                other = min(at + 1, len(lines) - 1)
+                lines[at], lines[other] = lines[other], lines[at]
+            case _:
+                lines.insert(self.random.randrange(len(lines)), lines.pop(at))
+        return "".join(lines)
+
+    def token(self, text: str) -> str:
+        """A token left out, doubled, or exchanged with another."""
+        tokens = TOKEN.findall(text)
+        places = [place for place, token in enumerate(tokens) if token.strip()]
+        at, other = self.random.choice(places), self.random.choice(places)
+        match self.random.randrange(3):
+            case 0:
+                del tokens[at]
+            case 1:
+                tokens.insert(at, tokens[at])
+            case _:
+                tokens[at], tokens[other] = tokens[other], tokens[at]
+        return "".join(tokens)
+
+    def _pick(self, pattern: str, text: str, flags: int = 0) -> re.Match[str] | None:
+        found = list(re.finditer(pattern, text, flags))
+        return self.random.choice(found) if found else None
+
+    def _exchange(self, pattern: str, text: str) -> str:
+        found = list(re.finditer(pattern, text))
+        return _replaced(text, self.random.choice(found), self.random.choice(found).group()) if found else text
+
+
+def _replaced(text: str, at: re.Match[str], new: str) -> str:
+    return text[: at.start()] + new + text[at.end() :]
+
+
+@cache
+def vocabulary(level: str) -> tuple[str, ...]:
+    """The words of a level's modules."""
+    pattern = re.compile(r'(?<![%@!#\w.])[A-Za-z_][A-Za-z_.]*\w|"[^"\n]*"|[#!][a-z][\w.]*|@[\w$.-]+')
+    return tuple(sorted({word for seed in seeds(level) for word in pattern.findall(seed.text)}))
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A changed module, and what is run on it."""
+
+    seed: str
+    text: str
+    passes: str
+    target: str
+
+
+def mutant(level: str, number: int, seed: int) -> Mutant:
+    """The mutant of this number: the same for the same seed."""
+    random = Random(f"{seed} {level} {number}")
+    chosen = random.choice(seeds(level))
+    runs = list(chosen.runs)
+    passes, target = runs.pop(random.randrange(len(runs)))
+    while not chosen.passes(passes, target):
+        passes, target = runs.pop(random.randrange(len(runs)))
+    mutator = Mutator(random, vocabulary(level))
+    text = mutator.mutant(chosen.text)
+    for _ in range(DRAWS if number % 4 else 0):
+        if run(text).kind != "not read":
+            break
+        text = mutator.mutant(chosen.text)
+    return Mutant(chosen.name, text, passes, target)
+
+
+def campaign(level: str, numbers: Sequence[int], seed: int) -> Iterator[tuple[Mutant, Outcome]]:
+    """Run the mutants of these numbers."""
+    for number in numbers:
+        one = mutant(level, number, seed)
+        begin = time.process_time()
+        outcome = run(one.text, one.passes, one.target)
+        yield one, replace(outcome, seconds=time.process_time() - begin)
+
+
+def main() -> int:
+    """Run a campaign; 1 where anything was found."""
+    parser = argparse.ArgumentParser(description="Mutants of valid modules through passes, lowerings and targets.")
+    parser.add_argument("--count", type=int, default=20_000, help="mutants, shared out among the levels")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--level", choices=tuple(RUNS), action="append", help="of this level only (repeatable)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first mutant of each level")
+    parser.add_argument("--keep", type=Path, help="write the findings to this folder")
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    levels: list[str] = options.level or list(RUNS)
+    total: Counter[str] = Counter()
+    tempfile.tempdir = str(options.keep) if options.keep else tempfile.mkdtemp()
+    for index, level in enumerate(levels):
+        share = options.count * (index + 1) // len(levels) - options.count * index // len(levels)
+        begin, kinds, slowest = time.perf_counter(), Counter[str](), 0.0
+        for number, (one, outcome) in enumerate(
+            campaign(level, range(options.first, options.first + share), options.seed), options.first
+        ):
+            kinds[outcome.kind] += 1
+            slowest = max(slowest, outcome.seconds)
+            if outcome.seconds > SECONDS / 4:
+                print(
+                    f"slow: {level}-{number}: {one.seed}: -p '{one.passes}' -t '{one.target}': {outcome.seconds:.1f} s"
+                )
+            if outcome.is_finding:
+                place = f"{level}-{number}"
+                print(f"{place}: {one.seed}: -p '{one.passes}' -t '{one.target}': {outcome.kind}: {outcome.words}")
+                if options.keep:
+                    options.keep.mkdir(exist_ok=True)
+                    (options.keep / f"{place}.mlir").write_text(one.text)
+        total += kinds
+        seconds = round(time.perf_counter() - begin, 1)
+        print(
+            json.dumps(
+                {"level": level, "seeds": len(seeds(level)), **kinds, "slowest": round(slowest, 1), "seconds": seconds}
+            ),
+            flush=True,
+        )
+    print(json.dumps({"mutants": options.count, **total}))
+    return 1 if set(total) - set(EXPECTED) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

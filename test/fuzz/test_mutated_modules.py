@@ -1,0 +1,48 @@
+"""
+Valid modules of every level with random edits, through what `meshloom-opt` does at their level.
+
+`bench/mutate_modules.py --count 20000` is the whole campaign.
+"""
+
+from __future__ import annotations
+
+import pytest
+from mutate_modules import RUNS, campaign, mutant, seeds
+
+COUNT, MANY = 40, 2000
+"""Mutants of each level."""
+
+
+@pytest.mark.parametrize("level", RUNS)
+def test_seeds_pass_unchanged(level: str) -> None:
+    """Each is read, verified and printed (or it would be no seed), and what has runs of its own passes most of them."""
+    found = seeds(level)
+    assert found
+    for passes, target in RUNS[level]:
+        assert any(seed.passes(passes, target) for seed in found), (passes, target)
+
+
+def check(level: str, first: int, count: int) -> None:
+    findings = [
+        f"{one.seed}: -p '{one.passes}' -t '{one.target}': {outcome.kind}: {outcome.words}\n{one.text}"
+        for one, outcome in campaign(level, range(first, first + count), seed=0)
+        if outcome.is_finding
+    ]
+    assert findings == []
+
+
+@pytest.mark.parametrize("level", RUNS)
+def test_mutants_are_done_or_refused(level: str) -> None:
+    check(level, 0, COUNT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", RUNS)
+def test_many_mutants_are_done_or_refused(level: str) -> None:
+    check(level, COUNT, MANY)
+
+
+def test_mutants_depend_on_their_seed_alone() -> None:
+    texts = [mutant("tasks", number, seed).text for seed in (1, 2) for number in range(5)]
+    assert texts == [mutant("tasks", number, seed).text for seed in (1, 2) for number in range(5)]
+    assert len(set(texts)) == len(texts)
