@@ -30,6 +30,7 @@ from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.locations import at, located
 from ..dialects.manycore import CHIP, ExecuteOp, Scratch, chip_of
 from ..dialects.memory import AllocOp, BufferType, FreeOp, HoldOp, Space, ViewOp
 from ..support.errors import InputError
@@ -59,8 +60,9 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
     """Lower `@main`. Raises InputError for tasks that are not tiled, MeshloomError for buffers that do not fit."""
     function = find_main(module)
     network = plan_network(function, chip, column_major(chip))
-    if loose := [info.name for info in network.tasks if info.op.placement is None]:
-        raise InputError(f"task '{loose[0]}' has no placement: run manycore-tile before")
+    if loose := [info for info in network.tasks if info.op.placement is None]:
+        message = f"task '{loose[0].name}' has no placement: run manycore-tile before"
+        raise located(InputError(message), loose[0].op)
     lower_function(function, network, chip)
 
 
@@ -97,19 +99,20 @@ class _Lowering:
         allocated: dict[Key, AllocOp] = {}
         dead: list[Operation] = []
         for number, info in enumerate(self.network.tasks):
-            if info.result in self.dram.lives:
-                self._place_in_dram(info.result, InsertPoint.before(info.op))
-            for key in begin.get(number, ()):
-                allocated[key] = self._alloc(key)
-                Rewriter.insert_op(allocated[key], InsertPoint.before(info.op))
-                if key[0] == "tile":
-                    self.buffers[info.result] = allocated[key].buffer
-            execute = self._execute(number, [(key, allocated[key].buffer) for key in keys[number]])
-            Rewriter.insert_op(execute, InsertPoint.before(info.op))
-            for key in end.get(number, ()):
-                Rewriter.insert_op(FreeOp(allocated[key]), InsertPoint.before(info.op))
-            for value in last_read.get(number, ()):
-                Rewriter.insert_op(FreeOp(self.buffers[value]), InsertPoint.before(info.op))
+            with at(info.op):
+                if info.result in self.dram.lives:
+                    self._place_in_dram(info.result, InsertPoint.before(info.op))
+                for key in begin.get(number, ()):
+                    allocated[key] = self._alloc(key)
+                    Rewriter.insert_op(allocated[key], InsertPoint.before(info.op))
+                    if key[0] == "tile":
+                        self.buffers[info.result] = allocated[key].buffer
+                execute = self._execute(number, [(key, allocated[key].buffer) for key in keys[number]])
+                Rewriter.insert_op(execute, InsertPoint.before(info.op))
+                for key in end.get(number, ()):
+                    Rewriter.insert_op(FreeOp(allocated[key]), InsertPoint.before(info.op))
+                for value in last_read.get(number, ()):
+                    Rewriter.insert_op(FreeOp(self.buffers[value]), InsertPoint.before(info.op))
             dead.append(info.op)
         self._finish(dead)
 
@@ -129,9 +132,9 @@ class _Lowering:
         for op in list(block.ops):
             if isinstance(op, ConstantOp | WeightOp) and op.results[0] in self.dram.addresses:
                 value = op.results[0]
-                hold = HoldOp(
-                    value, BufferType(shape_of(value), element_of(value), Space.DRAM, self.dram.addresses[value])
-                )
+                type = BufferType(shape_of(value), element_of(value), Space.DRAM, self.dram.addresses[value])
+                with at(op):
+                    hold = HoldOp(value, type)
                 hold.buffer.name_hint = value.name_hint
                 Rewriter.insert_op(hold, InsertPoint.after(op))
                 self.buffers[value] = hold.buffer
@@ -143,7 +146,8 @@ class _Lowering:
 
     def _place_in_dram(self, value: SSAValue, where: InsertPoint) -> None:
         type = BufferType(shape_of(value), element_of(value), Space.DRAM, self.dram.addresses[value])
-        alloc = AllocOp(type, self.dram.lives.get(value))
+        with at(value):
+            alloc = AllocOp(type, self.dram.lives.get(value))
         alloc.buffer.name_hint = value.name_hint
         Rewriter.insert_op(alloc, where)
         self.buffers[value] = alloc.buffer
@@ -199,11 +203,13 @@ class _Lowering:
         for argument in function.body.block.args:
             type = BufferType(shape_of(argument), element_of(argument), Space.DRAM, self.dram.addresses[argument])
             Rewriter.replace_value_with_new_type(argument, type)
+            function.body.block.args[argument.index].location = argument.location
         arguments = list(function.body.block.args)
         for index, (buffer, held, shape) in enumerate(returned):
             buffer = arguments[buffer.index] if isinstance(buffer, BlockArgument) else buffer
             if held != shape:
-                view = ViewOp(buffer, shape)
+                with at(last):
+                    view = ViewOp(buffer, shape)
                 Rewriter.insert_op(view, InsertPoint.before(last))
                 buffer = view.result
             last.operands[index] = buffer

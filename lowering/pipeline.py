@@ -8,7 +8,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
-from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ..chips import Chip, chip_names, load_chip
 from ..dialects.dataflow import Dataflow
@@ -17,6 +16,7 @@ from ..dialects.manycore import CHIP, ChipAttr, SubgraphOp
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..support.errors import InputError
+from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.outline import inline
 from ..transforms.sparse_pack import pack_module

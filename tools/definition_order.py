@@ -5,13 +5,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ..dialects.locations import located
 from ..support.errors import InputError
 
 DIALECTS = ("dataflow", "manycore", "memory")
 """Dialects whose operations run in the order of the text (others have regions that are graphs)."""
 
 
-def check_definition_order(module: ModuleOp, place: str) -> None:
+def check_definition_order(module: ModuleOp) -> None:
     """Raises InputError where an operation uses a value that itself or a later one of the same block defines."""
     position = {op: number for number, op in enumerate(module.walk())}
     for op in position:
@@ -28,4 +29,5 @@ def check_definition_order(module: ModuleOp, place: str) -> None:
                 user = user.parent_op()
             if user is not None and position[owner] >= position[user]:
                 name = f" %{operand.name_hint}" if operand.name_hint else ""
-                raise InputError(f"{place}: operand {number}{name} of {op.name} is used before {owner.name} defines it")
+                message = f"operand {number}{name} of {op.name} is used before {owner.name} defines it"
+                raise located(InputError(message), op)

@@ -18,7 +18,6 @@ from time import perf_counter
 from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
@@ -30,12 +29,14 @@ from ..support.errors import InputError, MeshloomError
 from ..support.files import all_or_none, write_atomically
 from .cli import check_folders, epilog, parse_shapes, run_tool
 from .definition_order import check_definition_order
-from .diagnostics import describe, one_line
+from .diagnostics import in_file, one_line, verify
 from .help_format import HelpFormatter
 from .pass_pipeline import read_passes, without_picture
 from .progress import Progress
 from .read_module import NOT_FOR_TEXT
-from .universe import MESHLOOM
+from .source_text import remember
+from .text_parser import LocatingParser
+from .universe import MESHLOOM, all_passes
 
 if TYPE_CHECKING:
     from ..analysis.semantics import SemanticsChecker
@@ -79,6 +80,10 @@ class MeshloomOpt(xDSLOptMain):
     stage: str
     held: _Held | None = None
     checker: SemanticsChecker | None = None
+    lines_before: int = 0
+    """Lines of the input before the part that is worked on (`--split-input-file`)."""
+    names_locations: bool = False
+    """The input says itself where operations come from: a network whose nodes have names, or text with locations."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
         self.stage = ""
@@ -94,6 +99,10 @@ class MeshloomOpt(xDSLOptMain):
             from ..analysis.semantics import SemanticsChecker
 
             self.checker = SemanticsChecker(self.args.seed)
+
+    def register_all_passes(self) -> None:
+        """All passes of xDSL's multiverse, and of this project."""
+        self.available_passes = all_passes()
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         """xDSL's options with a help that names what belongs to this project, and our own."""
@@ -134,6 +143,11 @@ class MeshloomOpt(xDSLOptMain):
         self.available_frontends["mlir"] = self.parse_text
         self.available_frontends["onnx"] = self.import_onnx
 
+    def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
+        """As xDSL's; it keeps in mind where the part begins."""
+        self.lines_before = start_offset
+        return super().parse_chunk(chunk, file_extension, start_offset)
+
     def parse_text(self, io: IO[bytes]) -> ModuleOp:
         """Parse textual IR. Whatever goes wrong becomes an error at the parser's position."""
         if self.args.shape or self.args.parameters:
@@ -147,7 +161,8 @@ class MeshloomOpt(xDSLOptMain):
         except UnicodeDecodeError as error:
             span = Span(error.start, error.end, Input(content, name))
             raise ParseError(span, "not UTF-8 text") from error
-        parser = Parser(self.ctx, text, name)
+        remember(name, text, self.lines_before)
+        parser = LocatingParser(self.ctx, text, name, self.lines_before)
         try:
             module = parser.parse_module(not self.args.no_implicit_module)
         except (ParseError, KeyboardInterrupt, MemoryError):
@@ -158,7 +173,8 @@ class MeshloomOpt(xDSLOptMain):
             # An attribute's verifier, or a defect of the parser: it knows no place, but the parser does.
             message = one_line(str(error)) or type(error).__name__
             raise ParseError(Span(parser.pos, parser.pos, Input(text, name)), message) from error
-        check_definition_order(module, name)
+        self.names_locations = parser.names_locations
+        check_definition_order(module)
         return module
 
     def import_onnx(self, io: IO[bytes]) -> ModuleOp:
@@ -167,6 +183,7 @@ class MeshloomOpt(xDSLOptMain):
         from ..frontend.parameters import import_with_parameters
 
         io.close()
+        self.names_locations = True
         if self.args.input_file is None:
             raise InputError("an ONNX model must be given as a file, not on standard input")
         shapes = parse_shapes(self.args.shape)
@@ -184,10 +201,10 @@ class MeshloomOpt(xDSLOptMain):
         if previous is not None and self.args.time_passes:
             print(f"{previous.name}: {perf_counter() - self.start:.3f} s", file=sys.stderr)
         if not self.args.disable_verify:
-            module.verify()
+            verify(module)
         if previous is not None and following is not None and self.args.print_between_passes:
             print(f"// IR after {previous.name}:")
-            Printer(stream=sys.stdout).print_op(module)
+            Printer(stream=sys.stdout, print_debuginfo=self.args.print_debuginfo).print_op(module)
             print("\n")
         if self.checker is not None:
             self.checker.visit(previous, module)
@@ -215,22 +232,24 @@ class MeshloomOpt(xDSLOptMain):
         try:
             super().run()
         except (ParseError, DiagnosticException) as error:
-            message = describe(error) or str(error)
+            message = in_file(self.get_input_name(), error)
             if self.stage:
-                raise MeshloomError(f"{self.get_input_name()}: after pass {self.stage}: {message}") from error
-            raise InputError(
-                message if isinstance(error, ParseError) else f"{self.get_input_name()}: {message}"
-            ) from error
+                raise MeshloomError(f"after pass {self.stage}: {message}") from error
+            raise InputError(message) from error
         if self.checker is not None:
             print(self.checker.report(), file=sys.stderr)
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
-        """The output's text. With `-o`, weights that only this process holds go to a file beside it first."""
+        """
+        The output's text. With `-o`, weights that only this process holds go to a file beside it first, and the
+        locations that the input names are written.
+        """
         printed = self.args.output_file is not None and self.args.target == "mlir"
         if printed and any(op.name == "dataflow.weight" for op in prog.walk()):
             from ..frontend.weights import externalise
 
             externalise(prog, f"{self.args.output_file}.weights")
+        self.args.print_debuginfo |= printed and self.names_locations
         return super().output_resulting_program(prog)
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:

@@ -14,7 +14,7 @@ from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
 from ..support.errors import InputError, MeshloomError
-from .diagnostics import describe
+from .diagnostics import describe, verify
 
 Passes = Mapping[str, Callable[[], type[ModulePass]]]
 """Pass name -> what imports its class."""
@@ -58,6 +58,6 @@ def apply_passes(pipeline: PassPipeline, module: ModuleOp, begin: Callable[[str]
         begin(one.name)
         try:
             one.apply(context, module)
-            module.verify()
+            verify(module)
         except DiagnosticException as error:
             raise MeshloomError(f"pass '{one.name}' failed: {describe(error) or error}") from error

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from ..support.errors import InputError
-from .diagnostics import describe
+from .diagnostics import in_file, verify
 
 NOT_FOR_TEXT = "{} is for ONNX models: textual IR says itself what it takes"
 
@@ -43,7 +43,7 @@ def _parse(path: str | Path) -> ModuleOp:
     with Path(path).open("rb") as file:
         module = driver.parse_text(file)
     try:
-        module.verify()
+        verify(module)
     except VerifyException as error:
-        raise InputError(f"{path}: {describe(error)}") from error
+        raise InputError(in_file(str(path), error)) from error
     return module

@@ -16,7 +16,8 @@ class StageDump:
     """
     Writes `NN-STAGE.mlir` for each stage that changed the module.
 
-    The compiler says when a stage begins; what is there then, the stage before has made.
+    The texts carry locations: what each operation was made for. The compiler says when a stage begins; what is there
+    then, the stage before has made.
     """
 
     def __init__(self, folder: Path, module: ModuleOp, first: str = "import") -> None:
@@ -51,5 +52,5 @@ class StageDump:
 
 def _text_of(module: ModuleOp) -> str:
     stream = StringIO()
-    Printer(stream=stream).print_op(module)
+    Printer(stream=stream, print_debuginfo=True).print_op(module)
     return stream.getvalue() + "\n"
