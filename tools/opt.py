@@ -145,7 +145,7 @@ class MeshloomOpt(xDSLOptMain):
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
         """As xDSL's; it keeps in mind where the part begins."""
-        self.lines_before = start_offset
+        self.lines_before, self.stage = start_offset, ""
         return super().parse_chunk(chunk, file_extension, start_offset)
 
     def parse_text(self, io: IO[bytes]) -> ModuleOp:
