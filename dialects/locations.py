@@ -43,9 +43,9 @@ def _location_of_new_operations() -> LocationAttr:
 xdsl_core._unknown_loc = _location_of_new_operations  # pyright: ignore[reportPrivateUsage]
 
 
-def named(name: str) -> LocationAttr:
-    """The location of what is made for a node, or for another part of a network, of this name."""
-    return NameLoc(StringAttr(name), NoneAttr())
+def named(name: str | bytes) -> LocationAttr:
+    """The location of what is made for a node, or for another part of a network, of this name (bytes: no UTF-8)."""
+    return NameLoc(StringAttr(name if isinstance(name, str) else name.decode(errors="replace")), NoneAttr())
 
 
 def is_known(location: LocationAttr) -> bool:

@@ -57,7 +57,8 @@ def place_of(error: BaseException) -> Place | None:
     """Where an error, or what it was raised from, arose; None where that is not known."""
     if (text := _in_text(error)) is not None:
         name, line, column = text
-        return Place(f"{name}:{line}:{column}", excerpt(name, line, column))
+        shown = "".join(char if char.isprintable() else "?" for char in name)  # a text may name any file
+        return Place(f"{shown}:{line}:{column}", excerpt(name, line, column))
     location = error_location(error)
     return None if location is None else Place(one_line(str(_innermost(location))), None)
 

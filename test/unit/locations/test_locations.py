@@ -54,6 +54,10 @@ def test_what_is_made_for_several_operations_names_each_once() -> None:
     assert rewritten(0, [first, second]).location == fused([named("a"), named("b")])
 
 
+def test_names_that_are_no_text_are_locations_all_the_same() -> None:
+    assert named(b"a\xffb") == named("a\N{REPLACEMENT CHARACTER}b")
+
+
 def test_errors_know_the_innermost_operation() -> None:
     op = ReluOp(value())
     op.location = named("here")
