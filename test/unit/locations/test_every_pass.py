@@ -103,7 +103,7 @@ def test_texts_keep_locations(path: Path, context: Context) -> None:
             module.verify()
         except Exception:  # the test is about an error
             continue
-        assert nowhere(module) == []
+        assert "loc(unknown)" in text or nowhere(module) == []
         check_text(module, context)
         for one in read_passes(pipeline, all_passes()).passes if pipeline else ():
             try:
