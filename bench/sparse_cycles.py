@@ -67,6 +67,7 @@ from meshloom.lowering.sparse_weights import compile_encoded, encode_weights
 from meshloom.tools.read_module import read_module
 from meshloom.tools.report.trace_sums import task_times
 from meshloom.tools.sparse_layers import sparse_cycles
+from meshloom.transforms.canonicalize import CanonicalizePass
 from meshloom.transforms.contraction_weights import weight_uses
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from meshloom.transforms.dataflow_prune import DataflowPrunePass
@@ -80,7 +81,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.rewriter import InsertPoint
-from xdsl.transforms.canonicalize import CanonicalizePass
 
 PRODUCTS = {"1x4096x1024": (1, 4096, 1024), "1x1024x1000": (1, 1024, 1000), "16x2048x512": (16, 2048, 512)}
 CONVOLUTIONS = {"conv128x56": 0, "conv128x56-z50": 50, "conv128x56-z80": 80}

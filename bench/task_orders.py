@@ -23,12 +23,12 @@ from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering.compiled_pieces import compiled_pieces, emulated_cycles
 from meshloom.lowering.dataflow_to_manycore import DataflowToManycorePass
 from meshloom.support.errors import MeshloomError
+from meshloom.transforms.canonicalize import CanonicalizePass
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from meshloom.transforms.manycore_schedule import ManycoreSchedulePass, Model
 from public_models import PUBLIC_MODELS
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.transforms.canonicalize import CanonicalizePass
 
 NETWORKS = ("magika", "ocr-det", "shufflenet", "inception_v1", "minilm")
 

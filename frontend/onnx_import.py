@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import onnx
 from xdsl.builder import Builder as OpBuilder
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NameLoc, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, DictionaryAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ..dialects.locations import at, named
 from ..support.errors import InputError
 from ..support.warn import warn
 from . import registry
@@ -117,6 +118,18 @@ class Scope:
     build: Builder
     uses: dict[str, int] = field(default_factory=dict[str, int])
     outer: Scope | None = None
+    call: LocationAttr | None = None
+    """Of a function body: the location of the node that it stands for."""
+    names_nodes: bool = True
+    """The model's author named the nodes (of operators that ONNX defines by others, nobody did)."""
+
+    def location(self, node: onnx.NodeProto) -> LocationAttr:
+        """What operations made for a node carry: its name, or its type and first output; in bodies also the caller."""
+        if self.call is not None and not self.names_nodes:
+            return self.call
+        output = next((output for output in node.output if output), "")
+        name = named(node.name or f"{node.op_type}:{output}")
+        return name if self.call is None else CallSiteLoc(name, self.call)
 
     def lookup(self, name: str) -> Tensor | None:
         """The tensor of a name, here or in a graph around; None for the empty name. Raises NodeError if undefined."""
@@ -135,7 +148,9 @@ class Scope:
 
     def subgraph(self, graph: onnx.GraphProto, inputs: Sequence[Tensor] = ()) -> list[Tensor]:
         """Import a subgraph in place, its inputs bound to these tensors, and return its outputs."""
-        scope = Scope(self.importer, self.opsets, {}, self.build, outer=self)
+        scope = Scope(
+            self.importer, self.opsets, {}, self.build, outer=self, call=self.call, names_nodes=self.names_nodes
+        )
         for info, tensor in zip(graph.input, inputs, strict=False):
             scope.values[info.name] = tensor
         self.importer.run_graph(graph, scope)
@@ -184,7 +199,8 @@ class _ModelImporter:
                 tensor = scope.lookup(name)
                 if tensor is not _POISON:
                     build.hint = name
-                    results[name] = self._output(name, tensor, build, outputs)
+                    with at(named(name)):
+                        results[name] = self._output(name, tensor, build, outputs)
             except NodeError as error:
                 self.problems.append(f"output {name!r}: {error}")
         if self.problems:
@@ -195,16 +211,17 @@ class _ModelImporter:
                 raise InputError(message)
             given = " ".join(f"--value {name}=..." for name in names)
             raise ValuesNeededError(f"{message}\n  a known value may help: {given} (in Python: values=)", names)
-        block.add_op(ReturnOp(*outputs.values()))
-        _erase_dead(block)
-        function = FuncOp(
-            "main",
-            ([argument.type for argument in block.args], [value.type for value in outputs.values()]),
-            Region(block),
-            arg_attrs=_name_attrs(self.inputs),
-            res_attrs=_name_attrs(outputs),
-        )
-        return ModuleOp([function]), results
+        with at(named(graph.name or self.name)):
+            block.add_op(ReturnOp(*outputs.values()))
+            _erase_dead(block)
+            function = FuncOp(
+                "main",
+                ([argument.type for argument in block.args], [value.type for value in outputs.values()]),
+                Region(block),
+                arg_attrs=_name_attrs(self.inputs),
+                res_attrs=_name_attrs(outputs),
+            )
+            return ModuleOp([function]), results
 
     def _output(
         self, name: str, tensor: Tensor | None, build: StringBuilder, outputs: dict[str, SSAValue]
@@ -244,6 +261,7 @@ class _ModelImporter:
         except NodeError as error:
             raise InputError(f"{self.name}: input {name!r}: {error}") from error
         tensor.value.name_hint = _hint(name)
+        tensor.value.location = named(name)
         self.inputs[name] = tensor.value
         return tensor
 
@@ -273,7 +291,8 @@ class _ModelImporter:
         for name in outputs:
             scope.uses[name] = scope.uses.get(name, 0) + 1
         for node in needed:
-            results = self._run_node(node, scope)
+            with at(scope.location(node)):
+                results = self._run_node(node, scope)
             for position, name in enumerate(node.output):
                 if name:
                     result = _POISON if results is None else results[position] if position < len(results) else None
@@ -314,32 +333,28 @@ class _ModelImporter:
         if self.is_poisoned(inputs):
             raise AlreadyReported
         node = Node(proto, inputs, opset, scope)
-        before = scope.build.ops.insertion_point.block.last_op
         scope.build.hint = next((name for name in proto.output if name), "")
         if local is not None:
-            results = self._call(local, node, {o.domain: o.version for o in local.opset_import})
+            results = self._call(local, node, scope, {o.domain: o.version for o in local.opset_import})
         elif function is not None:
             result = function(node)
             results = [result] if isinstance(result, Tensor) else list(result)
         else:
-            results = self._call(body_of(node, domain), node, scope.opsets)
-        self._locate(proto, scope, before)
+            results = self._call(body_of(node, domain), node, scope, scope.opsets, names_nodes=False)
         return results
 
-    def _locate(self, proto: onnx.NodeProto, scope: Scope, before: Any) -> None:
-        """Give the new operations the node's name as location."""
-        name = proto.name or next((output for output in proto.output if output), "")
-        location = NameLoc(StringAttr(f"{proto.op_type}:{name}"), UnknownLoc())
-        op = scope.build.ops.insertion_point.block.last_op
-        while op is not None and op is not before:
-            if not isinstance(op.location, NameLoc):
-                op.location = location
-            op = op.prev_op
-
-    def _call(self, function: onnx.FunctionProto, node: Node, opsets: Mapping[str, int]) -> list[Tensor | None]:
+    def _call(
+        self,
+        function: onnx.FunctionProto,
+        node: Node,
+        caller: Scope,
+        opsets: Mapping[str, int],
+        *,
+        names_nodes: bool = True,
+    ) -> list[Tensor | None]:
         """Inline a function body in place of a node."""
         opsets = {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()}
-        scope = Scope(self, opsets, {}, node.build)
+        scope = Scope(self, opsets, {}, node.build, call=caller.location(node.proto), names_nodes=names_nodes)
         for position, name in enumerate(function.input):
             scope.values[name] = node.inputs[position] if position < len(node.inputs) else None
         given = {**default_attributes(node, node.proto.domain), **node.attributes()}

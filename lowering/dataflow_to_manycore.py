@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.grouping import group_operations
 from ..analysis.nature import Nature, reassociating
 from ..dialects.dataflow.tiling import TilingInterface
+from ..dialects.locations import keeps_location
 from ..dialects.manycore import SubgraphOp, TaskOp, TilingAttr, YieldOp
 
 
@@ -51,6 +52,7 @@ def _unique(members: tuple[TilingInterface, ...], names: dict[str, int]) -> str:
     return hint if count == 0 else f"{hint}.{count}"
 
 
+@keeps_location
 def _outline(members: tuple[TilingInterface, ...], name: str) -> TaskOp:
     inside = {member.results[0] for member in members}
     outer: dict[SSAValue, None] = {}

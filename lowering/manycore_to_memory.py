@@ -24,6 +24,7 @@ from ..analysis.planning.sram_layout import estimated_times
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
+from ..dialects.locations import located
 from ..dialects.manycore import CHIP, TaskOp, chip_of
 from ..support.errors import InputError
 from .device_program import DeviceProgram
@@ -87,8 +88,9 @@ def _program(function: FuncOp, groups: Sequence[Group], ideal: dict[str, int], c
     for group in groups:
         part = find_main(part_module(tuple(group.operations)).module)
         network = plan_network(part, chip, column_major(chip))
-        if loose := [info.name for info in network.tasks if info.op.placement is None]:
-            raise InputError(f"task '{loose[0]}' has no placement: run manycore-tile before")
+        if loose := [info for info in network.tasks if info.op.placement is None]:
+            message = f"task '{loose[0].name}' has no placement: run manycore-tile before"
+            raise located(InputError(message), loose[0].op)
         dram, works = segment_dram(part, network, chip), TaskWorks(network, chip)
         sram = lay_out_deep(network, chip, works)
         notes = task_notes(network, estimated_times(network, sram, chip, works))
@@ -106,6 +108,6 @@ def _check_level(function: FuncOp) -> None:
     for op in function.body.block.ops:
         if not isinstance(op, TaskOp | ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op):
             before = BEFORE.get(op.name, BEFORE.get(op.name.partition(".")[0], "bring it into a task"))
-            raise InputError(f"operation '{op.name}' is in no task: {before} before")
+            raise located(InputError(f"operation '{op.name}' is in no task: {before} before"), op)
         if isinstance(op, TaskOp) and len(op.results) != 1:
-            raise InputError(f"task '{op.sym_name.data}' has {len(op.results)} results: give it one")
+            raise located(InputError(f"task '{op.sym_name.data}' has {len(op.results)} results: give it one"), op)

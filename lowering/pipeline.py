@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ..chips import Chip
 from ..dialects.dataflow import Dataflow
@@ -16,6 +15,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..support.errors import InputError
+from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_pack import pack_module
 from .compilation_log import CompilationLog, LogEntry

@@ -19,6 +19,7 @@ from ..dialects.dataflow import CastOp, CompareOp, ConstantOp, ReduceOp, Reshape
 from ..dialects.dataflow.elementwise import Predicate
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, is_float, shape_of, tensor, tensor_of
+from ..dialects.locations import at, located
 from ..dialects.sparse import (
     CombineOp,
     CompactOp,
@@ -58,13 +59,15 @@ def lower_sparse(module: ModuleOp) -> None:
         if isinstance(function, FuncOp):
             types = (*function.function_type.inputs, *function.function_type.outputs)
             if any(index_of(type) is not None for type in types):
-                raise InputError(
+                error = InputError(
                     f"function @{function.sym_name.data} has encoded arguments or results: to be compiled, it needs "
                     f"dense ones, which sparse.encode and sparse.decode connect to the rest"
                 )
+                raise located(error, function)
     for op in list(module.walk()):
         if op.name.startswith("sparse.") and not isinstance(op, PanelOp):
-            value = _Dense(op).lower()
+            with at(op):
+                value = _Dense(op).lower()
             value.name_hint = value.name_hint or op.results[0].name_hint
             # Those who read an encoded tensor are replaced as well, one after the other.
             op.results[0].replace_all_uses_with(value)

@@ -9,7 +9,6 @@ from typing import Any, Generic, TypeVar
 from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.transforms.canonicalize import CanonicalizePass
 
 from ..analysis.nonzero_neurons import nonzero_neurons
 from ..analysis.sparse.layer_cost import Objective
@@ -17,6 +16,7 @@ from ..chips import Chip
 from ..chips.cycles import bound_by_weights
 from ..dialects.dataflow import Dataflow
 from ..support.errors import BudgetError, InputError
+from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.contraction_weights import weight_uses, weights_out_of_reach
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_balance_lanes import balance_lanes

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 
 class MeshloomError(Exception):
-    """The work failed; the message names the place and the remedy. Tools exit with status 1."""
+    """
+    The work failed; the message names the place and the remedy. Tools exit with status 1.
+
+    Where it arose at an operation, `dialects.locations.error_location` tells the place, and tools show it.
+    """
 
 
 class InputError(MeshloomError):
@@ -21,9 +25,9 @@ class ResourceError(MeshloomError):
         self.needed = needed
         self.available = available
 
-    def __reduce__(self) -> tuple[type[ResourceError], tuple[str, str, int, int]]:
+    def __reduce__(self) -> tuple[type[ResourceError], tuple[str, str, int, int], dict[str, object]]:
         """Exceptions cross between processes."""
-        return type(self), (str(self), self.resource, self.needed, self.available)
+        return type(self), (str(self), self.resource, self.needed, self.available), self.__dict__
 
 
 class BudgetError(InputError):

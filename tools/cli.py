@@ -22,7 +22,8 @@ NO_MEMORY = "out of memory: the work needs more than this machine or its limit a
 
 def run_tool(body: Callable[[], int | None]) -> int:
     """
-    Run a tool's body and return its exit status; errors become one line `error: ...` on stderr.
+    Run a tool's body and return its exit status; errors become one line `error: ...` on stderr. Where they arose in a
+    text, this begins with FILE:LINE:COLUMN, and the line of the text follows.
 
     0: done; 1: the work failed; 2: bad usage or input; 130: interrupted from the keyboard.
     """
@@ -36,9 +37,9 @@ def run_tool(body: Callable[[], int | None]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except InputError as error:
-        return _complain(str(error), EXIT_USAGE)
+        return _complain_at(error, EXIT_USAGE)
     except MeshloomError as error:
-        return _complain(str(error), EXIT_FAILED)
+        return _complain_at(error, EXIT_FAILED)
     except FileNotFoundError as error:
         return _complain(f"{error.filename}: no such file", EXIT_USAGE)
     except OSError as error:
@@ -58,7 +59,7 @@ def run_tool(body: Callable[[], int | None]) -> int:
         from .diagnostics import describe
 
         if (message := describe(error)) is not None:
-            return _complain(message, EXIT_USAGE)
+            return _complain_at(error, EXIT_USAGE, message)
         kind = f"{type(error).__name__}: {error}"
         return _complain(f"internal error: {kind} (set MESHLOOM_DEBUG=1 for the traceback)", EXIT_FAILED)
 
@@ -76,6 +77,17 @@ def _interruptible() -> Generator[None]:
 
 def _complain(message: str, status: int) -> int:
     print(f"error: {message}", file=sys.stderr)
+    return status
+
+
+def _complain_at(error: Exception, status: int, message: str | None = None) -> int:
+    """Print an error with its place, where it has one."""
+    message = str(error) if message is None else message
+    if error.__cause__ is None and "location" not in error.__dict__ and isinstance(error, MeshloomError):
+        return _complain(message, status)  # Without a look at the IR's machinery, whose import takes long.
+    from .diagnostics import report
+
+    print(report(message, error), file=sys.stderr)
     return status
 
 

@@ -273,11 +273,10 @@ def _pipeline(text: str) -> PassPipeline | None:
     """The passes of `-p`; None where there are none, so that nothing is imported for them."""
     if not text.strip():
         return None
-    from xdsl.universe import Universe
-
     from .pass_pipeline import read_passes
+    from .universe import all_passes
 
-    return read_passes(text, Universe.get_multiverse().all_passes)
+    return read_passes(text, all_passes())
 
 
 def _report(model: Path, compilation: Compilation, stages: Stages, layers: Sequence[SparseLayer], encoded: bool) -> str:

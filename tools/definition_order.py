@@ -5,13 +5,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..dialects.locations import located
 from ..support.errors import InputError
 
 DIALECTS = ("dataflow", "sparse", "manycore", "memory", "func")
 """Dialects whose operations run in the order of the text (others have regions that are graphs)."""
 
 
-def check_definition_order(module: ModuleOp, place: str) -> None:
+def check_definition_order(module: ModuleOp) -> None:
     """
     Raises InputError where an operation uses a value of a region that it is not in, or one that itself or a later
     operation of the same block defines.
@@ -21,22 +22,22 @@ def check_definition_order(module: ModuleOp, place: str) -> None:
         in_order = op.name.partition(".")[0] in DIALECTS
         for number, operand in enumerate(op.operands):
             name = f" %{operand.name_hint}" if operand.name_hint else ""
-            what = f"{place}: operand {number}{name} of {op.name}"
+            what = f"operand {number}{name} of {op.name}"
             block = _block_of(operand)
             if block is None:
-                raise InputError(f"{what} is defined nowhere, or inside of the operation itself")
+                raise located(InputError(f"{what} is defined nowhere, or inside of the operation itself"), op)
             user: Operation | None = op
             while user is not None and user.parent is not block:
                 user = user.parent_op()
             if user is None:
-                raise InputError(f"{what} is defined in a region that the operation is not in")
+                raise located(InputError(f"{what} is defined in a region that the operation is not in"), op)
             owner = operand.owner
             if not in_order or not isinstance(owner, Operation):
                 continue
             if operand.type.name == "memory.token" and op.name.startswith("memory."):
                 continue  # Its verifier tells a cycle of control edges from a wrong order.
             if position[owner] >= position[user]:
-                raise InputError(f"{what} is used before {owner.name} defines it")
+                raise located(InputError(f"{what} is used before {owner.name} defines it"), op)
 
 
 def _block_of(value: SSAValue) -> Block | None:

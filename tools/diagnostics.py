@@ -1,22 +1,35 @@
-"""Messages of xDSL's exceptions as one line that starts with the place, where one is known."""
+"""Errors as users see them: the place, one line that says what is wrong, and the line of the text with a caret."""
 
 from __future__ import annotations
 
-import re
-from itertools import pairwise
+from dataclasses import dataclass
 
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, ModuleOp, NameLoc
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError, VerifyException
 
+from ..dialects.locations import error_location, located
 from ..support.errors import shortened
+from .source_text import excerpt
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an error arose."""
+
+    text: str
+    """`FILE:LINE:COLUMN`, or `loc("NODE")` for a node of a network."""
+    excerpt: str | None
+    """The line of the text, with a caret below."""
 
 
 def describe(error: BaseException) -> str | None:
-    """One line for an error in the user's IR, or None when the exception is a defect of the program."""
+    """One line for an error in the user's IR, without its place; None when the exception is a defect of the program."""
     match error:
         case ParseError():
-            return f"{error.span.get_location()}: {shortened(one_line(error.msg), 500)}"
+            return shortened(one_line(error.msg), 500)
         case ArgSpecParseError() | DiagnosticException():
-            return _with_operation(error)
+            return one_line(str(error)) or type(error).__name__
         case _:
             return None
 
@@ -26,12 +39,76 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _with_operation(error: BaseException) -> str:
-    """xDSL notes the whole module with a caret line below the operation: keep that operation's line only."""
-    message = one_line(str(error)) or type(error).__name__
-    for note in getattr(error, "__notes__", ()):
-        lines = str(note).splitlines()
-        for before, line in pairwise(lines):
-            if re.fullmatch(r"\s*\^+-*", line):
-                return f"{message} [in: {shortened(before.strip())}]"
-    return message
+def report(message: str, error: BaseException | None = None) -> str:
+    """What to print for an error: `PLACE: error: MESSAGE`, and the line of the text below where there is one."""
+    place = None if error is None else place_of(error)
+    if place is None:
+        return f"error: {message}"
+    return f"{place.text}: error: {message}" + ("" if place.excerpt is None else f"\n{place.excerpt}")
+
+
+def in_file(name: str, error: BaseException) -> str:
+    """An error of xDSL as one line which names the file, unless its place does."""
+    message = describe(error) or one_line(str(error))
+    return message if _in_text(error) is not None else f"{name}: {message}"
+
+
+def place_of(error: BaseException) -> Place | None:
+    """Where an error, or what it was raised from, arose; None where that is not known."""
+    if (text := _in_text(error)) is not None:
+        name, line, column = text
+        shown = "".join(char if char.isprintable() else "?" for char in name)  # a text may name any file
+        return Place(f"{shown}:{line}:{column}", excerpt(name, line, column))
+    location = error_location(error)
+    return None if location is None else Place(one_line(str(_innermost(location))), None)
+
+
+def verify(module: ModuleOp) -> None:
+    """Verify a module. Raises xDSL's VerifyException, noted to have arisen at the first operation that is wrong."""
+    try:
+        module.verify()
+    except VerifyException as error:
+        for op in module.walk(region_first=True):
+            try:
+                op.verify(verify_nested_ops=False)
+            except VerifyException:
+                raise located(error, op) from None
+        raise
+
+
+def _in_text(error: BaseException) -> tuple[str, int, int] | None:
+    """File, line and column of an error, where it arose in a text."""
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, ParseError):
+            found = inner.span.get_location()
+            return found.file, found.line, found.col
+        inner = inner.__cause__
+    location = error_location(error)
+    found = None if location is None else _line_of(location)
+    return None if found is None else (found.filename.data, found.line.data, found.column.data)
+
+
+def _line_of(location: Attribute) -> FileLineColLoc | None:
+    """The first place in a text that a location names."""
+    match location:
+        case FileLineColLoc():
+            return location
+        case NameLoc():
+            inner = [location.location]
+        case CallSiteLoc():
+            inner = [location.callee, location.caller]
+        case FusedLoc():
+            inner = list(_parts(location))
+        case _:
+            inner = []
+    return next((found for one in inner if (found := _line_of(one)) is not None), None)
+
+
+def _innermost(location: LocationAttr) -> Attribute:
+    """Of what was made for several operations, the first one's location."""
+    return _innermost(_parts(location)[0]) if isinstance(location, FusedLoc) else location
+
+
+def _parts(location: FusedLoc) -> tuple[LocationAttr, ...]:
+    return tuple(location.locations)  # pyright: ignore[reportUnknownVariableType, reportArgumentType, reportUnknownArgumentType]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ..dialects.locations import located
 from ..lowering.offload.read_block import is_memory_op
 from ..support.errors import InputError
 
@@ -22,10 +23,11 @@ def check_level(module: ModuleOp) -> None:
     for op in module.walk():
         if (level := _level_of(op)) not in COMPILED and not _saves_memory(op):
             what = f"is at level '{level}'" if level in BEYOND else f"belongs to dialect '{level}'"
-            raise InputError(
+            error = InputError(
                 f"operation '{op.name}' {what}: a module can be compiled from the levels 'dataflow' and 'manycore', "
                 f"the last one being tasks tiled by manycore-tile"
             )
+            raise located(error, op)
 
 
 def _saves_memory(op: Operation) -> bool:

@@ -30,15 +30,17 @@ from ..support.files import all_or_none, write_atomically
 from ..support.input_files import check_regular
 from .cli import check_folders, complain_of_usage, epilog, parse_shapes, run_tool
 from .definition_order import check_definition_order
-from .diagnostics import describe, one_line
-from .guarded_parser import GuardedParser, guard_string_lexer
+from .diagnostics import in_file, one_line, verify
+from .guarded_parser import guard_string_lexer
 from .help_format import HelpFormatter
 from .pass_pipeline import read_passes, without_picture
 from .progress import Progress
 from .read_module import NOT_FOR_TEXT
 from .reproducer import reproduced, split_reproducer
+from .source_text import remember
 from .target_options import check_target
-from .universe import MESHLOOM
+from .text_parser import LocatingParser
+from .universe import MESHLOOM, all_passes
 from .values import add_value_option, parse_values
 from .verify_input import verify_input
 
@@ -73,6 +75,10 @@ class MeshloomOpt(xDSLOptMain):
     stage: str
     held: _Held | None = None
     checker: SemanticsChecker | None = None
+    lines_before: int = 0
+    """Lines of the input before the part that is worked on (`--split-input-file`)."""
+    names_locations: bool = False
+    """The input says itself where operations come from: a network whose nodes have names, or text with locations."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
         self.stage = ""
@@ -89,6 +95,10 @@ class MeshloomOpt(xDSLOptMain):
             from ..analysis.semantics import SemanticsChecker
 
             self.checker = SemanticsChecker(self.args.seed)
+
+    def register_all_passes(self) -> None:
+        """All passes of xDSL's multiverse, and of this project."""
+        self.available_passes = all_passes()
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         """xDSL's options with a help that names what belongs to this project, and our own."""
@@ -136,6 +146,11 @@ class MeshloomOpt(xDSLOptMain):
         self.available_frontends["mlir"] = self.parse_text
         self.available_frontends["onnx"] = self.import_onnx
 
+    def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
+        """As xDSL's; it keeps in mind where the part begins."""
+        self.lines_before, self.stage = start_offset, ""
+        return super().parse_chunk(chunk, file_extension, start_offset)
+
     def parse_text(self, io: IO[bytes]) -> ModuleOp:
         """Parse textual IR. Whatever goes wrong becomes an error at the parser's position."""
         for option in ("shape", "value", "parameters"):
@@ -159,7 +174,8 @@ class MeshloomOpt(xDSLOptMain):
             if passes is None:
                 raise InputError(f"{name}: --run-reproducer: there is no reproducer's pipeline at the end of it")
             self.pipeline = read_passes(passes, self.available_passes)
-        parser = GuardedParser(self.ctx, text, name)
+        remember(name, text, self.lines_before)
+        parser = LocatingParser(self.ctx, text, name, self.lines_before)
         try:
             module = parser.parse_module(not self.args.no_implicit_module)
         except (ParseError, KeyboardInterrupt, MemoryError):
@@ -170,7 +186,8 @@ class MeshloomOpt(xDSLOptMain):
             # An attribute's verifier, or a defect of the parser: it knows no place, but the parser does.
             message = one_line(str(error)) or type(error).__name__
             raise ParseError(Span(parser.pos, parser.pos, Input(text, name)), message) from error
-        check_definition_order(module, name)
+        self.names_locations = parser.names_locations
+        check_definition_order(module)
         return module
 
     def import_onnx(self, io: IO[bytes]) -> ModuleOp:
@@ -179,6 +196,7 @@ class MeshloomOpt(xDSLOptMain):
         from ..frontend.parameters import import_with_parameters
 
         io.close()
+        self.names_locations = True
         if self.args.input_file is None:
             raise InputError("an ONNX model must be given as a file, not on standard input")
         shapes, values = parse_shapes(self.args.shape), parse_values(self.args.value)
@@ -205,7 +223,7 @@ class MeshloomOpt(xDSLOptMain):
             with reproduced(prog, passes[number:], output, self.args.verify_diagnostics):
                 one.apply(self.ctx, prog)
                 if not self.args.disable_verify:
-                    prog.verify()
+                    verify(prog)
             self.between_passes(one, prog, passes[number + 1] if number + 1 < len(passes) else None)
 
     def between_passes(self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None) -> None:
@@ -214,7 +232,7 @@ class MeshloomOpt(xDSLOptMain):
             print(f"{previous.name}: {perf_counter() - self.start:.3f} s", file=sys.stderr)
         if previous is not None and following is not None and self.args.print_between_passes:
             print(f"// IR after {previous.name}:")
-            Printer(stream=sys.stdout).print_op(module)
+            Printer(stream=sys.stdout, print_debuginfo=self.args.print_debuginfo).print_op(module)
             print("\n")
         if self.checker is not None:
             self.checker.visit(previous, module)
@@ -242,23 +260,25 @@ class MeshloomOpt(xDSLOptMain):
         try:
             super().run()
         except (ParseError, DiagnosticException) as error:
-            message = describe(error) or str(error)
+            message = in_file(self.get_input_name(), error)
             if self.stage:
-                raise MeshloomError(f"{self.get_input_name()}: {self.stage}: {message}") from error
-            raise InputError(
-                message if isinstance(error, ParseError) else f"{self.get_input_name()}: {message}"
-            ) from error
+                raise MeshloomError(f"{self.stage}: {message}") from error
+            raise InputError(message) from error
         if self.checker is not None:
             print(self.checker.report(), file=sys.stderr)
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
-        """The output's text. With `-o`, weights that only this process holds go to a file beside it first."""
+        """
+        The output's text. With `-o`, weights that only this process holds go to a file beside it first, and the
+        locations that the input names are written.
+        """
         printed = self.args.output_file is not None and self.args.target == "mlir"
         if printed and any(op.name in ("dataflow.weight", "coreasm.data") for op in prog.walk()):
             from ..frontend.weights import externalise
 
             side_file = Path(f"{self.args.output_file}.weights")
             externalise(prog, side_file, side_file.name)
+        self.args.print_debuginfo |= printed and self.names_locations
         return super().output_resulting_program(prog)
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:

@@ -15,6 +15,7 @@ from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..support.errors import InputError
+from .diagnostics import verify
 from .reproducer import reproduced
 
 Passes = Mapping[str, Callable[[], type[ModulePass]]]
@@ -68,4 +69,4 @@ def apply_passes(
         begin(one.name)
         with reproduced(module, pipeline.passes[number:], output):
             one.apply(context, module)
-            module.verify()
+            verify(module)

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..support.errors import InputError
 from ..support.input_files import open_regular
 from ..support.warn import warn
-from .diagnostics import describe
+from .diagnostics import in_file
 from .verify_input import verify_input
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _parse(path: str | Path) -> ModuleOp:
     try:
         verify_input(module, str(path))
     except VerifyException as error:
-        raise InputError(f"{path}: {describe(error)}") from error
+        raise InputError(in_file(str(path), error)) from error
     return module
 
 

@@ -20,7 +20,8 @@ class StageDump:
     """
     Writes `NN-STAGE.mlir` for each stage that changed the module.
 
-    The compiler says when a stage begins; what is there then, the stage before has made.
+    The texts carry locations: what each operation was made for. The compiler says when a stage begins; what is there
+    then, the stage before has made.
     """
 
     def __init__(self, folder: Path, module: ModuleOp, first: str = "import") -> None:
@@ -51,6 +52,6 @@ class StageDump:
         self.weights.take(copy)
         path = self.folder / f"{self.number:02d}-{level.replace(' ', '-')}.mlir"
         stream = StringIO()
-        Printer(stream=stream).print_op(copy)
+        Printer(stream=stream, print_debuginfo=True).print_op(copy)
         write_atomically(path, stream.getvalue() + "\n")
         self.number += 1

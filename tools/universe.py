@@ -57,4 +57,12 @@ def _targets() -> dict[str, Callable[[], type[Target]]]:
     return {name: _factory(place) for name, place in TARGETS.items()}
 
 
+def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """
+    All passes that the tools know, xDSL's included: its `canonicalize` with one that keeps locations in its place (a
+    plug-in may not name a pass that xDSL has).
+    """
+    return Universe.get_multiverse().all_passes | {"canonicalize": _factory("transforms.canonicalize:CanonicalizePass")}
+
+
 MESHLOOM = Universe(all_dialects=_dialects(), all_passes=_passes(), all_targets=_targets())

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from ..support.errors import InputError, MeshloomError
-from .diagnostics import one_line
+from .diagnostics import one_line, verify
 from .guarded_parser import MAX_ELEMENTS
 
 
@@ -21,7 +21,7 @@ def verify_input(module: ModuleOp, place: str) -> None:
     """
     _check_sizes(module, place)
     try:
-        module.verify()
+        verify(module)
     except (DiagnosticException, MeshloomError, MemoryError):
         raise
     except KeyError as error:

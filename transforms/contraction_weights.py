@@ -17,6 +17,7 @@ from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.constants import attribute_of, widen_bf16
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of, tensor
+from ..dialects.locations import at
 from ..frontend.weights import STORE
 
 Array = NDArray[Any]
@@ -148,19 +149,8 @@ def numeric_values(source: ConstantOp | WeightOp) -> Array:
 def replace_weights(uses: list[WeightUse], values: Array, suffix: str) -> None:
     """Let all these uses of one weight have other values (in storage form), in a weight with a suffix to its name."""
     source = uses[0].source
-    element = element_of(source.result)
-    if isinstance(source, ConstantOp):
-        new = ConstantOp(attribute_of(values, element))
-    else:
-        ref = STORE.put(values)
-        new = WeightOp(
-            f"{source.sym_name.data}_{suffix}",
-            tensor(element, values.shape),
-            source=ref.source,
-            offset=ref.offset,
-            nbytes=ref.bytes,
-            sha256=ref.sha256,
-        )
+    with at(source):
+        new = _source_like(source, values, suffix)
     new.result.name_hint = source.result.name_hint
     Rewriter.insert_op(new, InsertPoint.before(source))
     for use in uses:
@@ -168,3 +158,18 @@ def replace_weights(uses: list[WeightUse], values: Array, suffix: str) -> None:
     if source.result.first_use is None:
         source.detach()
         source.erase()
+
+
+def _source_like(source: ConstantOp | WeightOp, values: Array, suffix: str) -> ConstantOp | WeightOp:
+    element = element_of(source.result)
+    if isinstance(source, ConstantOp):
+        return ConstantOp(attribute_of(values, element))
+    ref = STORE.put(values)
+    return WeightOp(
+        f"{source.sym_name.data}_{suffix}",
+        tensor(element, values.shape),
+        source=ref.source,
+        offset=ref.offset,
+        nbytes=ref.bytes,
+        sha256=ref.sha256,
+    )

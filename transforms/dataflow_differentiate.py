@@ -18,6 +18,7 @@ from ..analysis.nature import INTERFACE_CHANGING, Nature
 from ..dialects.dataflow import WeightOp
 from ..dialects.dataflow.entry_function import NAME, argument_names, find_main, result_names
 from ..dialects.dataflow.types import Tensor, element_of, is_float, shape_of, tensor_of
+from ..dialects.locations import at, named
 from ..support.errors import InputError
 from .differentiate.backward import gradients
 from .differentiate.graph import Graph
@@ -58,15 +59,16 @@ class DataflowDifferentiatePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = find_main(op)
         step = _Step(main)
-        parameters = step.take_parameters(self.parameters)
-        loss = self._loss(step)
-        grads = gradients(loss, list(parameters.values()), Graph(main.body.block))
-        step.results["loss"] = loss
-        if self.optimizer == "none":
-            step.results |= {f"grad.{name}": grad for name, grad in zip(parameters, grads, strict=True)}
-        else:
-            _update(self._optimiser(), step, parameters, grads)
-        step.finish()
+        with at(main):
+            parameters = step.take_parameters(self.parameters)
+            loss = self._loss(step)
+            grads = gradients(loss, list(parameters.values()), Graph(main.body.block))
+            step.results["loss"] = loss
+            if self.optimizer == "none":
+                step.results |= {f"grad.{name}": grad for name, grad in zip(parameters, grads, strict=True)}
+            else:
+                _update(self._optimiser(), step, parameters, grads)
+            step.finish()
 
     def _loss(self, step: _Step) -> SSAValue:
         if not step.old_results:
@@ -78,7 +80,8 @@ class DataflowDifferentiatePass(ModulePass):
             return result
         loss = LOSSES[self.loss]
         target = step.argument("target", loss.target(result))
-        return loss.build(result, target, Graph(step.main.body.block))
+        with at(result):
+            return loss.build(result, target, Graph(step.main.body.block))
 
     def _optimiser(self) -> Optimiser:
         rate = number("rate", self.rate)
@@ -97,7 +100,8 @@ def _update(optimiser: Optimiser, step: _Step, parameters: dict[str, SSAValue], 
     for (name, parameter), grad in zip(parameters.items(), grads, strict=True):
         states = [f"{name}.{part}" for part in optimiser.state]
         values = [step.argument(state, tensor_of(parameter)) for state in states]
-        new = optimiser.update(parameter, grad, values, advanced, graph)
+        with at(named(name)):
+            new = optimiser.update(parameter, grad, values, advanced, graph)
         step.results[f"new.{name}"] = new[0]
         kept |= {f"new.{state}": value for state, value in zip(states, new[1:], strict=True)}
     step.results |= kept

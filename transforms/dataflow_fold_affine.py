@@ -19,6 +19,7 @@ from ..analysis.nature import Nature, reassociating
 from ..dialects.dataflow import AddOp, ConvOp, DivOp, MatmulOp, MulOp, WeightOp
 from ..dialects.dataflow.sources import LARGEST_CONSTANT
 from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp
 from .affine import Affine, affine_of, affine_operand, joined
 from .known_values import SMALLEST_NORMAL, Doubles, is_known, known_doubles, largest_finite, rounded, source_of
@@ -74,7 +75,8 @@ class _Folding:
                 chain = _chain(op)
                 self.done.update(chain)
                 for segment in list(_segments(chain)):
-                    self._rewrite(segment)
+                    with at(segment.ops):
+                        self._rewrite(segment)
 
     def _rewrite(self, segment: _Segment) -> None:
         """Replace a segment where that needs fewer operations (a division of more than a few elements counts twice)."""
@@ -120,7 +122,8 @@ class _Folding:
             if _keeps_digits(product, axis, element_of(weights)):
                 point = InsertPoint.before(op)
                 clone = op.clone()
-                clone.operands[index] = self._place(product, element_of(weights), _name_of(weights), point)
+                with at(op):
+                    clone.operands[index] = self._place(product, element_of(weights), _name_of(weights), point)
                 self._insert(clone, point)
                 return clone
         return None

@@ -17,6 +17,7 @@ from ..analysis.operator_parts import Parts, choose_parts, data_bytes
 from ..chips import Chip, load_chip
 from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.tiling import TilingInterface
+from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp
 from ..support.errors import InputError
 from .split_operator import Splitter, splitting_nature
@@ -98,7 +99,8 @@ def _split_block(block: Block, limit: int, names: set[str], done: Splitting) -> 
         if not isinstance(op, TilingInterface) or isinstance(op, ReshapeOp | SliceOp | ConcatOp):
             continue
         name = op.results[0].name_hint or op.name.partition(".")[2]
-        parts = choose_parts(op, limit, name)
+        with at(op):
+            parts = choose_parts(op, limit, name)
         if all(count == 1 for count in parts):
             continue
         parts = splitter.as_producer(op, limit, parts)

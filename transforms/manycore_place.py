@@ -18,6 +18,7 @@ from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
+from ..dialects.locations import located
 from ..dialects.manycore import TaskOp, TilingAttr
 from ..support.errors import InputError, MeshloomError
 from .chip_option import chip_for
@@ -50,7 +51,8 @@ class ManycorePlacePass(ModulePass):
         function = find_main(op)
         for task in function.body.block.ops:
             if isinstance(task, TaskOp) and task.placement is None:
-                raise InputError(f"task '{task.sym_name.data}' is not tiled: use manycore-tile before manycore-place")
+                message = f"task '{task.sym_name.data}' is not tiled: use manycore-tile before manycore-place"
+                raise located(InputError(message), task)
         network = plan_network(function, chip, column_major(chip))
         place_function(function, chip, network, self.method, PlaceObjective(self.objective), self.seed)
 

@@ -29,6 +29,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.partial_conv import PartialConvOp
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.types import shape_of
+from ..dialects.locations import at
 from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
 from .chip_option import chip_for
 from .no_subgraphs import refuse_subgraphs
@@ -110,7 +111,8 @@ def _best_split(network: NetworkPlan, number: int, chip: Chip, memo: PlanMemo) -
     best: _Split | None = None
     least = GAIN * plan.cycles - SECOND_TASK
     for parts in _candidates(conv, chip):
-        split = _split(info, parts)
+        with at(info.op):
+            split = _split(info, parts)
         cycles = _cycles(network, number, split, chip, least, memo)
         if cycles is not None:
             if best is not None:
@@ -160,12 +162,14 @@ def _split(info: TaskInfo, parts: int) -> _Split:
     assert isinstance(conv, ConvOp)
     outside: dict[SSAValue, SSAValue] = dict(zip(info.op.body.block.args, info.operands, strict=True))
     block = Block(arg_types=[value.type for value in conv.operands])
-    sums = PartialConvOp.of(conv, parts).clone(dict(zip(conv.operands, block.args, strict=True)))
+    with at(conv):
+        sums = PartialConvOp.of(conv, parts).clone(dict(zip(conv.operands, block.args, strict=True)))
     partial = _task(info.name + PARTS_SUFFIX, [outside[value] for value in conv.operands], block, [sums])
     epilogue = info.body[1:]
     taken = dict.fromkeys(value for op in epilogue for value in op.operands if isinstance(value, BlockArgument))
     block = Block(arg_types=[partial.results[0].type, *(value.type for value in taken)])
-    total = ReduceOp(block.args[0], "sum", [0])
+    with at(conv):
+        total = ReduceOp(block.args[0], "sum", [0])
     mapping: dict[SSAValue, SSAValue] = {**dict(zip(taken, block.args[1:], strict=True)), conv.results[0]: total.result}
     body: list[Operation] = [total, *(op.clone(mapping) for op in epilogue)]
     return _Split(

@@ -9,6 +9,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.function_graph import BlockGraph, is_source
 from ..analysis.subgraphs.op_graph import Segments
+from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp, YieldOp
 
 
@@ -23,7 +24,8 @@ def outline(block: Block, nodes: BlockGraph, segments: Segments, name: Callable[
     made: list[SubgraphOp] = []
     for number, part in enumerate(segments.parts):
         ops = [nodes.ops[int(node)] for node in part.nodes]
-        made.append(_outline(ops, name(number), InsertPoint.before(last)))
+        with at(ops[0]):  # those of all operators would be a long list
+            made.append(_outline(ops, name(number), InsertPoint.before(last)))
     for op in reversed([op for op in block.ops if is_source(op)]):
         if op.results[0].first_use is None:
             Rewriter.erase_op(op)

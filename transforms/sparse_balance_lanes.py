@@ -25,6 +25,7 @@ from ..chips.cycles import encoded_lanes, load_cycles
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.locations import keeps_location
 from .channel_places import Channels, Place
 from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
@@ -189,6 +190,7 @@ def _efficiency(producers: list[_Producer], order: Ints) -> float:
     return useful / spent if spent else 1.0
 
 
+@keeps_location
 def _reorder(op: Operation, operand: int, orders: list[tuple[Place, Ints]]) -> None:
     """Give an operation a known operand in another order."""
     value = op.operands[operand]

@@ -34,6 +34,7 @@ from ..dialects.dataflow import (
 )
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_bytes, element_of, is_float, shape_of, tensor_of, ui8
+from ..dialects.locations import at, keeps_location
 from ..dialects.sparse import (
     ConvOp,
     DecodeOp,
@@ -91,7 +92,8 @@ def pack_module(module: ModuleOp, chip: Chip) -> None:
         key = (encode.result, panels.width, panels.depth)
         if key not in packed:
             layout, data = _packed(encode, panels, chip)
-            source = source_of(data, ui8, f"{encode.operand.name_hint or 'weights'}_packed")
+            with at(encode):
+                source = source_of(data, ui8, f"{encode.operand.name_hint or 'weights'}_packed")
             source.results[0].name_hint = encode.operand.name_hint
             Rewriter.insert_op(source, InsertPoint.before(encode))
             packed[key] = layout, source.results[0]
@@ -184,6 +186,7 @@ def _packed(encode: EncodeOp, panels: Panels, chip: Chip) -> tuple[PanelsAttr, B
     return PanelsAttr(sized, work), data
 
 
+@keeps_location
 def _on_panels(op: Contraction, layout: PanelsAttr, weights: SSAValue) -> PanelOp:
     neurons, nonzero = _unencoded(op)
     if nonzero is None and often_zero(neurons):
@@ -194,6 +197,7 @@ def _on_panels(op: Contraction, layout: PanelsAttr, weights: SSAValue) -> PanelO
     return PanelConvOp.of(op, neurons, weights, layout, nonzero)
 
 
+@keeps_location
 def _on_dense_weights(op: Contraction) -> None:
     """A contraction of neurons that are encoded while the program runs, as one of which zeros may be left out."""
     neurons, nonzero = _unencoded(op)

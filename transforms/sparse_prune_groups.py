@@ -14,6 +14,7 @@ from ..analysis.nature import Nature, lossy
 from ..analysis.sparse.bits import Ints
 from ..analysis.sparse.prune import apply, contiguous_groups, group_pruning, string_groups
 from ..analysis.sparse.strings import Strings
+from ..dialects.locations import at
 from ..dialects.sparse import PruneGroupsOp
 from ..support.errors import InputError
 from .contraction_weights import WeightUse, by_source, numeric_values, replace_weights, stored_values, weight_uses
@@ -95,7 +96,8 @@ class SparsePruneGroupsPass(ModulePass):
         for use in uses:
             neurons = use.op.operands[1 - use.position]
             if neurons not in pruned:
-                new = PruneGroupsOp(neurons, groups, self._threshold("neuron"), limit)
+                with at(use.op):
+                    new = PruneGroupsOp(neurons, groups, self._threshold("neuron"), limit)
                 Rewriter.insert_op(new, _after(neurons))
                 pruned[neurons] = new.result
             use.op.operands[1 - use.position] = pruned[neurons]

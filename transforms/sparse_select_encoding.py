@@ -19,6 +19,7 @@ from ..analysis.sparse.nonzero import Nonzero
 from ..chips import Chip
 from ..dialects.dataflow import MatmulOp
 from ..dialects.dataflow.types import shape_of
+from ..dialects.locations import at
 from ..dialects.sparse import ConvOp as SparseConvOp
 from ..dialects.sparse import EncodeOp, IndexAttr
 from ..dialects.sparse import MatmulOp as SparseMatmulOp
@@ -84,8 +85,9 @@ def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
     def once(value: SSAValue, index: IndexAttr, nonzero: Nonzero | None = None, width: int | None = None) -> SSAValue:
         key = (value, index, nonzero, width)
         if key not in encoded:
-            encode = EncodeOp(value, index, nonzero, width)
             owner = value.owner
+            with at(value):
+                encode = EncodeOp(value, index, nonzero, width)
             Rewriter.insert_op(
                 encode, InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
             )
@@ -106,9 +108,10 @@ def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
         if operands == list(use.op.operands):
             continue
         first, second = operands
-        if isinstance(use.op, MatmulOp):
-            new = SparseMatmulOp.of(use.op, first, second)
-        else:
-            new = SparseConvOp.of(use.op, first, second)
+        with at(use.op):
+            if isinstance(use.op, MatmulOp):
+                new = SparseMatmulOp.of(use.op, first, second)
+            else:
+                new = SparseConvOp.of(use.op, first, second)
         new.results[0].name_hint = use.op.result.name_hint
         Rewriter.replace_op(use.op, new)

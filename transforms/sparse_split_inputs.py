@@ -18,6 +18,7 @@ from ..analysis.sparse.split_inputs import best_split, in_parts
 from ..chips import Chip
 from ..dialects.dataflow import ConvOp, MatmulOp, ReduceOp, ReshapeOp
 from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.locations import at
 from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
 from .known_values import source_of
@@ -49,7 +50,8 @@ def split_inputs(module: ModuleOp, chip: Chip, objective: Objective = "cycles") 
     for use in weight_uses(module):
         if may_split(use) and (parts := _best_parts(use, chip, objective)) > 1:
             found[use.name] = parts
-            _split(use, parts)
+            with at(use.op):
+                _split(use, parts)
     return found
 
 

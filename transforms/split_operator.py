@@ -33,6 +33,7 @@ from ..dialects.dataflow.constants import Array, array_of, attribute_of, numpy_t
 from ..dialects.dataflow.sources import LARGEST_CONSTANT, Dense
 from ..dialects.dataflow.tiling import Box, Combine, DimKind, OperandSlice, TilingInterface, split_evenly
 from ..dialects.dataflow.types import element_of, is_float, shape_of, tensor
+from ..dialects.locations import keeps_location
 from ..dialects.manycore.interpreter import compute_tile
 from ..frontend.weights import MEMORY, STORE, raw_bytes, reference_of, sha256_of
 from .known_values import source_of
@@ -96,6 +97,7 @@ class Splitter:
                     return grid
         return parts
 
+    @keeps_location
     def split(self, op: TilingInterface, parts: Parts) -> list[Operation]:
         """
         Replace an operator by its parts, the slices that they need, and what puts their results together. Returns the
@@ -187,6 +189,7 @@ class Splitter:
             known[box] = made
         return made
 
+    @keeps_location
     def _part_of_source(self, op: ConstantOp | WeightOp, box: Box) -> Operation:
         """A part of known values as known values: of a file where it lies there in one piece."""
         value = op.results[0]

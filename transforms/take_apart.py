@@ -22,6 +22,7 @@ from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp
 from ..dialects.dataflow.base import ints
 from ..dialects.dataflow.tiling import Box, TilingInterface, split_evenly
 from ..dialects.dataflow.types import element_bytes, element_of, shape_of
+from ..dialects.locations import at, keeps_location
 from .blocks import blocks, boxes_in_order, count_blocks, count_common_blocks, start_of
 from .split_operator import Splitter, join_boxes
 
@@ -62,6 +63,7 @@ def is_output(value: SSAValue) -> bool:
     return any(isinstance(reader, ReturnOp) for reader in _readers(value))
 
 
+@keeps_location
 def take_apart(
     concat: ConcatOp,
     splitter: Callable[[], Splitter],
@@ -117,14 +119,16 @@ def take_input_apart(
     if chosen is None:
         return None
     boxes = blocks(shape_of(argument), count)
-    made = [SliceOp(argument, box.offsets, box.sizes) for box in boxes]
+    with at(argument):
+        made = [SliceOp(argument, box.offsets, box.sizes) for box in boxes]
     for one in made:
         one.attributes[ON_HOST] = UnitAttr()
         one.result.name_hint = unique(argument.name_hint) if argument.name_hint else None
         Rewriter.insert_op(one, InsertPoint.before(first))
     pieces: Pieces = {box: one.result for box, one in zip(boxes, made, strict=True)}
     if is_output(argument):
-        whole = _in_order([*pieces.values()], shape_of(argument), first, argument.name_hint, {ON_HOST: UnitAttr()})
+        with at(argument):
+            whole = _in_order([*pieces.values()], shape_of(argument), first, argument.name_hint, {ON_HOST: UnitAttr()})
         _return_instead(argument, whole)
     added = operations_between(None, first)
     return added, _read_instead(argument, pieces, splitter, chosen, unique)
@@ -181,6 +185,7 @@ def _count(value: SSAValue, most: int, boxes: Sequence[Box]) -> int:
     return count_blocks(shape_of(value), element_bytes(element_of(value)), most, boxes)
 
 
+@keeps_location
 def _join_on_host(concat: ConcatOp, count: int, pieces: Pieces, unique: Naming) -> list[Operation]:
     """Give the network's caller blocks of a concatenation's pieces, in order. Returns what was added."""
     value, before = concat.result, concat.prev_op
@@ -237,6 +242,7 @@ def read_pieces(op: SliceOp, unique: Naming) -> Replaced | None:
     return {op: operations_between(before, after)}
 
 
+@keeps_location
 def split_slice(op: SliceOp, counts: Sequence[int], unique: Naming) -> Replaced:
     """Replace a slice by slices of so many parts of it, and what puts these together."""
     before, after = op.prev_op, op.next_op
@@ -271,6 +277,7 @@ def operations_between(before: Operation | None, after: Operation | None) -> lis
     return found[::-1]
 
 
+@keeps_location
 def _replace(op: Operation, boxes: Pieces, unique: Naming) -> None:
     """Put boxes together in place of an operation's result; new ones get names."""
     hint = op.results[0].name_hint
@@ -283,6 +290,7 @@ def _replace(op: Operation, boxes: Pieces, unique: Naming) -> None:
     Rewriter.erase_op(op)
 
 
+@keeps_location
 def _slice_of(op: SliceOp, piece: SSAValue, box: Box, offsets: Sequence[int]) -> SSAValue:
     """The part `box` of a slice's result, from a piece of its operand that lies at `offsets`."""
     starts = tuple(
@@ -296,6 +304,7 @@ def _slice_of(op: SliceOp, piece: SSAValue, box: Box, offsets: Sequence[int]) ->
     return made.results[0]
 
 
+@keeps_location
 def _slice_pieces(op: SliceOp, pieces: Pieces, unique: Naming) -> None:
     """A slice of a value as slices of its pieces."""
     found: Pieces = {}
@@ -311,6 +320,7 @@ def _slice_pieces(op: SliceOp, pieces: Pieces, unique: Naming) -> None:
         _replace(op, found, unique)
 
 
+@keeps_location
 def _reshape_pieces(op: ReshapeOp, pieces: Pieces, count: int, unique: Naming) -> None:
     """A value in another shape as so many blocks, each put together of the same elements of the value."""
     found: Pieces = {}
@@ -339,6 +349,7 @@ def _taken(start: int, step: int, size: int, low: int, high: int) -> tuple[int, 
     return first, max(first, min(size, -((start - high) // step)))
 
 
+@keeps_location
 def _concat_pieces(op: ConcatOp, value: SSAValue, pieces: Pieces, unique: Naming) -> None:
     """A concatenation with the pieces of `value` in its place; its other operands are cut like it across the axis."""
     axis = op.axis.value.data
@@ -363,6 +374,7 @@ def _concat_pieces(op: ConcatOp, value: SSAValue, pieces: Pieces, unique: Naming
     _replace(op, found, unique)
 
 
+@keeps_location
 def _join_pieces_on_host(op: ConcatOp, value: SSAValue, pieces: Pieces) -> None:
     """Let the host put an output together of the pieces of `value`, a vector, in its place."""
     operands = [one for operand in op.inputs for one in (pieces.values() if operand is value else (operand,))]

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
+from ...dialects.locations import at, located
 from ...dialects.manycore import TaskOp
 from ...support.errors import ResourceError
 from ..task_info import TaskInfo, value_bytes
@@ -90,7 +91,8 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
         read_as = shapes.get(info.result, set())
         if is_written(info):
             must_leave = _must_leave(info, in_dram, read_as)
-            plan = plan_written(info, chip, sources, available, chip.sram_bytes - held, must_leave)
+            with at(info.op):
+                plan = plan_written(info, chip, sources, available, chip.sram_bytes - held, must_leave)
         else:
             stays = info.result not in in_dram
             plan = _plan_next(info, chip, place, sources, available, stays, read_as, memo)
@@ -111,19 +113,21 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
             in_dram.add(victim)
             begun.go_back(numbers[victim])
         elif is_written(info):
-            raise ResourceError(
+            error = ResourceError(
                 f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "
                 f"{info.op.tiling.cores[-1]}{_largest_tile(info, plan)}, where {chip.sram_bytes - held} of "
                 f"{chip.sram_bytes} are free; cut it into more steps, or place results of tasks before it in dram",
                 "SRAM of a core", plan.needed, chip.sram_bytes - held,
             )  # fmt: skip
+            raise located(error, info.op)
         else:
-            raise ResourceError(
+            error = ResourceError(
                 f"task '{info.name}' does not fit: its smallest tile needs {plan.needed} bytes of SRAM on core "
                 f"{chip.usable_cores[0]}{_largest_tile(info, plan)}, where {available} of {chip.sram_bytes} "
                 f"may be used; choose a chip with more SRAM per core",
                 "SRAM of a core", plan.needed, available,
             )  # fmt: skip
+            raise located(error, info.op)
     return NetworkPlan(tasks, tuple(begun.plans), last_use)
 
 

@@ -10,6 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.entry_function import find_main
+from ...dialects.locations import at
 from ...dialects.manycore import SubgraphOp, YieldOp
 from ..serial import Part, PartModule, part_module
 from ..subgraph import name_of
@@ -27,7 +28,10 @@ def outline_launches(function: FuncOp, parts: Sequence[Part], names: Sequence[st
     assert isinstance(last, ReturnOp)
     modules = [part_module(part) for part in parts]
     now: dict[SSAValue, SSAValue] = {argument: argument for argument in block.args}
-    made = [_subgraph(module, name, now) for module, name in zip(modules, names, strict=True)]
+    made: list[SubgraphOp] = []
+    for part, module, name in zip(parts, modules, names, strict=True):
+        with at(part[0]):  # those of all operators would be a long list
+            made.append(_subgraph(module, name, now))
     for subgraph in made:
         Rewriter.insert_op(subgraph, InsertPoint.before(last))
     added: list[Operation] = []

@@ -7,6 +7,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.stash import (
     AfterOp,
@@ -205,7 +206,7 @@ class _Reader:
             case CompressOp() | DecompressOp():
                 self._convert(op, waits)
             case _:
-                raise InputError(f"{op.name} cannot stand between launches: put it in a manycore.subgraph")
+                raise _between_launches(op)
 
     def _launch(
         self, op: SubgraphOp, inside: dict[SSAValue, SSAValue], purpose: Purpose, waits: frozenset[int]
@@ -244,7 +245,7 @@ class _Reader:
                 copy = one.clone()
                 draft = self._launch_again(one, copy, inside, waits)
             elif not isinstance(one, ReshapeOp | YieldOp):
-                raise InputError(f"{one.name} cannot stand between launches: put it in a manycore.subgraph")
+                raise _between_launches(one)
         for value, result in zip(last.operands, op.values, strict=True):
             root = memory_of(value)
             source = inside[root]
@@ -307,3 +308,8 @@ def _name(value: SSAValue) -> str:
 def is_memory_op(op: Operation) -> bool:
     """Whether an operation saves memory, so that a function with it is compiled in steps."""
     return isinstance(op, MoveOp | RecomputeOp | DoneOp | AfterOp)
+
+
+def _between_launches(op: Operation) -> InputError:
+    message = f"{op.name} cannot stand between launches: put it in a manycore.subgraph"
+    return located(InputError(message), op)

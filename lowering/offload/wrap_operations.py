@@ -9,6 +9,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.function_graph import is_source
 from ...dialects.dataflow import ReshapeOp
 from ...dialects.dataflow.base import DataflowOp
+from ...dialects.locations import keeps_location
 from ...dialects.manycore import SubgraphOp, YieldOp
 from ...dialects.memory.stash import RecomputeOp
 from ..subgraph import name_of
@@ -30,6 +31,7 @@ def _wrap_block(block: Block) -> None:
             Rewriter.erase_op(op)
 
 
+@keeps_location
 def _wrap(op: DataflowOp) -> None:
     entering: list[SSAValue] = []
     sources: dict[Operation, None] = {}

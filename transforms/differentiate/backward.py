@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.dataflow.types import element_of, is_float, shape_of
+from ...dialects.locations import at
 from ...support.errors import MeshloomError
 from . import rules_contraction, rules_elementwise, rules_movement, rules_reduction, rules_window
 from .graph import Graph
@@ -36,12 +37,13 @@ def gradients(loss: SSAValue, wrt: Sequence[SSAValue], graph: Graph) -> list[SSA
             continue
         result = op.results[0]
         gradient = found[result] if result in wrt else found.pop(result)
-        partials = rule_of(op)(op, gradient, graph)
-        for operand, partial in zip(op.operands, partials, strict=True):
-            if partial is None or operand not in active or not is_float(element_of(operand)):
-                continue
-            part = graph.sum_to(partial(), shape_of(operand))
-            found[operand] = graph.add(found[operand], part) if operand in found else part
+        with at(op):
+            partials = rule_of(op)(op, gradient, graph)
+            for operand, partial in zip(op.operands, partials, strict=True):
+                if partial is None or operand not in active or not is_float(element_of(operand)):
+                    continue
+                part = graph.sum_to(partial(), shape_of(operand))
+                found[operand] = graph.add(found[operand], part) if operand in found else part
     return [found[value] if value in found else graph.zeros_like(value) for value in wrt]
 
 

@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.offload.kinds import Kind
 from ...dialects.dataflow import ReshapeOp
 from ...dialects.dataflow.types import tensor_of
+from ...dialects.locations import at, keeps_location
 from ...dialects.memory.attributes import Space
 from ...dialects.memory.formats import Format
 from ...dialects.memory.stash import (
@@ -77,6 +78,11 @@ class Emitter:
             return self._add(op)
         absence = script.absences[number]
         tensor = self.parts.tensors[absence.tensor]
+        with at(tensor):
+            return self._save(act, number, absence, tensor)
+
+    def _save(self, act: Act, number: int, absence: Absence, tensor: SSAValue) -> Operation:
+        """What brings a tensor out of the way, or back."""
         packed = absence.kind is Kind.COMPRESS_SWAP
         match act:
             case Act.COMPRESS:
@@ -144,6 +150,7 @@ class Emitter:
             self.views[here, value] = shaped.results[0]
         return self.views[here, value]
 
+    @keeps_location
     def _read_all(self, op: Operation) -> None:
         for position, value in enumerate(op.operands):
             op.operands[position] = self._read(value)
@@ -204,7 +211,8 @@ def _token(ops: list[Operation], number: int, tokens: dict[int, SSAValue]) -> SS
     if isinstance(op, MoveOp | RecomputeOp):
         return op.token
     if number not in tokens:
-        done = DoneOp(op.results[0])
+        with at(op):
+            done = DoneOp(op.results[0])
         Builder(InsertPoint.after(op)).insert(done)
         tokens[number] = done.token
     return tokens[number]
@@ -216,6 +224,7 @@ def _add_tokens(op: RecomputeOp, waits: list[SSAValue]) -> None:
     op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [len(inputs), len(tokens)])
 
 
+@keeps_location
 def _gate(op: Operation, waits: list[SSAValue]) -> None:
     """One operand of an operation waits."""
     place, value = 0, op.operands[0]
@@ -231,6 +240,7 @@ def _gate(op: Operation, waits: list[SSAValue]) -> None:
     op.operands[place] = after.result
 
 
+@keeps_location
 def _wrapped(op: Operation, waits: list[SSAValue]) -> RecomputeOp:
     """An operation without operands, in a region that waits."""
     body = Block()

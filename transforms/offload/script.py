@@ -12,6 +12,7 @@ from ...analysis.offload.kinds import Kind
 from ...analysis.offload_steps.from_function import is_step
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.base import DataflowOp
+from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp
 from ...support.errors import InputError
 
@@ -74,7 +75,8 @@ def function_parts(function: FuncOp) -> FunctionParts:
         if op is block.last_op or isinstance(op, ReshapeOp):
             continue
         if not isinstance(op, DataflowOp | SubgraphOp):
-            raise InputError(f"@{function.sym_name.data} holds {op.name}: expected operations of the dataflow dialect")
+            message = f"@{function.sym_name.data} holds {op.name}: expected operations of the dataflow dialect"
+            raise located(InputError(message), op)
         tensors += op.results
         if is_step(op):
             ops.append(op)

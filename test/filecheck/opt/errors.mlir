@@ -1,4 +1,4 @@
-// Every kind of bad usage and input is one line and exit status 2.
+// Every kind of bad usage and input is one error and exit status 2.
 // RUN: not meshloom-opt %s -p no-such-pass 2>&1 | filecheck %s --check-prefix=PASS
 // RUN: not meshloom-opt %s -p 'canonicalize{' 2>&1 | filecheck %s --check-prefix=SPEC
 // RUN: not meshloom-opt %s -t 'mlir{' 2>&1 | filecheck %s --check-prefix=TARGET
@@ -11,5 +11,5 @@
 // TARGET:  error: bad -p or -t: Expected argument name here
 // MISSING: missing.mlir: no such file
 // KIND:    errors.txt: unknown kind of file, expected one of .mlir, .onnx
-// PLACE:   errors.mlir:16:1: Operation does.not.exist is not registered
+// PLACE:   errors.mlir:16:1: error: Operation does.not.exist is not registered
 does.not.exist

@@ -23,27 +23,29 @@ def run(tmp_path: Path, text: str | bytes, *args: str) -> int:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("func.func @main(%x: tensor<4xf32>", "in.mlir:1:34: "),
-        (b"\xff\xfe", "in.mlir:1:1: not UTF-8 text"),
-        ('"test.op"() {a = #manycore.chip<"none">} : () -> ()', "in.mlir:1:33: no chip named 'none'"),
+        ("func.func @main(%x: tensor<4xf32>", "in.mlir:1:34: error: "),
+        (b"\xff\xfe", "in.mlir:1:1: error: not UTF-8 text"),
+        ('"test.op"() {a = #manycore.chip<"none">} : () -> ()', "in.mlir:1:33: error: no chip named 'none'"),
         (
             '"test.op"() {a = #manycore.tiling<grid = [0], cores = [], steps = [1], order = [0]>} : () -> ()',
             "at least 1",
         ),
         (GOOD.replace("4xf32> {", "5xf32> {"), "Expected arguments to have the same types"),
-        ("[" * 3000, "in.mlir:1:1: "),
+        ("[" * 3000, "in.mlir:1:1: error: "),
         ("", "in.mlir: there is no IR in it"),
         ("// a comment\n\n", "in.mlir: there is no IR in it"),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(
+def test_bad_input_is_one_error_and_status_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | bytes, message: str
 ) -> None:
     assert run(tmp_path, text) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("error: ")
     assert message in lines[0]
+    assert [" error: " in f" {line}" for line in lines] == [True] + [False] * (len(lines) - 1)
+    # Where the place is known: the line of the text, and a caret below.
+    assert len(lines) in (1, 3)
+    assert len(lines) == 1 or lines[2].strip() == "^"
 
 
 @pytest.mark.parametrize("options", [["--shape", "x=4"], ["--parameters"]])

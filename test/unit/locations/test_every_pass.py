@@ -1,0 +1,114 @@
+"""No pass loses what operations were made for, and text with locations goes to and fro without a change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from meshloom.dialects.locations import is_known
+from meshloom.support.errors import MeshloomError
+from meshloom.tools.opt import MeshloomOpt
+from meshloom.tools.pass_pipeline import read_passes
+from meshloom.tools.read_module import read_module
+from meshloom.tools.text_parser import LocatingParser
+from meshloom.tools.universe import DIALECTS, all_passes
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.printer import Printer
+
+ROOT = Path(__file__).parents[3]
+TEXTS = sorted((ROOT / "test" / "filecheck").glob("*/*.mlir"))
+
+DOWN = "dataflow-to-manycore,manycore-split-reductions{chip=tiny},manycore-tile{chip=tiny}"
+PIPELINES = {
+    "down": f"canonicalize,dataflow-fold-affine,cse,{DOWN},manycore-schedule,manycore-to-memory",
+    "split": "canonicalize,dataflow-split-to-fit{bytes=20000},canonicalize",
+    "subgraphs": "manycore-outline-subgraphs{rule=fewest-bytes parts=3},dataflow-to-manycore,manycore-inline-subgraphs",
+    "sparse": "dataflow-prune{density=0.1},sparse-balance-lanes{chip=tiny},sparse-split-inputs{chip=tiny},"
+    "sparse-select-encoding{objective=cycles chip=tiny},sparse-pack{chip=tiny},sparse-to-dataflow,canonicalize",
+    "pruned neurons": "sparse-prune-groups{weight_groups=8 weight_limit=2 neuron_groups=1 neuron_limit=1},"
+    "sparse-select-encoding,sparse-to-dataflow",
+    "frames": "dataflow-split-frames{parts=2},canonicalize",
+    "training": 'dataflow-differentiate{loss="mean-squared-error" optimizer="adam"},canonicalize,'
+    'memory-insert-offload{chip=tiny th-tts=1 kinds="compress"}',
+}
+MODELS = {
+    "rnet": {"input_2": (2, 24, 24, 3)},
+    "pnet": {"input_1": (2, 14, 12, 3)},
+    "vad": {"input": (1, 256)},
+}
+
+
+@pytest.fixture(scope="module")
+def context() -> Context:
+    return MeshloomOpt(args=["--allow-unregistered-dialect"]).ctx
+
+
+@pytest.fixture(scope="module", params=["pnet", "rnet", pytest.param("vad", marks=pytest.mark.slow)])
+def network(request: pytest.FixtureRequest) -> ModuleOp:
+    return read_module(ROOT / "models" / f"{request.param}.onnx", MODELS[request.param])
+
+
+def nowhere(module: ModuleOp) -> list[str]:
+    """Operations of this project that do not say what they were made for."""
+    return sorted({op.name for op in module.walk() if op.name.split(".")[0] in DIALECTS and not is_known(op.location)})
+
+
+def text_of(module: ModuleOp, *, generic: bool = False, locations: bool = True) -> str:
+    out = StringIO()
+    Printer(stream=out, print_debuginfo=locations, print_generic_format=generic).print_op(module)
+    return out.getvalue()
+
+
+def check_text(module: ModuleOp, context: Context) -> None:
+    """Reading what is printed gives the same locations, and printing that the same text; also without locations."""
+    for generic in (False, True):
+        for locations in (False, True):
+            text = text_of(module, generic=generic, locations=locations)
+            again = LocatingParser(context, text, "again.mlir").parse_module()
+            # In the generic form, xDSL prints some floats of dense attributes as integers that it reads as such.
+            assert generic or text_of(again, locations=locations) == text
+            if locations:
+                assert [op.location for op in again.walk()] == [op.location for op in module.walk()]
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=PIPELINES.keys())
+def test_passes_on_networks_keep_locations(network: ModuleOp, pipeline: str, context: Context) -> None:
+    module = network.clone()
+    assert nowhere(module) == []
+    for one in read_passes(pipeline, all_passes()).passes:
+        one.apply(context, module)
+        assert nowhere(module) == [], one.name
+    check_text(module, context)
+
+
+def runs(path: Path) -> Iterator[tuple[str, str]]:
+    """The inputs of a test of text, and each pipeline that a line of it applies."""
+    text = path.read_text()
+    found = set(re.findall(r"^// RUN: meshloom-opt %s .*?-p (?:'([^']+)'|(\S+))", text, re.MULTILINE))
+    for quoted, plain in sorted(found):
+        for part in re.split(r"^// -----\n", text, flags=re.MULTILINE):
+            yield part, quoted or plain
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_texts_keep_locations(path: Path, context: Context) -> None:
+    """Of the inputs of the other tests, those that are valid, through the passes that these tests apply."""
+    for text, pipeline in [*runs(path), (path.read_text(), "")]:
+        try:
+            module = LocatingParser(context, text, path.name).parse_module()
+            module.verify()
+        except Exception:  # the test is about an error
+            continue
+        assert "loc(unknown)" in text or nowhere(module) == []
+        check_text(module, context)
+        for one in read_passes(pipeline, all_passes()).passes if pipeline else ():
+            try:
+                one.apply(context, module)
+            except MeshloomError:
+                break
+            assert nowhere(module) == [], one.name
+        check_text(module, context)

@@ -1,0 +1,72 @@
+"""xDSL's parser, with the place in the text as location of every operation whose text names none."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from ..dialects.locations import note_text_location
+from .guarded_parser import GuardedParser
+
+_SPACE = re.compile(r"\s*")
+
+
+class LocatingParser(GuardedParser):
+    """
+    Parser of a file's text.
+
+    Operations, and arguments of functions, without `loc(...)` get a FileLineColLoc with the name of the file as given;
+    a column is that of the operation's name. `names_locations` tells whether any operation had a `loc(...)`.
+    """
+
+    def __init__(self, ctx: Context, text: str, name: str, lines_before: int = 0) -> None:
+        """`lines_before`: lines of the file that stand before this text."""
+        super().__init__(ctx, text, name)
+        self._lines_before = lines_before
+        self.names_locations = False
+        self._text = text
+        self._file = StringAttr(name)
+        self._columns: dict[int, IntAttr[int]] = {}
+        self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """The module; one that the text leaves out is at its begin."""
+        module = super().parse_module(allow_implicit_module)
+        if module.location is UNKNOWN_LOC:
+            module.location = self._location(0)
+        return module
+
+    def parse_operation(self) -> Operation:
+        """An operation, located."""
+        start = self.pos
+        op = super().parse_operation()
+        if self._text[start] == "%":
+            equals = self._text.index("=", start)
+            found = _SPACE.match(self._text, equals + 1)
+            start = equals + 1 if found is None else found.end()
+        location = self._location(start)
+        # xDSL shares one object for locations that are not written; `loc(unknown)` makes another.
+        if op.location is UNKNOWN_LOC:
+            op.location = location
+        else:
+            self.names_locations = True
+            note_text_location(op, location)
+        if isinstance(op, FuncOp):
+            for block in op.body.blocks:
+                for argument in block.args:
+                    if argument.location is UNKNOWN_LOC:
+                        argument.location = location
+        return op
+
+    def _location(self, position: int) -> FileLineColLoc:
+        line = bisect_right(self._line_starts, position)
+        column = position - self._line_starts[line - 1] + 1
+        number = self._columns.get(column)
+        if number is None:
+            number = self._columns[column] = IntAttr(column)
+        return FileLineColLoc(self._file, IntAttr(line + self._lines_before), number)

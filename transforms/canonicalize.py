@@ -1,0 +1,20 @@
+"""Pass `canonicalize`, as xDSL's: operations that it builds keep the location of those that they replace."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
+from xdsl.transforms import canonicalize
+from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from ..dialects.locations import KeepLocations
+
+
+class CanonicalizePass(canonicalize.CanonicalizePass):
+    """Fold, and apply all canonicalization patterns, until nothing changes."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pattern = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True)
+        PatternRewriteWalker(KeepLocations(pattern), post_walk_func=region_dce).rewrite_module(op)
