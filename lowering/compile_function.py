@@ -71,7 +71,7 @@ class Compilation:
 
     @property
     def sram_peak(self) -> int:
-        """Bytes up to the end of the highest buffer of a core."""
+        """Bytes of a core that are allocated: up to the end of the highest buffer, room for alignment included."""
         return max(part.code.sram_peak for part in self.parts)
 
     @property
@@ -124,7 +124,7 @@ def notes_of(ideal: dict[str, int], parts: Sequence[CompiledPart]) -> dict[str, 
     return {
         "entry": "main",
         "ideal": json.dumps(ideal),
-        "sram_peak": str(max(part.code.sram_peak for part in parts)),
+        "sram_allocated": str(max(part.code.sram_peak for part in parts)),
         "sram_lower_bound": str(max(part.code.sram_lower_bound for part in parts)),
         "subgraphs": json.dumps([[part.label, part.operators, part.code.estimated_cycles] for part in parts]),
     }
