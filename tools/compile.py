@@ -300,7 +300,7 @@ def summary(name: str, compilation: Compilation) -> str:
     text = (
         f"{name}: {compilation.tasks} tasks, {words:,} instructions in {len(exe.programs)} programs, "
         f"{code:,} bytes of code, {weights}\n"
-        f"{' ' * len(name)}  SRAM peak {peak:,} of {exe.chip.sram_bytes:,} bytes a core{ratio}; "
+        f"{' ' * len(name)}  SRAM allocated {peak:,} of {exe.chip.sram_bytes:,} bytes a core{ratio}; "
         f"DRAM {exe.dram_bytes_used:,} of {exe.chip.dram_bytes:,} bytes"
     )
     if compilation.saving is not None:
