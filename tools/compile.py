@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--chips", type=int, metavar="N", help="put the network on up to N such chips, each with a stage of a pipeline"
     )
-    parser.add_argument("-o", dest="output", type=Path, required=True, metavar="OUT.mlx", help="executable to write")
+    parser.add_argument("-o", dest="output", type=Path, metavar="OUT.mlx", help="executable to write")
     parser.add_argument(
         "--shape",
         action="append",
@@ -86,6 +86,11 @@ def _parser() -> argparse.ArgumentParser:
         help="with --sparse: leave out zeros of activations, too, where they are many for this input (may be repeated)",
     )
     parser.add_argument(
+        "--print-pipeline",
+        action="store_true",
+        help="print the passes that these options stand for, as for -p, and leave",
+    )
+    parser.add_argument(
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
     )
     parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the compiler did as a page")
@@ -97,6 +102,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _compile(options: argparse.Namespace) -> None:
     from ..chips import load_chip
+
+    if options.print_pipeline:
+        from .print_pipeline import pipeline_text
+
+        print(pipeline_text(options))
+        return
+    if options.output is None:
+        raise InputError("give the executable to write: -o OUT.mlx")
 
     named = None if options.chip is None else load_chip(options.chip)
     if named is None and options.model.suffix.lower() != ".mlir":
