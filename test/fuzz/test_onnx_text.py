@@ -34,6 +34,8 @@ class Case:
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
     constants: list[Array] = field(default_factory=list[Array])
     opset: int = 18
+    output: int = 0
+    """Which output of the node is compared."""
     sequence: bool = False
     """The result is a sequence: it is the shape of its first tensor that is compared."""
     unstable: bool = False
@@ -80,6 +82,16 @@ CASES = [
         sequence=True,
     ),
     Case(
+        "top_k_of_zeros_of_both_signs_in_f16",
+        "ONNX: of equal values the one with the lower index comes first. For ONNX Runtime, -0 is less than 0 in f16.",
+        "TopK",
+        [np.array([0, -0.0, 0, -0.0], np.float16)],
+        [0, 1, 2, 3],
+        {"largest": 0},
+        [np.array([4])],
+        output=1,
+    ),
+    Case(
         "matmul_integer_over_nothing",
         "A sum of nothing is 0. ONNX Runtime leaves its memory as it finds it.",
         "MatMulInteger",
@@ -99,7 +111,8 @@ def test_the_text_decides(case: Case) -> None:
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
         for name, value in inputs.items()
     ]
-    nodes = [helper.make_node(case.op, names, ["s" if case.sequence else "y"], **case.attributes)]
+    outputs = [*(f"before{number}" for number in range(case.output)), "s" if case.sequence else "y"]
+    nodes = [helper.make_node(case.op, names, outputs, **case.attributes)]
     if case.sequence:
         constants.append(numpy_helper.from_array(np.asarray(0), "first"))
         nodes += [helper.make_node("SequenceAt", ["s", "first"], ["t"]), helper.make_node("Shape", ["t"], ["y"])]
