@@ -251,6 +251,9 @@ class RandomOnnx:
                 if len(self.nodes) == 1:
                     raise
                 self.nodes.pop()
+        # Between nodes of f16 ONNX Runtime keeps the digits of f32, and may then decide otherwise than node by node.
+        for name in [name for name, value in self.expected.items() if self._decides_otherwise(name, value)]:
+            del self.expected[name]
         self.allowed = {
             name: 10 * _distance(value, self.twins[name])
             + (1e-4 + 4 * ROUNDING[value.dtype.char]) * float(np.abs(value).max(initial=0))
@@ -259,6 +262,9 @@ class RandomOnnx:
             else 0.0
             for name, value in self.expected.items()
         }
+
+    def _decides_otherwise(self, name: str, value: Array) -> bool:
+        return value.dtype.kind != "f" and not np.array_equal(value, self.values[name])
 
     def _outputs(self) -> list[str]:
         """What no node reads, and some of the rest."""

@@ -8,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 from onnx import helper
 
-from .elements import zeros_of_both_signs
 from .model import Candidate, RandomOnnx
 from .table import maker
 
@@ -224,7 +223,7 @@ def short_spectra(g: RandomOnnx) -> Candidate | None:
 def deep_top_k(g: RandomOnnx) -> Candidate | None:
     """As many as there are, or almost, many of them equal."""
     x = g.pick("fi", rank=ANY_RANK)
-    if x is None or g.opset < 11 or zeros_of_both_signs(g.value(x)):
+    if x is None or g.opset < 11:
         return None
     shape = g.shape(x)
     axis = int(np.argmax(shape))
