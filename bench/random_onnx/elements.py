@@ -176,7 +176,7 @@ def reduce(g: RandomOnnx) -> Candidate | None:
         return None  # just above a whole number or just below, as logarithms are rounded
     axes = _axes(g, len(g.shape(x)))
     if op == "ReduceProd" and g.value(x).dtype.kind == "i":
-        if np.abs(g.value(x).astype(np.float64)).clip(1).prod() >= np.iinfo(g.value(x).dtype).max:
+        if np.log2(np.abs(g.value(x).astype(np.float64)).clip(1)).sum() >= 8 * g.value(x).dtype.itemsize - 1:
             return None  # what is too large has no defined result
     if g.chance(0.2):
         return Candidate(op, [x], attributes)

@@ -94,6 +94,20 @@ CASES = [
         [0, 0],
         unstable=True,
     ),
+    Case(
+        "qlinear_matmul_over_nothing",
+        "As for MatMulInteger; 0 is quantised to the zero point.",
+        "QLinearMatMul",
+        [np.zeros((1, 0), np.uint8)],
+        [3, 3],
+        {},
+        [
+            *(np.asarray(value) for value in (np.float32(1), np.uint8(5))),
+            np.zeros((0, 2), np.uint8),
+            *(np.asarray(value) for value in (np.float32(1), np.uint8(5), np.float32(1), np.uint8(3))),
+        ],
+        unstable=True,
+    ),
 ]
 
 
