@@ -174,9 +174,12 @@ def reduce(g: RandomOnnx) -> Candidate | None:
     op, attributes = "Reduce" + g.one_of(REDUCTIONS), {"keepdims": g.int(0, 1)}
     if op == "ReduceLogSumExp" and g.value(x).dtype.kind == "i":
         return None  # just above a whole number or just below, as logarithms are rounded
+    axes = _axes(g, len(g.shape(x)))
+    if op == "ReduceProd" and g.value(x).dtype.kind == "i":
+        if np.log2(np.abs(g.value(x).astype(np.float64)).clip(1)).sum() >= 8 * g.value(x).dtype.itemsize - 1:
+            return None  # what is too large has no defined result
     if g.chance(0.2):
         return Candidate(op, [x], attributes)
-    axes = _axes(g, len(g.shape(x)))
     if g.opset < 11:
         axes = [axis % len(g.shape(x)) for axis in axes]
     if g.opset >= (13 if op == "ReduceSum" else 18):
@@ -256,7 +259,7 @@ def normalise(g: RandomOnnx) -> Candidate | None:
             return Candidate("LRN", [x], {"size": g.one_of((1, 3, 5)), "alpha": 0.1, "beta": g.one_of((0.75, 0.5))})
         case 4:
             return Candidate("LpNormalization", [x], {"axis": _axis(g, x), "p": g.int(1, 2)})
-        case 5 if len(shape) == 4:
+        case 5 if len(shape) == 4 and g.value(x).std((0, 2, 3), dtype=np.float64).min() > 1e-3:
             return Candidate("MeanVarianceNormalization", [x], {"axes": [0, 2, 3]})
         case 6 if g.opset >= 18 and len(shape) > 2:
             groups = g.one_of([d for d in range(1, channels + 1) if channels % d == 0])
