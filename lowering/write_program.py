@@ -16,6 +16,7 @@ from xdsl.rewriter import Rewriter
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import NAME
 from ..dialects.dataflow.types import ELEMENT_TYPES, tensor_of, ui8
+from ..dialects.locations import at
 from ..dialects.manycore import LaunchOp
 from ..dialects.memory import AllocOp, BufferType, CopyOp, FreeOp, HoldOp, Space, ViewOp, WaitOp
 from ..dialects.memory.ops import buffer_of
@@ -188,7 +189,8 @@ class _Writer:
             type = BufferType(tensor.get_shape(), tensor.element_type, space, datum.address)
         else:
             type = BufferType((sum(map(held_bytes, types)),), ui8, space, datum.address)
-        hold = HoldOp([op.results[0] for op in ops], type)
+        with at(ops):
+            hold = HoldOp([op.results[0] for op in ops], type)
         hold.buffer.name_hint = ops[0].results[0].name_hint if len(ops) == 1 else None
         self.add(hold)
         (self.dram if space is Space.DRAM else self.host).add(hold.buffer)
