@@ -10,7 +10,7 @@ from ..analysis.planning.plan_network import NetworkPlan, storage_root
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind, ReadPlan, is_shared
 from ..analysis.planning.sram_layout import Key, SramLayout
-from .dram_layout import DramLayout, bytes_of
+from .dram_layout import DramSegments, bytes_of
 from .launch_schedule import (
     Action,
     Buffer,
@@ -27,7 +27,7 @@ from .launch_schedule import (
 )
 
 
-def schedule_launch(network: NetworkPlan, dram: DramLayout, sram: SramLayout) -> LaunchSchedule:
+def schedule_launch(network: NetworkPlan, dram: DramSegments, sram: SramLayout) -> LaunchSchedule:
     """
     The schedule of planned tasks.
 
@@ -54,7 +54,7 @@ def schedule_launch(network: NetworkPlan, dram: DramLayout, sram: SramLayout) ->
 class _Values:
     """The buffers of values that tasks read and write, numbered in the order in which they are asked for."""
 
-    def __init__(self, network: NetworkPlan, dram: DramLayout, sram: SramLayout) -> None:
+    def __init__(self, network: NetworkPlan, dram: DramSegments, sram: SramLayout) -> None:
         self._network, self._dram, self._sram = network, dram, sram
         self._producer = {info.result: number for number, info in enumerate(network.tasks)}
         self._numbers: dict[SSAValue, int] = {}
