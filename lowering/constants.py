@@ -22,6 +22,11 @@ def constant_bytes(op: ConstantOp | WeightOp) -> NDArray[np.uint8]:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
+def _content(op: ConstantOp) -> Hashable:
+    """Equal for the same elements, whichever bytes the attribute holds for `true`."""
+    return op.results[0].type, constant_bytes(op).tobytes()
+
+
 class ConstantTable:
     """Constants and weights by number, each content once."""
 
@@ -31,7 +36,7 @@ class ConstantTable:
 
     def number(self, op: ConstantOp | WeightOp) -> int:
         """The number of an operation's content."""
-        key = (op.sha256.data, op.bytes.value.data) if isinstance(op, WeightOp) else op.value
+        key = (op.sha256.data, op.bytes.value.data) if isinstance(op, WeightOp) else _content(op)
         if key not in self._numbers:
             self._numbers[key] = len(self.ops)
             self.ops.append(op)

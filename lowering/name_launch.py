@@ -36,7 +36,7 @@ def rename_tasks(launch: LaunchOp, names: Sequence[str]) -> None:
 
 def name_buffers(task: ExecuteOp) -> None:
     """Name the buffers of a task."""
-    base = _value_name(task.sym_name.data)
+    base = value_name(task.sym_name.data)
     task.target.name_hint = base
     for read in range(len(task.slots.get_values())):
         _number(task.read_buffers(read), f"{base}_read{read}")
@@ -50,7 +50,7 @@ def _number(values: Sequence[SSAValue], name: str) -> None:
         value.name_hint = f"{name}_slot{number}" if number else name
 
 
-def _value_name(text: str) -> str:
-    """A task's name as part of a value's name."""
+def value_name(text: str, kind: str = "task") -> str:
+    """A name of a network, of a task or another `kind`, as one that a value can have."""
     name = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in text)
-    return name if name[:1].isalpha() else f"task_{name}"
+    return name if name[:1].isalpha() else f"{kind}_{name}"

@@ -25,7 +25,7 @@ from ..emulator.executable import TensorInfo
 from .controller import Begin, Copy, Join, Start, Wait
 from .device_program import Datum, DeviceProgram, PlacedLaunch
 from .name_chip import name_chip
-from .name_launch import rename_tasks
+from .name_launch import rename_tasks, value_name
 from .program_notes import NOTES
 
 OPERATORS = "manycore.operators"
@@ -139,12 +139,12 @@ class _Writer:
         outputs = [tensor for tensor in program.tensors if tensor.role == "output"]
         for tensor in inputs:
             argument = self.block.insert_arg(_host_type(tensor), len(self.block.args))
-            argument.name_hint = tensor.name
+            argument.name_hint = value_name(tensor.name, "tensor")
             self.host.add(argument)
         results: list[SSAValue] = []
         for tensor in outputs:
             alloc = self.add(AllocOp(_host_type(tensor)))
-            alloc.results[0].name_hint = tensor.name
+            alloc.results[0].name_hint = value_name(tensor.name, "tensor")
             self.host.add(alloc.results[0])
             results.append(alloc.results[0])
         for datum in program.data:
@@ -189,7 +189,7 @@ class _Writer:
             type = BufferType(tensor.get_shape(), tensor.element_type, space, datum.address)
         else:
             type = BufferType((sum(map(held_bytes, types)),), ui8, space, datum.address)
-        with at(ops):
+        with at(datum.constants):
             hold = HoldOp([op.results[0] for op in ops], type)
         hold.buffer.name_hint = ops[0].results[0].name_hint if len(ops) == 1 else None
         self.add(hold)

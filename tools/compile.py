@@ -159,10 +159,10 @@ def _compile(options: argparse.Namespace) -> None:
             if options.chips is not None:
                 from ..lowering.compile_chips import compile_for_chips
 
-                return compile_for_chips(one, chip, options.chips, stages.begin, subgraphs, log)
+                return compile_for_chips(one, chip, options.chips, stages.note, subgraphs, log)
             from ..lowering.pipeline import compile_module
 
-            return compile_module(one, chip, stages.begin, subgraphs, log, budget)
+            return compile_module(one, chip, stages.note, subgraphs, log, budget)
 
         sparse: SparseNetwork[Compilation | ChipsCompilation] | None = None
         layers: list[SparseLayer] = []
@@ -187,7 +187,7 @@ def _compile(options: argparse.Namespace) -> None:
         finally:
             log.write()
         stages.levels(lambda: _levels(compilation))
-        stages.begin("write")
+        stages.note("write")
         slower = sparse is not None and sparse.timed is not None and not sparse.taken
         _write(options, compilation, stages, layers, not slower)
     if not options.quiet:

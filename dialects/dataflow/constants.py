@@ -58,9 +58,15 @@ def attribute_of(array: Array, element_type: Attribute) -> Dense:
 
 
 def array_of(value: Dense) -> Array:
-    """The elements of a dense attribute as a read-only array without a copy."""
+    """The elements of a dense attribute as a read-only array, but for i1 without a copy."""
     type: Tensor = value.get_type()  # pyright: ignore[reportAssignmentType]
-    return np.frombuffer(value.data.data, numpy_type(type.element_type)).reshape(type.get_shape())
+    dtype = numpy_type(type.element_type)
+    if dtype == np.bool_:
+        # The parser holds `true` as a byte of ones; in memory it is 1, as numpy's is.
+        array = np.frombuffer(value.data.data, np.uint8) != 0
+        array.flags.writeable = False
+        return array.reshape(type.get_shape())
+    return np.frombuffer(value.data.data, dtype).reshape(type.get_shape())
 
 
 def scalar_array(value: float, element_type: Attribute) -> Array:

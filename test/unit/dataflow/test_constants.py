@@ -20,7 +20,7 @@ from meshloom.dialects.dataflow.constants import (
 from meshloom.dialects.dataflow.erf import erf
 from meshloom.dialects.dataflow.types import tensor
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp, bf16, f16, f32, f64, i8, i64
+from xdsl.dialects.builtin import Builtin, ModuleOp, bf16, f16, f32, f64, i1, i8, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
@@ -56,6 +56,11 @@ def test_integer_text_keeps_every_bit() -> None:
     assert_same_bits(np.array([-128, 127, 0], np.int8), i8)
     assert_same_bits(np.array([-(2**63), 2**63 - 1], np.int64), i64)
     assert_same_bits(np.zeros((2, 0), np.int64), i64)
+
+
+def test_true_in_text_is_a_byte_of_one() -> None:
+    assert_same_bits(np.array([True, False, True]), i1)
+    assert_same_bits(np.array([True, True]), i1)
 
 
 def test_infinite_pad_value() -> None:

@@ -146,14 +146,15 @@ def test_ir_after_each_stage(model: Path, run: Run) -> None:
     )
     assert done.returncode == 0, done.stderr
     texts = {path.name: path.read_text() for path in model.with_name("d").iterdir()}
-    names = ["00-import.mlir", "01-simplify.mlir", "02-outline-tasks.mlir", "03-plan.mlir", "04-memory.mlir"]
+    names = ["00-import.mlir", "01-simplify.mlir", "02-manycore.mlir", "03-memory.mlir", "04-coreasm.mlir"]
     assert sorted(texts) == names
-    import_, _, outlined, planned, lowered = (texts[name] for name in names)
+    import_, _, tiled, lowered, instructions = (texts[name] for name in names)
     assert "dataflow.matmul" in import_
-    assert "manycore.task" in outlined
-    assert "manycore.task" in planned
-    assert outlined != planned
-    assert "memory." in lowered
+    assert "manycore.task" in tiled
+    assert " in dram tiled <" in tiled
+    assert " prefetch " in tiled
+    assert "memory.load" in lowered
+    assert "coreasm.program" in instructions
 
 
 def test_textual_ir_compiles(model: Path, run: Run) -> None:

@@ -50,7 +50,6 @@ BAD = [
     (["-p", "manycore-tile{chops=1}"], "there is no option 'chops'; the options are 'chip'"),
     (["-p", "dataflow-to-manycore,manycore-tile"], "no chip is given"),
     (["-p", "dataflow-to-manycore,manycore-tile{chip=edge}"], "the module is for chip 'edge'"),
-    (["-p", BEYOND], "is at level 'memory': a module can be compiled from the levels 'dataflow' and 'manycore'"),
 ]
 
 
