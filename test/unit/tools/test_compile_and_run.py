@@ -145,7 +145,7 @@ def test_ir_after_each_stage(model: Path, run: Run) -> None:
         "meshloom-compile", model, "--chip", "tiny", "--shape", "x=3x6", "-o", "n.mlx", "--print-ir-after-all", "d"
     )
     assert done.returncode == 0, done.stderr
-    texts = {path.name: path.read_text() for path in model.with_name("d").iterdir()}
+    texts = {path.name: path.read_text() for path in model.with_name("d").glob("*.mlir")}
     names = ["00-import.mlir", "01-simplify.mlir", "02-manycore.mlir", "03-memory.mlir", "04-coreasm.mlir"]
     assert sorted(texts) == names
     import_, _, tiled, lowered, instructions = (texts[name] for name in names)
