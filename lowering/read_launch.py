@@ -14,6 +14,7 @@ from ..analysis.slices import Tiles
 from ..analysis.task_info import TaskInfo
 from ..chips import Chip
 from ..dialects.dataflow.types import shape_of
+from ..dialects.locations import at, located
 from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, Tiling
 from ..dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, HoldOp, LoadOp, Space, StoreOp
 from ..dialects.memory.ops import buffer_of
@@ -46,7 +47,8 @@ class PlacedSchedule:
 
 def read_launch(launch: LaunchOp, chip: Chip) -> PlacedSchedule:
     """The schedule of a verified launch. Raises InputError naming the task where it cannot be carried out."""
-    return _Reader(launch, chip).read()
+    with at(launch):
+        return _Reader(launch, chip).read()
 
 
 class _Reader:
@@ -67,7 +69,8 @@ class _Reader:
 
     def read(self) -> PlacedSchedule:
         for number, op in enumerate(self.executes):
-            self.tasks.append(self._task(number, op))
+            with at(op):
+                self.tasks.append(self._task(number, op))
         order = [one for op in self.block.ops for one in self._top(op)]
         schedule = LaunchSchedule(tuple(self.buffers), tuple(self.tasks), tuple(order))
         base = min(self.scratch.values(), default=0)
@@ -228,5 +231,5 @@ def _address(value: SSAValue) -> int:
     type = value.type
     assert isinstance(type, BufferType)
     if type.offset is None:
-        raise InputError(f"{type} has no address: run manycore-to-memory, or give one")
+        raise located(InputError(f"{type} has no address: run manycore-to-memory, or give one"), value)
     return type.offset

@@ -19,11 +19,13 @@ from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ..dialects.dataflow.types import DTYPE_CODES
+from ..dialects.locations import located
 from ..dialects.manycore import ExecuteOp, LaunchOp
 from ..dialects.memory import AllocOp, BufferType, CopyOp, FreeOp, HoldOp, Space, ViewOp, WaitOp
 from ..dialects.memory.ops import buffer_of
 from ..emulator.executable import Executable, Role, TensorInfo
 from ..support.errors import InputError
+from .check_transfers import check_transfers
 from .constants import constant_bytes, reference_of
 from .controller import Action, Begin, Copy, Join, Start, Wait, controller_words
 from .dram_layout import padded
@@ -118,6 +120,7 @@ class _Reader:
         placed = read_launch(op, self.chip)
         digest = schedule_digest(placed.schedule)
         if digest not in self.codes:
+            check_transfers(op, placed.schedule)
             self.codes[digest] = _code_of(placed.schedule, self.chip)
         return _Launch(op, self.codes[digest], np.array(placed.segments, np.int64))
 
@@ -161,7 +164,8 @@ class _Reader:
         def add(value: SSAValue, name: str, role: Role, dram: int) -> None:
             type = buffer_of(value)
             if type.space is not Space.HOST or type.offset is None:
-                raise InputError(f"@main has {role} '{name}' of type {type}: expected a buffer with an offset in host")
+                message = f"@main has {role} '{name}' of type {type}: expected a buffer with an offset in host"
+                raise located(InputError(message), value)
             code = DTYPE_CODES[type.element_type]
             table.append(TensorInfo(name, role, code, type.shape, dram, type.nbytes, type.offset))
 
@@ -202,11 +206,14 @@ class _Reader:
                     tags[op.token] = Join(launches)
                     launches += 1
                 case WaitOp():
+                    if op.token not in tags:
+                        raise located(InputError("waits for what is no copy and no launch of @main"), op)
                     actions.append(tags[op.token])
                 case AllocOp() | FreeOp() | HoldOp() | ViewOp() | ConstantOp() | WeightOp() | ReturnOp():
                     pass
                 case _:
-                    raise InputError(f"'{op.name}' in @main: expected buffers, copies, launches and waits")
+                    error = InputError(f"'{op.name}' in @main: expected buffers, copies, launches and waits")
+                    raise located(error, op)
         return actions
 
     # ---- notes
@@ -233,7 +240,8 @@ class _Reader:
 def _constant(value: SSAValue) -> ConstantOp | WeightOp:
     """Raises InputError for a value that is not known before the run."""
     if not isinstance(value.owner, ConstantOp | WeightOp):
-        raise InputError(f"memory.hold of {value.type}: expected constants and weights")
+        error = InputError(f"memory.hold of {value.type}: expected constants and weights")
+        raise located(error, next(iter(value.uses)).operation)
     return value.owner
 
 
@@ -253,7 +261,7 @@ def _range(value: SSAValue) -> tuple[int, int]:
     """First byte of a buffer, and where the next one may begin. Raises InputError for one without an address."""
     type = buffer_of(value)
     if type.offset is None:
-        raise InputError(f"{type} has no address: run manycore-to-memory, or give one")
+        raise located(InputError(f"{type} has no address: run manycore-to-memory, or give one"), value)
     return type.offset, type.offset + padded(type.nbytes)
 
 

@@ -15,7 +15,7 @@ def _rebuild(task: TaskOp, operands: Sequence[SSAValue], kept: Sequence[int], re
     """Replace a task by one with these operands and the results whose numbers are `kept`."""
     types = [task.outputs[number].type for number in kept]
     new = TaskOp(task.sym_name.data, operands, types, task.tiling, task.detach_region(task.body))
-    new.placement = task.placement
+    new.placement, new.prefetch, new.prefetch_steps = task.placement, task.prefetch, task.prefetch_steps
     new.attributes.update(task.attributes)
     for number, result in zip(kept, new.outputs, strict=True):
         result.name_hint = task.outputs[number].name_hint

@@ -29,6 +29,7 @@ from ..dataflow.tiling import TilingInterface
 from ..memory.attributes import BufferType, Space
 from .attributes import TilingAttr
 from .bodies import YieldOp
+from .task_rules import verify_cores, verify_operations, verify_reduced_last, verify_tiling
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,10 @@ class ComputeOp(IRDLOperation):
 
     def __init__(self, pipelined: bool = False) -> None:
         super().__init__(properties={"pipelined": UnitAttr() if pipelined else None})
+
+    def verify_(self) -> None:
+        if (parent := self.parent_op()) is not None and not isinstance(parent, ExecuteOp):
+            raise VerifyException(f"stands in '{parent.name}': expected manycore.execute")
 
 
 SCHEDULE = ("begin", "steps", "last")
@@ -173,19 +178,20 @@ class ExecuteOp(IRDLOperation):
         return list(self.reads)[start : start + slots[read]]
 
     def verify_(self) -> None:
+        from .schedule_rules import verify_schedule
+
         ops = list(self.body.block.ops)
         if len(ops) < 2 or not isinstance(ops[-1], YieldOp) or len(ops[-1].operands) != 1:
             raise VerifyException("the body should hold an operation or more and end with manycore.yield of one value")
-        if not all(isinstance(op, TilingInterface) for op in ops[:-1]):
-            raise VerifyException("the body should hold operations with the tiling interface only")
+        root = verify_operations(ops[:-1])
         arguments = self.body.block.args
         if len(arguments) != len(self.inputs):
             raise VerifyException(f"the body has {len(arguments)} arguments for {len(self.inputs)} operands")
         for value, argument in zip((*self.inputs, self.target), (*arguments, ops[-1].operands[0]), strict=True):
             self._verify_pair(value, argument)
-        rank = len(self.ops[0].iteration_space())
-        if len(self.tiling.grid) != rank:
-            raise VerifyException(f"the tiling has rank {len(self.tiling.grid)}: expected {rank}")
+        verify_tiling(root, self.tiling)
+        verify_reduced_last(root, self.tiling)
+        verify_cores(self, self.tiling)
         slots, uses, writes = self.slots.get_values(), self.uses.get_values(), self.writes.get_values()
         if any(count < 0 for count in slots) or sum(slots) != len(self.reads):
             raise VerifyException(f"slots = {list(slots)} should add up to the {len(self.reads)} buffers of reads")
@@ -202,6 +208,15 @@ class ExecuteOp(IRDLOperation):
         target = cast(BufferType, self.target.type)
         if target.space is not Space.SRAM and prod(target.shape) and not self.staging:
             raise VerifyException("a result in dram needs staging")
+        self._verify_distinct()
+        verify_schedule(self)
+        if (parent := self.parent_op()) is not None and parent.name != "manycore.launch":
+            raise VerifyException(f"stands in '{parent.name}': expected manycore.launch")
+
+    def _verify_distinct(self) -> None:
+        own = [*self.reads, *self.staging, *self.temporaries]
+        if len({*own, *self.inputs, self.target}) < len(own) + len({*self.inputs}) + 1:
+            raise VerifyException(f"@{self.sym_name.data} uses one buffer for two purposes: expected one for each")
 
     def _verify_pair(self, buffer: SSAValue, value: SSAValue) -> None:
         memory = cast(BufferType, buffer.type)

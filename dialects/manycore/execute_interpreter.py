@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import prod
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ..dataflow.constants import Array, numpy_type, scalar_array
 from ..dataflow.evaluate import evaluate
 from ..dataflow.tiling import Box, DimKind, OperandSlice, TilingInterface
 from ..dataflow.types import element_of, shape_of, tensor
+from ..locations import at, located
 from ..memory import GatherOp, LoadOp, SliceTransferOp, StoreOp
 from ..memory.attributes import BufferType, Space
 from ..memory.ops import AllocOp, buffer_of
@@ -143,6 +144,14 @@ class _Loaded:
     whole: OperandSlice | None = None
     """The slice of all steps, where they came together."""
 
+    def version_for(self, step: int, piece: OperandSlice, buffers: int) -> int | str:
+        """The number of the slice that a step reads, or why it is not in one of so many buffers."""
+        known = max((one for one in self.by_step if one <= step), default=None)
+        if known is None or self.by_step[known][0] != piece:
+            return "before it is transferred"
+        version = self.by_step[known][1]
+        return version if self.version - version < buffers else "after a later slice has taken its buffer"
+
 
 class _Task:
     """State of a task while its launch runs."""
@@ -171,6 +180,7 @@ class _Task:
         self.loaded: dict[tuple[int, int], _Loaded] = {}
         """(read, core) -> what it has."""
         self.gathered: dict[tuple[int, int], OperandSlice] = {}
+        self.gathered_steps: set[int] = set()
 
     def _reduced(self, dim: int) -> bool:
         return self.space[dim].kind is DimKind.REDUCTION
@@ -190,6 +200,10 @@ class _Task:
             self._issue_one(op, step)
 
     def _issue_one(self, op: Operation, step: int) -> None:
+        with at(op):
+            self._run_one(op, step)
+
+    def _run_one(self, op: Operation, step: int) -> None:
         if isinstance(op, SliceTransferOp):
             self.launch.transfer(op, step)
         elif isinstance(op, ComputeOp):
@@ -248,6 +262,7 @@ class _Task:
 
     def gather(self, reads: Sequence[int], step: int) -> None:
         """What a step needs of values that are spread over the cores; before the first step, the padding too."""
+        self.gathered_steps.add(step)
         for read in reads:
             array, element = self._source(read)
             (buffer,) = self.op.read_buffers(read)
@@ -306,6 +321,8 @@ class _Task:
         if not buffers or 0 in piece.shape:
             return materialise(self._source(read)[0], piece, element)
         if (whole := self.gathered.get((read, core))) is not None:
+            if step not in self.gathered_steps:
+                self._refuse(read, step, core, "before it is transferred")
             view = self.memories.view(core, buffers[0], element, whole.gathered_shape)
             return materialise(view, _within(piece, whole), element)
         has = self.loaded.get((read, core))
@@ -313,13 +330,14 @@ class _Task:
             view = self.memories.view(core, buffers[0], element, has.whole.shape)
             start = tuple(a - b for a, b in zip(piece.box.offsets, has.whole.box.offsets, strict=True))
             return view[_index(Box(start, piece.shape), (0,) * len(start))]
-        step_of = max((known for known in (has.by_step if has else ()) if known <= step), default=None)
-        if has is None or step_of is None:
-            raise MeshloomError(
-                f"task @{self.op.sym_name.data} uses read {read} in step {step} on core {core} before it is transferred"
-            )
-        _, version = has.by_step[step_of]
+        version = "before it is transferred" if has is None else has.version_for(step, piece, len(buffers))
+        if isinstance(version, str):
+            self._refuse(read, step, core, version)
         return self.memories.view(core, buffers[version % len(buffers)], element, piece.shape)
+
+    def _refuse(self, read: int, step: int, core: int, why: str) -> NoReturn:
+        message = f"task @{self.op.sym_name.data} uses read {read} in step {step} on core {core} {why}"
+        raise located(MeshloomError(message), self.op)
 
     def _out(self, core: int, number: int, part: Box, step: int) -> Array:
         """Where an operation of the body writes."""

@@ -10,11 +10,10 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, region_def, r
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator
-from xdsl.utils.exceptions import VerifyException
 
-from ..memory import LoadOp, SliceTransferOp
 from ..memory.stash_types import TokenType
 from .execute import ExecuteOp
+from .schedule_rules import verify_launch
 
 
 @irdl_op_definition
@@ -47,12 +46,7 @@ class LaunchOp(IRDLOperation):
         return {op.sym_name.data: op for op in self.body.block.ops if isinstance(op, ExecuteOp)}
 
     def verify_(self) -> None:
-        tasks = self.tasks
-        if len(tasks) < sum(isinstance(op, ExecuteOp) for op in self.body.block.ops):
-            raise VerifyException("two tasks have one name: names of tasks are unique in a launch")
-        for op in self.body.walk():
-            if isinstance(op, SliceTransferOp) and (problem := _problem(op, tasks)):
-                raise VerifyException(f"'{op.name}' for @{op.task_name}: {problem}")
+        verify_launch(self.body.block)
 
     @classmethod
     def parse(cls, parser: Parser) -> LaunchOp:
@@ -77,30 +71,3 @@ def _block_of(parser: Parser) -> Region:
     if not region.blocks:
         region.add_block(Block())
     return region
-
-
-def _problem(op: SliceTransferOp, tasks: dict[str, ExecuteOp]) -> str | None:
-    """Why a transfer does not go with its task, or None."""
-    task = tasks.get(op.task_name)
-    if task is None:
-        return "there is no such task in the launch"
-    reads = op.reads.get_values()
-    count = len(task.slots.get_values())
-    if any(read >= count for read in reads):
-        return f"reads {list(reads)}: the task has {count} reads"
-    buffers = [buffer for read in reads for buffer in task.read_buffers(read)]
-    if not op.targets or list(op.targets) != buffers[: len(op.targets)]:  # a load ahead may know the first ones only
-        return f"its targets are not the buffers that the task has for reads {list(reads)}"
-    operands = task.read_operands
-    for read, source in zip(reads, op.sources, strict=True):
-        if task.inputs[operands[read]] is not source:
-            return f"its source is not the operand of read {read}"
-    step = op.step_number
-    if step is not None and not op.is_relative and step >= task.tiling.data.step_count:
-        return f"step {step}: the task has {task.tiling.data.step_count} steps"
-    parent = op.parent_op()
-    if op.is_relative and op.parent_region() is not task.steps:
-        return "a relative step stands in the 'steps' of its own task"
-    if not isinstance(op, LoadOp) and parent is not task:
-        return "a gather stands in its own task"
-    return None

@@ -25,11 +25,11 @@ from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..dataflow.elementwise import ElementwiseOp
-from ..dataflow.tiling import DimKind, TilingInterface
-from ..dataflow.types import shape_of
+from ..dataflow.tiling import TilingInterface
 from ..memory.attributes import Space, SpaceAttr
-from .attributes import TilingAttr, chip_of
+from .attributes import TilingAttr
 from .bodies import parse_signature, print_signature, verify_body, yielded
+from .task_rules import verify_cores, verify_operations, verify_tiling
 
 
 @irdl_op_definition
@@ -122,48 +122,12 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         block = self.body.block
         verify_body(block, self.inputs, self.outputs)
         ops = list(block.ops)
-        if len(ops) < 2:
-            raise VerifyException("the body should hold at least one operation before manycore.yield")
-        if any(value.owner is block for value in self.yielded):
+        if len(ops) > 1 and any(value.owner is block for value in self.yielded):
             raise VerifyException("manycore.yield gives back an argument: expected values that the body computes")
-        if not isinstance(root := ops[0], TilingInterface):
-            raise VerifyException(
-                f"the body begins with '{root.name}': expected an operation with the tiling interface"
-            )
-        shape = shape_of(root.results[0])
-        for op in ops[1:-1]:
-            if not isinstance(op, ElementwiseOp):
-                raise VerifyException(f"'{op.name}' follows the root: expected elementwise operations only")
-            if shape_of(op.results[0]) != shape:
-                raise VerifyException(
-                    f"'{op.name}' has result shape {list(shape_of(op.results[0]))}: expected the root's, {list(shape)}"
-                )
-        self._verify_tiling(root)
-        self._verify_cores()
+        root = verify_operations(ops[:-1])
+        verify_tiling(root, self.tiling)
+        verify_cores(self, self.tiling)
         self._verify_prefetch()
-
-    def _verify_tiling(self, root: TilingInterface) -> None:
-        space, tiling = root.iteration_space(), self.tiling
-        if len(tiling.grid) != len(space):
-            raise VerifyException(
-                f"the tiling has rank {len(tiling.grid)}: expected {len(space)}, the iteration space of '{root.name}'"
-            )
-        for dim, (one, grid, steps) in enumerate(zip(space, tiling.grid, tiling.steps, strict=True)):
-            reduction = one.kind is DimKind.REDUCTION
-            fixed = one.kind in (DimKind.WHOLE, DimKind.SEQUENTIAL)
-            if grid > 1 and (reduction or fixed):
-                raise VerifyException(f"grid = {grid} in dimension {dim}, which is {one.kind}: expected 1")
-            if steps > 1 and (fixed or (reduction and root.combine is None)):
-                raise VerifyException(f"steps = {steps} in dimension {dim}, which is {one.kind} and cannot be split")
-
-    def _verify_cores(self) -> None:
-        if (chip := chip_of(self)) is None:
-            return
-        if unusable := sorted(set(self.tiling.cores) - set(chip.usable_cores)):
-            raise VerifyException(
-                f"core {unusable[0]} is not usable on chip '{chip.name}' of {chip.cores} cores, "
-                f"{len(chip.usable_cores)} of them usable"
-            )
 
     def _verify_prefetch(self) -> None:
         if self.prefetch is not None and self.prefetch.value.data < 0:

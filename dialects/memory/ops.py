@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from xdsl.dialects.builtin import I64, DenseArrayBase, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Operation, SSAValue
@@ -19,6 +21,9 @@ from xdsl.traits import MemoryAllocEffect, MemoryFreeEffect
 from xdsl.utils.exceptions import VerifyException
 
 from .attributes import BufferType, Space
+
+if TYPE_CHECKING:
+    from .values import HoldOp
 
 
 def buffer_of(value: SSAValue) -> BufferType:
@@ -64,33 +69,33 @@ class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return (DropUnreadBuffer(),)
 
     def verify_(self) -> None:
-        from ..manycore.attributes import chip_of
-
         if self.live is not None:
             live = self.live.get_values()
             if len(live) != 2 or not 0 <= live[0] <= live[1]:
                 raise VerifyException(f"live = {list(live)} should be [first, last] with 0 <= first <= last")
-        self._verify_overlap()
-        type = buffer_of(self.buffer)
-        if (chip := chip_of(self)) is None or type.space is Space.HOST:
-            return
-        capacity = chip.sram_bytes if type.space is Space.SRAM else chip.dram_bytes
-        end = (type.offset or 0) + type.nbytes
-        if end > capacity:
-            raise VerifyException(
-                f"the buffer ends at byte {end}: chip '{chip.name}' has {capacity} bytes of {type.space.value}"
-            )
+        verify_place(self)
 
-    def _verify_overlap(self) -> None:
-        """Once a block, at its first allocation: buffers that are alive together do not share bytes."""
-        from .overlap import overlap_in
 
-        block = self.parent
-        if block is None or next((op for op in block.ops if isinstance(op, AllocOp)), None) is not self:
-            return
-        if (found := overlap_in(block)) is not None:
-            first, second = (f"%{value.name_hint or '?'} : {value.type}" for value in found)
-            raise VerifyException(f"buffers {first} and {second} are alive together and share bytes")
+def verify_place(op: AllocOp | HoldOp) -> None:
+    """Raises VerifyException where a new buffer ends beyond its memory or (once a block) shares bytes with others."""
+    from ..manycore.attributes import chip_of
+    from .lifetimes import verify_lifetimes
+
+    block = op.parent
+    if block is not None and next(one for one in block.ops if one.name in _WITH_MEMORY) is op:
+        verify_lifetimes(block)
+    type = buffer_of(op.buffer)
+    if (chip := chip_of(op)) is None or type.space is Space.HOST:
+        return
+    capacity = chip.sram_bytes if type.space is Space.SRAM else chip.dram_bytes
+    end = (type.offset or 0) + type.nbytes
+    if end > capacity:
+        raise VerifyException(
+            f"the buffer ends at byte {end}: chip '{chip.name}' has {capacity} bytes of {type.space.value}"
+        )
+
+
+_WITH_MEMORY = ("memory.alloc", "memory.hold")
 
 
 @irdl_op_definition

@@ -99,6 +99,7 @@ class SliceTransferOp(IRDLOperation, abc.ABC):
         low = 1 if self.is_relative else 0
         if (self.step_number is None and self.is_relative) or (self.step_number is not None and self.step_number < low):
             raise VerifyException(f"step {self.step_number}: expected {low} or more")
+        _verify_parent(self, "manycore.launch", "manycore.execute")
 
     @classmethod
     def parse(cls, parser: Parser) -> SliceTransferOp:
@@ -172,6 +173,13 @@ class SliceTransferOp(IRDLOperation, abc.ABC):
         printer.print_list([value.type for value in self.targets], printer.print_attribute)
 
 
+def _verify_parent(op: Operation, *names: str) -> None:
+    """Raises VerifyException where an operation stands in another one than these; they know its meaning."""
+    parent = op.parent_op()
+    if parent is not None and parent.name not in names:
+        raise VerifyException(f"stands in '{parent.name}': expected {' or '.join(names)}")
+
+
 def _resolved(parser: Parser, operands: Sequence[UnresolvedOperand], types: Sequence[Attribute]) -> list[SSAValue]:
     if len(operands) != len(types):
         parser.raise_error(f"{len(operands)} buffers have {len(types)} types")
@@ -220,11 +228,11 @@ class LoadOp(SliceTransferOp):
         return self.reads.get_values()[0]
 
     def verify_(self) -> None:
-        super().verify_()
         if len(self.sources) != 1 or not self.targets:
             raise VerifyException("a load has one source and one or more targets")
         if self.multicast is not None and self.multicast_from < 2:
             raise VerifyException(f"multicast {self.multicast_from}: expected groups of 2 cores or more")
+        super().verify_()
 
     @classmethod
     def create_parsed(
@@ -267,11 +275,11 @@ class GatherOp(SliceTransferOp):
     SOURCE: ClassVar = Space.SRAM
 
     def verify_(self) -> None:
-        super().verify_()
         if len(self.sources) != len(self.targets):
             raise VerifyException(f"{len(self.sources)} sources go to {len(self.targets)} targets: expected one each")
         if self.step_number is None:
             raise VerifyException("a gather is for one step")
+        super().verify_()
 
 
 @irdl_op_definition
@@ -299,6 +307,7 @@ class StoreOp(IRDLOperation):
         for value, space in (*((one, Space.SRAM) for one in self.sources), (self.target, Space.DRAM)):
             if (found := buffer_of(value).space) is not space:
                 raise VerifyException(f"{value.type} lies in {found.value}: expected one in {space.value}")
+        _verify_parent(self, "manycore.execute")
 
 
 _COPIES = ((Space.HOST, Space.DRAM), (Space.DRAM, Space.HOST))

@@ -1,5 +1,5 @@
 // One program at every level: whole tensors, tasks on one core, tasks cut over four
-// cores, buffers in memory, a binary in the emulator.
+// cores, buffers in memory, instructions, a binary in the emulator.
 
 // RUN: meshloom-opt %s -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p dataflow-to-manycore -t 'interpret{inputs=iota}' | filecheck %s
@@ -7,6 +7,8 @@
 // RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory' -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -t 'emulate{chip=tiny inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny}' -t 'emulate{inputs=iota}' | filecheck %s
+// RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory' -t 'emulate{inputs=iota}' | filecheck %s
+// RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory,memory-to-coreasm' -t 'emulate{inputs=iota}' | filecheck %s
 
 // All values are small whole numbers, so no order of additions changes a bit. Worked out with numpy.
 // CHECK:      y: {{.*}} = {{\[\[}}-272.,  -86.,   86.,  272., -200.,    0.,  200., -272.,  -86.,   86.]]

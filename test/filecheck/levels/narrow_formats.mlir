@@ -6,6 +6,8 @@
 // RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny}' -t interpret | filecheck %s
 // RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory' -t interpret | filecheck %s
 // RUN: meshloom-opt %s -t 'emulate{chip=tiny}' | filecheck %s
+// RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory' -t 'emulate' | filecheck %s
+// RUN: meshloom-opt %s -p 'dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory,memory-to-coreasm' -t 'emulate' | filecheck %s
 
 // 65537 = 2^16 + 1 lies between two f24, 65536 (0x478000, the even one) and 65538; 17 between two f8e4m3, 16 (0x58) and
 // 18, and 1000 is beyond: NaN (0x7f); 9 between two f8e5m2, 8 (0x48) and 10. Half of the least f8e4m3, 2^-10, gives 0.

@@ -5,6 +5,8 @@
 // RUN: meshloom-opt %s -p 'sparse-pack{chip=tiny},dataflow-to-manycore,manycore-tile{chip=tiny}' -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p 'sparse-pack{chip=tiny},dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory' -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -t 'emulate{chip=tiny inputs=iota}' | filecheck %s
+// RUN: meshloom-opt %s -p 'sparse-pack{chip=tiny},dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory' -t 'emulate{inputs=iota}' | filecheck %s
+// RUN: meshloom-opt %s -p 'sparse-pack{chip=tiny},dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory,memory-to-coreasm' -t 'emulate{inputs=iota}' | filecheck %s
 
 // All values are small whole numbers, so no order of additions changes a bit. Worked out with numpy.
 // CHECK: y: {{.*}} = {{\[\[}}-13.,  24.,  37.,   0.,   0.,   0.,  12.,  27.,  14.,  23.]]

@@ -5,6 +5,8 @@
 // RUN: meshloom-opt %s -p manycore-tile -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p manycore-to-memory -t 'interpret{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -t 'emulate{inputs=iota}' | filecheck %s
+// RUN: meshloom-opt %s -p 'manycore-to-memory' -t 'emulate{inputs=iota}' | filecheck %s
+// RUN: meshloom-opt %s -p 'manycore-to-memory,memory-to-coreasm' -t 'emulate{inputs=iota}' | filecheck %s
 // RUN: meshloom-opt %s -p manycore-tile | filecheck %s --check-prefix=KEPT
 
 // CHECK:      y: {{.*}} = {{\[}}[2.6, 0.8, 3.2, 0. , 1. ],

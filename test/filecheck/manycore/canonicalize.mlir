@@ -24,15 +24,17 @@ func.func @unused(%x: tensor<4xf32>) {
     %1 = dataflow.exp %a : (tensor<4xf32>) -> tensor<4xf32>
     manycore.yield %1 : tensor<4xf32>
   }
-  %2 = manycore.exchange %x to <grid = [2], cores = [0, 1], steps = [1], order = [0]> : tensor<4xf32>
   func.return
 }
 
-// CHECK-LABEL: @twice
-// CHECK-NEXT:    %0 = manycore.exchange %x
-// CHECK-NEXT:    func.return %0
-func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = manycore.exchange %x to <grid = [2], cores = [0, 1], steps = [1], order = [0]> : tensor<4xf32>
-  %1 = manycore.exchange %0 to <grid = [2], cores = [0, 1], steps = [1], order = [0]> : tensor<4xf32>
-  func.return %1 : tensor<4xf32>
+// What is prefetched stays so.
+// CHECK-LABEL: @prefetched
+// CHECK:       manycore.task @t(%a = %x : tensor<4xf32>) -> tensor<4xf32> tiled <grid = [2], cores = [0, 1], steps = [2], order = [0]> prefetch 3 steps 2 {
+func.func @prefetched(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = manycore.task @t(%a = %x : tensor<4xf32>, %b = %x : tensor<4xf32>) -> tensor<4xf32>
+      tiled <grid = [2], cores = [0, 1], steps = [2], order = [0]> prefetch 3 steps 2 {
+    %1 = dataflow.exp %a : (tensor<4xf32>) -> tensor<4xf32>
+    manycore.yield %1 : tensor<4xf32>
+  }
+  func.return %0 : tensor<4xf32>
 }

@@ -132,18 +132,24 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: steps = [2, 1] should be 1 everywhere: an exchange has no loop
+// CHECK: prefetch of 3 steps: expected 1 to the task's 2
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
-  %y = manycore.exchange %x to <grid = [1, 1], cores = [0], steps = [2, 1], order = [0, 1]> : tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [2, 1], order = [0, 1]> prefetch 1 steps 3 {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
 }
 
 // -----
 
-// CHECK: the tiling has rank 1: expected 2, as the tensor
+// CHECK: prefetch -1: expected 0 tasks or more
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
-  %y = manycore.exchange %x to <grid = [1], cores = [0], steps = [1], order = [0]> : tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [2, 1], order = [0, 1]> prefetch -1 {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
 }
 
 // -----

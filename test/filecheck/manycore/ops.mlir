@@ -11,8 +11,17 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
       %2 = dataflow.isnan %1 : (tensor<3x5xf32>) -> tensor<3x5xi1>
       manycore.yield %1, %2 : tensor<3x5xf32>, tensor<3x5xi1>
     }
-    %z = manycore.exchange %y to <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> : tensor<3x5xf32>
-    func.return %z, %mask : tensor<3x5xf32>, tensor<3x5xi1>
+    %z = manycore.task @first(%p = %y : tensor<3x5xf32>) -> tensor<3x5xf32>
+        in dram tiled <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> prefetch 0 {
+      %0 = dataflow.neg %p : (tensor<3x5xf32>) -> tensor<3x5xf32>
+      manycore.yield %0 : tensor<3x5xf32>
+    }
+    %u = manycore.task @second(%p = %z : tensor<3x5xf32>) -> tensor<3x5xf32>
+        tiled <grid = [1, 1], cores = [0], steps = [1, 5], order = [0, 1]> prefetch 2 steps 3 attributes {note = "y"} {
+      %0 = dataflow.neg %p : (tensor<3x5xf32>) -> tensor<3x5xf32>
+      manycore.yield %0 : tensor<3x5xf32>
+    }
+    func.return %u, %mask : tensor<3x5xf32>, tensor<3x5xi1>
   }
 }
 
@@ -22,4 +31,5 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 // CHECK-NEXT:     %1 = dataflow.add %0, %r : (tensor<3x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
 // CHECK-NEXT:     %2 = dataflow.isnan %1 : (tensor<3x5xf32>) -> tensor<3x5xi1>
 // CHECK-NEXT:     manycore.yield %1, %2 : tensor<3x5xf32>, tensor<3x5xi1>
-// CHECK:        %z = manycore.exchange %y to <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> : tensor<3x5xf32>
+// CHECK:        %z = manycore.task @first(%p = %y : tensor<3x5xf32>) -> tensor<3x5xf32> in dram tiled <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> prefetch 0 {
+// CHECK:        %u = manycore.task @second(%p = %z : tensor<3x5xf32>) -> tensor<3x5xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 5], order = [0, 1]> prefetch 2 steps 3 attributes {note = "y"} {

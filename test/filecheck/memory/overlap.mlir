@@ -1,4 +1,4 @@
-// Buffers that are alive together do not share bytes.
+// Buffers that are alive together do not share bytes, and none is used after its end.
 // RUN: meshloom-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
 // CHECK: buffers %a : !memory.buffer<4xf32, sram, 0> and %b : !memory.buffer<4xf32, sram, 8> are alive together and share bytes
@@ -27,5 +27,72 @@ func.func @fine() {
 func.func @constants(%w: tensor<4xf32>) {
   %c = memory.hold %w : tensor<4xf32> in !memory.buffer<4xf32, dram, 0>
   %d = memory.alloc : !memory.buffer<2xf32, dram, 4>
+  func.return
+}
+
+// -----
+
+// A launch has its buffers in DRAM until it is waited for; among each other they may take turns.
+// CHECK: func.func @waited
+func.func @waited() {
+  %t = manycore.launch @a {
+    %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
+    memory.free %a : !memory.buffer<4xf32, dram, 0>
+    %b = memory.alloc : !memory.buffer<2xf32, dram, 8>
+  }
+  memory.wait %t
+  %c = memory.alloc : !memory.buffer<4xf32, dram, 0>
+  func.return
+}
+
+// -----
+
+// CHECK: buffers %a : !memory.buffer<4xf32, dram, 0> and %c : !memory.buffer<4xf32, dram, 8> are alive together and share bytes
+func.func @running() {
+  %t = manycore.launch @a {
+    %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
+  }
+  %c = memory.alloc : !memory.buffer<4xf32, dram, 8>
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: buffers %c : !memory.buffer<4xf32, dram, 8> and %a : !memory.buffer<4xf32, dram, 0> are alive together and share bytes
+func.func @inside() {
+  %c = memory.alloc : !memory.buffer<4xf32, dram, 8>
+  %t = manycore.launch @a {
+    %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: buffers %x : !memory.buffer<4xf32, host, 0> and %y : !memory.buffer<4xf32, host, 8> are alive together and share bytes
+func.func @argument(%x: !memory.buffer<4xf32, host, 0>) {
+  %y = memory.alloc : !memory.buffer<4xf32, host, 8>
+  func.return
+}
+
+// -----
+
+// CHECK: %a : !memory.buffer<4xf32, dram, 0> is used after its memory.free
+func.func @freed(%h: !memory.buffer<4xf32, host, 0>) {
+  %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
+  memory.free %a : !memory.buffer<4xf32, dram, 0>
+  %t = memory.copy %a to %h : !memory.buffer<4xf32, dram, 0> to !memory.buffer<4xf32, host, 0>
+  func.return
+}
+
+// -----
+
+// CHECK: %v : !memory.buffer<2xf32, dram, 8> is used after its memory.free
+func.func @seen(%h: !memory.buffer<2xf32, host, 0>) {
+  %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
+  %v = memory.view %a : !memory.buffer<4xf32, dram, 0> as !memory.buffer<2xf32, dram, 8>
+  memory.free %a : !memory.buffer<4xf32, dram, 0>
+  %t = memory.copy %v to %h : !memory.buffer<2xf32, dram, 8> to !memory.buffer<2xf32, host, 0>
   func.return
 }

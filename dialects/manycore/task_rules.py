@@ -1,0 +1,69 @@
+"""What every task obeys, of tensors or of buffers: its operations, its tiling, its cores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
+
+from ..dataflow.elementwise import ElementwiseOp
+from ..dataflow.tiling import DimKind, TilingInterface
+from ..dataflow.types import shape_of
+from .attributes import TilingAttr, chip_of
+
+
+def verify_operations(ops: Sequence[Operation]) -> TilingInterface:
+    """
+    The root of a body without its `manycore.yield`. Raises VerifyException unless it has the tiling interface, and all
+    others are elementwise over its result's shape.
+    """
+    if not ops:
+        raise VerifyException("the body should hold at least one operation before manycore.yield")
+    if not isinstance(root := ops[0], TilingInterface):
+        raise VerifyException(f"the body begins with '{root.name}': expected an operation with the tiling interface")
+    shape = shape_of(root.results[0])
+    for op in ops[1:]:
+        if not isinstance(op, ElementwiseOp):
+            raise VerifyException(f"'{op.name}' follows the root: expected elementwise operations only")
+        if shape_of(op.results[0]) != shape:
+            raise VerifyException(
+                f"'{op.name}' has result shape {list(shape_of(op.results[0]))}: expected the root's, {list(shape)}"
+            )
+    return root
+
+
+def verify_tiling(root: TilingInterface, tiling: TilingAttr) -> None:
+    """Raises VerifyException where a tiling cuts dimensions of the root's iteration space that cannot be cut so."""
+    space = root.iteration_space()
+    if len(tiling.grid) != len(space):
+        raise VerifyException(
+            f"the tiling has rank {len(tiling.grid)}: expected {len(space)}, the iteration space of '{root.name}'"
+        )
+    for dim, (one, grid, steps) in enumerate(zip(space, tiling.grid, tiling.steps, strict=True)):
+        reduction = one.kind is DimKind.REDUCTION
+        fixed = one.kind in (DimKind.WHOLE, DimKind.SEQUENTIAL)
+        if grid > 1 and (reduction or fixed):
+            raise VerifyException(f"grid = {grid} in dimension {dim}, which is {one.kind}: expected 1")
+        if steps > 1 and (fixed or (reduction and root.combine is None)):
+            raise VerifyException(f"steps = {steps} in dimension {dim}, which is {one.kind} and cannot be split")
+
+
+def verify_reduced_last(root: TilingInterface, tiling: TilingAttr) -> None:
+    """Raises VerifyException where steps loop over reduced dimensions outside of others: sums would be interrupted."""
+    reduced = [root.iteration_space()[dim].kind is DimKind.REDUCTION for dim in tiling.order if tiling.steps[dim] > 1]
+    if reduced != sorted(reduced):
+        raise VerifyException(
+            f"order = {list(tiling.order)} loops over reduced dimensions outside of others: put the reduced ones last"
+        )
+
+
+def verify_cores(op: Operation, tiling: TilingAttr) -> None:
+    """Raises VerifyException for cores that the module's chip does not have."""
+    if (chip := chip_of(op)) is None:
+        return
+    if unusable := sorted(set(tiling.cores) - set(chip.usable_cores)):
+        raise VerifyException(
+            f"core {unusable[0]} is not usable on chip '{chip.name}' of {chip.cores} cores, "
+            f"{len(chip.usable_cores)} of them usable"
+        )

@@ -1,0 +1,944 @@
+// RUN: meshloom-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
+
+// CHECK: 'memory.load' for @nge: there is no such task in the launch
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @nge[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'memory.load' for @neg: reads [1]: the task has 1 reads
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[1] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'memory.load' for @neg: its targets are not the buffers that the task has for reads [0]
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %q, %r for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 64>, !memory.buffer<2x4xf32, sram, 0>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'memory.load' for @neg: its source is not the operand of read 0
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %y to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 128> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'memory.load' for @neg: step 2: the task has 2 steps
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 2 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'memory.load' for @neg: step +2: the task has 2 steps
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +2 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'memory.load' for @neg: a relative step stands in the 'steps' of its own task
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'steps' computes 0 times: expected manycore.compute once
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'last' computes 2 times: expected manycore.compute once
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'memory.store' in 'begin': it belongs to a step
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'steps' has no memory.store: the result, !memory.buffer<8x4xf32, dram, 128>, would not be written
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: stores from other buffers than the staging of @neg
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %q to %y : !memory.buffer<2x4xf32, sram, 64> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: stores to another buffer than @neg writes
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %x : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 0>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'steps' stores the result 2 times: expected once
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'steps' is for all steps but the last: the task has one step
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [1, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: 'memory.alloc' in a schedule: expected transfers and manycore.compute
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      %z = memory.alloc : !memory.buffer<2x4xf32, sram, 192>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: a result in dram needs staging
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %q to %y : !memory.buffer<2x4xf32, sram, 64> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %q to %y : !memory.buffer<2x4xf32, sram, 64> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: @neg uses one buffer for two purposes: expected one for each
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%q : !memory.buffer<2x4xf32, sram, 64>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: @neg uses !memory.buffer<2x4xf32, sram, 192>, which is not allocated in its launch
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %o = memory.alloc : !memory.buffer<2x4xf32, sram, 192>
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%o : !memory.buffer<2x4xf32, sram, 192>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %o to %y : !memory.buffer<2x4xf32, sram, 192> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %o to %y : !memory.buffer<2x4xf32, sram, 192> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: two tasks are named @neg: names of tasks are unique in a launch
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: @again writes the buffer that @neg writes: expected one of its own
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+    manycore.execute @again(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @again[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @again[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: slots = [1] should add up to the 2 buffers of reads
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [1] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: uses = [1] should give one of 1 reads to each of 1 uses
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [1] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: writes = [1] should give a buffer for each of 1 operations
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [1]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: grid = 2 in dimension 1, which is reduction: expected 1
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x1xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x1xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [1, 2], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.reduce sum %a axes [1] : (tensor<8x4xf32>) -> tensor<8x1xf32>
+      manycore.yield %0 : tensor<8x1xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x1xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x1xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: order = [1, 0] loops over reduced dimensions outside of others: put the reduced ones last
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x1xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x1xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 2], order = [1, 0]> {
+      %0 = dataflow.reduce sum %a axes [1] : (tensor<8x4xf32>) -> tensor<8x1xf32>
+      manycore.yield %0 : tensor<8x1xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x1xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x1xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: core 7 is not usable on chip 'tiny' of 4 cores, 4 of them usable
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 7], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+}
+
+// -----
+
+// CHECK: 'memory.wait' in a launch: expected buffers, loads and tasks over buffers
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %o = manycore.launch @before {
+  }
+  %t = manycore.launch @all {
+    memory.wait %o
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: @second reads !memory.buffer<4xf32, sram, 0> as a whole, which no task of the launch writes
+func.func @main(%y: !memory.buffer<8xf32, dram, 0>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<4xf32, sram, 0>
+    %s = memory.alloc : !memory.buffer<4xf32, sram, 64>
+    manycore.execute @second(%a = %r : !memory.buffer<4xf32, sram, 0> as tensor<8xf32>)
+        into %y : !memory.buffer<8xf32, dram, 0> staging(%s : !memory.buffer<4xf32, sram, 64>) slots [0] uses [0] writes [0]
+        tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+      %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+      manycore.yield %0 : tensor<8xf32>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<4xf32, sram, 64> to !memory.buffer<8xf32, dram, 0>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: @second reads the result of @first, which stands behind it
+func.func @main(%x: !memory.buffer<8xf32, dram, 0>, %h: !memory.buffer<8xf32, dram, 64>, %y: !memory.buffer<8xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<8xf32, sram, 0>
+    %s = memory.alloc : !memory.buffer<8xf32, sram, 64>
+    manycore.execute @second(%a = %h : !memory.buffer<8xf32, dram, 64> as tensor<8xf32>)
+        into %y : !memory.buffer<8xf32, dram, 128> reads(%r : !memory.buffer<8xf32, sram, 0>)
+        staging(%s : !memory.buffer<8xf32, sram, 64>) slots [1] uses [0] writes [0]
+        tiled <grid = [1], cores = [0], steps = [1], order = [0]> {
+      %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+      manycore.yield %0 : tensor<8xf32>
+    } begin {
+      memory.load %h to %r for @second[0] step 0 : !memory.buffer<8xf32, dram, 64> to !memory.buffer<8xf32, sram, 0>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<8xf32, sram, 64> to !memory.buffer<8xf32, dram, 128>
+    }
+    manycore.execute @first(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
+        into %h : !memory.buffer<8xf32, dram, 64> reads(%r : !memory.buffer<8xf32, sram, 0>)
+        staging(%s : !memory.buffer<8xf32, sram, 64>) slots [1] uses [0] writes [0]
+        tiled <grid = [1], cores = [0], steps = [1], order = [0]> {
+      %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+      manycore.yield %0 : tensor<8xf32>
+    } begin {
+      memory.load %x to %r for @first[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<8xf32, sram, 0>
+    } last {
+      manycore.compute
+      memory.store %s to %h : !memory.buffer<8xf32, sram, 64> to !memory.buffer<8xf32, dram, 64>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: stands in 'func.func': expected manycore.execute
+func.func @main() {
+  manycore.compute
+  func.return
+}
