@@ -42,7 +42,8 @@ def matmul_op(node: Node) -> Tensor:
 
 @onnx_op("Gemm")
 def gemm(node: Node) -> Tensor | Sequence[Tensor]:
-    """alpha A' B' + beta C; where alpha stands apart, what it makes smaller may be too large for narrow floats."""
+    """alpha A' B' + beta C"""
+    # Where alpha is applied to the product, that may be too large for a narrow float.
     apart = node.float("alpha", 1.0) != 1 and node[1].array is None
     return in_f32(_gemm)(node) if apart else _gemm(node)
 
