@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from .model import Candidate, RandomOnnx
+from .model import Array, Candidate, RandomOnnx
 from .table import maker
 
 FLOATS = (
@@ -233,6 +233,14 @@ def cumulative_sum(g: RandomOnnx) -> Candidate | None:
     return Candidate("CumSum", [x, g.ints(_axis(g, x))], {"exclusive": g.int(0, 1), "reverse": g.int(0, 1)})
 
 
+def _varies(value: Array) -> bool:
+    """Whether the elements of each channel differ by so much that ONNX Runtime finds how they do (and it has any)."""
+    if not value.size:  # ONNX Runtime ends with a segmentation fault for some
+        return False
+    wide, space = value.astype(np.float64), tuple(range(2, value.ndim))
+    return bool(np.all(np.abs(wide.mean(space)) <= 100 * np.sqrt(wide.var(space) + 1e-2)))
+
+
 @maker(3)
 def normalise(g: RandomOnnx) -> Candidate | None:
     x = g.pick("f", rank=range(2, 6), empty=g.chance(0.3))
@@ -249,7 +257,7 @@ def normalise(g: RandomOnnx) -> Candidate | None:
         case 0:
             operands = [x, vector(), vector(), vector(), vector(True)]
             return Candidate("BatchNormalization", operands, {"epsilon": 1e-3})
-        case 1 if len(shape) > 2:
+        case 1 if len(shape) > 2 and _varies(g.value(x)):
             return Candidate("InstanceNormalization", [x, vector(), vector()], {"epsilon": 1e-2})
         case 2:
             axis = _axis(g, x)

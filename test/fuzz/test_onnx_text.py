@@ -60,6 +60,23 @@ CASES = [
         opset=19,
     ),
     Case(
+        "pool_of_windows_larger_than_all_there_is",
+        "ONNX: floor((2 - 3) / 3 + 1) = 0 positions. ONNX Runtime rounds towards 0 and makes one.",
+        "MaxPool",
+        [np.zeros((1, 1, 2), np.float32)],
+        [],
+        {"dilations": [2], "kernel_shape": [2], "strides": [3]},
+    ),
+    Case(
+        "instance_normalisation_of_equal_elements",
+        "ONNX: the mean is subtracted first, so that the bias is left. ONNX Runtime subtracts what has become large.",
+        "InstanceNormalization",
+        [np.array([[[2486.1669921875]]], np.float32)],
+        [0.2709558],
+        {"epsilon": 1e-2},
+        [np.array([1.3010325], np.float32), np.array([0.2709558], np.float32)],
+    ),
+    Case(
         "affine_grid_from_corner_to_corner_of_one_element",
         "ONNX: with align_corners, -1 is the centre of the first element. ONNX Runtime puts the only one elsewhere.",
         "AffineGrid",
