@@ -20,8 +20,6 @@ OPTIONS = {
 QUICK = [
     ("rnet", "edge", "dense"),
     ("rnet", "tiny", "dense"),
-    ("rnet", "grid", "dense"),
-    ("pnet", "edge", "dense"),
     ("vad", "edge", "dense"),
     ("rnet", "edge", "sparse"),
     ("onet", "tiny", "subgraphs"),
