@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..dialects.dataflow.entry_function import argument_names, find_main, result
 from ..dialects.dataflow.interpreter import Watch, interpret_function
 from ..dialects.manycore.execute_interpreter import ExecuteFunctions
 from ..dialects.manycore.interpreter import ManycoreFunctions
+from ..dialects.manycore.stage_interpreter import StageFunctions
 from ..dialects.memory import BufferType
 from ..dialects.memory.interpreter import MemoryFunctions
 from ..dialects.memory.stash_interpreter import StashFunctions
@@ -80,8 +81,15 @@ def run_main(module: ModuleOp, inputs: Mapping[str, Array], watch: Watch | None 
     if is_executable(module):
         return run_module(module, list(inputs.values()))
     copies = {name: array.copy() for name, array in inputs.items()}
-    functions = [ManycoreFunctions(), ExecuteFunctions(), MemoryFunctions(), StashFunctions(), SparseFunctions()]
+    functions = [
+        *(ManycoreFunctions(), ExecuteFunctions(), StageFunctions(_run_stage)),
+        *(MemoryFunctions(), StashFunctions(), SparseFunctions()),
+    ]
     return {name: as_array(value) for name, value in interpret_function(module, copies, functions, watch).items()}
+
+
+def _run_stage(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
+    return list(run_main(module, dict(zip(_argument_types(module), inputs, strict=True))).values())
 
 
 def result_types(module: ModuleOp) -> dict[str, Attribute]:

@@ -19,7 +19,7 @@ from ..support.errors import InputError, MeshloomError
 from ..support.files import write_pieces
 from .chip_pipeline import ChipPipeline, Feed, check_chip_pipeline
 from .elf import Section, find_sections, lay_out
-from .executable import Executable
+from .executable import Executable, write_executable
 from .executable_file import decode, encode, map_file
 
 CHIPS = ".chips"
@@ -81,6 +81,14 @@ def _pieces(facts: bytes, images: Sequence[Pieces]) -> Pieces:
 def write_chip_pipeline(pipeline: ChipPipeline, path: str | Path) -> None:
     """Write it to `path`, whole or not at all. Raises MeshloomError."""
     write_pieces(path, encode_chip_pipeline(pipeline))
+
+
+def write_any(found: Executable | ChipPipeline, path: str | Path) -> None:
+    """Write an executable, for one chip or for several, to `path`: whole or not at all. Raises MeshloomError."""
+    if isinstance(found, Executable):
+        write_executable(found, path)
+    else:
+        write_chip_pipeline(found, path)
 
 
 def read_any(path: str | Path) -> Executable | ChipPipeline:

@@ -77,11 +77,14 @@ class PipelineSchedule:
         return self.latency + (inputs - 1) * self.interval if inputs else 0
 
 
-def schedule(pipeline: ChipPipeline, cycles: Sequence[int]) -> PipelineSchedule:
-    """The schedule, from the cycles of each chip's run: each begins as soon as all that it reads is there."""
+def schedule(feeds: Sequence[Mapping[str, Feed]], cycles: Sequence[int]) -> PipelineSchedule:
+    """
+    The schedule, from what feeds the inputs of each chip and the cycles of its run: each begins as soon as all that it
+    reads is there.
+    """
     start: list[int] = []
-    for feeds in pipeline.feeds:
-        sources = {feed.chip for feed in feeds.values() if feed.chip != NETWORK}
+    for inputs in feeds:
+        sources = {feed.chip for feed in inputs.values() if feed.chip != NETWORK}
         start.append(max((start[chip] + cycles[chip] for chip in sources), default=0))
     return PipelineSchedule(tuple(cycles), tuple(start))
 
@@ -136,7 +139,7 @@ def collect_chips(
     pipeline: ChipPipeline, timings: Sequence[TimingResult], mapped: Sequence[MappedWork | None] = ()
 ) -> dict[str, Any]:
     """All figures of a run, ready for JSON: those of the whole, and under `of_chip` what `collect` says of each."""
-    when = schedule(pipeline, [timing.total_cycles for timing in timings])
+    when = schedule(pipeline.feeds, [timing.total_cycles for timing in timings])
     chip = pipeline.chip
     work = mapped or [None] * len(timings)
     each: list[dict[str, Any]] = [

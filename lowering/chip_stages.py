@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ..analysis.grouping import group_operations
 from ..analysis.planning.plan_network import storage_root
-from ..dialects.dataflow.entry_function import NAME, argument_names, result_names
+from ..dialects.dataflow.entry_function import argument_names, name_attributes, result_names
 from ..emulator.chip_pipeline import NETWORK, Feed
 from .serial import Part, operators, sources
 
@@ -126,9 +126,7 @@ def _module(
     block.add_ops(list(clones.values()))
     block.add_op(ReturnOp(*(mapping[value] for value in outputs.values())))
     types = [value.type for value in inputs], [value.type for value in outputs.values()]
-    function = FuncOp("main", types, Region(block), arg_attrs=_named(inputs.values()), res_attrs=_named(outputs))
+    function = FuncOp(
+        "main", types, Region(block), arg_attrs=name_attributes(inputs.values()), res_attrs=name_attributes(outputs)
+    )
     return ModuleOp([function]), clones
-
-
-def _named(names: Iterable[str]) -> ArrayAttr[DictionaryAttr]:
-    return ArrayAttr([DictionaryAttr({NAME: StringAttr(name)}) for name in names])

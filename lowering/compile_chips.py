@@ -18,12 +18,12 @@ from xdsl.ir import Operation
 from ..analysis.subgraphs.chip_stages import cut_stages
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import argument_names, find_main, result_names
-from ..emulator.chip_pipeline import ChipPipeline
 from ..emulator.chip_pipeline_file import MOST_CHIPS
 from ..emulator.chip_pipeline_run import PipelineSchedule, schedule
 from ..emulator.timing import TimingResult, run_timing
 from ..support.errors import InputError
 from .chip_stages import StageModule, stage_modules, units_of
+from .chips_compilation import ChipsCompilation, chips_compilation
 from .compilation_log import CompilationLog, LogEntry
 from .compile_function import Compilation, compile_function
 from .compile_subgraphs import Driver
@@ -34,10 +34,11 @@ from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
 from .pipeline import simplify
 from .serial import Part, operators, part_module
-from .stages import Level, Progress
+from .stages import Progress
 from .subgraph import name_of
 from .subgraph_options import SubgraphOptions
 from .unit_costs import Units, unit_cycles
+from .write_stages import write_stages
 
 ROUNDS = 5
 """Times that the network is cut and compiled at most."""
@@ -53,24 +54,6 @@ def check_chips(chips: int, budget: bool = False) -> None:
         raise InputError(f"--chips {chips}: expected a number from 1 to {MOST_CHIPS}")
     if budget:
         raise InputError("--chips and --budget do not go together: a budget is for the memory of one chip")
-
-
-@dataclass(frozen=True)
-class ChipsCompilation:
-    """A network on several chips and what the compiler knows about it."""
-
-    pipeline: ChipPipeline
-    chips: tuple[Compilation, ...]
-    schedule: PipelineSchedule
-    log: CompilationLog
-    note: str
-    """Why not as many chips are used as there are; empty where all are."""
-
-    def levels(self) -> list[Level]:
-        """The module of each chip at each level between, as it was compiled."""
-        return [
-            (f"chip {number} {name}", module) for number, one in enumerate(self.chips) for name, module in one.levels()
-        ]
 
 
 @dataclass(frozen=True)
@@ -103,15 +86,15 @@ def compile_for_chips(
     Compile @main of a module for up to `chips` equal chips, for as many as make it quicker. The module is changed.
     Where `options` has a rule, or the module comes in subgraphs, it is cut between subgraphs only.
 
-    The other arguments are as for `compile_module`. Raises InputError for a number of chips that makes no sense, and
-    else as `compile_module` does.
+    The other arguments are as for `compile_module`, and so is what is raised.
     """
-    check_chips(chips)
     options = SubgraphOptions() if options is None else options
     given = simplify(module, chip, progress)
+    simplified = module.clone()
     if has_memory_ops(find_main(module)):
         raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
-    return _ChipsDriver(module, chip, chips, options, progress, tell).run(given)
+    found = _ChipsDriver(module, chip, chips, options, progress, tell).run(given)
+    return replace(found, above=(("simplify", simplified),))
 
 
 class _ChipsDriver:
@@ -150,9 +133,12 @@ class _ChipsDriver:
             tried[one_chip] = self._try(units, one_chip)
         bounds = min(tried, key=lambda one: (tried[one].when.interval, tried[one].when.latency, one))
         when, modules, stages = tried[bounds].when, tried[bounds].modules, tried[bounds].stages
-        pipeline = self._pipeline(modules, stages)
         note = self._note(len(stages), len(units.parts))
-        return ChipsCompilation(pipeline, tuple(stage.compilation for stage in stages), when, self.log, note)
+        compiled = [stage.compilation for stage in stages]
+        programs = [one.module for one in compiled]
+        feeds = [one.feeds for one in modules]
+        staged = write_stages(programs, feeds, argument_names(self.function), self._outputs(modules), self.chip)
+        return chips_compilation(staged, compiled, when, self.log, note)
 
     def _units(self, given: Sequence[Group]) -> Units:
         """What may go on different chips, timed by a compilation for one chip, in parts where it does not fit."""
@@ -176,7 +162,7 @@ class _ChipsDriver:
         """Compile the stages between the bounds, and learn from what they take."""
         self._note_cuts(units, bounds, self._expected(units, bounds))
         modules, stages = self._compile(units, bounds)
-        when = schedule(self._pipeline(modules, stages), [stage.timing.total_cycles for stage in stages])
+        when = schedule([one.feeds for one in modules], [stage.timing.total_cycles for stage in stages])
         for (low, high), stage in zip(pairwise(bounds), stages, strict=True):
             self._learn(units, low, high, stage)
         return _Tried(when, modules, stages)
@@ -234,14 +220,10 @@ class _ChipsDriver:
             least = self.chip.dram_bytes / LEAST_SHARE
             self.capacity = max(min(self.capacity, float(exe.weight_bytes)), least)
 
-    def _pipeline(self, modules: Sequence[StageModule], stages: Sequence[_Stage]) -> ChipPipeline:
+    def _outputs(self, modules: Sequence[StageModule]) -> list[tuple[str, int]]:
+        """The network's outputs, and the chip that gives each."""
         home = {name: number for number, module in enumerate(modules) for name in module.outputs}
-        return ChipPipeline(
-            tuple(stage.compilation.executable for stage in stages),
-            tuple(module.feeds for module in modules),
-            tuple(argument_names(self.function)),
-            tuple((name, home[name]) for name in result_names(self.function)),
-        )
+        return [(name, home[name]) for name in result_names(self.function)]
 
     # ---- What people are told
 

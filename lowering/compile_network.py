@@ -1,69 +1,100 @@
-"""Pass `meshloom`: all that the compiler searches, down to a program of the `memory` level."""
+"""A network to what runs on chips, as the options say: the same for the command line, Python and pass `meshloom`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from xdsl.context import Context
+from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
-from ..analysis.nature import Nature, reassociating
-from ..chips import Chip, load_chip
-from ..dialects.locations import at
-from ..dialects.manycore import chip_of
+from ..chips import Chip
+from ..dialects.manycore.stage import stages_of
 from ..emulator.timing import run_timing
 from ..support.errors import InputError
+from .chips_compilation import ChipsCompilation
+from .compile_chips import check_chips, compile_for_chips
 from .compile_function import Compilation
-from .offload.budget_options import parse_budget
+from .compile_stages import compile_stages
+from .offload.compile_launches import Budget
 from .pipeline import compile_module
-from .replace_module import replace_module
-from .sparse_weights import compile_encoded
-from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+from .sparse_weights import SparseNetwork, compile_encoded
+from .stages import Progress
+from .subgraph_options import SubgraphOptions
 
 
 @dataclass(frozen=True)
-class MeshloomPass(ModulePass):
-    """
-    Compile `@main`: simplify, split what does not fit, choose tilings, cores, prefetch and memory saving by emulated
-    cycles. The result is a program of launches over buffers; `memory-to-coreasm` goes on from it.
+class CompileOptions:
+    """What the compiler is asked for."""
 
-    The options are those of `meshloom-compile`. `chip`: a name, or the path of a `.toml`; without it, the module's.
-    """
-
-    name = "meshloom"
-    nature: ClassVar[Nature] = reassociating(1e-4)
-
-    chip: str | None = None
-    subgraphs: str = "auto"
-    fuse: str = "auto"
+    subgraphs: SubgraphOptions = field(default_factory=SubgraphOptions)
+    budget: Budget | None = None
+    """Of device memory; None: the network needs what it needs."""
+    chips: int | None = None
+    """Put the network on up to so many chips; None: on one, or where it is cut for several already, on these."""
     sparse: bool = False
-    budget: str | None = None
-    save: str | None = None
-    compress_to: str | None = None
-    launch_bytes: str | None = None
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = load_chip(self.chip) if self.chip is not None else chip_of(op)
-        if chip is None:
-            raise InputError(f"no chip is given: use {self.name}{{chip=NAME}}, or module attribute manycore.chip")
-        with at(op):
-            made = self._compile(op, chip).module
-        replace_module(op, made)
-
-    def _compile(self, module: ModuleOp, chip: Chip) -> Compilation:
-        rule, split_failures = parse_subgraphs(self.subgraphs)
-        options = SubgraphOptions(rule, split_failures, self.fuse, default_jobs())
-        budget = None
-        if self.budget is not None:
-            budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes)
-
-        def compile(one: ModuleOp) -> Compilation:
-            return compile_module(one, chip, options=options, budget=budget)
-
-        return compile_encoded(module, chip, compile, _cycles).compilation if self.sparse else compile(module)
+    """Encode weights with zeros where that is faster."""
+    calibration: Mapping[str, NDArray[Any]] | None = None
+    """Values for the inputs (storage form), for which zeros of activations are left out, too, where they are many."""
 
 
-def _cycles(compilation: Compilation) -> int:
-    return run_timing(compilation.executable).cycles
+@dataclass(frozen=True)
+class CompiledNetwork:
+    """What was compiled, and what was decided about sparse weights, where they were asked for."""
+
+    compilation: Compilation | ChipsCompilation
+    sparse: SparseNetwork[Compilation | ChipsCompilation] | None = None
+
+
+def compile_network(
+    module: ModuleOp,
+    chip: Chip,
+    options: CompileOptions,
+    progress: Progress = lambda stage: None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> CompiledNetwork:
+    """
+    Compile @main of a `dataflow`, `sparse` or tiled `manycore` module, which is changed. `tell` gets the lines of the
+    log as they are written.
+
+    Raises InputError for options that do not go together, else as `compile_module` and `compile_for_chips` do.
+    """
+    staged = bool(stages_of(module))
+    if staged:
+        _check_staged(options)
+    if options.chips is not None:
+        check_chips(options.chips, options.budget is not None)
+    if options.calibration is not None and not options.sparse:
+        raise InputError("calibration measures activations for sparse execution: ask for both (--sparse)")
+
+    def compile(one: ModuleOp) -> Compilation | ChipsCompilation:
+        if staged:
+            return compile_stages(one, chip, progress, options.subgraphs, tell)
+        if options.chips is not None:
+            return compile_for_chips(one, chip, options.chips, progress, options.subgraphs, tell)
+        return compile_module(one, chip, progress, options.subgraphs, tell, options.budget)
+
+    if not options.sparse:
+        return CompiledNetwork(compile(module))
+    progress("encode weights")
+    found = compile_encoded(module, chip, compile, cycles_of, options.calibration)
+    return CompiledNetwork(found.compilation, found)
+
+
+def _check_staged(options: CompileOptions) -> None:
+    """Raises InputError for options that concern a network which is not cut for several chips yet."""
+    for given, option in (
+        (options.chips is not None, "--chips"),
+        (options.budget is not None, "--budget"),
+        (options.sparse, "--sparse"),
+    ):
+        if given:
+            raise InputError(f"the module is cut for several chips already: leave out {option}")
+
+
+def cycles_of(compilation: Compilation | ChipsCompilation) -> int:
+    """Cycles for an input, or between two of them."""
+    if isinstance(compilation, Compilation):
+        return run_timing(compilation.executable).cycles
+    return compilation.schedule.interval

@@ -26,6 +26,7 @@ from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.locations import at, located
 from ..dialects.manycore import CHIP, TaskOp, chip_of
+from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .device_program import DeviceProgram
 from .dram_layout import segment_dram
@@ -66,7 +67,8 @@ class ManycoreToMemoryPass(ModulePass):
         chip = chip_of(op)
         if chip is None:
             raise InputError(f"the module has no attribute {CHIP}: run manycore-tile{{chip=NAME}} before")
-        lower_module(op, chip)
+        for network in networks_of(op):
+            lower_module(network, chip)
 
 
 def lower_module(module: ModuleOp, chip: Chip) -> None:

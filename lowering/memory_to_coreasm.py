@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,10 +13,11 @@ from ..analysis.nature import Nature, reassociating
 from ..chips import Chip, load_chip
 from ..dialects.locations import at
 from ..dialects.manycore import CHIP, chip_of
+from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .executable_to_coreasm import executable_to_coreasm
+from .name_chip import name_chip
 from .read_program import data_of, read_program
-from .relocate import LaunchCode
 from .replace_module import replace_module
 
 
@@ -39,10 +39,15 @@ class MemoryToCoreasmPass(ModulePass):
         if chip is None:
             raise InputError(f"the module has no attribute {CHIP}: give it one, or use {self.name}{{chip=NAME}}")
         with at(op):
-            made = memory_to_coreasm(op, chip)
-        replace_module(op, made)
+            select_instructions(op, chip)
 
 
-def memory_to_coreasm(module: ModuleOp, chip: Chip, known: Mapping[str, LaunchCode] | None = None) -> ModuleOp:
-    """The module of instructions. `known`, and what is raised: see `read_program`."""
-    return executable_to_coreasm(read_program(module, chip, known), data_of(module))
+def select_instructions(module: ModuleOp, chip: Chip) -> None:
+    """
+    Bring a program, or those of all stages, to the level of instructions.
+
+    Raises InputError for a module that is for another chip, else as `read_program` does.
+    """
+    for program in networks_of(module):
+        name_chip(program, chip)
+        replace_module(program, executable_to_coreasm(read_program(program, chip), data_of(program)))

@@ -6,15 +6,14 @@ order of the controller's program.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ..chips import Chip
-from ..dialects.dataflow.entry_function import NAME
+from ..dialects.dataflow.entry_function import name_attributes
 from ..dialects.dataflow.types import ELEMENT_TYPES, tensor_of, ui8
 from ..dialects.locations import at
 from ..dialects.manycore import LaunchOp
@@ -97,10 +96,6 @@ def _host_type(tensor: TensorInfo) -> BufferType:
     return BufferType(tensor.shape, ELEMENT_TYPES[tensor.dtype], Space.HOST, tensor.host_address)
 
 
-def _names(tensors: Sequence[TensorInfo]) -> ArrayAttr[DictionaryAttr]:
-    return ArrayAttr([DictionaryAttr({NAME: StringAttr(tensor.name)}) for tensor in tensors])
-
-
 def _free_after_last_use(block: Block) -> None:
     """Free buffers in DRAM once what uses them last has ended."""
     ops = list(block.ops)
@@ -168,8 +163,8 @@ class _Writer:
             "main",
             ([value.type for value in self.block.args], [value.type for value in results]),
             Region(self.block),
-            arg_attrs=_names(inputs),
-            res_attrs=_names(outputs),
+            arg_attrs=name_attributes(tensor.name for tensor in inputs),
+            res_attrs=name_attributes(tensor.name for tensor in outputs),
         )
         module = ModuleOp([function])
         name_chip(module, chip)

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
 
+    from ..emulator.chip_pipeline import ChipPipeline
     from ..emulator.executable import Executable
     from ..emulator.timing import TimingResult
+    from ..lowering.chips_compilation import ChipsCompilation
     from ..lowering.offload.compile_launches import Budget
     from ..lowering.subgraph_options import SubgraphOptions
     from .chips_api import CompiledPipeline
@@ -109,6 +111,8 @@ def compile(
     budget: float | Budget | None = None,
     *,
     values: Mapping[str, Any] | None = None,
+    sparse: bool = False,
+    calibration: Mapping[str, NDArray[Any]] | None = None,
 ) -> CompiledNetwork: ...
 
 
@@ -122,6 +126,8 @@ def compile(
     *,
     chips: int,
     values: Mapping[str, Any] | None = None,
+    sparse: bool = False,
+    calibration: Mapping[str, NDArray[Any]] | None = None,
 ) -> CompiledPipeline: ...
 
 
@@ -134,6 +140,8 @@ def compile(
     budget: float | Budget | None = None,
     chips: int | None = None,
     values: Mapping[str, Any] | None = None,
+    sparse: bool = False,
+    calibration: Mapping[str, NDArray[Any]] | None = None,
 ) -> CompiledNetwork | CompiledPipeline:
     """
     Compile an ONNX model (path, bytes or protobuf) or a `dataflow` module for a chip (name, TOML path or object).
@@ -143,20 +151,37 @@ def compile(
     compiled in parts: by default, it is split where it does not fit. `budget` limits the device memory: bytes, or up to
     1 a share of what the network needs, or a `Budget` that also says how memory may be saved; then tensors leave the
     device's memory while nobody uses them (docs/memory-saving.md). `chips`: put it on up to so many such chips that
-    work side by side (docs/chips.md). Raises InputError for arguments of a wrong type and for models and chips that
-    cannot be used, MeshloomError if the network does not fit the chip.
+    work side by side (docs/chips.md). `sparse` encodes weights that have zeros, layer by layer where that is faster;
+    with `calibration`, values for the inputs, zeros of activations are left out, too (docs/sparse.md). A module at the
+    level of launches or of instructions is compiled from there on. Raises InputError for arguments of a wrong type or
+    that do not go together, and for models and chips that cannot be used, MeshloomError if the network does not fit
+    the chip.
     """
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
     module = _module(model, _shapes(shapes), check_names("values", values or {}, "a mapping to numbers"), progress)
-    if chips is not None:
-        return _compile_for_chips(module, target, chips, progress, subgraphs, budget)
+    from ..lowering.assembled import assembled, is_assembled
+    from ..lowering.calibration import calibration_values
+    from ..lowering.chips_compilation import ChipsCompilation
+    from ..lowering.compile_network import CompileOptions, compile_network
+    from ..lowering.memory_to_coreasm import select_instructions
     from ..lowering.offload.compile_launches import Budget
-    from ..lowering.offload.figures import saving_figures
-    from ..lowering.pipeline import compile_module
+    from ..lowering.read_program import is_program
+    from ..lowering.subgraph_options import SubgraphOptions
 
+    if is_program(module):
+        select_instructions(module, target)
+    if is_assembled(module):
+        return _of(assembled(module))
     limit = Budget(budget) if isinstance(budget, int | float) else budget
-    compilation = compile_module(module, target, progress, options=subgraphs, budget=limit)
+    wanted = SubgraphOptions() if subgraphs is None else subgraphs
+    inputs = None if calibration is None else calibration_values(module, calibration)
+    asked = CompileOptions(wanted, limit, chips, sparse, inputs)
+    compilation = compile_network(module, target, asked, progress).compilation
+    if isinstance(compilation, ChipsCompilation):
+        return _on_chips(compilation)
+    from ..lowering.offload.figures import saving_figures
+
     report: dict[str, Any] = {
         "tasks": compilation.tasks,
         "subgraphs": len(compilation.parts),
@@ -221,19 +246,9 @@ def _module(
     return import_onnx(cast("Any", model), shapes, values)
 
 
-def _compile_for_chips(
-    module: ModuleOp,
-    chip: Chip,
-    chips: int,
-    progress: Callable[[str], None],
-    subgraphs: SubgraphOptions | None,
-    budget: float | Budget | None,
-) -> CompiledPipeline:
-    from ..lowering.compile_chips import check_chips, compile_for_chips
+def _on_chips(compilation: ChipsCompilation) -> CompiledPipeline:
     from .chips_api import CompiledPipeline
 
-    check_chips(chips, budget is not None)
-    compilation = compile_for_chips(module, chip, chips, progress, options=subgraphs)
     report = {"chips": len(compilation.chips), "note": compilation.note, "log": compilation.log.lines()}
     return CompiledPipeline(compilation.pipeline, report)
 
@@ -242,8 +257,12 @@ def load(path: str | Path) -> CompiledNetwork | CompiledPipeline:
     """Read an executable, for one chip or for several. Raises InputError if it is damaged or of another version."""
     check_argument("path", path, (str, PathLike), "the path of an .mlx file")
     from ..emulator.chip_pipeline_file import read_any
+
+    return _of(read_any(path))
+
+
+def _of(found: Executable | ChipPipeline) -> CompiledNetwork | CompiledPipeline:
     from ..emulator.executable import Executable
     from .chips_api import CompiledPipeline
 
-    found = read_any(path)
     return CompiledNetwork(found) if isinstance(found, Executable) else CompiledPipeline(found)

@@ -35,7 +35,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ..emulator.executable import write_executable
+    from ..emulator.chip_pipeline_file import write_any
     from ..emulator.executable_file import map_file
     from ..lowering.assembly import assemble
     from ..support.errors import InputError
@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> None:
 
         if weights_file is not None:
             raise InputError("--weights is for listings: IR says itself where its data are")
-        write_executable(read_executable_ir(listing_file), options.output)
+        write_any(read_executable_ir(listing_file), options.output)
         return
     weights = None if options.weights is None else map_file(options.weights)
     place = "standard input" if options.listing == "-" else str(options.listing)
@@ -62,7 +62,7 @@ def _run(options: argparse.Namespace) -> None:
                 exe = assemble(lines, place, folder, weights)
     except UnicodeDecodeError as error:
         raise InputError(f"{place} is not a listing: it is not UTF-8 text") from error
-    write_executable(exe, options.output)
+    write_any(exe, options.output)
 
 
 if __name__ == "__main__":

@@ -11,33 +11,38 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..chips import Chip
+    from ..emulator.chip_pipeline import ChipPipeline
     from ..emulator.executable import Executable
 
 NOT_FOR_INSTRUCTIONS = ("chips", "sparse", "calibrate", "budget", "report", "log")
 """Options that concern levels above."""
 
 
-def assemble_module(module: ModuleOp, options: argparse.Namespace, chip: Chip | None) -> Executable:
+def assemble_module(module: ModuleOp, options: argparse.Namespace, chip: Chip | None) -> Executable | ChipPipeline:
     """
-    The executable of a module of instructions; `chip` is the one of `--chip`, which must be the module's.
+    What a module of instructions describes, for one chip or for several; `chip` is the one of `--chip`, which must be
+    the module's.
 
     Raises InputError for another chip, for options that concern the levels above, and for what makes no executable.
     """
-    from ..lowering.coreasm_to_executable import coreasm_to_executable
+    from ..lowering.assembled import assembled
 
     for name in NOT_FOR_INSTRUCTIONS:
         if getattr(options, name) not in (None, False, []):
             raise InputError(f"{options.model} is at the level of instructions: --{name} concerns levels above")
-    exe = coreasm_to_executable(module, str(options.model))
-    if chip is not None and exe.chip != chip:
-        raise InputError(f"{options.model} is for chip '{exe.chip.name}': it cannot be assembled for '{chip.name}'")
-    return exe
+    found = assembled(module, str(options.model))
+    if chip is not None and found.chip != chip:
+        raise InputError(f"{options.model} is for chip '{found.chip.name}': it cannot be assembled for '{chip.name}'")
+    return found
 
 
-def assembly_summary(name: str, exe: Executable) -> str:
+def assembly_summary(name: str, found: Executable | ChipPipeline) -> str:
     """One line: what was assembled."""
-    words = sum(len(program.words) for program in exe.programs)
-    return (
-        f"{name}: assembled {words:,} instructions in {len(exe.programs)} programs,"
-        f" {exe.weight_bytes + exe.host_weight_bytes:,} bytes of weights"
-    )
+    from ..emulator.executable import Executable
+
+    executables = [found] if isinstance(found, Executable) else found.chips
+    programs = [program for exe in executables for program in exe.programs]
+    words = sum(len(program.words) for program in programs)
+    weights = sum(exe.weight_bytes + exe.host_weight_bytes for exe in executables)
+    chips = f" for {len(executables)} chips" if len(executables) > 1 else ""
+    return f"{name}: assembled {words:,} instructions in {len(programs)} programs{chips}, {weights:,} bytes of weights"

@@ -10,7 +10,7 @@ from .table import table
 
 if TYPE_CHECKING:
     from ..emulator.chip_pipeline import ChipPipeline
-    from ..lowering.compile_chips import ChipsCompilation
+    from ..lowering.chips_compilation import ChipsCompilation
 
 
 def file_of_chip(path: Path, number: int) -> Path:

@@ -72,7 +72,7 @@ class CompiledPipeline:
         """When each chip works."""
         from ..emulator.chip_pipeline_run import schedule
 
-        return schedule(self.pipeline, [timing.total_cycles for timing in self.timings])
+        return schedule(self.pipeline.feeds, [timing.total_cycles for timing in self.timings])
 
     def run(self, inputs: Mapping[str, NDArray[Any]], check: bool = False) -> PipelineResult:
         """
@@ -87,7 +87,7 @@ class CompiledPipeline:
         values = run_chip_pipeline(self.pipeline, arrays, check)
         depends = any(one is not None for one in values.mapped)
         timings = time_chip_pipeline(self.pipeline, values.mapped) if depends else self.timings
-        when = schedule(self.pipeline, [timing.total_cycles for timing in timings])
+        when = schedule(self.pipeline.feeds, [timing.total_cycles for timing in timings])
         return PipelineResult(values.outputs, when, collect_chips(self.pipeline, timings, values.mapped))
 
     def run_stream(self, inputs: Sequence[Mapping[str, NDArray[Any]]], check: bool = False) -> StreamResult:

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from xdsl.passes import PassPipeline
 
     from ..chips import Chip
-    from ..lowering.compile_chips import ChipsCompilation
+    from ..lowering.chips_compilation import ChipsCompilation
     from ..lowering.pipeline import Compilation
-    from ..lowering.sparse_weights import SparseNetwork
     from .report.sparse_layers import SparseLayer
     from .stages import Stages
 
@@ -128,8 +127,8 @@ def _compile(options: argparse.Namespace) -> None:
         raise InputError("--calibrate measures activations for --sparse: give both")
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
-        from ..dialects.coreasm.interpreter import is_executable
         from ..dialects.manycore import chip_of
+        from ..lowering.assembled import is_assembled
         from ..lowering.read_program import is_program
         from .levels import check_level
         from .read_module import read_module
@@ -146,7 +145,7 @@ def _compile(options: argparse.Namespace) -> None:
         stages.begin("check level")
         if is_program(module):
             _select_instructions(module, options.model, named)
-        if is_executable(module):
+        if is_assembled(module):
             _assemble(module, options, named, stages)
             return
         check_level(module)
@@ -155,37 +154,24 @@ def _compile(options: argparse.Namespace) -> None:
             raise InputError(f"{options.model} does not name its chip: give --chip NAME, or --chip FILE.toml")
         log = LogLines(options.log, progress, options.quiet)
 
-        def run(one: ModuleOp) -> Compilation | ChipsCompilation:
-            if options.chips is not None:
-                from ..lowering.compile_chips import compile_for_chips
+        from ..lowering.compile_network import CompileOptions, compile_network
 
-                return compile_for_chips(one, chip, options.chips, stages.note, subgraphs, log)
-            from ..lowering.pipeline import compile_module
+        calibration = None
+        if options.calibrate:
+            from ..lowering.calibration import calibration_inputs
 
-            return compile_module(one, chip, stages.note, subgraphs, log, budget)
-
-        sparse: SparseNetwork[Compilation | ChipsCompilation] | None = None
-        layers: list[SparseLayer] = []
+            calibration = calibration_inputs(module, options.calibrate)
+        asked = CompileOptions(subgraphs, budget, options.chips, options.sparse, calibration)
         try:
-            if options.sparse:
-                from ..lowering.sparse_weights import compile_encoded
-
-                stages.begin("encode weights")
-                calibration = None
-                if options.calibrate:
-                    from .calibration import calibration_inputs
-
-                    calibration = calibration_inputs(module, options.calibrate)
-                sparse = compile_encoded(module, chip, run, _cycles, calibration)
-                compilation = sparse.compilation
-                if options.report is not None:
-                    from .report.sparse_layers import sparse_layers
-
-                    layers = sparse_layers(sparse.plans)
-            else:
-                compilation = run(module)
+            compiled = compile_network(module, chip, asked, stages.note, log)
         finally:
             log.write()
+        compilation, sparse = compiled.compilation, compiled.sparse
+        layers: list[SparseLayer] = []
+        if sparse is not None and options.report is not None:
+            from .report.sparse_layers import sparse_layers
+
+            layers = sparse_layers(sparse.plans)
         stages.levels(lambda: _levels(compilation))
         stages.note("write")
         slower = sparse is not None and sparse.timed is not None and not sparse.taken
@@ -201,50 +187,41 @@ def _compile(options: argparse.Namespace) -> None:
 
 def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, ModuleOp]]:
     """The levels between, down to instructions."""
-    from ..lowering.executable_to_coreasm import executable_to_coreasm
     from ..lowering.pipeline import Compilation
+
+    if isinstance(compilation, Compilation):
+        return [*compilation.levels(), ("coreasm", _instructions(compilation))]
+    return [*compilation.levels(), ("coreasm", compilation.staged([_instructions(one) for one in compilation.chips]))]
+
+
+def _instructions(compilation: Compilation) -> ModuleOp:
+    from ..lowering.executable_to_coreasm import executable_to_coreasm
     from ..lowering.read_program import data_of
 
-    found = compilation.levels()
-    one_chip = isinstance(compilation, Compilation)
-    for number, one in enumerate([compilation] if one_chip else compilation.chips):
-        name = "coreasm" if one_chip else f"chip {number} coreasm"
-        found.append((name, executable_to_coreasm(one.executable, data_of(one.module))))
-    return found
+    return executable_to_coreasm(compilation.executable, data_of(compilation.module))
 
 
 def _select_instructions(module: ModuleOp, model: Path, named: Chip | None) -> None:
     """Bring a module of launches over buffers to the level of instructions."""
     from ..dialects.manycore import chip_of
-    from ..lowering.memory_to_coreasm import memory_to_coreasm
-    from ..lowering.replace_module import replace_module
+    from ..lowering.memory_to_coreasm import select_instructions
 
     chip = chip_of(module) if named is None else named
     if chip is None:
         raise InputError(f"{model} does not name its chip: give --chip NAME, or --chip FILE.toml")
-    replace_module(module, memory_to_coreasm(module, chip))
+    select_instructions(module, chip)
 
 
 def _assemble(module: ModuleOp, options: argparse.Namespace, chip: Chip | None, stages: Stages) -> None:
     """Write the executable of a module that is at the level of instructions."""
-    from ..emulator.executable import write_executable
+    from ..emulator.chip_pipeline_file import write_any
     from .assemble_module import assemble_module, assembly_summary
 
     stages.begin("assemble")
-    exe = assemble_module(module, options, chip)
-    write_executable(exe, options.output)
+    found = assemble_module(module, options, chip)
+    write_any(found, options.output)
     if not options.quiet:
-        print(assembly_summary(options.output.name, exe))
-
-
-def _cycles(compilation: Compilation | ChipsCompilation) -> int:
-    """Cycles for an input, or between two of them."""
-    from ..emulator.timing import run_timing
-    from ..lowering.pipeline import Compilation
-
-    if isinstance(compilation, Compilation):
-        return run_timing(compilation.executable).cycles
-    return compilation.schedule.interval
+        print(assembly_summary(options.output.name, found))
 
 
 def _write(
@@ -255,8 +232,7 @@ def _write(
     encoded: bool,
 ) -> None:
     """The executable, and the report: of several chips, a page each."""
-    from ..emulator.chip_pipeline_file import write_chip_pipeline
-    from ..emulator.executable import write_executable
+    from ..emulator.chip_pipeline_file import write_any
     from ..lowering.pipeline import Compilation
 
     one_chip = isinstance(compilation, Compilation)
@@ -268,10 +244,7 @@ def _write(
             for number, each in enumerate(compilation.chips):
                 pages[file_of_chip(options.report, number)] = _report(options.model, each, stages, layers, encoded)
     with all_or_none():
-        if one_chip:
-            write_executable(compilation.executable, options.output)
-        else:
-            write_chip_pipeline(compilation.pipeline, options.output)
+        write_any(compilation.executable if one_chip else compilation.pipeline, options.output)
         for path, page in pages.items():
             write_atomically(path, page)
 

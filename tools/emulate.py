@@ -5,8 +5,9 @@ results.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -15,6 +16,9 @@ from xdsl.utils.target import Target
 from .interpret import check_numbers
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..emulator.chip_pipeline import ChipPipeline
     from ..emulator.executable import Executable
 
 
@@ -42,37 +46,69 @@ class EmulateTarget(Target):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Compile, run with all checks, print. Raises InputError without a chip, else as compiler and emulator do."""
         from ..analysis.interpret import make_inputs, result_types
-        from ..dialects.coreasm.interpreter import lines_named, run_executable
-        from ..emulator.timing import run_timing
+        from ..dialects.coreasm.interpreter import lines_named
+        from ..emulator.executable import Executable
         from .interpret import print_results
 
         types = result_types(module)
         arrays = make_inputs(module, self.seed, self.inputs)
-        executable = self._executable(module)
+        found = self._executable(module)
         # By position: where the network gives no names, the executable numbers its tensors in its own way.
+        inputs = list(arrays.values())
         with lines_named(module):
-            outputs, functional = run_executable(executable, list(arrays.values()), check=True)
+            outputs, cycles = _run_one(found, inputs) if isinstance(found, Executable) else _run_chips(found, inputs)
         print_results(dict(zip(types, outputs, strict=True)), types, self.precision, output)
         if self.cycles:
-            print(f"cycles: {run_timing(executable, mapped=functional.mapped).cycles}", file=output)
+            print(cycles(), file=output)
 
-    def _executable(self, module: ModuleOp) -> Executable:
+    def _executable(self, module: ModuleOp) -> Executable | ChipPipeline:
         from ..chips import load_chip
-        from ..dialects.coreasm.interpreter import is_executable
         from ..dialects.manycore import chip_of
-        from ..lowering.coreasm_to_executable import coreasm_to_executable
-        from ..lowering.pipeline import compile_module
-        from ..lowering.read_program import is_program, read_program
+        from ..lowering.assembled import assembled, is_assembled
+        from ..lowering.chips_compilation import ChipsCompilation
+        from ..lowering.compile_network import CompileOptions, compile_network
+        from ..lowering.memory_to_coreasm import select_instructions
+        from ..lowering.read_program import is_program
         from ..support.errors import InputError
 
         chip = load_chip(self.chip) if self.chip is not None else chip_of(module)
         if chip is None:
             raise InputError("no chip is given: use -t 'emulate{chip=NAME}', or module attribute manycore.chip")
         if is_program(module):
-            return read_program(module, chip)
-        if not is_executable(module):
-            return compile_module(module.clone(), chip).executable
-        executable = coreasm_to_executable(module)
-        if executable.chip != chip:
-            raise InputError(f"the module is for chip '{executable.chip.name}': it cannot run on '{chip.name}'")
-        return executable
+            select_instructions(module, chip)
+        if not is_assembled(module):
+            made = compile_network(module.clone(), chip, CompileOptions()).compilation
+            return made.pipeline if isinstance(made, ChipsCompilation) else made.executable
+        found = assembled(module)
+        if found.chip != chip:
+            raise InputError(f"the module is for chip '{found.chip.name}': it cannot run on '{chip.name}'")
+        return found
+
+
+Run: TypeAlias = "tuple[list[NDArray[Any]], Callable[[], str]]"
+"""The outputs in storage form, and a line about cycles."""
+
+
+def _run_one(exe: Executable, arrays: Sequence[NDArray[Any]]) -> Run:
+    from ..dialects.coreasm.interpreter import run_executable
+    from ..emulator.timing import run_timing
+
+    outputs, functional = run_executable(exe, arrays, check=True)
+    return outputs, lambda: f"cycles: {run_timing(exe, mapped=functional.mapped).cycles}"
+
+
+def _run_chips(pipeline: ChipPipeline, arrays: Sequence[NDArray[Any]]) -> Run:
+    from ..dialects.coreasm.interpreter import from_storage, to_storage
+    from ..emulator.chip_pipeline_run import run_chip_pipeline, schedule, time_chip_pipeline
+
+    tensors = pipeline.input_tensors()
+    given = {info.name: from_storage(array, info) for info, array in zip(tensors, arrays, strict=True)}
+    values = run_chip_pipeline(pipeline, given, check=True)
+    outputs = [to_storage(values.outputs[info.name], info) for info in pipeline.output_tensors()]
+
+    def cycles() -> str:
+        timings = time_chip_pipeline(pipeline, values.mapped)
+        when = schedule(pipeline.feeds, [timing.total_cycles for timing in timings])
+        return f"cycles: {when.latency}, an input every {when.interval}"
+
+    return outputs, cycles

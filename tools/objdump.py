@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from .cli import check_folders, make_parser, run_tool
 
 if TYPE_CHECKING:
+    from ..emulator.chip_pipeline import ChipPipeline
     from ..emulator.executable import Executable
 
 EXAMPLES = """
@@ -74,6 +75,7 @@ def _part_names() -> tuple[str, ...]:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from ..emulator.chip_pipeline_file import decode_any
     from ..emulator.executable import as_view
     from ..emulator.executable_file import map_file
     from ..lowering.listing import listing
@@ -83,7 +85,11 @@ def _run(options: argparse.Namespace) -> None:
     results = [Path(name) for name in (options.output, options.weights_file) if name is not None]
     check_folders(*results, inputs=[Path(options.file)])
     data = map_file(options.file)
-    exe = _chosen_chip(data, options.file, options.chip)
+    found = decode_any(data, options.file)
+    if options.mlir and options.chip is None:
+        _print_ir(found, data, options)
+        return
+    exe = _chosen_chip(found, options.file, options.chip)
     if options.mlir:
         _print_ir(exe, data, options)
         return
@@ -109,13 +115,11 @@ def _run(options: argparse.Namespace) -> None:
             write_pieces(options.output, (line.encode() for line in lines))
 
 
-def _chosen_chip(data: memoryview, file: str, number: int | None) -> Executable:
+def _chosen_chip(found: Executable | ChipPipeline, file: str, number: int | None) -> Executable:
     """The executable to print. Raises InputError where there are several, or no such one."""
-    from ..emulator.chip_pipeline_file import decode_any
     from ..emulator.executable import Executable
     from ..support.errors import InputError
 
-    found = decode_any(data, file)
     chips = (found,) if isinstance(found, Executable) else found.chips
     if number is None and len(chips) > 1:
         raise InputError(f"{file} is for {len(chips)} chips: choose one with --chip, from 0 to {len(chips) - 1}")
@@ -124,13 +128,14 @@ def _chosen_chip(data: memoryview, file: str, number: int | None) -> Executable:
     return chips[number or 0]
 
 
-def _print_ir(exe: Executable, data: memoryview, options: argparse.Namespace) -> None:
-    """The executable as a module whose data are references into the file."""
+def _print_ir(found: Executable | ChipPipeline, data: memoryview, options: argparse.Namespace) -> None:
+    """The executable, or those of all chips, as a module whose data are references into the file."""
     from io import StringIO
 
     from xdsl.printer import Printer
 
-    from ..lowering.executable_to_coreasm import data_in_file, executable_to_coreasm
+    from ..lowering.executable_to_coreasm import data_in_file
+    from ..lowering.write_stages import executables_to_coreasm
     from ..support.errors import InputError
     from ..support.files import write_atomically
 
@@ -141,7 +146,7 @@ def _print_ir(exe: Executable, data: memoryview, options: argparse.Namespace) ->
         folder, file = Path(options.output).resolve().parent, Path(options.file).resolve()
         source = str(file.relative_to(folder) if file.is_relative_to(folder) else file)
     text = StringIO()
-    Printer(text).print_op(executable_to_coreasm(exe, data_in_file(exe, data, source)))
+    Printer(text).print_op(executables_to_coreasm(found, lambda exe: data_in_file(exe, data, source)))
     if options.output is None:
         print(text.getvalue(), flush=True)
     else:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from typing import cast
 
-from ..support.errors import InputError
 from .budget import read_memory_options
 from .subgraphs import read_subgraph_options
 
-OPTIONS = ("chip", "subgraphs", "fuse", "sparse", "budget", "save", "compress_to", "launch_bytes")
+OPTIONS = ("chip", "chips", "subgraphs", "fuse", "sparse", "calibrate", "budget", "save", "compress_to", "launch_bytes")
 """Options of the command line that are options of the pass `meshloom`."""
-DEFAULTS = (None, False, "auto")
+DEFAULTS: tuple[object, ...] = (None, False, "auto", [])
 
 
 def pipeline_text(options: argparse.Namespace) -> str:
     """
     A pipeline for `meshloom-opt -p`, from the level of the input down to instructions.
 
-    Raises InputError for options that no pass has yet, and for what makes no sense.
+    Raises InputError for what makes no sense.
     """
-    if options.chips is not None or options.calibrate:
-        what = "--chips makes several programs" if options.chips is not None else "--calibrate reads files of inputs"
-        raise InputError(f"{what}, which no list of passes says: leave it out of --print-pipeline")
     read_subgraph_options(options)
     read_memory_options(options)
     given = [(name, getattr(options, name)) for name in OPTIONS]
@@ -31,4 +28,10 @@ def pipeline_text(options: argparse.Namespace) -> str:
 
 
 def _value(value: object) -> str:
-    return "true" if value is True else f'"{value}"'
+    match value:
+        case bool() | int():
+            return str(value).lower()
+        case list():
+            return ",".join(map(_value, cast("list[object]", value)))
+        case _:
+            return f'"{value}"'

@@ -16,6 +16,7 @@ from .diagnostics import in_file
 from .verify_input import verify_input
 
 if TYPE_CHECKING:
+    from ..emulator.chip_pipeline import ChipPipeline
     from ..emulator.executable import Executable
 
 NOT_FOR_TEXT = "{} is for ONNX models: textual IR says itself what it takes"
@@ -60,12 +61,11 @@ def _parse(path: str | Path) -> ModuleOp:
     return module
 
 
-def read_executable_ir(path: str | Path) -> Executable:
-    """The executable that a module at the level of instructions describes. Raises as `read_module`."""
-    from ..dialects.coreasm.interpreter import is_executable
-    from ..lowering.coreasm_to_executable import coreasm_to_executable
+def read_executable_ir(path: str | Path) -> Executable | ChipPipeline:
+    """What a module at the level of instructions describes, for one chip or for several. Raises as `read_module`."""
+    from ..lowering.assembled import assembled, is_assembled
 
     module = read_module(path, {})
-    if not is_executable(module):
+    if not is_assembled(module):
         raise InputError(f"{path} has no 'coreasm.controller': it is not at the level of instructions: compile it")
-    return coreasm_to_executable(module, str(path))
+    return assembled(module, str(path))

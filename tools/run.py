@@ -75,15 +75,16 @@ def _run(options: argparse.Namespace) -> None:
         progress("load")
         from ..emulator.chip_pipeline_file import read_any
         from ..emulator.executable import Executable
+        from ..support.npy import read_arrays
         from .check import Check, report
         from .inputs import checked_inputs
         from .run_results import run_chips, run_one
-        from .tensor_files import random_inputs, read_inputs
+        from .tensor_files import random_inputs
 
         target = read_any(options.executable)
         one = isinstance(target, Executable)
         tensors = target.inputs if one else target.input_tensors()
-        inputs = read_inputs(options.input)
+        inputs = read_arrays(options.input)
         if options.random is not None:
             inputs = random_inputs(tensors, options.random) | inputs
         inputs = checked_inputs(tensors, inputs)

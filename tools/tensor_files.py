@@ -1,4 +1,4 @@
-"""Inputs from `.npy` files or a seed, outputs to `.npy` files."""
+"""Inputs from a seed, outputs to `.npy` files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,33 +16,8 @@ from ..emulator.executable import TensorInfo
 from ..emulator.memory import round_bf16
 from ..support.errors import InputError
 from ..support.files import write_atomically
-from ..support.input_files import check_regular
-from ..support.npy import NPY_DAMAGE
 
 Array = NDArray[Any]
-
-
-def read_inputs(options: Sequence[str], flag: str = "--input") -> dict[str, Array]:
-    """Arrays of `NAME=FILE.npy` values of an option. Raises InputError on anything that is not such a file."""
-    arrays: dict[str, Array] = {}
-    for option in options:
-        name, separator, path = option.partition("=")
-        if not separator or not name or not path:
-            raise InputError(f"{flag} {option!r}: expected NAME=FILE.npy")
-        if name in arrays:
-            raise InputError(f"{flag} {name} is given twice")
-        try:
-            check_regular(path)
-            # Mapped first: then the length of the file is checked before memory is taken for what its header claims.
-            loaded: object = np.load(path, mmap_mode="r", allow_pickle=False)
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-        except NPY_DAMAGE as error:
-            raise InputError(f"{path} is not a valid .npy file: {error}") from error
-        if not isinstance(loaded, np.ndarray):
-            raise InputError(f"{path} holds several arrays, expected one (.npy)")
-        arrays[name] = np.array(cast("Array", loaded))
-    return arrays
 
 
 def random_inputs(tensors: Sequence[TensorInfo], seed: int) -> dict[str, Array]:

@@ -35,7 +35,7 @@ def parse_values(options: Sequence[str]) -> dict[str, NDArray[Any]]:
         return {}
     import numpy as np
 
-    from .tensor_files import read_inputs
+    from ..support.npy import read_arrays
 
     values: dict[str, NDArray[Any]] = {}
     for option in options:
@@ -45,7 +45,7 @@ def parse_values(options: Sequence[str]) -> dict[str, NDArray[Any]]:
         if name in values:
             raise InputError(f"--value {name} is given twice")
         if text.endswith(".npy"):
-            values |= read_inputs([option], "--value")
+            values |= read_arrays([option], "--value")
             continue
         numbers = [_number(part, option) for part in text.split(",")]
         try:

@@ -19,6 +19,7 @@ from ..dialects.dataflow import WeightOp
 from ..dialects.dataflow.entry_function import NAME, argument_names, find_main, result_names
 from ..dialects.dataflow.types import Tensor, element_of, is_float, shape_of, tensor_of
 from ..dialects.locations import at, named
+from ..dialects.manycore.stage import stages_of
 from ..support.errors import InputError
 from .differentiate.backward import gradients
 from .differentiate.graph import Graph
@@ -58,6 +59,8 @@ class DataflowDifferentiatePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = find_main(op)
+        if stages_of(op):
+            raise InputError(f"{self.name} is for a network on one chip: use it before the network is cut for several")
         step = _Step(main)
         with at(main):
             parameters = step.take_parameters(self.parameters)

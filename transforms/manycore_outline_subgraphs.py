@@ -14,6 +14,7 @@ from ..analysis.subgraphs.rules import RuleSettings, make_rule
 from ..analysis.subgraphs.split_rule import split
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import SubgraphOp
+from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .outline import outline
 
@@ -45,9 +46,10 @@ class ManycoreOutlineSubgraphsPass(ModulePass):
             self.parts, self.weight_bytes, self.macs, self.nodes, self.at_least, self.span, self.names
         )
         rule = make_rule(self.rule, settings)
-        block = find_main(op).body.block
-        if any(isinstance(inner, SubgraphOp) for inner in block.ops):
-            raise InputError("@main has subgraphs already: use manycore-inline-subgraphs before")
-        nodes = block_graph(block)
-        if nodes.ops:
-            outline(block, nodes, split(nodes.graph, serial_order(nodes.graph), rule))
+        for network in networks_of(op):
+            block = find_main(network).body.block
+            if any(isinstance(inner, SubgraphOp) for inner in block.ops):
+                raise InputError("@main has subgraphs already: use manycore-inline-subgraphs before")
+            nodes = block_graph(block)
+            if nodes.ops:
+                outline(block, nodes, split(nodes.graph, serial_order(nodes.graph), rule))

@@ -20,6 +20,7 @@ from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.locations import located
 from ..dialects.manycore import TaskOp, TilingAttr
+from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError, MeshloomError
 from .chip_option import chip_for
 from .no_subgraphs import refuse_subgraphs
@@ -44,11 +45,13 @@ class ManycorePlacePass(ModulePass):
     seed: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         if self.objective not in list(PlaceObjective):
             raise InputError(f"objective '{self.objective}': choose one of {', '.join(PlaceObjective)}")
         refuse_subgraphs(op, self.name)
-        function = find_main(op)
+        for network in networks_of(op):
+            self._place(find_main(network), chip_for(network, self.chip, f"{self.name}{{chip=NAME}}"))
+
+    def _place(self, function: FuncOp, chip: Chip) -> None:
         for task in function.body.block.ops:
             if isinstance(task, TaskOp) and task.placement is None:
                 message = f"task '{task.sym_name.data}' is not tiled: use manycore-tile before manycore-place"

@@ -21,6 +21,7 @@ from ..analysis.task_pieces import estimated_pieces
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TaskOp
+from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .chip_option import chip_for
 from .no_subgraphs import refuse_subgraphs
@@ -68,13 +69,14 @@ class ManycoreSchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.method not in get_args(Method):
             raise InputError(f"unknown method '{self.method}': choose one of {', '.join(get_args(Method))}")
-        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         refuse_subgraphs(op, self.name)
-        block = find_main(op).body.block
-        if self.model == "stream":
-            schedule_by_streams(op, block, chip, self.method, self.seed)
-        else:
-            schedule_block(block, chip, self.method, self.seed)
+        for network in networks_of(op):
+            chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
+            block = find_main(network).body.block
+            if self.model == "stream":
+                schedule_by_streams(network, block, chip, self.method, self.seed)
+            else:
+                schedule_block(block, chip, self.method, self.seed)
 
 
 def schedule_block(block: Block, chip: Chip, method: Method = "default", seed: int = 0) -> Found | None:

@@ -31,6 +31,7 @@ from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.types import shape_of
 from ..dialects.locations import at
 from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
+from ..dialects.manycore.stage import networks_of
 from .chip_option import chip_for
 from .no_subgraphs import refuse_subgraphs
 
@@ -61,9 +62,9 @@ class ManycoreSplitReductionsPass(ModulePass):
     chip: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         refuse_subgraphs(op, self.name)
-        split_reductions(find_main(op), chip)
+        for network in networks_of(op):
+            split_reductions(find_main(network), chip_for(network, self.chip, f"{self.name}{{chip=NAME}}"))
 
 
 def split_reductions(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> int:

@@ -18,6 +18,7 @@ from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TilingAttr
+from ..dialects.manycore.stage import networks_of
 from ..dialects.memory import Space, SpaceAttr
 from .chip_option import chip_for
 from .no_subgraphs import refuse_subgraphs
@@ -38,9 +39,9 @@ class ManycoreTilePass(ModulePass):
     chip: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         refuse_subgraphs(op, self.name)
-        tile_function(find_main(op), chip)
+        for network in networks_of(op):
+            tile_function(find_main(network), chip_for(network, self.chip, f"{self.name}{{chip=NAME}}"))
 
 
 def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:

@@ -16,6 +16,7 @@ from ..analysis.offload_steps.from_function import ChipCosts
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import element_of
+from ..dialects.manycore.stage import networks_of
 from ..dialects.memory.formats import Format
 from ..support.errors import InputError
 from .chip_option import chip_for
@@ -73,12 +74,13 @@ class MemoryInsertOffloadPass(ModulePass):
         link = chip.host_bytes_per_cycle * chip.clock_ghz * 1e9 if self.link is None else positive("link", self.link)
         costs = ChipCosts(chip, link, positive("compress-rate", self.compress_rate))
         refuse_subgraphs(op, self.name)
-        main = find_main(op)
-        if self.budget is not None:
-            budget, kinds = positive("budget", self.budget), frozenset(self.kinds)
-            insert_for_budget(main, costs, budget, kinds, self._format(), self.seed)
-        else:
-            self._insert_by_thresholds(main, costs)
+        for network in networks_of(op):
+            main = find_main(network)
+            if self.budget is not None:
+                budget, kinds = positive("budget", self.budget), frozenset(self.kinds)
+                insert_for_budget(main, costs, budget, kinds, self._format(), self.seed)
+            else:
+                self._insert_by_thresholds(main, costs)
 
     def _insert_by_thresholds(self, main: FuncOp, costs: ChipCosts) -> None:
         for name, value in (("th-tts", self.th_tts), ("th-size", self.th_size), ("n", self.n or 0)):

@@ -52,16 +52,18 @@ def run_executable(
     """
     from ...emulator.functional import run_functional
 
-    given = {info.name: _shown(array, info) for info, array in zip(exe.inputs, inputs, strict=True)}
+    given = {info.name: from_storage(array, info) for info, array in zip(exe.inputs, inputs, strict=True)}
     result = run_functional(exe, given, check=check)
-    return [_stored(result.outputs[info.name], info) for info in exe.outputs], result
+    return [to_storage(result.outputs[info.name], info) for info in exe.outputs], result
 
 
-def _shown(array: Array, info: TensorInfo) -> Array:
+def from_storage(array: Array, info: TensorInfo) -> Array:
+    """Values in storage form as the emulator takes those of a tensor: bf16 as f32."""
     return widen_bf16(array) if info.dtype == TypeCode.BF16 else array
 
 
-def _stored(array: Array, info: TensorInfo) -> Array:
+def to_storage(array: Array, info: TensorInfo) -> Array:
+    """The emulator's values of a tensor in storage form."""
     return narrow_bf16(array) if info.dtype == TypeCode.BF16 else array
 
 

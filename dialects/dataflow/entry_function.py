@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
@@ -43,6 +45,11 @@ def argument_names(function: func.FuncOp) -> list[str]:
 def result_names(function: func.FuncOp) -> list[str]:
     """The network's names of a function's results (`result0`, `result1`... where none are given)."""
     return _names(function.res_attrs, len(function.function_type.outputs), "result")
+
+
+def name_attributes(names: Iterable[str]) -> ArrayAttr[DictionaryAttr]:
+    """Attributes of arguments or results that give them these names, in their order."""
+    return ArrayAttr([DictionaryAttr({NAME: StringAttr(name)}) for name in names])
 
 
 def _names(attributes: ArrayAttr[DictionaryAttr] | None, count: int, prefix: str) -> list[str]:

@@ -7,10 +7,13 @@ from .bodies import YieldOp
 from .execute import ComputeOp, ExecuteOp, Scratch
 from .launch import LaunchOp
 from .ops import TaskOp
+from .stage import StageOp
 from .subgraph import SubgraphOp
 from .tiling import Tiling
 
-Manycore = Dialect("manycore", [TaskOp, YieldOp, SubgraphOp, LaunchOp, ExecuteOp, ComputeOp], [ChipAttr, TilingAttr])
+Manycore = Dialect(
+    "manycore", [TaskOp, YieldOp, SubgraphOp, LaunchOp, ExecuteOp, ComputeOp, StageOp], [ChipAttr, TilingAttr]
+)
 
 __all__ = [
     "CHIP",
@@ -20,6 +23,7 @@ __all__ = [
     "LaunchOp",
     "Manycore",
     "Scratch",
+    "StageOp",
     "SubgraphOp",
     "TaskOp",
     "Tiling",

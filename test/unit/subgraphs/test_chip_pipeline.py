@@ -160,7 +160,7 @@ def test_an_input_every_interval(three: CompiledPipeline, seed: int) -> None:
     """Inputs that enter every interval find every chip free; entering sooner, the last is done no earlier."""
     rng = np.random.default_rng(seed)
     cycles, inputs = rng.integers(1, 50, 3).tolist(), int(rng.integers(1, 6))
-    when = schedule(three.pipeline, cycles)
+    when = schedule(three.pipeline.feeds, cycles)
     ends: list[list[int]] = []
     for number in range(inputs):
         starts = [number * when.interval + start for start in when.start]

@@ -1,0 +1,47 @@
+"""A network that is cut for several chips already: each stage is compiled as a network of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..chips import Chip
+from ..emulator.chip_pipeline_run import schedule
+from ..emulator.timing import run_timing
+from .chips_compilation import ChipsCompilation, chips_compilation
+from .compilation_log import CompilationLog
+from .compile_function import Compilation
+from .pipeline import compile_module
+from .read_stages import read_stages
+from .stages import Progress
+from .subgraph_options import SubgraphOptions
+from .write_stages import write_stages
+
+
+def compile_stages(
+    module: ModuleOp,
+    chip: Chip,
+    progress: Progress = lambda stage: None,
+    options: SubgraphOptions | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> ChipsCompilation:
+    """
+    Compile a module of stages, each for a chip of its own. The arguments are as for `compile_module`.
+
+    Raises as `read_stages` and `compile_module` do.
+    """
+    stages = read_stages(module)
+    log = CompilationLog(tell)
+    compiled: list[Compilation] = []
+    for number, one in enumerate(stages.modules):
+        progress(f"compile for chip {number}")
+        found = compile_module(one.clone(), chip, progress, options)
+        for entry in found.log.entries:
+            log.add(replace(entry, chip=number))
+        compiled.append(found)
+    when = schedule(stages.feeds, [run_timing(one.executable).total_cycles for one in compiled])
+    programs = [one.module for one in compiled]
+    made = write_stages(programs, stages.feeds, stages.inputs, stages.outputs, chip)
+    return chips_compilation(made, compiled, when, log)

@@ -1,0 +1,115 @@
+"""Networks on several chips as IR: what is printed compiles to the same bytes, and is checked when it is edited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dense_networks import dense_layers
+from meshloom.analysis.interpret import run_main
+from meshloom.dialects.manycore.stage import stages_of
+from meshloom.emulator.chip_pipeline import ChipPipeline
+from meshloom.emulator.chip_pipeline_file import read_any
+from meshloom.tools import assemble, objdump, opt
+from meshloom.tools import compile as compile_tool
+from meshloom.tools.chips_api import CompiledPipeline
+from meshloom.tools.oracle import Oracle
+from meshloom.tools.read_module import read_module
+
+import meshloom
+
+
+def run(main_of: object, *arguments: object) -> None:
+    """A tool that ends well."""
+    assert callable(main_of)
+    assert main_of([str(argument) for argument in arguments]) == 0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network of four layers on two chips, and its levels."""
+    made = tmp_path_factory.mktemp("chips")
+    (made / "layers.onnx").write_bytes(dense_layers([96] * 5, taps=(1,)).SerializeToString())
+    options = "--chip=tiny", "--chips=2", "-q", "-o", made / "layers.mlx", "--print-ir-after-all", made / "levels"
+    run(compile_tool.main, made / "layers.onnx", *options)
+    return made
+
+
+def level(folder: Path, name: str) -> Path:
+    (path,) = (folder / "levels").glob(f"*-{name}.mlir")
+    return path
+
+
+@pytest.mark.parametrize("name", ["manycore", "memory", "coreasm"])
+def test_each_level_goes_on(folder: Path, name: str, tmp_path: Path) -> None:
+    run(compile_tool.main, level(folder, name), "-q", "-o", tmp_path / "again.mlx")
+    assert (tmp_path / "again.mlx").read_bytes() == (folder / "layers.mlx").read_bytes()
+
+
+def test_list_of_passes(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(compile_tool.main, "any.onnx", "--chip=tiny", "--chips=2", "--print-pipeline")
+    passes = capsys.readouterr().out.strip()
+    run(opt.main, folder / "layers.onnx", "-p", passes, "-o", tmp_path / "layers.mlir")
+    run(assemble.main, tmp_path / "layers.mlir", "-o", tmp_path / "layers.mlx")
+    assert (tmp_path / "layers.mlx").read_bytes() == (folder / "layers.mlx").read_bytes()
+
+
+def test_executable_as_ir_and_back(folder: Path, tmp_path: Path) -> None:
+    run(objdump.main, "--mlir", folder / "layers.mlx", "-o", tmp_path / "layers.mlir")
+    run(assemble.main, tmp_path / "layers.mlir", "-o", tmp_path / "layers.mlx")
+    assert (tmp_path / "layers.mlx").read_bytes() == (folder / "layers.mlx").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["manycore", "memory", "coreasm"])
+def test_each_level_computes_the_network(folder: Path, name: str) -> None:
+    inputs = {"x": np.random.default_rng(2).standard_normal((2, 96)).astype(np.float32)}
+    module = read_module(level(folder, name), {})
+    assert len(stages_of(module)) == 2
+    expected = Oracle(folder / "layers.onnx").run(inputs)
+    for key, value in run_main(module, inputs).items():
+        np.testing.assert_allclose(value, expected[key], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["manycore", "memory", "coreasm"])
+def test_python_takes_each_level(folder: Path, name: str) -> None:
+    network = meshloom.compile(read_module(level(folder, name), {}), "tiny")
+    assert isinstance(network, CompiledPipeline)
+    whole = read_any(folder / "layers.mlx")
+    assert isinstance(whole, ChipPipeline)
+    assert [exe.controller.tobytes() for exe in network.pipeline.chips] == [
+        exe.controller.tobytes() for exe in whole.chips
+    ]
+    assert network.pipeline.feeds == whole.feeds
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        ("memory", "manycore.stage @chip1", "manycore.stage @chip2", "there is no module @chip2"),
+        ("memory", "manycore.stage @chip1", "manycore.stage @chip0", "@chip0 has two stages"),
+        ("coreasm", "manycore.stage @chip0(%x) : (tensor<2x96xf32>)", "manycore.stage @chip0() : ()", "has inputs"),
+        ("manycore", '{dataflow.name = "r1"}, ', '{dataflow.name = "other"}, ', "result 'other' of @main is 'r1'"),
+    ],
+)
+def test_stages_edited_wrongly(
+    folder: Path, name: str, old: str, new: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = level(folder, name).read_text()
+    assert old in text
+    edited, result = folder / "levels" / "edited.mlir", tmp_path / "edited.mlx"
+    edited.write_text(text.replace(old, new, 1))
+    assert compile_tool.main([str(edited), "-q", "-o", str(result)]) != 0
+    error = capsys.readouterr().err
+    assert words in error
+    assert "edited.mlir:" in error
+    assert not result.exists()
+
+
+@pytest.mark.parametrize("option", [("--chips", "3"), ("--budget", "0.5"), ("--sparse",)])
+def test_options_for_what_is_cut_already(
+    folder: Path, option: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [level(folder, "manycore"), *option, "-o", tmp_path / "again.mlx"]
+    assert compile_tool.main([str(argument) for argument in arguments]) == 2
+    assert "cut for several chips already" in capsys.readouterr().err
