@@ -112,7 +112,13 @@ def compile_function(
     names = [part.task_names for part in found.parts]
     labels = [(part.label, part.operators) for part in parts]
     program = link_network(
-        found.serial, [code.function for code in codes], labels, names, {IDEAL: json.dumps(ideal)}, found.residency
+        found.serial,
+        [code.function for code in codes],
+        labels,
+        names,
+        {IDEAL: json.dumps(ideal)},
+        found.residency,
+        [part.locations for part in found.parts],
     )
     lowered = write_program(program, chip)
     executable = read_program(lowered, chip, {code.digest: code.code for code in codes})

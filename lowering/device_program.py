@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.func import FuncOp
 
 from ..dialects.dataflow import ConstantOp, WeightOp
@@ -29,6 +30,8 @@ class PlacedLaunch:
     """DRAM address of each segment; of the last, where what stays within the launch lies."""
     operators: int
     """Number of the network's operators that it carries out."""
+    locations: tuple[LocationAttr, ...] = ()
+    """The network's, where those of the function are numbers (see `part_locations`)."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,15 @@
-"""Modules from their text."""
+"""Modules from their text, and operations as text."""
 
 from __future__ import annotations
+
+from io import StringIO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
+from xdsl.ir import Operation
 from xdsl.parser import Parser
+from xdsl.printer import Printer
 
 from ..dialects.dataflow import Dataflow
 from ..dialects.manycore import Manycore
@@ -19,3 +23,10 @@ def module_of_text(text: str) -> ModuleOp:
     for dialect in (Builtin, Func, Dataflow, Sparse, Manycore, Memory):
         context.load_dialect(dialect)
     return Parser(context, text).parse_module()
+
+
+def located_text(op: Operation) -> str:
+    """The text of an operation, with locations."""
+    stream = StringIO()
+    Printer(stream=stream, print_debuginfo=True).print_op(op)
+    return stream.getvalue()

@@ -1,20 +1,21 @@
 """
-A part as text that says all that its machine code depends on, and nothing else: no names of the network, and of
-constants and weights the shapes only. So equal layers are compiled once, and a cache needs no key but this text.
+A part as text that says all that its machine code depends on, and nothing else: no names of the network, numbers as
+locations, and of constants and weights the shapes only. So equal layers are compiled once, and a cache needs no key but
+this text.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from io import StringIO
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.printer import Printer
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
+from .module_text import located_text
+from .part_locations import number_location
 from .piece_code import PieceCode
 from .serial import PartModule
 
@@ -28,6 +29,8 @@ class PieceText:
 
     text: str
     names: tuple[str, ...]
+    locations: tuple[LocationAttr, ...]
+    """The network's, of the same operations."""
     module: ModuleOp
     """What the text says, until it is compiled."""
 
@@ -51,11 +54,13 @@ def piece_text(part: PartModule) -> PieceText:
     """The text of a part. The module is changed: its names become numbers."""
     block = find_main(part.module).body.block
     names: list[str] = []
+    locations: list[LocationAttr] = []
     for argument in block.args:
         argument.name_hint = None
     for number, op in enumerate(block.ops):
         hint = next((result.name_hint for result in op.results if result.name_hint), None)
         names.append(hint or op.name.partition(".")[2])
+        locations.append(number_location(op, number))
         for inner in op.walk():
             for result in inner.results:
                 result.name_hint = None
@@ -72,9 +77,7 @@ def piece_text(part: PartModule) -> PieceText:
         op.results[0].replace_all_uses_with(stand_in.result)
         op.detach()
         op.erase()
-    stream = StringIO()
-    Printer(stream=stream).print_op(part.module)
-    return PieceText(stream.getvalue(), tuple(names), part.module)
+    return PieceText(located_text(part.module), tuple(names), tuple(locations), part.module)
 
 
 def is_stand_in(op: WeightOp) -> bool:

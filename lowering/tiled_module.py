@@ -15,6 +15,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import SubgraphOp, TaskOp, YieldOp
 from .module_text import module_of_text
 from .name_chip import name_chip
+from .part_locations import restore_locations
 from .piece_text import is_stand_in
 from .program_notes import IDEAL, NOTES
 from .serial import PartModule, part_module
@@ -95,6 +96,7 @@ class _Builder:
                 copy = op.clone(mapping)
                 if isinstance(copy, TaskOp):
                     copy.sym_name = StringAttr(text.named(copy.sym_name.data))
+                restore_locations(copy, text.locations)
                 for inside in copy.walk():
                     for result in inside.results:
                         result.name_hint = text.named(result.name_hint) if result.name_hint else None

@@ -25,6 +25,7 @@ from .controller import Begin, Copy, Join, Start, Wait
 from .device_program import Datum, DeviceProgram, PlacedLaunch
 from .name_chip import name_chip
 from .name_launch import rename_tasks, value_name
+from .part_locations import restore_locations
 from .program_notes import NOTES
 
 OPERATORS = "manycore.operators"
@@ -225,5 +226,6 @@ class _Writer:
                 moved = _placed(type, Space.DRAM, (type.offset or 0) + base)
                 Rewriter.replace_value_with_new_type(op.buffer, moved)
         rename_tasks(clone, placed.tasks)
+        restore_locations(clone, placed.locations)
         self.add(clone)
         return clone.token

@@ -38,9 +38,8 @@ def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str])
         if isinstance(action, Run):
             piece = action.piece
             segments = _segments(action, layout)
-            launches.append(
-                PlacedLaunch(step.name, piece.code.function, piece.task_names, segments, len(piece.task_names))
-            )
+            names, locations = piece.task_names, piece.locations
+            launches.append(PlacedLaunch(step.name, piece.code.function, names, segments, len(names), locations))
     resident = [
         Datum("dram", address, (steps.constants[number],)) for number, address in sorted(layout.constants.items())
     ]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IntAttr, ModuleOp, bf16, f16, f32
+from xdsl.dialects.builtin import IntAttr, LocationAttr, ModuleOp, bf16, f16, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
@@ -39,6 +39,8 @@ class Piece:
     """In the order of the code's segments."""
     cycles: int
     """Of the launch by itself, by the timing engine."""
+    locations: tuple[LocationAttr, ...]
+    """The network's, where those of the code are numbers (see `part_locations`)."""
 
 
 @dataclass
@@ -106,7 +108,7 @@ class Pieces:
                 raise ResourceError(message, code.resource, code.needed, code.available)
             raise MeshloomError(message)
         assert code is not None
-        return Piece(code, text.task_names(code), constants, self._time(key, code))
+        return Piece(code, text.task_names(code), constants, self._time(key, code), text.locations)
 
     def _time(self, key: str, code: PieceCode) -> int:
         if key not in self._cycles:

@@ -1,0 +1,49 @@
+"""What the compiler chose by trying says for which node each operation is there, down to transfers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dense_networks import dense_layers
+from meshloom.dialects.manycore import ExecuteOp, LaunchOp, TaskOp
+from meshloom.tools import compile as compile_tool
+from meshloom.tools.read_module import read_module
+from xdsl.dialects.builtin import FusedLoc, LocationAttr, NameLoc
+
+
+def nodes(location: LocationAttr) -> set[str]:
+    """The names in a location."""
+    match location:
+        case NameLoc():
+            return {location.desc.data}
+        case FusedLoc():
+            return {one.desc.data for one in location.locations if isinstance(one, NameLoc)}
+        case _:
+            return set()
+
+
+LAYERS = {"g0", "g1", "g2", "g3"}
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--subgraphs", "fewest-bytes,parts=3"), ("--budget", "0.9"), ("--chips", "2")]
+)
+def test_tasks_and_what_is_in_launches(options: tuple[str, ...], tmp_path: Path) -> None:
+    """Nodes g0 to g3 are four equal layers, which are compiled once, and have their Relu with them."""
+    (tmp_path / "net.onnx").write_bytes(dense_layers([96] * 5).SerializeToString())
+    arguments = [tmp_path / "net.onnx", "--chip", "tiny", *options, "-q", "-o", tmp_path / "net.mlx"]
+    arguments += ["--print-ir-after-all", tmp_path / "levels"]
+    assert compile_tool.main([str(argument) for argument in arguments]) == 0
+    levels = {path.stem.partition("-")[2]: path for path in (tmp_path / "levels").glob("*.mlir")}
+    for name in {"manycore", "memory"} & set(levels):
+        found: set[str] = set()
+        for op in read_module(levels[name], {}).walk():
+            if isinstance(op, TaskOp | ExecuteOp):
+                names = nodes(op.location) & LAYERS
+                assert len(names) == 1
+                found |= names
+            launch = op.parent_op()
+            if isinstance(launch, LaunchOp):
+                assert nodes(op.location), op
+        assert found == LAYERS
