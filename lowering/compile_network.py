@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
@@ -13,15 +13,15 @@ from ..chips import Chip
 from ..dialects.manycore.stage import stages_of
 from ..emulator.timing import run_timing
 from ..support.errors import InputError
-from .chips_compilation import ChipsCompilation
-from .compile_chips import check_chips, compile_for_chips
 from .compile_function import Compilation
-from .compile_stages import compile_stages
 from .offload.compile_launches import Budget
 from .pipeline import compile_module
-from .sparse_weights import SparseNetwork, compile_encoded
 from .stages import Progress
 from .subgraph_options import SubgraphOptions
+
+if TYPE_CHECKING:
+    from .chips_compilation import ChipsCompilation
+    from .sparse_weights import SparseNetwork
 
 
 @dataclass(frozen=True)
@@ -64,19 +64,28 @@ def compile_network(
     if staged:
         _check_staged(options)
     if options.chips is not None:
+        from .compile_chips import check_chips
+
         check_chips(options.chips, options.budget is not None)
     if options.calibration is not None and not options.sparse:
         raise InputError("calibration measures activations for sparse execution: ask for both (--sparse)")
 
     def compile(one: ModuleOp) -> Compilation | ChipsCompilation:
+        # Imported where they are needed, as most compilations do without.
         if staged:
+            from .compile_stages import compile_stages
+
             return compile_stages(one, chip, progress, options.subgraphs, tell)
         if options.chips is not None:
+            from .compile_chips import compile_for_chips
+
             return compile_for_chips(one, chip, options.chips, progress, options.subgraphs, tell)
         return compile_module(one, chip, progress, options.subgraphs, tell, options.budget)
 
     if not options.sparse:
         return CompiledNetwork(compile(module))
+    from .sparse_weights import compile_encoded
+
     progress("encode weights")
     found = compile_encoded(module, chip, compile, cycles_of, options.calibration)
     return CompiledNetwork(found.compilation, found)

@@ -20,7 +20,7 @@ from ..transforms.prefetch import write_prefetch
 from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import bytes_of, check_dram, constants_of, padded
 from .launch_schedule import schedule_digest
-from .module_text import located_text
+from .module_text import KeptModule
 from .piece_code import PieceCode
 from .quickest_piece import PlacedPiece, quickest_lead, quickest_piece
 from .stages import Progress
@@ -53,8 +53,8 @@ def piece_code(module: ModuleOp, placed: PlacedPiece) -> PieceCode:
         sum(encoded.cycles),
         notes,
         sram.buffers,
-        located_text(function),
-        located_text(module),
+        KeptModule(ModuleOp([function])),
+        KeptModule(module),
         schedule_digest(encoded.schedule),
         placed.cycles,
     )

@@ -25,6 +25,28 @@ def module_of_text(text: str) -> ModuleOp:
     return Parser(context, text).parse_module()
 
 
+class KeptModule:
+    """A module that is kept as it is or as its text; the other one is made when it is asked for."""
+
+    def __init__(self, kept: ModuleOp | str) -> None:
+        self._kept = kept
+        self._module: ModuleOp | None = None
+
+    @property
+    def text(self) -> str:
+        """With locations."""
+        return self._kept if isinstance(self._kept, str) else located_text(self._kept)
+
+    @property
+    def module(self) -> ModuleOp:
+        """To be read only: whoever changes it clones it before."""
+        if isinstance(self._kept, ModuleOp):
+            return self._kept
+        if self._module is None:
+            self._module = module_of_text(self._kept)
+        return self._module
+
+
 def located_text(op: Operation) -> str:
     """The text of an operation, with locations."""
     stream = StringIO()

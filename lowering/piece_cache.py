@@ -22,7 +22,7 @@ from ..support.errors import InputError, MeshloomError
 from ..support.files import write_atomically
 from .cache_entry import read_entry, write_entry
 from .piece_code import PieceCode
-from .piece_file import piece_from_bytes
+from .piece_file import piece_from_bytes, piece_to_bytes
 
 SOURCES = ("analysis", "chips", "dialects", "emulator", "lowering", "support", "transforms")
 """Folders of the package whose code decides what a part compiles to."""
@@ -95,19 +95,19 @@ class PieceCache:
                 self._known[key] = found
         return self._known.get(key)
 
-    def put(self, key: str, data: bytes | Failure) -> None:
-        """Take in what a part has compiled to (as `piece_to_bytes`), or why it does not."""
-        if isinstance(data, Failure):
-            self._known[key] = data
-            suffix, content = FAILED, json.dumps(asdict(data)).encode()
+    def put(self, key: str, outcome: Outcome) -> None:
+        """Take in what a part has compiled to, or why it does not. Raises MeshloomError if it cannot be written."""
+        self._known[key] = outcome
+        if self.folder is None:
+            return
+        if isinstance(outcome, Failure):
+            suffix, content = FAILED, json.dumps(asdict(outcome)).encode()
         else:
-            self._known[key] = piece_from_bytes(data, self.chip, "a compiled part")
-            suffix, content = COMPILED, data
-        if self.folder is not None:
-            try:
-                write_atomically(self.folder / f"{key}{suffix}", write_entry(key, content))
-            except MeshloomError as error:
-                raise MeshloomError(f"the cache cannot be written: {error}") from error
+            suffix, content = COMPILED, piece_to_bytes(outcome, self.chip)
+        try:
+            write_atomically(self.folder / f"{key}{suffix}", write_entry(key, content))
+        except MeshloomError as error:
+            raise MeshloomError(f"the cache cannot be written: {error}") from error
 
     def _read(self, folder: Path, key: str) -> Outcome | None:
         path = folder / f"{key}{COMPILED}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from xdsl.dialects.func import FuncOp
 
 from ..analysis.planning.sram_layout import SramBuffer
 from ..dialects.dataflow.entry_function import find_main
 from .dram_layout import padded
-from .module_text import module_of_text
+from .module_text import KeptModule
 from .relocate import LaunchCode
 from .task_notes import TaskNote
 
@@ -32,19 +31,19 @@ class PieceCode:
     """Of its tasks, for reports."""
     buffers: tuple[SramBuffer, ...]
     """In the SRAM of its cores, for reports."""
-    launch_text: str
-    """A function with its `manycore.launch`, on buffers without addresses, one a segment but the last."""
-    tiled_text: str
-    """The module of its tasks, with the tilings and the prefetch that were chosen."""
+    launch: KeptModule
+    """`@main` with its `manycore.launch`, on buffers without addresses, one a segment but the last."""
+    tiled: KeptModule
+    """`@main` of its tasks, with the tilings and the prefetch that were chosen."""
     digest: str
     """Of the schedule that `code` carries out (see `launch_schedule`)."""
     cycles: int | None = None
     """Of one launch by itself, where it was emulated."""
 
-    @cached_property
+    @property
     def function(self) -> FuncOp:
-        """What `launch_text` says."""
-        return find_main(module_of_text(self.launch_text))
+        """The `@main` of `launch`."""
+        return find_main(self.launch.module)
 
     @property
     def dram_bytes(self) -> int:

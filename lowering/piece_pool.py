@@ -15,24 +15,25 @@ from ..chips import Chip
 from ..support.errors import InputError, MeshloomError, ResourceError
 from .compile_piece import compile_piece
 from .module_text import module_of_text
-from .piece_cache import Failure
-from .piece_file import piece_to_bytes
+from .piece_cache import Failure, Outcome
+from .piece_file import piece_from_bytes, piece_to_bytes
 from .piece_text import PieceText
 
 
 def compile_text(text: str, chip: Chip) -> bytes | Failure:
-    """As `compile_anonymous`, from the part's text."""
-    return compile_anonymous(module_of_text(text), chip)
+    """As `compile_anonymous`, from the part's text to the bytes of its machine code."""
+    found = compile_anonymous(module_of_text(text), chip)
+    return found if isinstance(found, Failure) else piece_to_bytes(found, chip)
 
 
-def compile_anonymous(module: ModuleOp, chip: Chip) -> bytes | Failure:
+def compile_anonymous(module: ModuleOp, chip: Chip) -> Outcome:
     """
-    The module of a part, as its text says it, to the bytes of its machine code. The module is changed.
+    The module of a part, as its text says it, to its machine code. The module becomes the code's.
 
     Raises InputError for tilings by hand that cannot be done.
     """
     try:
-        return piece_to_bytes(compile_piece(module, chip), chip)
+        return compile_piece(module, chip)
     except ResourceError as error:
         return Failure(str(error), error.resource, error.needed, error.available)
     except InputError:
@@ -55,8 +56,8 @@ class PiecePool:
         if self._executor is not None:
             self._executor.shutdown(cancel_futures=True)
 
-    def compile(self, parts: Sequence[PieceText]) -> list[bytes | Failure]:
-        """One outcome for each part; their modules are changed. Raises MeshloomError if a process dies."""
+    def compile(self, parts: Sequence[PieceText]) -> list[Outcome]:
+        """One outcome for each part; their modules become the outcomes'. Raises MeshloomError if a process dies."""
         if self.jobs <= 1 or len(parts) <= 1:
             return [compile_anonymous(part.module, self.chip) for part in parts]
         texts = [part.text for part in parts]
@@ -65,6 +66,7 @@ class PiecePool:
             method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
             self._executor = ProcessPoolExecutor(self.jobs, multiprocessing.get_context(method))
         try:
-            return list(self._executor.map(compile_text, texts, [self.chip] * len(texts)))
+            found = self._executor.map(compile_text, texts, [self.chip] * len(texts))
+            return [one if isinstance(one, Failure) else piece_from_bytes(one, self.chip, "a part") for one in found]
         except BrokenProcessPool as error:
             raise MeshloomError("a process that compiled a part has died (out of memory?): try --jobs 1") from error

@@ -13,7 +13,6 @@ from ..chips import Chip
 from ..dialects.dataflow import WeightOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import SubgraphOp, TaskOp, YieldOp
-from .module_text import module_of_text
 from .name_chip import name_chip
 from .part_locations import restore_locations
 from .piece_text import is_stand_in
@@ -72,7 +71,7 @@ class _Builder:
     def _part(self, part: Subgraph, own: PartModule, alone: bool) -> None:
         text = part.text
         assert text is not None
-        tiled = find_main(module_of_text(part.code.tiled_text)).body.block
+        tiled = find_main(part.code.tiled.module).body.block
         entering = [self._value(value) for value in own.arguments]
         mapping: dict[SSAValue, SSAValue] = {}
         if alone:

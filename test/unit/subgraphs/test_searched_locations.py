@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 from dense_networks import dense_layers
 from meshloom.dialects.manycore import ExecuteOp, LaunchOp, TaskOp
 from meshloom.tools import compile as compile_tool
 from meshloom.tools.read_module import read_module
-from xdsl.dialects.builtin import FusedLoc, LocationAttr, NameLoc
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NameLoc
+from xdsl.ir import Attribute
 
 
 def nodes(location: LocationAttr) -> set[str]:
@@ -18,7 +20,8 @@ def nodes(location: LocationAttr) -> set[str]:
         case NameLoc():
             return {location.desc.data}
         case FusedLoc():
-            return {one.desc.data for one in location.locations if isinstance(one, NameLoc)}
+            members = cast("ArrayAttr[Attribute]", location.locations)
+            return {one.desc.data for one in members if isinstance(one, NameLoc)}
         case _:
             return set()
 
