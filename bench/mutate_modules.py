@@ -114,7 +114,12 @@ RUNS: dict[str, tuple[Run, ...]] = {
         ("", "interpret"),
         ("", "emulate{chip=tiny}"),
     ),
-    "buffers": (("canonicalize,cse", "mlir"), ("", "interpret")),
+    "buffers": (
+        ("canonicalize,cse", "mlir"),
+        ("memory-to-coreasm", "mlir"),
+        ("", "interpret"),
+        ("", "emulate{chip=tiny}"),
+    ),
     "coreasm": (("canonicalize,cse", "mlir"),),
 }
 """Level -> what is run on its modules, beside reading and printing; what refuses a seed is not run on its mutants."""

@@ -59,10 +59,13 @@ def _targets() -> dict[str, Callable[[], type[Target]]]:
 
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """
-    All passes that the tools know, xDSL's included: its `canonicalize` with one that keeps locations in its place (a
-    plug-in may not name a pass that xDSL has).
+    All passes that the tools know, xDSL's included: in place of its `canonicalize` and `cse` those that keep locations
+    and tasks over buffers (a plug-in may not name a pass that xDSL has).
     """
-    return Universe.get_multiverse().all_passes | {"canonicalize": _factory("transforms.canonicalize:CanonicalizePass")}
+    return Universe.get_multiverse().all_passes | {
+        "canonicalize": _factory("transforms.canonicalize:CanonicalizePass"),
+        "cse": _factory("transforms.cse:CommonSubexpressionElimination"),
+    }
 
 
 MESHLOOM = Universe(all_dialects=_dialects(), all_passes=_passes(), all_targets=_targets())

@@ -1,4 +1,7 @@
-"""Pass `canonicalize`, as xDSL's: operations that it builds keep the location of those that they replace."""
+"""
+Pass `canonicalize`, as xDSL's: operations that it builds keep the location of those that they replace. Bodies of tasks
+over buffers stay as they are (see `written_bodies`).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..dialects.locations import KeepLocations
+from .written_bodies import KeepWrittenBodies
 
 
 class CanonicalizePass(canonicalize.CanonicalizePass):
@@ -17,4 +21,4 @@ class CanonicalizePass(canonicalize.CanonicalizePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         pattern = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True)
-        PatternRewriteWalker(KeepLocations(pattern), post_walk_func=region_dce).rewrite_module(op)
+        PatternRewriteWalker(KeepWrittenBodies(KeepLocations(pattern)), post_walk_func=region_dce).rewrite_module(op)

@@ -1,4 +1,5 @@
 // RUN: meshloom-opt %s -p canonicalize | filecheck %s
+// RUN: meshloom-opt %s -p canonicalize,cse | filecheck %s --check-prefix BODY
 
 // An operand given twice is given once, an unused one and an unused result go.
 // CHECK-LABEL: @operands
@@ -37,4 +38,40 @@ func.func @prefetched(%x: tensor<4xf32>) -> tensor<4xf32> {
     manycore.yield %1 : tensor<4xf32>
   }
   func.return %0 : tensor<4xf32>
+}
+
+// The lists of a task over buffers say where each operation of its body reads and writes: all stay.
+// BODY-LABEL: @body
+// BODY:         manycore.execute @two
+// BODY-NEXT:      [[A:%.*]] = dataflow.neg
+// BODY-NEXT:      [[B:%.*]] = dataflow.neg
+// BODY-NEXT:      [[C:%.*]] = dataflow.add [[A]], [[B]]
+// BODY-NEXT:      [[D:%.*]] = dataflow.neg [[C]]
+// BODY-NEXT:      [[E:%.*]] = dataflow.neg [[D]]
+// BODY-NEXT:      manycore.yield [[E]]
+func.func @body(%x: !memory.buffer<8xf32, dram, 0>, %y: !memory.buffer<8xf32, dram, 64>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<4xf32, sram, 0>
+    %p = memory.alloc : !memory.buffer<4xf32, sram, 64>
+    %q = memory.alloc : !memory.buffer<4xf32, sram, 192>
+    %s = memory.alloc : !memory.buffer<4xf32, sram, 128>
+    manycore.execute @two(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
+        into %y : !memory.buffer<8xf32, dram, 64> reads(%r : !memory.buffer<4xf32, sram, 0>) staging(%s : !memory.buffer<4xf32, sram, 128>)
+        temporaries(%p : !memory.buffer<4xf32, sram, 64>, %q : !memory.buffer<4xf32, sram, 192>) slots [1] uses [0, 0] writes [1, 2, 0, 0, 0]
+        tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+      %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+      %1 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+      %2 = dataflow.add %0, %1 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      %3 = dataflow.neg %2 : (tensor<8xf32>) -> tensor<8xf32>
+      %4 = dataflow.neg %3 : (tensor<8xf32>) -> tensor<8xf32>
+      manycore.yield %4 : tensor<8xf32>
+    } begin {
+      memory.load %x to %r for @two[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<4xf32, sram, 0>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<4xf32, sram, 128> to !memory.buffer<8xf32, dram, 64>
+    }
+  }
+  memory.wait %t
+  func.return
 }
