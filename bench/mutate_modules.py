@@ -110,7 +110,7 @@ RUNS: dict[str, tuple[Run, ...]] = {
     "subgraphs": (
         ("canonicalize,cse", "mlir"),
         ("manycore-inline-subgraphs,manycore-tile{chip=tiny},manycore-to-memory", "mlir"),
-        ("manycore-tile{chip=tiny},manycore-schedule{chip=tiny}", "mlir"),
+        ("manycore-inline-subgraphs,manycore-tile{chip=tiny},manycore-schedule{chip=tiny}", "mlir"),
         ("", "interpret"),
         ("", "emulate{chip=tiny}"),
     ),

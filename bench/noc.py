@@ -18,30 +18,39 @@ from meshloom.emulator.timing import run_timing
 from meshloom.emulator.timing_random import RECV, SEND, VPU
 
 
-def random_traffic(rows: int, cols: int, load: float, count: int, seed: int, target: int = -1) -> dict[str, float]:
+def random_traffic(
+    rows: int, cols: int, load: float, count: int, seed: int, target: int = -1, idle: int = 0
+) -> dict[str, float]:
     """
     Every core (but `target`) puts `count` packets of 256 bytes with exponential gaps to `target`, or to random others.
 
-    `load` is of the link into the target, or of each core's own link where targets are random.
+    `load` is of the link into the target, or of each core's own link where targets are random. Cores wait for `idle`
+    cycles before their first packets: as the network alone is measured, this changes nothing.
     """
     chip = replace(load_chip("tiny"), rows=rows, cols=cols, queue_depth=4096, noc_packet_bytes=256)
     rng, asm, service = np.random.default_rng(seed), Assembly(chip), 32
     hops: list[int] = []
     sources = [core for core in range(chip.cores) if core != target]
+    packets: list[tuple[int, int, int]] = []
+    """(source, gap before it, where to)"""
     arrivals, rate = np.zeros(chip.cores, int), 0.0
     for core in sources:
         mean_gap = service / load * (len(sources) if target >= 0 else 1)
         gaps = np.maximum(np.round(rng.exponential(mean_gap, count)).astype(int), 5)
         rate += 1 / gaps.mean()
+        gaps[0] += idle
         for gap in gaps.tolist():
             to = target if target >= 0 else int(rng.choice([c for c in sources if c != core]))
             hops.append(abs(core % cols - to % cols) + abs(core // cols - to // cols))
             arrivals[to] += 1
-            asm.op(core, "iota", at(0, (8 * (gap - 4),)), raw=(0, 0, 1), signal=1 << SEND)
-            asm.op(core, "put", at(0, (64,)), at(0, (64,)), cores=[to], imm=1, wait=1 << VPU)
+            packets.append((core, gap, to))
+    # Receivers come first: behind a core's own puts they would be late for the first packets, which is not the network.
     for core in np.flatnonzero(arrivals).tolist():
         asm.op(core, "loop", raw=(int(arrivals[core]), 1))
         asm.op(core, "wait", imm=1, raw=(1,))
+    for core, gap, to in packets:
+        asm.op(core, "iota", at(0, (8 * (gap - 4),)), raw=(0, 0, 1), signal=1 << SEND)
+        asm.op(core, "put", at(0, (64,)), at(0, (64,)), cores=[to], imm=1, wait=1 << VPU)
     trace = run_timing(asm.build(), trace=True).trace
     assert trace is not None
     latency = float((trace.end[trace.unit == RECV] - 1).mean() - trace.end[trace.unit == VPU].mean())

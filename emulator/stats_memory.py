@@ -24,7 +24,8 @@ for _code, _entry in BY_CODE.items():
 
 def peak_sram(exe: Executable, launches: Sequence[int]) -> NDArray[np.int64]:
     """
-    [cores] one more than the highest SRAM address touched, in `launches`, by the core itself or by a put from another.
+    [cores] SRAM that is touched in `launches`: one more than the highest address that an instruction of the core, or a
+    put from another, reads or writes. What is allocated for them may reach further: sizes are rounded up.
 
     Bytes are those of the operands' boxes of strides; registers are followed exactly through the loops.
     """

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from ..dialects import dataflow
 from .builder_values import Values
-from .tensors import INT64, Array, Dtype, NodeError, Tensor, broadcast, check_size, known
+from .tensors import INT64, Array, Dtype, NodeError, Tensor, broadcast, check_indices, check_size, known
 
 
 class Movement(Values):
@@ -176,6 +176,8 @@ class Movement(Values):
     def gather(self, data: Tensor, indices: Tensor, axis: int) -> Tensor:
         """ONNX's Gather: the slices of `data` along `axis` that `indices` name; negative ones count from the end."""
         shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
+        if indices.array is not None:
+            check_indices(indices.array, data.shape[axis])
         if indices.array is not None and data.array is None and indices.size:
             picked = self._gather_known(data, indices.array, axis)
             if picked is not None:
@@ -196,6 +198,8 @@ class Movement(Values):
 
     def scatter(self, mode: str, data: Tensor, indices: Tensor, updates: Tensor, batch: int = 0) -> Tensor:
         """`data` with `updates` put (`set`) or joined (`add`, `max`) into the rows that `indices` name."""
+        if indices.array is not None:
+            check_indices(indices.array, data.shape[batch])
         if data.size == 0 or updates.size == 0:
             return data
         if indices.dtype not in (INT64, np.dtype(np.int32)):
@@ -210,8 +214,7 @@ class Movement(Values):
         """Gather by known indices as slice or repetition where they are regular."""
         size = data.shape[axis]
         flat = indices.reshape(-1).astype(np.int64)
-        if np.any(flat < -size) or np.any(flat >= size):
-            raise NodeError(f"an index is out of range for an axis of size {size}")
+        check_indices(flat, size)
         flat = np.where(flat < 0, flat + size, flat)
         step = int(flat[1] - flat[0]) if len(flat) > 1 else 1
         if step and np.array_equal(flat, flat[0] + step * np.arange(len(flat))):

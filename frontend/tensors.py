@@ -78,6 +78,12 @@ def check_size(shape: Sequence[int], dtype: Dtype) -> None:
         raise NodeError(problem)
 
 
+def check_indices(indices: Array, size: int) -> None:
+    """Raises NodeError for an index beyond an axis of this size; negative ones count from the end."""
+    if np.any(indices < -size) or np.any(indices >= size):
+        raise NodeError(f"an index is out of range for an axis of size {size}")
+
+
 def check_steps(count: int, what: str) -> None:
     """Raises NodeError where one operator would become operations for more than `MOST_UNROLLED` of its `what`."""
     if count > MOST_UNROLLED:

@@ -3,6 +3,7 @@
 PASSES: dict[str, str] = {
     "dataflow-to-manycore": "dataflow_to_manycore:DataflowToManycorePass",
     "manycore-to-memory": "manycore_to_memory:ManycoreToMemoryPass",
+    "meshloom": "compile_network:MeshloomPass",
     "memory-to-coreasm": "memory_to_coreasm:MemoryToCoreasmPass",
     "sparse-to-dataflow": "sparse_to_dataflow:SparseToDataflowPass",
 }

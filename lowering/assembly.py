@@ -21,7 +21,7 @@ from ..dialects.coreasm.line_tokens import LineTokens, integers
 from ..dialects.coreasm.program_text import CodeReader
 from ..emulator.executable import ROLES, Buffer, Executable, TensorInfo, as_view
 from ..emulator.executable_check import check_executable
-from ..support.errors import InputError
+from ..support.errors import InputError, shortened
 from ..support.input_files import read_regular
 from .program_code import SourceTable, launch_of, program_numbers
 
@@ -69,7 +69,8 @@ class _Assembler:
             elif self.code is not None:
                 self.code.line(tokens, number)
             elif tokens.kinds[0] == "word":
-                raise InputError(f"{tokens.place}: '{tokens.texts[0]}' belongs after '.program' or '.controller'")
+                name = shortened(tokens.texts[0], 40)
+                raise InputError(f"{tokens.place}: '{name}' belongs after '.program' or '.controller'")
             else:
                 tokens.fail("expected an instruction or a directive")
 

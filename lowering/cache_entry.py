@@ -24,15 +24,16 @@ def write_entry(key: str, content: bytes) -> bytes:
 
 def read_entry(key: str, data: memoryview, place: str) -> memoryview:
     """The content of an entry. Raises InputError naming `place` if it is damaged, or the entry for another key."""
-    name, checksum, content = data[:KEY_BYTES], data[KEY_BYTES : 2 * KEY_BYTES], data[2 * KEY_BYTES :]
-    if bytes(checksum) != _checksum(name, content):
+    name, checksum = bytes(data[:KEY_BYTES]), bytes(data[KEY_BYTES : 2 * KEY_BYTES])
+    content = data[2 * KEY_BYTES :]
+    if checksum != _checksum(name, content):
         raise InputError(f"{place} is damaged: its checksum does not fit")
-    if bytes(name) != bytes.fromhex(key):
-        raise InputError(f"{place} is the entry for {bytes(name).hex()}, not for {key}")
+    if name != bytes.fromhex(key):
+        raise InputError(f"{place} is the entry for {name.hex()}, not for {key}")
     return content
 
 
-def _checksum(name: bytes | memoryview, content: bytes | memoryview) -> bytes:
+def _checksum(name: bytes, content: bytes | memoryview) -> bytes:
     digest = hashlib.sha256(name)
     digest.update(content)
     return digest.digest()

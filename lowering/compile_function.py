@@ -71,7 +71,7 @@ class Compilation:
 
     @property
     def sram_peak(self) -> int:
-        """Bytes up to the end of the highest buffer of a core."""
+        """Bytes of a core that are allocated: up to the end of the highest buffer, room for alignment included."""
         return max(part.code.sram_peak for part in self.parts)
 
     @property

@@ -1,5 +1,5 @@
 """
-Addresses in DRAM of what one launch uses: as segments that are placed when launches are linked, or flat.
+Addresses in DRAM of what one launch uses, as segments that are placed when launches are linked.
 
 A *segment* is what the linker moves as one: a constant, a value that enters or leaves the launch, or all values that
 pass through DRAM within it. Of these, values that are never needed at the same time may share addresses: cores that
@@ -43,8 +43,8 @@ def bytes_of(value: SSAValue) -> int:
 
 
 @dataclass(frozen=True)
-class DramLayout:
-    """Where values lie in DRAM."""
+class DramSegments:
+    """Where values lie in DRAM: at addresses `segment << SEGMENT_BITS` and what is added within the segment."""
 
     addresses: dict[SSAValue, int]
     """By storage root."""
@@ -52,12 +52,6 @@ class DramLayout:
     """Values whose bytes a value takes, the last ones that lay there; values that take none are left out."""
     lives: dict[SSAValue, Life]
     """Of values that stay within the launch."""
-
-
-@dataclass(frozen=True)
-class DramSegments(DramLayout):
-    """A layout whose addresses are `segment << SEGMENT_BITS` and what is added within the segment."""
-
     sizes: tuple[int, ...]
     """Bytes of each segment: constants in order, arguments, results, and last what stays within the launch."""
 
@@ -138,26 +132,3 @@ def segment_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramSegm
     shared = _share(contents.scratch, chip.dram_bytes - sum(map(padded, sizes)))
     addresses |= {value: (len(sizes) << SEGMENT_BITS) + offset for value, offset in shared.offsets.items()}
     return DramSegments(addresses, shared.before, contents.scratch, (*sizes, shared.nbytes))
-
-
-def lay_out_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramLayout:
-    """
-    One launch by itself: constants first, then arguments and results, each at its own place, and what stays within it.
-
-    Raises ResourceError if DRAM is too small.
-    """
-    contents = _contents(function, network)
-    addresses: dict[SSAValue, int] = {}
-    cursor = 0
-    for value in (*contents.constants, *contents.arguments, *contents.results):
-        addresses[value] = cursor
-        cursor += padded(bytes_of(value))
-    shared = _share(contents.scratch, chip.dram_bytes - cursor)
-    addresses |= {value: cursor + offset for value, offset in shared.offsets.items()}
-    cursor += shared.nbytes
-    if cursor > chip.dram_bytes:
-        raise ResourceError(
-            f"the network needs {cursor} bytes of DRAM at once, chip '{chip.name}' has {chip.dram_bytes}",
-            "DRAM", cursor, chip.dram_bytes,
-        )  # fmt: skip
-    return DramLayout(addresses, shared.before, contents.scratch)

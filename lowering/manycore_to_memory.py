@@ -24,7 +24,7 @@ from ..analysis.planning.sram_layout import estimated_times
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.locations import located
+from ..dialects.locations import at, located
 from ..dialects.manycore import CHIP, TaskOp, chip_of
 from ..support.errors import InputError
 from .device_program import DeviceProgram
@@ -76,7 +76,8 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
     groups = [Group(one.name, list(filter(is_operator, one.operations))) for one in inline_subgraphs(function)]
     _check_level(function)
     program = _program(function, groups or [Group("all", list(operators(function)))], ideal, chip)
-    lowered = write_program(program, chip)
+    with at(function):
+        lowered = write_program(program, chip)
     replace_module(module, lowered)
 
 
@@ -94,7 +95,8 @@ def _program(function: FuncOp, groups: Sequence[Group], ideal: dict[str, int], c
         dram, works = segment_dram(part, network, chip), TaskWorks(network, chip)
         sram = lay_out_deep(network, chip, works)
         notes = task_notes(network, estimated_times(network, sram, chip, works))
-        functions.append(launch_function(network, dram, sram, schedule_launch(network, dram, sram), notes))
+        with at(function):
+            functions.append(launch_function(network, dram, sram, schedule_launch(network, dram, sram), notes))
         scratch.append(dram.sizes[-1])
         tasks.append(tuple(unique_names([info.name for info in network.tasks])))
     serial = serial_list(function, [tuple(group.operations) for group in groups])

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from ..analysis.nature import Nature, reassociating
 from ..chips import Chip, load_chip
+from ..dialects.locations import at
 from ..dialects.manycore import CHIP, chip_of
 from ..support.errors import InputError
 from .executable_to_coreasm import executable_to_coreasm
@@ -37,7 +38,9 @@ class MemoryToCoreasmPass(ModulePass):
         chip = load_chip(self.chip) if self.chip is not None else chip_of(op)
         if chip is None:
             raise InputError(f"the module has no attribute {CHIP}: give it one, or use {self.name}{{chip=NAME}}")
-        replace_module(op, memory_to_coreasm(op, chip))
+        with at(op):
+            made = memory_to_coreasm(op, chip)
+        replace_module(op, made)
 
 
 def memory_to_coreasm(module: ModuleOp, chip: Chip, known: Mapping[str, LaunchCode] | None = None) -> ModuleOp:

@@ -27,7 +27,7 @@ from .offload.compile_launches import Budget, compile_launches, has_memory_ops
 from .offload.device_steps import Run
 from .offload.link_steps import link_steps
 from .offload.memory_note import NOTE, memory_note
-from .program_notes import IDEAL
+from .program_notes import IDEAL, noted_ideal, notes_of
 from .read_program import read_program
 from .sparse_to_dataflow import lower_sparse
 from .stages import Level, Progress
@@ -125,7 +125,8 @@ def _with_saving(
 ) -> Compilation:
     """The executable of launches with memory saving between them."""
     function = find_main(module)
-    ideal = ideal_work(function)
+    known = notes_of(module)
+    ideal = noted_ideal(module) or ideal_work(function)
     saving = compile_launches(function, chip, options, budget, progress)
     progress("link")
     runs = [action for action in saving.layout.steps.actions if isinstance(action, Run)]
@@ -143,11 +144,8 @@ def _with_saving(
         text = f"is a launch of {tasks}, {part.code.sram_peak:,} bytes of SRAM a core"
         text += f" and {part.code.dram_bytes:,} of DRAM"
         log.add(LogEntry("compile", part.label, part.operators, part.first, part.last, True, text))
-    notes = {IDEAL: json.dumps(ideal), NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak)}
+    notes = {IDEAL: json.dumps(ideal), NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak)} | known
     lowered = write_program(link_steps(saving.function, saving.layout, notes), chip)
     executable = read_program(lowered, chip, {run.piece.code.digest: run.piece.code.code for run in runs})
 
-    def levels() -> list[Level]:
-        return [("memory saving", ModuleOp([saving.function.clone()], dict(module.attributes))), ("memory", lowered)]
-
-    return Compilation(executable, lowered, parts, log, levels, saving=saving)
+    return Compilation(executable, lowered, parts, log, lambda: [("memory", lowered)], saving=saving)

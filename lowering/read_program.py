@@ -230,7 +230,7 @@ class _Reader:
         ]
         return {
             "entry": "main",
-            "sram_peak": str(max((peak for peak, _ in figures), default=0)),
+            "sram_allocated": str(max((peak for peak, _ in figures), default=0)),
             "sram_lower_bound": str(max((bound for _, bound in figures), default=0)),
             "subgraphs": json.dumps(parts),
             **notes_of(self.module),

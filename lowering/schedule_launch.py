@@ -10,7 +10,7 @@ from ..analysis.planning.plan_network import NetworkPlan, storage_root
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind, ReadPlan, is_shared
 from ..analysis.planning.sram_layout import Key, SramLayout
-from .dram_layout import DramLayout, bytes_of
+from .dram_layout import DramSegments, bytes_of
 from .launch_schedule import (
     Action,
     Buffer,
@@ -27,7 +27,7 @@ from .launch_schedule import (
 )
 
 
-def schedule_launch(network: NetworkPlan, dram: DramLayout, sram: SramLayout) -> LaunchSchedule:
+def schedule_launch(network: NetworkPlan, dram: DramSegments, sram: SramLayout) -> LaunchSchedule:
     """
     The schedule of planned tasks.
 
@@ -54,7 +54,7 @@ def schedule_launch(network: NetworkPlan, dram: DramLayout, sram: SramLayout) ->
 class _Values:
     """The buffers of values that tasks read and write, numbered in the order in which they are asked for."""
 
-    def __init__(self, network: NetworkPlan, dram: DramLayout, sram: SramLayout) -> None:
+    def __init__(self, network: NetworkPlan, dram: DramSegments, sram: SramLayout) -> None:
         self._network, self._dram, self._sram = network, dram, sram
         self._producer = {info.result: number for number, info in enumerate(network.tasks)}
         self._numbers: dict[SSAValue, int] = {}
@@ -66,7 +66,7 @@ class _Values:
         if root not in self._numbers:
             task = self._producer.get(root)
             if task is not None and self._network.plans[task].resident:
-                buffer = TileBuffer(self._sram.tile(task), task)
+                buffer = TileBuffer(self._sram.addresses.get(("tile", task, 0, 0), 0), task)
             else:
                 reuses = tuple(self.number(other) for other in self._dram.before.get(root, ()))
                 buffer = DramBuffer(self._dram.addresses[root], bytes_of(root), task, reuses)
@@ -123,7 +123,11 @@ def _values_first(number: int, network: NetworkPlan) -> bool:
 def _streamed(plan: TaskPlan, *, constant: bool) -> list[int]:
     """Numbers of the reads that are loaded from DRAM: of constants, or of other values."""
     reads = enumerate(plan.reads)
-    return [index for index, read in reads if read.kind is ReadKind.STREAM and read.constant == constant]
+    return [
+        index
+        for index, read in reads
+        if read.kind is ReadKind.STREAM and read.constant == constant and plan.sizes[index].buffer_bytes
+    ]
 
 
 def _first_constants(number: int, network: NetworkPlan, sram: SramLayout) -> list[Load]:
@@ -153,7 +157,7 @@ def _execute(number: int, network: NetworkPlan, sram: SramLayout, ahead: list[Lo
     begin += [_load(number, plan, index, 0) for index in _streamed(plan, constant=False)]
     if _values_first(number, network):
         begin += _first_constants(number, network, sram)
-    compute: list[Action] = [] if plan.resident else [Store(number)]
+    compute: list[Action] = [] if plan.resident or not plan.step_elements else [Store(number)]
     last: list[Action] = [*ahead, Compute(number), *compute]
     if plan.tiling.step_count == 1:
         return Execute(number, tuple(begin), (), tuple(last))

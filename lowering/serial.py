@@ -149,10 +149,13 @@ def sources(
 
 
 def _leaving(part: Part) -> list[SSAValue]:
-    """Results of a part's operators that other operators or the network's caller read."""
+    """Results of a part's operators that other operators or the network's caller read, in the function's order."""
     inside = set(part)
     found: list[SSAValue] = []
-    for op in part:
+    block = part[0].parent_block() if part else None
+    for op in block.ops if block is not None else ():
+        if op not in inside:
+            continue
         for result in op.results:
             readers = [result]
             outside = False

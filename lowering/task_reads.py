@@ -188,11 +188,12 @@ class TaskReads:
 
     def _streamed(self, read: ScheduledRead, stream: _Stream, step: int) -> View:
         """What has been loaded for a group of cores."""
-        if stream.kept is None:
+        if stream.kept is None and read.slots:
             return stream.view(step)
-        assert stream.piece is not None
         box = max((self.steps[core][step] for core in stream.cores), key=lambda box: box.volume)
         piece = self.info.read_slice(read.plan.read, box)
+        if stream.kept is None or stream.piece is None:  # there are no elements
+            return View.dense("sram", 0, self.task.operand_dtype(read.read.operand), piece.shape)
         return stream.kept.box(_minus(piece.box.offsets, stream.piece.box.offsets), piece.box.sizes)
 
     def finish(self) -> None:

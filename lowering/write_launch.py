@@ -16,6 +16,7 @@ from ..analysis.planning.reads import ReadKind
 from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout
 from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.locations import at
 from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, Scratch
 from ..dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, LoadOp, Space, StoreOp
 from .dram_layout import SEGMENT_BITS, DramSegments
@@ -73,12 +74,13 @@ class _Writer:
         last_read: dict[int, list[SSAValue]] = {}
         for value, (_, last) in self.dram.lives.items():
             last_read.setdefault(last, []).append(value)
-        for number in range(len(self.network.tasks)):
-            self._allocate(number, begins.get(number, ()))
-            for one in self._by_task[number]:
-                self.ops.append(self._load(one) if isinstance(one, Load) else self._execute(one))
-            self.ops += [FreeOp(self.allocated[key]) for key in ends.get(number, ())]
-            self.ops += [FreeOp(self.buffers[value]) for value in last_read.get(number, ())]
+        for number, info in enumerate(self.network.tasks):
+            with at(info.op):
+                self._allocate(number, begins.get(number, ()))
+                for one in self._by_task[number]:
+                    self.ops.append(self._load(one) if isinstance(one, Load) else self._execute(one))
+                self.ops += [FreeOp(self.allocated[key]) for key in ends.get(number, ())]
+                self.ops += [FreeOp(self.buffers[value]) for value in last_read.get(number, ())]
         return LaunchOp(name, self.ops)
 
     @cached_property
@@ -105,6 +107,11 @@ class _Writer:
             alloc = AllocOp(type, self.dram.lives[value])
             self.ops.append(alloc)
             self.buffers[value] = alloc.buffer
+        if value not in self.buffers and ("tile", number, 0, 0) not in self.sram.addresses:
+            # The layout knows no buffers without elements.
+            empty = AllocOp(BufferType(shape_of(value), element_of(value), Space.SRAM, 0))
+            self.ops.append(empty)
+            self.buffers[value] = empty.buffer
         for key in keys:
             alloc = self.allocated[key] = self._alloc(key)
             self.ops.append(alloc)
@@ -154,7 +161,6 @@ class _Writer:
         note = self.notes[number]
         figures = {CYCLES: note["cycles"], WORKING: note["working"], CONSTANTS: note["constants"]}
         op.attributes[FIGURES] = DictionaryAttr({key: IntegerAttr(value, i64) for key, value in figures.items()})
-        op.location = info.op.location
         name_buffers(op)
         return op
 
@@ -178,10 +184,11 @@ class _Writer:
                 return StoreOp(self._buffers_of(number, "staging"), target)
 
     def _load(self, load: Load) -> LoadOp:
-        return LoadOp(
-            self._source(load.task, load.read), self._buffers_of(load.task, "read", load.read), self.names[load.task],
-            load.read, load.step, load.relative, load.multicast_from,
-        )  # fmt: skip
+        source, targets = self._source(load.task, load.read), self._buffers_of(load.task, "read", load.read)
+        with at(self.network.tasks[load.task].op):
+            return LoadOp(
+                source, targets, self.names[load.task], load.read, load.step, load.relative, load.multicast_from
+            )
 
 
 def _unnamed(body: Region) -> Region:

@@ -10,7 +10,6 @@ from ..support.errors import InputError
 if TYPE_CHECKING:
     from ..lowering.offload.compile_launches import Budget, LaunchCompilation
 
-KINDS = ("swap", "compress", "recompute")
 ROWS = 24
 """Rows of the table on the terminal; the report has all."""
 
@@ -43,30 +42,9 @@ def read_memory_options(options: argparse.Namespace) -> Budget | None:
         if given:
             raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")
         return None
-    from ..dialects.memory.formats import Format
-    from ..lowering.offload.compile_launches import Budget
-    from ..lowering.offload.save_memory import Saving
+    from ..lowering.offload.budget_options import parse_budget
 
-    kinds = ("swap", "recompute") if options.save is None else tuple(options.save.split(","))
-    if unknown := sorted(set(kinds) - set(KINDS)):
-        raise InputError(f"--save: '{unknown[0]}' is none of {', '.join(KINDS)}")
-    formats = [format.value for format in Format]
-    name = options.compress_to or Format.F16.value
-    if name not in formats:
-        raise InputError(f"--compress-to {name}: expected one of {', '.join(formats)}")
-    amount = None if options.budget == "chip" else _number("--budget", options.budget)
-    launch = None if options.launch_bytes is None else int(_number("--launch-bytes", options.launch_bytes))
-    return Budget(amount, Saving(frozenset(kinds), Format(name)), launch)
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1 << 62:
-        raise InputError(f"{option} {text}: expected a positive number")
-    return value
+    return parse_budget(options.budget, options.save, options.compress_to, options.launch_bytes)
 
 
 def saving_table(saving: LaunchCompilation) -> str:

@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--chips", type=int, metavar="N", help="put the network on up to N such chips, each with a stage of a pipeline"
     )
-    parser.add_argument("-o", dest="output", type=Path, required=True, metavar="OUT.mlx", help="executable to write")
+    parser.add_argument("-o", dest="output", type=Path, metavar="OUT.mlx", help="executable to write")
     parser.add_argument(
         "--shape",
         action="append",
@@ -86,6 +86,11 @@ def _parser() -> argparse.ArgumentParser:
         help="with --sparse: leave out zeros of activations, too, where they are many for this input (may be repeated)",
     )
     parser.add_argument(
+        "--print-pipeline",
+        action="store_true",
+        help="print the passes that these options stand for, as for -p, and leave",
+    )
+    parser.add_argument(
         "--print-ir-after-all", type=Path, metavar="DIR", help="write the module after each stage to a file in DIR"
     )
     parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the compiler did as a page")
@@ -97,6 +102,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _compile(options: argparse.Namespace) -> None:
     from ..chips import load_chip
+
+    if options.print_pipeline:
+        from .print_pipeline import pipeline_text
+
+        print(pipeline_text(options))
+        return
+    if options.output is None:
+        raise InputError("give the executable to write: -o OUT.mlx")
 
     named = None if options.chip is None else load_chip(options.chip)
     if named is None and options.model.suffix.lower() != ".mlir":
@@ -146,10 +159,10 @@ def _compile(options: argparse.Namespace) -> None:
             if options.chips is not None:
                 from ..lowering.compile_chips import compile_for_chips
 
-                return compile_for_chips(one, chip, options.chips, stages.begin, subgraphs, log)
+                return compile_for_chips(one, chip, options.chips, stages.note, subgraphs, log)
             from ..lowering.pipeline import compile_module
 
-            return compile_module(one, chip, stages.begin, subgraphs, log, budget)
+            return compile_module(one, chip, stages.note, subgraphs, log, budget)
 
         sparse: SparseNetwork[Compilation | ChipsCompilation] | None = None
         layers: list[SparseLayer] = []
@@ -174,7 +187,7 @@ def _compile(options: argparse.Namespace) -> None:
         finally:
             log.write()
         stages.levels(lambda: _levels(compilation))
-        stages.begin("write")
+        stages.note("write")
         slower = sparse is not None and sparse.timed is not None and not sparse.taken
         _write(options, compilation, stages, layers, not slower)
     if not options.quiet:
@@ -300,7 +313,7 @@ def summary(name: str, compilation: Compilation) -> str:
     text = (
         f"{name}: {compilation.tasks} tasks, {words:,} instructions in {len(exe.programs)} programs, "
         f"{code:,} bytes of code, {weights}\n"
-        f"{' ' * len(name)}  SRAM peak {peak:,} of {exe.chip.sram_bytes:,} bytes a core{ratio}; "
+        f"{' ' * len(name)}  SRAM allocated {peak:,} of {exe.chip.sram_bytes:,} bytes a core{ratio}; "
         f"DRAM {exe.dram_bytes_used:,} of {exe.chip.dram_bytes:,} bytes"
     )
     if compilation.saving is not None:

@@ -44,10 +44,14 @@ class Result:
         """A few lines for people."""
         costs = self.costs
         delivered = "" if costs.delivered_traffic is None else f"delivered traffic {costs.delivered_traffic:,}, "
+        links = f"edges one by one {costs.max_link_load:,}"
+        if costs.max_tree_link_load is not None:
+            links += f", multicast trees {costs.max_tree_link_load:,}"
         return (
             f"{name}: {costs.vertices:,} vertices, {costs.edges:,} edges on {costs.used_cores:,} of {costs.cores:,} "
             f"cores, method {self.method}\n"
-            f"  hop cost {costs.hop_cost:,}, {delivered}cut {costs.cut:,}, busiest link {costs.max_link_load:,}\n"
+            f"  hop cost {costs.hop_cost:,}, {delivered}cut {costs.cut:,}\n"
+            f"  busiest link: {links}\n"
             f"  fullest core {costs.max_load:,}, imbalance {costs.imbalance:.3f}; "
             f"{self.stats['cpu_s']:.2f} s CPU, peak {self.stats['peak_rss_mb']:,.0f} MB"
         )

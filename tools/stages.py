@@ -13,7 +13,7 @@ from .stage_dump import StageDump
 
 class Stages:
     """
-    Told by the compiler when a stage begins (`begin`), and in the end of the levels between (`levels`).
+    Told when a stage begins (`begin`, `note`), and in the end of the levels between (`levels`).
 
     `show` is told each stage's name. Without `dump_to` it asks for no levels: they cost time.
     """
@@ -28,16 +28,20 @@ class Stages:
         self.dump = StageDump(folder, module)
 
     def begin(self, stage: str) -> None:
-        """A stage begins; the one before is over."""
-        self.show(stage)
+        """A stage begins; the one before is over, and has changed the module perhaps."""
         if self.dump is not None:
             self.dump.begin(stage)
+        self.note(stage)
+
+    def note(self, stage: str) -> None:
+        """A stage within the compiler begins, which works on modules of its own."""
+        self.show(stage)
         self.times.append((stage, perf_counter()))
 
     def levels(self, levels: Callable[[], list[tuple[str, ModuleOp]]]) -> None:
         """The levels between of what has been compiled, for those who asked for them."""
         if self.dump is not None:
-            self.begin("write levels")
+            self.note("write levels")
             for name, module in levels():
                 self.dump.write(name, module)
 

@@ -34,7 +34,7 @@ def summary(name: str, exe: Executable, stats: dict[str, Any]) -> str:
         f"  busy     {busy}",
         f"  traffic  DRAM {moved['dram_read']:,} bytes read, {moved['dram_written']:,} written; "
         f"network {network:,} bytes x links; host {moved['host_in']:,} in, {moved['host_out']:,} out",
-        f"  memory   SRAM peak {stats['peak_sram']['max']:,} of {chip.sram_bytes:,} bytes a core; "
+        f"  memory   SRAM touched up to {stats['peak_sram']['max']:,} of {chip.sram_bytes:,} bytes a core; "
         f"DRAM {stats['peak_dram']:,} of {chip.dram_bytes:,}",
         f"  energy   {scaled(stats['energy_pj']['total'], PICO)}",
     ]

@@ -11,6 +11,7 @@ from xdsl.rewriter import Rewriter
 
 from ..dialects.coreasm.packed import PackedOp
 from ..dialects.coreasm.packing import unpacked
+from ..dialects.locations import at
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,6 @@ class CoreasmUnpackPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Replace `coreasm.program` and `coreasm.controller`."""
         for program in [each for each in op.walk() if isinstance(each, PackedOp)]:
-            result = unpacked(program)
-            result.location = program.location
+            with at(program):
+                result = unpacked(program)
             Rewriter.replace_op(program, result)

@@ -82,14 +82,6 @@ class SramLayout:
                 found[key] = max(found.get(key, -1), int(last[shared].max(initial=-1)))
         return found
 
-    def tile(self, task: int) -> int:
-        """Address of the result tiles of a task whose result stays in the cores."""
-        return self.addresses["tile", task, 0, 0]
-
-    def read(self, task: int, number: int, slot: int) -> int:
-        """Address of a buffer of read `number`."""
-        return self.addresses["read", task, number, slot]
-
 
 @dataclass
 class _Buffers:

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from .model import Candidate, RandomOnnx
+from .model import Array, Candidate, RandomOnnx
 from .table import maker
 
 FLOATS = (
@@ -174,9 +174,12 @@ def reduce(g: RandomOnnx) -> Candidate | None:
     op, attributes = "Reduce" + g.one_of(REDUCTIONS), {"keepdims": g.int(0, 1)}
     if op == "ReduceLogSumExp" and g.value(x).dtype.kind == "i":
         return None  # just above a whole number or just below, as logarithms are rounded
+    axes = _axes(g, len(g.shape(x)))
+    if op == "ReduceProd" and g.value(x).dtype.kind == "i":
+        if np.log2(np.abs(g.value(x).astype(np.float64)).clip(1)).sum() >= 8 * g.value(x).dtype.itemsize - 1:
+            return None  # what is too large has no defined result
     if g.chance(0.2):
         return Candidate(op, [x], attributes)
-    axes = _axes(g, len(g.shape(x)))
     if g.opset < 11:
         axes = [axis % len(g.shape(x)) for axis in axes]
     if g.opset >= (13 if op == "ReduceSum" else 18):
@@ -230,6 +233,14 @@ def cumulative_sum(g: RandomOnnx) -> Candidate | None:
     return Candidate("CumSum", [x, g.ints(_axis(g, x))], {"exclusive": g.int(0, 1), "reverse": g.int(0, 1)})
 
 
+def _varies(value: Array) -> bool:
+    """Whether the elements of each channel differ by so much that ONNX Runtime finds how they do (and it has any)."""
+    if not value.size:  # ONNX Runtime ends with a segmentation fault for some
+        return False
+    wide, space = value.astype(np.float64), tuple(range(2, value.ndim))
+    return bool(np.all(np.abs(wide.mean(space)) <= 100 * np.sqrt(wide.var(space) + 1e-2)))
+
+
 @maker(3)
 def normalise(g: RandomOnnx) -> Candidate | None:
     x = g.pick("f", rank=range(2, 6), empty=g.chance(0.3))
@@ -246,7 +257,7 @@ def normalise(g: RandomOnnx) -> Candidate | None:
         case 0:
             operands = [x, vector(), vector(), vector(), vector(True)]
             return Candidate("BatchNormalization", operands, {"epsilon": 1e-3})
-        case 1 if len(shape) > 2:
+        case 1 if len(shape) > 2 and _varies(g.value(x)):
             return Candidate("InstanceNormalization", [x, vector(), vector()], {"epsilon": 1e-2})
         case 2:
             axis = _axis(g, x)
@@ -256,7 +267,7 @@ def normalise(g: RandomOnnx) -> Candidate | None:
             return Candidate("LRN", [x], {"size": g.one_of((1, 3, 5)), "alpha": 0.1, "beta": g.one_of((0.75, 0.5))})
         case 4:
             return Candidate("LpNormalization", [x], {"axis": _axis(g, x), "p": g.int(1, 2)})
-        case 5 if len(shape) == 4:
+        case 5 if len(shape) == 4 and g.value(x).std((0, 2, 3), dtype=np.float64).min() > 1e-3:
             return Candidate("MeanVarianceNormalization", [x], {"axes": [0, 2, 3]})
         case 6 if g.opset >= 18 and len(shape) > 2:
             groups = g.one_of([d for d in range(1, channels + 1) if channels % d == 0])

@@ -86,6 +86,16 @@ def _window(g: RandomOnnx, spatial: tuple[int, ...], pool: bool = False) -> dict
     return attributes
 
 
+def _fits(spatial: tuple[int, ...], attributes: dict[str, Any]) -> bool:
+    """Whether a window is nowhere larger than what it moves over."""
+    kernel, rank = attributes["kernel_shape"], len(spatial)
+    dilations, pads = attributes.get("dilations", [1] * rank), attributes.get("pads", [0] * 2 * rank)
+    return all(
+        (k - 1) * dilation < size + low + high
+        for k, dilation, size, low, high in zip(kernel, dilations, spatial, pads, pads[rank:], strict=False)
+    )
+
+
 @maker(8)
 def conv(g: RandomOnnx) -> Candidate | None:
     x = g.pick("f", rank=[3, 4, 5], empty=g.chance(0.3))
@@ -134,6 +144,8 @@ def pool(g: RandomOnnx) -> Candidate | None:
         attributes["count_include_pad"] = 1
     if op == "MaxPool" and g.opset >= 10 and "auto_pad" not in attributes and g.chance(0.2):
         attributes["dilations"] = [g.int(1, 2) for _ in g.shape(x)[2:]]
+    if not _fits(g.shape(x)[2:], attributes):  # ONNX Runtime makes one window of none
+        return None
     return Candidate(op, [x], attributes, 2 if op == "MaxPool" and g.opset >= 8 and g.chance(0.2) else 1)
 
 
@@ -204,6 +216,8 @@ def quantised_layer(g: RandomOnnx) -> Candidate | None:
     if x is None or g.opset < 10:
         return None
     shape, dtype = g.shape(x), g.value(x).dtype
+    if shape[-1] == 0:
+        return None  # ONNX Runtime's products over nothing are what lies in its memory
     zero = g.const(g.int(0, 9), dtype)
     kind = g.one_of(("MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"))
     if kind.endswith("atMul") or kind == "MatMulInteger":

@@ -52,7 +52,7 @@ class LaunchOp(IRDLOperation):
     def parse(cls, parser: Parser) -> LaunchOp:
         name = parser.parse_symbol_name()
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(name.data, parser.parse_region(()))
+        op = cls(name.data, _block_of(parser))
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
@@ -62,4 +62,12 @@ class LaunchOp(IRDLOperation):
         printer.print_symbol_name(self.sym_name.data)
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
-        printer.print_region(self.body, print_entry_block_args=False)
+        printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+
+def _block_of(parser: Parser) -> Region:
+    """A region of one block, which may be empty."""
+    region = parser.parse_region(())
+    if not region.blocks:
+        region.add_block(Block())
+    return region

@@ -11,6 +11,7 @@ from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import FLOAT32, Tensor, known
+from ..wide import in_f32
 
 
 def softplus(b: Builder, x: Tensor) -> Tensor:
@@ -104,12 +105,14 @@ def leaky(b: Builder, x: Tensor, slope: Tensor) -> Tensor:
 
 
 @onnx_op("Elu")
+@in_f32
 def elu(node: Node) -> Tensor:
     """x where x > 0, else alpha (e^x - 1)."""
     return _elu(node.build, node[0], node.float("alpha", 1.0))
 
 
 @onnx_op("Selu")
+@in_f32
 def selu(node: Node) -> Tensor:
     """gamma elu(x)"""
     alpha, gamma = node.float("alpha", 1.67326319217681884765625), node.float("gamma", 1.05070102214813232421875)
@@ -117,6 +120,7 @@ def selu(node: Node) -> Tensor:
 
 
 @onnx_op("Celu")
+@in_f32
 def celu(node: Node) -> Tensor:
     """max(x, 0) + min(0, alpha (e^(x / alpha) - 1))"""
     b, x, alpha = node.build, node[0], node.float("alpha", 1.0)

@@ -8,6 +8,7 @@ from ..narrow_types import Rounding, convert
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
 from ..tensors import BOOL, NodeError, Tensor, is_integer
+from ..wide import in_f32
 
 _UNARY = {
     "Neg": "neg",
@@ -197,6 +198,7 @@ def tan(node: Node) -> Tensor:
 
 
 @onnx_op("Sinh", "Cosh")
+@in_f32
 def hyperbolic(node: Node) -> Tensor:
     """(e^x -+ e^-x) / 2"""
     b, x = node.build, node[0]
@@ -205,6 +207,7 @@ def hyperbolic(node: Node) -> Tensor:
 
 
 @onnx_op("Asinh")
+@in_f32
 def asinh(node: Node) -> Tensor:
     """sign(x) log(|x| + sqrt(x^2 + 1))"""
     b, x = node.build, node[0]
@@ -214,6 +217,7 @@ def asinh(node: Node) -> Tensor:
 
 
 @onnx_op("Acosh")
+@in_f32
 def acosh(node: Node) -> Tensor:
     """log(x + sqrt(x^2 - 1))"""
     b, x = node.build, node[0]
@@ -221,6 +225,7 @@ def acosh(node: Node) -> Tensor:
 
 
 @onnx_op("Atanh")
+@in_f32
 def atanh(node: Node) -> Tensor:
     """log((1 + x) / (1 - x)) / 2"""
     b, x = node.build, node[0]

@@ -10,7 +10,7 @@ from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
-from ..tensors import INT64, NodeError, Tensor, check_size, known
+from ..tensors import INT64, NodeError, Tensor, check_indices, check_size, known
 
 
 @onnx_op("Gather")
@@ -22,8 +22,10 @@ def gather(node: Node) -> Tensor:
 
 
 def non_negative(b: Builder, indices: Tensor, size: int) -> Tensor:
-    """int64 indices with negative ones counted from the end."""
+    """int64 indices with negative ones counted from the end. Raises NodeError for known ones beyond the size."""
     wide = b.cast(indices, INT64)
+    if wide.array is not None:
+        check_indices(wide.array, size)
     if wide.array is not None and np.all(wide.array >= 0):
         return wide
     return b.select(b.compare("lt", wide, 0), b.add(wide, size), wide)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import NodeError, Tensor
+from ..wide import in_f32
 from .einsum import einsum as einsum_of
 
 
@@ -39,8 +41,14 @@ def matmul_op(node: Node) -> Tensor:
 
 
 @onnx_op("Gemm")
-def gemm(node: Node) -> Tensor:
+def gemm(node: Node) -> Tensor | Sequence[Tensor]:
     """alpha A' B' + beta C"""
+    # Where alpha is applied to the product, that may be too large for a narrow float.
+    apart = node.float("alpha", 1.0) != 1 and node[1].array is None
+    return in_f32(_gemm)(node) if apart else _gemm(node)
+
+
+def _gemm(node: Node) -> Tensor:
     b, x, y = node.build, node[0], node[1]
     if x.rank != 2 or y.rank != 2:
         raise NodeError(f"operands of rank {x.rank} and {y.rank} are not matrices")

@@ -11,6 +11,7 @@ from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import FLOAT32, Array, Dtype, NodeError, Tensor, check_size, known
+from ..wide import in_f32
 from .convolution import scaled
 
 
@@ -97,6 +98,7 @@ def rms_normalisation(node: Node) -> Tensor:
 
 
 @onnx_op("InstanceNormalization")
+@in_f32
 def instance_normalisation(node: Node) -> Tensor:
     """Normalisation of each channel of each image over space."""
     b, x = node.build, node[0]
@@ -123,6 +125,7 @@ def group_normalisation(node: Node) -> Tensor:
 
 
 @onnx_op("LRN")
+@in_f32
 def local_response_normalisation(node: Node) -> Tensor:
     """x / (bias + alpha / size sum of squares over neighbouring channels)^beta"""
     b, x, size = node.build, node[0], node.int("size")
@@ -144,6 +147,7 @@ def local_response_normalisation(node: Node) -> Tensor:
 
 
 @onnx_op("LpNormalization")
+@in_f32
 def lp_normalisation(node: Node) -> Tensor:
     """x over its norm along one axis."""
     b, x, p = node.build, node[0], node.int("p", 2)
@@ -155,6 +159,7 @@ def lp_normalisation(node: Node) -> Tensor:
 
 
 @onnx_op("MeanVarianceNormalization")
+@in_f32
 def mean_variance_normalisation(node: Node) -> Tensor:
     """(x - mean) / (standard deviation + 1e-9) over `axes`."""
     b, x = node.build, node[0]

@@ -12,6 +12,7 @@ from ..builder import Builder, window_shape
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import Array, Tensor, check_size, check_steps, known
+from ..wide import in_f32
 from .spatial import Window, ceil_padding, window_of
 
 
@@ -90,6 +91,7 @@ def window_counts(spatial: Sequence[int], window: Window, high: Sequence[int], i
 
 
 @onnx_op("AveragePool")
+@in_f32
 def average_pool(node: Node) -> Tensor:
     """Mean of each window, with or without the padding."""
     x, b = node[0], node.build
@@ -108,6 +110,7 @@ def average(b: Builder, x: Tensor, window: Window, high: Sequence[int], counts: 
 
 
 @onnx_op("LpPool")
+@in_f32
 def lp_pool(node: Node) -> Tensor:
     """Norm of each window."""
     x, b, p = node[0], node.build, node.int("p", 2)
@@ -116,6 +119,7 @@ def lp_pool(node: Node) -> Tensor:
 
 
 @onnx_op("GlobalLpPool")
+@in_f32
 def global_lp_pool(node: Node) -> Tensor:
     """Norm over all of space."""
     x, b, p = node[0], node.build, node.int("p", 2)
@@ -132,6 +136,7 @@ def _root(b: Builder, x: Tensor, p: int) -> Tensor:
 
 
 @onnx_op("GlobalAveragePool")
+@in_f32
 def global_average_pool(node: Node) -> Tensor:
     """Mean over all of space."""
     x, b = node[0], node.build

@@ -10,6 +10,7 @@ from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import INT64, Tensor
+from ..wide import in_f32
 
 # Opset version since which each operator takes its axes as an operand.
 _AXES_OPERAND = {"ReduceSum": 13}
@@ -56,20 +57,21 @@ def _float_function(b: Builder, name: str, x: Tensor) -> Tensor:
     return b.cast(b.unary(name, b.cast(x, np.dtype(np.float64))), x.dtype)
 
 
-@onnx_op(
-    "ReduceSum",
-    "ReduceMean",
-    "ReduceMax",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSumSquare",
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-)
+@onnx_op("ReduceMean", "ReduceSumSquare", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
+@in_f32
+def reduce_and_more(node: Node) -> Tensor:
+    """Reduction of what is computed of each element, or with something computed of the result."""
+    return _reduction(node)
+
+
+@onnx_op("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1")
 def reduce(node: Node) -> Tensor:
-    """Reduction over `axes` (attribute or operand), all axes where there are none."""
+    """Reduction of the elements, or of their sizes, which have the type's range."""
+    return _reduction(node)
+
+
+def _reduction(node: Node) -> Tensor:
+    """Over `axes` (attribute or operand), all axes where there are none."""
     b, x, name = node.build, node[0], node.proto.op_type
     axes = node.axes(1, _AXES_OPERAND.get(name, 18), x.rank)
     if not axes:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import arrays
 from ..builder import Builder, reduction_identity
 from ..node import Node
 from ..registry import onnx_op
@@ -85,16 +86,16 @@ def _best(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     # What is added comes last, after all that is as bad.
     padded = b.pad(x, [0, 0], [0, pieces * length - size], order.worst(x))
     values, places = _by_rank(order, b.reshape(padded, [rows * pieces, length]), k)
-    starts = np.tile(np.arange(pieces) * length, rows).reshape(-1, 1)
+    starts = arrays.outer_sum(arrays.full(rows, 0, np.int64), arrays.arange(pieces) * length).reshape(-1, 1)
     places = b.reshape(b.add(places, known(starts)), [rows * pieces * k])
     values, within = _best(order, b.reshape(values, [rows, pieces * k]), k)
-    within = b.add(within, known(np.arange(rows).reshape(-1, 1) * (pieces * k)))
+    within = b.add(within, known(arrays.arange(rows).reshape(-1, 1) * (pieces * k)))
     return values, b.gather(places, within, 0)
 
 
 def _one_by_one(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     b, worst = order.build, order.worst(x)
-    positions = known(np.arange(x.shape[1]).reshape(1, -1))
+    positions = known(arrays.arange(x.shape[1]).reshape(1, -1))
     values, places = list[Tensor](), list[Tensor]()
     rest, free = x, b.full(x.shape, True, BOOL)
     for number in range(k):
@@ -121,7 +122,7 @@ def _by_rank(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     blocks = [_ranks(order, keys, start, min(step, size - start)) for start in range(0, size, step)]
     # Those without a place among the first k share one after them.
     target = b.minimum(b.cast(b.concat(blocks, 1), INT64), k)
-    places = b.broadcast(known(np.arange(size).reshape(1, -1)), [rows, size])
+    places = b.broadcast(known(arrays.arange(size).reshape(1, -1)), [rows, size])
     found = [b.scatter("set", b.full([rows, k + 1], 0, one.dtype), target, one, 1) for one in (x, places)]
     values, indices = (b.slice_axis(one, 1, 0, k) for one in found)
     return values, indices
@@ -134,7 +135,7 @@ def _ranks(order: _Order, keys: Tensor, start: int, count: int) -> Tensor:
     own = b.reshape(b.slice_axis(keys, 1, start, count), [rows, count, 1])
     others = b.reshape(keys, [rows, 1, size])
     earlier = b.compare(
-        "lt", known(np.arange(size).reshape(1, 1, -1)), known(np.arange(start, start + count).reshape(-1, 1))
+        "lt", known(arrays.arange(size).reshape(1, 1, -1)), known(arrays.arange(start, start + count).reshape(-1, 1))
     )
     better = b.compare("gt" if order.largest else "lt", others, own)
     before = b.binary("or", better, b.binary("and", b.compare("eq", others, own), earlier))

@@ -68,6 +68,6 @@ def compile_report(model: str, facts: CompileFacts, makers: Sequence[SectionMake
         bound = max(max(alive_bytes(use.blocks, len(use.tasks)), default=0) for use in facts.sram)
         times = f"; {peak / bound:.2f} x the lower bound" if bound else ""
         remark = f"of {in_bytes(chip.sram_bytes)}{times}"
-        figures.insert(3, Figure("SRAM peak", in_bytes(peak), remark))
+        figures.insert(3, Figure("SRAM allocated", in_bytes(peak), remark))
     subtitle = f"compiled for {chip.name}, {by([chip.rows, chip.cols])} cores, by {versions()}"
     return page(model, subtitle, figures, sections_of(makers, facts))

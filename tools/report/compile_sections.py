@@ -96,7 +96,7 @@ def subgraphs(facts: CompileFacts) -> Section | None:
         "operators",
         "tasks",
         "estimated cycles",
-        "SRAM peak",
+        "SRAM allocated",
         "DRAM",
         "weights",
         "held by",

@@ -57,7 +57,7 @@ def run_report(name: str, facts: RunFacts, makers: Sequence[SectionMaker[RunFact
             f"{bound['cycles']:,.0f} cycles, set by {bound['unit']}",
         ),
         Figure("Matrix units", percent(stats["mpu_efficiency"]), "of their peak rate"),
-        Figure("SRAM peak", in_bytes(peak), f"of a core's {in_bytes(chip.sram_bytes)}"),
+        Figure("SRAM touched", in_bytes(peak), f"of a core's {in_bytes(chip.sram_bytes)}"),
         Figure("Energy", scaled(stats["energy_pj"]["total"], PICO)),
     ]
     if facts.memory is not None:

@@ -245,8 +245,8 @@ def cores(facts: RunFacts) -> Section:
         parts.append(_figure(caption, core_map(f"{UNITS[unit]} by core", facts.mesh, shares, percent, most, 240)))
     peaks = facts.stats["peak_sram"]["of_core"]
     capacity = facts.exe.chip.sram_bytes
-    caption = f"SRAM peak: up to {in_bytes(max(peaks))} of {in_bytes(capacity)}"
-    parts.append(_figure(caption, core_map("peak SRAM by core", facts.mesh, peaks, _short_bytes, max(peaks), 240)))
+    caption = f"SRAM touched: up to {in_bytes(max(peaks))} of {in_bytes(capacity)}"
+    parts.append(_figure(caption, core_map("SRAM touched by core", facts.mesh, peaks, _short_bytes, max(peaks), 240)))
     note = (
         "Each square is a core, in its place on the mesh; the stronger its colour, the closer to the busiest core of "
         "the same map. Numbers are shares of the run's cycles."

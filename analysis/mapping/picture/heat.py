@@ -91,7 +91,7 @@ def heat_map(
     most = float(carried.max())
     way, router = np.unravel_index(int(carried.argmax()), carried.shape)
     name = {EAST: "east", WEST: "west", NORTH: "north", SOUTH: "south"}[int(way)]
-    busiest = f"; busiest: {most:,.0f}, {name} of core {router}" if most else ""
+    busiest = f"; busiest link: {most:,.0f}, {name} of core {router}" if most else ""
     return HeatMap(
         mesh,
         title,

@@ -17,15 +17,15 @@
 // VERIFY:      shape.mlir:32:8: error: {{.*}}5
 // VERIFY-NEXT: {{^}}  %1 = dataflow.add %0, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<5xf32> loc("add of both")
 // VERIFY-NEXT: {{^ {7}\^$}}
-// PASS:      errors.mlir:31:8: error: operator 'relu' (dataflow.relu) does not fit
+// PASS:      errors.mlir:31:8: error: pass 'dataflow-split-to-fit': operator 'relu' (dataflow.relu) does not fit
 // PASS-NEXT: {{^}}  %0 = dataflow.relu
 // PASS-NEXT: {{^ {7}\^$}}
-// TASK:      errors.mlir:31:8: error: task 'relu' is not tiled
+// TASK:      errors.mlir:31:8: error: pass 'manycore-place': task 'relu' is not tiled
 // TASK-NEXT: {{^}}  %0 = dataflow.relu
 // TASK-NEXT: {{^ {7}\^$}}
-// NAME:     {{^}}loc("node 1"): error: task 'relu' is not tiled
+// NAME:     {{^}}loc("node 1"): error: pass 'manycore-place': task 'relu' is not tiled
 // NAME-NOT: {{\^}}
-// OTHER:     {{^}}net.py:7:1: error: task 'relu' is not tiled
+// OTHER:     {{^}}net.py:7:1: error: pass 'manycore-place': task 'relu' is not tiled
 // OTHER-NOT: {{\^}}
 func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %0 = dataflow.relu %x : (tensor<4xf32>) -> tensor<4xf32>

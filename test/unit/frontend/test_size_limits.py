@@ -206,7 +206,8 @@ def test_claims_of_textual_ir(claim: str, tool: str, tmp_path: Path, capfd: pyte
                 [str(path), *(["-t", "interpret"] if tool == "interpret" else ["-p", "canonicalize"])]
             )
     errors = capfd.readouterr().err
-    assert (status, errors.count("\n")) == (2, 1), errors
+    # The message, and the line of the text with a caret.
+    assert (status, errors.count("\n")) == (2, 3), errors
     assert "at most 4,294,967,296 are supported" in errors
 
 

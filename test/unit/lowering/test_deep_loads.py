@@ -62,7 +62,7 @@ def test_weights_that_wait_for_dram_get_more_buffers() -> None:
     assert set(after.deep) == {4}
     last = plan.plans[4]
     (index,) = (number for number, read in enumerate(plan.plans[4].reads) if read.constant)
-    buffers = {after.read(4, index, slot) for slot in range(after.deep[4])}
+    buffers = {after.addresses["read", 4, index, slot] for slot in range(after.deep[4])}
     assert len(buffers) == last.buffers_of(index, after.deep[4]) > last.buffers_of(index)
     assert after.peak <= TINY.sram_bytes
 

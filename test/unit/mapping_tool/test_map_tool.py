@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,49 @@ def test_results_agree_with_each_other(graph: Path, method: str) -> None:
     assert stats["max_load"] <= stats["capacity"]
     squares = [e for e in ET.parse(folder / "p.svg").iter("{http://www.w3.org/2000/svg}rect") if len(e)]
     assert len(squares) == 12
+
+
+def test_busiest_links_have_one_name_for_each_figure(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The summary tells both ways of sending, and the picture one of them, in the same words."""
+    folder = graph.parent
+    files = ["--stats", str(folder / "s.json"), "--picture", str(folder / "p.svg")]
+    assert main([str(graph), "--mesh", "4x3", *files, "-o", str(folder / "map.npy")]) == 0
+    out = capsys.readouterr().out
+    alone, trees = (int(text.replace(",", "")) for text in re.findall(r"(?:one by one|trees) ([\d,]+)", out))
+    core_of = np.load(folder / "map.npy")
+    # Each source's packets go along the row, then along the column; a tree counts what it repeats once.
+    ends, targets, weights = TOPOLOGY.src_indptr, TOPOLOGY.src_indices, TOPOLOGY.spikes
+    assert ends is not None
+    assert targets is not None
+    assert weights is not None
+    one_by_one, along_trees = np.zeros((4, 12)), np.zeros((4, 12))
+    for source in range(TOPOLOGY.vertices):
+        most: dict[tuple[int, int], int] = {}
+        for edge in range(int(ends[source]), int(ends[source + 1])):
+            spikes = int(weights[edge])
+            for link in way(int(core_of[source]), int(core_of[targets[edge]])):
+                one_by_one[link] += spikes
+                most[link] = max(most.get(link, 0), spikes)
+        for link, spikes in most.items():
+            along_trees[link] += spikes
+    assert (alone, trees) == (one_by_one.max(), along_trees.max())
+    picture = (folder / "p.svg").read_text()
+    assert f"multicast trees, XY routing; busiest link: {trees:,}" in picture
+    stats = json.loads((folder / "s.json").read_text())
+    assert (stats["max_link_load"], stats["max_tree_link_load"]) == (alone, trees)
+
+
+def way(source: int, target: int) -> list[tuple[int, int]]:
+    """Links (direction, core that it leaves) of a way on the 4 x 3 mesh: along the row first."""
+    (y, x), (v, u) = divmod(source, 4), divmod(target, 4)
+    links: list[tuple[int, int]] = []
+    while x != u:
+        links.append((0 if u > x else 1, 4 * y + x))
+        x += 1 if u > x else -1
+    while y != v:
+        links.append((2 if v < y else 3, 4 * y + x))
+        y += 1 if v > y else -1
+    return links
 
 
 def test_undirected_networks_have_no_delivered_traffic(graph: Path) -> None:

@@ -82,7 +82,7 @@ def test_onnx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["graph.json", "--units", "--stats", "no/where.json"], 2, "there is no folder no"),
         (["graph.json", "--units", "--gantt", "a.gif"], 2, "give a name that ends in .svg"),
         (["graph.json", "--units", "--weight-loads", "-1"], 2, "argument --weight-loads: -1: expected a positive"),
-        (["graph.txt", "--units"], 2, "unknown kind of file '.txt'"),
+        (["graph.txt", "--units"], 2, "unknown kind of file, expected .json"),
     ],
 )
 def test_errors_are_one_line(

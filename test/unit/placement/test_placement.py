@@ -19,13 +19,11 @@ from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.manycore import Manycore, TilingAttr
 from meshloom.dialects.memory import Memory
 from meshloom.emulator.noc import port_of_core, port_rows
-from meshloom.emulator.timing import run_timing
 from meshloom.lowering import quickest_piece
 from meshloom.lowering.compile_piece import compile_piece, place_piece
 from meshloom.lowering.dataflow_to_manycore import lower_block
-from meshloom.lowering.encode_piece import encode_piece
-from meshloom.lowering.piece_code import PieceCode
-from meshloom.lowering.piece_file import piece_executable
+from meshloom.lowering.encode_piece import EncodedPiece, encode_piece
+from meshloom.lowering.launch_image import launch_cycles
 from meshloom.lowering.stages import Progress
 from meshloom.transforms.manycore_place import place_function
 from meshloom.transforms.manycore_tile import tile_function
@@ -185,15 +183,15 @@ def test_what_is_read_in_place_stays_in_place() -> None:
 
 @pytest.mark.parametrize(("chip", "n"), [("edge", 256), ("edge", 96), ("tiny", 64), ("grid", 192)])
 def test_code_is_the_quickest_of_all_that_is_tried(chip: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    target, tried = load_chip(chip), list[PieceCode]()
+    target, tried = load_chip(chip), list[EncodedPiece]()
 
-    def encode(function: FuncOp, plan: NetworkPlan, chip: Chip, progress: Progress) -> PieceCode:
+    def encode(function: FuncOp, plan: NetworkPlan, chip: Chip, progress: Progress) -> EncodedPiece:
         tried.append(encode_piece(function, plan, chip, progress))
         return tried[-1]
 
     monkeypatch.setattr(quickest_piece, "encode_piece", encode)
     found = compile_piece(module(n), target)
-    cycles = [run_timing(piece_executable(code, target)).cycles for code in tried]
+    cycles = [launch_cycles(one.code, target) for one in tried]
     assert found.code is tried[cycles.index(min(cycles))].code
     assert found.cycles == (min(cycles) if len(tried) > 1 else None)
 

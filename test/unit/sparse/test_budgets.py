@@ -1,4 +1,4 @@
-"""`--sparse` under a budget of device memory: what a refusal recommends is enough for all that is compiled."""
+"""`--sparse` under a budget of device memory: what a refusal recommends is enough for all networks it compiles."""
 
 from __future__ import annotations
 

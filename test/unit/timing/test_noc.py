@@ -13,6 +13,7 @@ from meshloom.emulator.functional_build import Assembly, at
 from meshloom.emulator.noc import port_of_core, port_rows
 from meshloom.emulator.timing import run_timing
 from meshloom.emulator.timing_random import SEND, VPU, random_program
+from noc import random_traffic
 
 TINY = load_chip("tiny")
 EDGE = load_chip("edge")
@@ -67,6 +68,20 @@ def test_queueing_is_m_d_1(sources: list[int], load: float) -> None:
         waits.append(arrived.mean() - made.mean() - unloaded)
         theory.append(rho * service / (2 * (1 - rho)))
     assert np.mean(waits) == pytest.approx(np.mean(theory), rel=0.05)
+
+
+@pytest.mark.parametrize("load", [0.1, 0.3, 0.5])
+def test_the_benchmark_measures_the_network_alone(load: float) -> None:
+    """Receivers are ready before the first packet comes: latencies are those after any time to get ready."""
+    found = random_traffic(8, 8, load, 60, 0)
+    assert random_traffic(8, 8, load, 60, 0, idle=3000) == pytest.approx(found, rel=1e-9)
+    assert found["latency"] > found["empty"]
+
+
+def test_latency_of_the_benchmark_without_load() -> None:
+    """Hops and bytes alone: a packet of 32 cycles in 3200 seldom meets another one."""
+    found = random_traffic(4, 4, 0.0005, 30, 1)
+    assert found["latency"] == pytest.approx(found["empty"], abs=0.1)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -40,7 +40,12 @@ def test_passes_that_the_compiler_runs_anyway_change_nothing() -> None:
     assert Path("plain.mlx").read_bytes() == Path("same.mlx").read_bytes()
 
 
-BEYOND = "dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory"
+@pytest.mark.parametrize("last", ["manycore-to-memory", "manycore-to-memory,memory-to-coreasm"])
+def test_compilation_goes_on_from_every_level(last: str) -> None:
+    assert compile_main([*ARGUMENTS, "net.mlx", "-p", f"{TILED},{last}"]) == 0
+    assert run_main(["net.mlx", "--random", "0", "--check", "small.onnx", "-q"]) == 0
+
+
 BAD = [
     (["--report", "no/folder/a.html"], "there is no folder no/folder"),
     (["--report", "."], "is a folder"),
@@ -50,7 +55,6 @@ BAD = [
     (["-p", "manycore-tile{chops=1}"], "there is no option 'chops'; the options are 'chip'"),
     (["-p", "dataflow-to-manycore,manycore-tile"], "no chip is given"),
     (["-p", "dataflow-to-manycore,manycore-tile{chip=edge}"], "the module is for chip 'edge'"),
-    (["-p", BEYOND], "is at level 'memory': a module can be compiled from the levels 'dataflow' and 'manycore'"),
 ]
 
 

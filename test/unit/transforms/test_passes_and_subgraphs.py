@@ -58,7 +58,6 @@ def order(tmp_path: Path) -> Path:
         ("dataflow-to-manycore,", "manycore-tile{chip=tiny}"),
         ("dataflow-to-manycore,manycore-tile{chip=tiny},", "manycore-place{chip=tiny}"),
         ("dataflow-to-manycore,", "manycore-split-reductions{chip=tiny}"),
-        ("dataflow-to-manycore,manycore-tile{chip=tiny},", "manycore-to-memory"),
         ("", "dataflow-split-frames{parts=2}"),
         ("", "memory-insert-offload{chip=tiny}"),
     ],

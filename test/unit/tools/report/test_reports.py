@@ -14,7 +14,7 @@ from meshloom.dialects.memory import AllocOp
 from meshloom.emulator.stats import collect
 from meshloom.emulator.timing import run_timing
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.piece_text import module_of_text
+from meshloom.lowering.module_text import module_of_text
 from meshloom.lowering.pipeline import compile_module
 from meshloom.lowering.subgraph_options import SubgraphOptions
 from meshloom.support.errors import InputError
@@ -24,7 +24,6 @@ from meshloom.tools.report.memory_map import alive_bytes
 from meshloom.tools.report.run_report import run_facts, run_report
 from meshloom.tools.report.run_sections import error_text, tasks
 from meshloom.tools.run import main as run_main
-from xdsl.dialects.builtin import ModuleOp
 
 import meshloom
 
@@ -71,10 +70,9 @@ def test_tasks_of_a_run_add_up(network: meshloom.CompiledNetwork) -> None:
 
 
 def test_the_sram_map_shows_the_buffers_of_the_memory_level(model: Path) -> None:
-    levels: dict[str, ModuleOp] = {}
     module = import_onnx(model, {"x": (3, 6)})
-    compilation = compile_module(module, load_chip("tiny"), observe=levels.__setitem__)
-    level = levels["memory"]
+    compilation = compile_module(module, load_chip("tiny"))
+    level = compilation.module
     expected: list[tuple[int, int, int, int]] = []
     for op in level.walk():
         if isinstance(op, AllocOp) and op.interval is not None:

@@ -1,0 +1,43 @@
+"""Importers that compute in f32 what f16 and bf16 operands would overflow or lose on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TypeGuard
+
+from .node import Node
+from .tensors import FLOAT32, Absent, Dtype, Tensor, TensorSequence
+
+
+def in_f32(importer: Callable[[Node], Tensor | Sequence[Tensor]]) -> Callable[[Node], Sequence[Tensor]]:
+    """
+    An importer that widens operands of f16 and bf16 to f32 and rounds its results once.
+
+    It is for operators that are made of several operations: what is between these may be larger, or smaller, than any
+    operand and result. The square of 300 is no f16, the norm of a vector of these is one.
+    """
+
+    @wraps(importer)
+    def widened(node: Node) -> Sequence[Tensor]:
+        narrow: Dtype | None = None
+        operands: list[Tensor | None] = []
+        for operand in node.inputs:
+            if _is_narrow(operand):
+                narrow = operand.dtype if narrow is None else narrow
+                operands.append(node.build.cast(operand, FLOAT32))
+            else:
+                operands.append(operand)
+        results = importer(node if narrow is None else Node(node.proto, operands, node.opset, node.scope))
+        results = [results] if isinstance(results, Tensor) else results
+        if narrow is None:
+            return results
+        return [node.build.cast(one, narrow) if one.dtype == FLOAT32 else one for one in results]
+
+    return widened
+
+
+def _is_narrow(operand: Tensor | None) -> TypeGuard[Tensor]:
+    if operand is None or isinstance(operand, (Absent, TensorSequence)):
+        return False
+    return operand.is_float and operand.dtype.itemsize == 2
