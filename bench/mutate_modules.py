@@ -537,6 +537,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     levels: list[str] = options.level or list(RUNS)
     total: Counter[str] = Counter()
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
     tempfile.tempdir = str(options.keep) if options.keep else tempfile.mkdtemp()
     for index, level in enumerate(levels):
         share = options.count * (index + 1) // len(levels) - options.count * index // len(levels)
@@ -554,7 +556,6 @@ def main() -> int:
                 place = f"{level}-{number}"
                 print(f"{place}: {one.seed}: -p '{one.passes}' -t '{one.target}': {outcome.kind}: {outcome.words}")
                 if options.keep:
-                    options.keep.mkdir(exist_ok=True)
                     (options.keep / f"{place}.mlir").write_text(one.text)
         total += kinds
         seconds = round(time.perf_counter() - begin, 1)
