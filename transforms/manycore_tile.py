@@ -19,7 +19,7 @@ from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TilingAttr
 from ..dialects.memory import Space, SpaceAttr
-from .chip_option import chip_for
+from .chip_option import check_cores, chip_for
 from .no_subgraphs import refuse_subgraphs
 
 
@@ -38,9 +38,10 @@ class ManycoreTilePass(ModulePass):
     chip: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
+        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}", keeps_cores=False)
         refuse_subgraphs(op, self.name)
         tile_function(find_main(op), chip)
+        check_cores(op)
 
 
 def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
