@@ -73,9 +73,10 @@ def lower_bound(sizes: NDArray[np.int64], first: NDArray[np.int64], last: NDArra
     """Most bytes alive at once: no allocation can have a smaller peak."""
     if not len(sizes):
         return 0
-    change = np.zeros(int(last.max()) + 2, np.int64)
-    np.add.at(change, first, sizes)
-    np.add.at(change, last + 1, -sizes)
+    moments = np.unique(first)  # bytes alive become more at these only
+    change = np.zeros(len(moments) + 1, np.int64)
+    np.add.at(change, np.searchsorted(moments, first), sizes)
+    np.add.at(change, np.searchsorted(moments, last, side="right"), -sizes)
     return int(np.cumsum(change).max())
 
 

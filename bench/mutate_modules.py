@@ -31,10 +31,13 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 
+from meshloom.emulator.executable import read_executable, write_executable
+from meshloom.lowering.coreasm_to_executable import coreasm_to_executable
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.opt import MeshloomOpt
 from meshloom.tools.reproducer import PassFailure
 from meshloom.tools.verify_input import verify_input
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 FILECHECK = Path(__file__).resolve().parents[1] / "test" / "filecheck"
@@ -71,11 +74,14 @@ LOWERED = {
     "tasks": TILED,
     "subgraphs": "dataflow-to-manycore,manycore-outline-subgraphs{rule=key-nodes}",
     "buffers": f"{TILED},manycore-to-memory",
+    "instructions": f"{TILED},manycore-to-memory,memory-to-coreasm",
 }
 """Level -> passes that bring the network there."""
 
 Run = tuple[str, str]
-"""Passes as for `-p`, target as for `-t`."""
+"""Passes as for `-p`; target as for `-t`, or ASSEMBLE."""
+ASSEMBLE = "assemble"
+"""An executable is written, as `meshloom-as` does, and read again."""
 RUNS: dict[str, tuple[Run, ...]] = {
     "dataflow": (
         ("canonicalize,cse", "mlir"),
@@ -114,8 +120,22 @@ RUNS: dict[str, tuple[Run, ...]] = {
         ("", "interpret"),
         ("", "emulate{chip=tiny}"),
     ),
-    "buffers": (("canonicalize,cse", "mlir"), ("", "interpret")),
-    "coreasm": (("canonicalize,cse", "mlir"),),
+    "buffers": (
+        ("canonicalize,cse", "mlir"),
+        ("memory-to-coreasm", "mlir"),
+        ("memory-to-coreasm", ASSEMBLE),
+        ("", "interpret"),
+        ("", "emulate{chip=tiny}"),
+    ),
+    "coreasm": (
+        ("canonicalize,cse", "mlir"),
+        ("coreasm-unpack", "mlir"),
+        ("coreasm-pack", "mlir"),
+        ("coreasm-unpack,coreasm-pack", ASSEMBLE),
+        ("", ASSEMBLE),
+        ("", "interpret"),
+        ("", "emulate"),
+    ),
 }
 """Level -> what is run on its modules, beside reading and printing; what refuses a seed is not run on its mutants."""
 LEVEL_OF = (
@@ -158,7 +178,7 @@ class Outcome:
 @cache
 def driver(passes: str, target: str) -> MeshloomOpt:
     """`meshloom-opt` with these options."""
-    return MeshloomOpt(["-", "-p", passes, "-t", target])
+    return MeshloomOpt(["-", "-p", passes, "-t", "mlir" if target == ASSEMBLE else target])
 
 
 def run(text: str, passes: str = "", target: str = "mlir", seconds: float = SECONDS) -> Outcome:
@@ -171,7 +191,10 @@ def run(text: str, passes: str = "", target: str = "mlir", seconds: float = SECO
             verify_input(module, "input")
             read = True
             opt.apply_passes(module)
-            opt.output_resulting_program(module)
+            if target == ASSEMBLE:
+                _assemble(module)
+            else:
+                opt.output_resulting_program(module)
     except PassFailure as error:
         return Outcome("pass failed", str(error))
     except (MeshloomError, ParseError, DiagnosticException) as error:
@@ -183,6 +206,12 @@ def run(text: str, passes: str = "", target: str = "mlir", seconds: float = SECO
     except Exception:
         return Outcome("exception", traceback.format_exc())
     return Outcome("done")
+
+
+def _assemble(module: ModuleOp) -> None:
+    with tempfile.NamedTemporaryFile(suffix=".mlx") as file:
+        write_executable(coreasm_to_executable(module), file.name)
+        read_executable(file.name)
 
 
 @contextmanager
@@ -532,6 +561,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     levels: list[str] = options.level or list(RUNS)
     total: Counter[str] = Counter()
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
     tempfile.tempdir = str(options.keep) if options.keep else tempfile.mkdtemp()
     for index, level in enumerate(levels):
         share = options.count * (index + 1) // len(levels) - options.count * index // len(levels)
@@ -549,7 +580,6 @@ def main() -> int:
                 place = f"{level}-{number}"
                 print(f"{place}: {one.seed}: -p '{one.passes}' -t '{one.target}': {outcome.kind}: {outcome.words}")
                 if options.keep:
-                    options.keep.mkdir(exist_ok=True)
                     (options.keep / f"{place}.mlir").write_text(one.text)
         total += kinds
         seconds = round(time.perf_counter() - begin, 1)

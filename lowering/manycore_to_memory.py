@@ -14,6 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
+from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..analysis.nature import Nature, reassociating
 from ..analysis.planning.deep_loads import lay_out_deep
@@ -74,6 +75,9 @@ class ManycoreToMemoryPass(ModulePass):
 def lower_module(module: ModuleOp, chip: Chip) -> None:
     """Lower `@main`. Raises InputError for tasks that are not tiled, ResourceError for buffers that do not fit."""
     function = find_main(module)
+    for task in function.walk():
+        if isinstance(task, TaskOp):
+            region_dce(task.body)  # each operation of a task over buffers has a place for its result
     ideal = noted_ideal(module) or ideal_work(function)
     groups = [Group(one.name, list(filter(is_operator, one.operations))) for one in inline_subgraphs(function)]
     _check_level(function)

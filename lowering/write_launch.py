@@ -138,7 +138,9 @@ class _Writer:
     def _execute(self, execute: Execute) -> ExecuteOp:
         number = execute.task
         info, plan = self.network.tasks[number], self.network.plans[number]
-        place = {buffer: position + 1 for position, buffer in enumerate(info.buffers.temporaries)}
+        # Buffers of the body that have no place are without elements, as the result is then: nothing is written.
+        kept = sorted(index for role, _, index, _ in self.keys[number] if role == "temporary")
+        place = {buffer: position for position, buffer in enumerate(kept, 1)}
         read_of = {use: index for index, read in enumerate(info.reads) for use in read.uses}
         scratch = Scratch(*(self._buffers_of(number, role) for role in ("read", "staging", "temporary")))
         op = ExecuteOp(

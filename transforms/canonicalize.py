@@ -1,6 +1,6 @@
 """
 Pass `canonicalize`, as xDSL's: operations that it builds keep the location of those that they replace. Bodies of tasks
-over buffers stay as they are (see `written_bodies`).
+over buffers stay as they are (see `written_bodies`), and nothing else reads values that leave (see `leaving_values`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..dialects.locations import KeepLocations
+from .leaving_values import KeepLeavingValues, has_reductions
 from .written_bodies import KeepWrittenBodies
 
 
@@ -20,5 +21,8 @@ class CanonicalizePass(canonicalize.CanonicalizePass):
     """Fold, and apply all canonicalization patterns, until nothing changes."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pattern = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True)
-        PatternRewriteWalker(KeepWrittenBodies(KeepLocations(pattern)), post_walk_func=region_dce).rewrite_module(op)
+        greedy = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True)
+        pattern = KeepWrittenBodies(KeepLocations(greedy))
+        if has_reductions(op):
+            pattern = KeepLeavingValues(pattern)
+        PatternRewriteWalker(pattern, post_walk_func=region_dce).rewrite_module(op)

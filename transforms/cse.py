@@ -1,12 +1,16 @@
-"""Pass `cse`, as xDSL's, but for bodies of tasks over buffers (see `written_bodies`)."""
+"""
+Pass `cse`, as xDSL's, but for bodies of tasks over buffers (see `written_bodies`) and values that leave (see
+`leaving_values`).
+"""
 
 from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 from xdsl.transforms import common_subexpression_elimination as elimination
 
+from .leaving_values import may_stand_for
 from .written_bodies import is_written_body
 
 
@@ -14,6 +18,12 @@ class _Driver(elimination.CSEDriver):
     def _simplify_block(self, block: Block) -> None:
         if not is_written_body(block):
             super()._simplify_block(block)
+
+    def _replace_and_delete(self, op: Operation, existing: Operation) -> None:
+        if all(map(may_stand_for, existing.results, op.results)):
+            super()._replace_and_delete(op, existing)
+        else:
+            self._known_ops[op] = op  # one after it may be like this one
 
 
 class CommonSubexpressionElimination(elimination.CommonSubexpressionElimination):

@@ -23,6 +23,7 @@ from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp
 from .affine import Affine, affine_of, affine_operand, joined
 from .known_values import SMALLEST_NORMAL, Doubles, is_known, known_doubles, largest_finite, rounded, source_of
+from .leaving_values import leaves
 
 FEW = 64
 """Elements up to which a division alone stays: a multiplication saves nothing there, and its factor is rounded."""
@@ -38,8 +39,8 @@ class DataflowFoldAffinePass(ModulePass):
 
     A division alone becomes a multiplication, which is quicker, but for a few elements. Only floats, only values
     without another use. New numbers are computed in f64 and rounded once. Nothing is joined where numbers would leave
-    the range of their type, where the new table would be larger than the old ones, or where a large number is added and
-    taken away, which is a way to round.
+    the range of their type, where the new table would be larger than the old ones, where a large number is added and
+    taken away, which is a way to round, or where the memory of a value is given up for a while.
     """
 
     name = "dataflow-fold-affine"
@@ -82,6 +83,8 @@ class _Folding:
         """Replace a segment where that needs fewer operations (a division of more than a few elements counts twice)."""
         base, last = affine_operand(segment.ops[0]), segment.ops[-1].results[0]
         assert base is not None
+        if leaves(base) or leaves(last):  # `base` would be read in the place of `last`, or `last` in that of `base`
+            return
         function = segment.function.simplified()
         contraction = self._with_scale(base, function.scale)
         if contraction is not None:

@@ -20,7 +20,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TilingAttr
 from ..dialects.manycore.stage import networks_of
 from ..dialects.memory import Space, SpaceAttr
-from .chip_option import chip_for
+from .chip_option import check_cores, chip_for
 from .no_subgraphs import refuse_subgraphs
 
 
@@ -41,7 +41,9 @@ class ManycoreTilePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         refuse_subgraphs(op, self.name)
         for network in networks_of(op):
-            tile_function(find_main(network), chip_for(network, self.chip, f"{self.name}{{chip=NAME}}"))
+            chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}", keeps_cores=False)
+            tile_function(find_main(network), chip)
+            check_cores(network)
 
 
 def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:

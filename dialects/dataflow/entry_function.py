@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from xdsl.dialects import func
@@ -14,12 +15,17 @@ NAME = "dataflow.name"
 
 
 def find_main(module: ModuleOp) -> func.FuncOp:
-    """The function that is compiled. Raises InputError if the module has none with a body, or one that is not whole."""
+    """
+    The function that is compiled. Raises InputError if the module has none with a body, or one that is not whole, or
+    that gives a name to two arguments or to two results, which are told apart by their names.
+    """
     for op in module.ops:
         if isinstance(op, func.FuncOp) and op.sym_name.data == "main":
             if op.is_declaration:
                 raise InputError("@main has no body: give the module with the function's definition")
             _check_attributes(op)
+            _check_names(argument_names(op), "arguments")
+            _check_names(result_names(op), "results")
             return op
     raise InputError("the module has no function @main: name the entry function 'main'")
 
@@ -35,6 +41,11 @@ def _check_attributes(function: func.FuncOp) -> None:
                 f"@{function.sym_name.data} has {len(types)} {what}s and attributes for {len(attributes)}: give each "
                 f"{what} a dictionary"
             )
+
+
+def _check_names(names: list[str], what: str) -> None:
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise InputError(f"@main has two {what} named '{twice[0]}': give each a name of its own")
 
 
 def argument_names(function: func.FuncOp) -> list[str]:

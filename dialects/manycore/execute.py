@@ -25,6 +25,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from ..dataflow.elementwise import ElementwiseOp
 from ..dataflow.tiling import TilingInterface
 from ..memory.attributes import BufferType, Space
 from .attributes import TilingAttr
@@ -187,6 +188,8 @@ class ExecuteOp(IRDLOperation):
         arguments = self.body.block.args
         if len(arguments) != len(self.inputs):
             raise VerifyException(f"the body has {len(arguments)} arguments for {len(self.inputs)} operands")
+        if unused := next((op for op in ops[:-1] if op.results[0].first_use is None), None):
+            raise VerifyException(f"nothing of the body uses the result of '{unused.name}'")
         for value, argument in zip((*self.inputs, self.target), (*arguments, ops[-1].operands[0]), strict=True):
             self._verify_pair(value, argument)
         verify_tiling(root, self.tiling)
@@ -198,6 +201,7 @@ class ExecuteOp(IRDLOperation):
         wanted = len(_outside_uses(ops[:-1]))
         if len(uses) != wanted or any(not 0 <= read < len(slots) for read in uses):
             raise VerifyException(f"uses = {list(uses)} should give one of {len(slots)} reads to each of {wanted} uses")
+        self._verify_uses()
         if len(writes) != len(ops) - 1 or any(not 0 <= number <= len(self.temporaries) for number in writes):
             raise VerifyException(f"writes = {list(writes)} should give a buffer for each of {len(ops) - 1} operations")
         if writes[-1] != 0:
@@ -212,6 +216,20 @@ class ExecuteOp(IRDLOperation):
         verify_schedule(self)
         if (parent := self.parent_op()) is not None and parent.name != "manycore.launch":
             raise VerifyException(f"stands in '{parent.name}': expected manycore.launch")
+
+    def _verify_uses(self) -> None:
+        """Uses that share a read need the same slices: they are elementwise, of one argument."""
+        uses_of: dict[int, list[tuple[int, int]]] = {}
+        for use, read in self.read_of_use.items():
+            uses_of.setdefault(read, []).append(use)
+        for read in range(len(self.slots.get_values())):
+            uses = uses_of.get(read, [])
+            if not uses:
+                raise VerifyException(f"read {read} has no use")
+            arguments = {self.ops[number].operands[index] for number, index in uses}
+            elementwise = all(isinstance(self.ops[number], ElementwiseOp) for number, _ in uses)
+            if len(uses) > 1 and (len(arguments) > 1 or not elementwise):
+                raise VerifyException(f"read {read} has uses that need other slices: expected a read for each of them")
 
     def _verify_distinct(self) -> None:
         own = [*self.reads, *self.staging, *self.temporaries]

@@ -29,7 +29,7 @@ from ..dataflow.tiling import TilingInterface
 from ..memory.attributes import Space, SpaceAttr
 from .attributes import TilingAttr
 from .bodies import parse_signature, print_signature, verify_body, yielded
-from .task_rules import verify_cores, verify_operations, verify_tiling
+from .task_rules import verify_cores, verify_from_root, verify_operations, verify_tiling
 
 
 @irdl_op_definition
@@ -38,9 +38,9 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     An operator, with the elementwise operators that follow it, cut over cores and time.
 
     The body's first operation is the *root*: its iteration space is what `tiling` cuts. The others are elementwise
-    over the root's result shape. Every core computes its tile step by step: slices of the operands, the root on them
-    (partial results joined where reductions are split), after the last partial result the rest, then the box of the
-    results is written.
+    over the root's result shape; what the body gives back depends on the root. Every core computes its tile step by
+    step: slices of the operands, the root on them (partial results joined where reductions are split), after the last
+    partial result the rest, then the box of the results is written.
 
     ```
     %y = manycore.task @conv1(%a = %x : tensor<1x8xf32>, %b = %w : tensor<8x4xf32>) -> tensor<1x4xf32>
@@ -125,6 +125,7 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         if len(ops) > 1 and any(value.owner is block for value in self.yielded):
             raise VerifyException("manycore.yield gives back an argument: expected values that the body computes")
         root = verify_operations(ops[:-1])
+        verify_from_root(ops[:-1], self.yielded)
         verify_tiling(root, self.tiling)
         verify_cores(self, self.tiling)
         self._verify_prefetch()

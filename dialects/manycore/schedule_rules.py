@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..dataflow.tiling import DimKind
+from ..dataflow.types import shape_of
 from ..locations import located
 from ..memory.attributes import Space
 from ..memory.ops import AllocOp, FreeOp, buffer_of
@@ -105,12 +106,19 @@ def verify_launch(block: Block) -> None:
 def _verify_buffers(op: ExecuteOp, block: Block, writers: dict[SSAValue, ExecuteOp], written: set[SSAValue]) -> None:
     """Of a task. `written`: results of the tasks before it."""
     name = op.sym_name.data
-    for value in op.inputs:
-        if value in writers and value not in written:
-            writer = writers[value].sym_name.data
-            raise located(VerifyException(f"@{name} reads the result of @{writer}, which stands behind it"), op)
-        if buffer_of(value).space is Space.SRAM and value not in written:
+    for value, argument in zip(op.inputs, op.body.block.args, strict=True):
+        writer = writers.get(value)
+        if writer is not None and value not in written:
+            other = writer.sym_name.data
+            raise located(VerifyException(f"@{name} reads the result of @{other}, which stands behind it"), op)
+        if buffer_of(value).space is not Space.SRAM:
+            continue
+        if writer is None:
             error = VerifyException(f"@{name} reads {value.type} as a whole, which no task of the launch writes")
+            raise located(error, op)
+        result = writer.ops[-1].results[0].type
+        if prod(shape_of(argument)) != prod(shape_of(writer.ops[-1].results[0])):
+            error = VerifyException(f"@{name} reads @{writer.sym_name.data}'s result, {result}, as {argument.type}")
             raise located(error, op)
     for value in (*op.reads, *op.staging, *op.temporaries, op.target):
         if buffer_of(value).space is Space.SRAM and value.owner.parent_block() is not block:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..dataflow.elementwise import ElementwiseOp
@@ -31,6 +31,20 @@ def verify_operations(ops: Sequence[Operation]) -> TilingInterface:
                 f"'{op.name}' has result shape {list(shape_of(op.results[0]))}: expected the root's, {list(shape)}"
             )
     return root
+
+
+def verify_from_root(ops: Sequence[Operation], values: Sequence[SSAValue]) -> None:
+    """
+    Raises VerifyException for values that do not depend on the root of a body: without it, which is left out where
+    nothing needs it, the tiling would be of another iteration space.
+    """
+    from_root = set(ops[0].results)
+    for op in ops[1:]:
+        if not from_root.isdisjoint(op.operands):
+            from_root.update(op.results)
+    for number, value in enumerate(values):
+        if value not in from_root:
+            raise VerifyException(f"value {number} of manycore.yield does not depend on the root, '{ops[0].name}'")
 
 
 def verify_tiling(root: TilingInterface, tiling: TilingAttr) -> None:

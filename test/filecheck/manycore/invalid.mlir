@@ -132,6 +132,18 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
+// CHECK: value 1 of manycore.yield does not depend on the root, 'dataflow.matmul'
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x, %w = "test.op"() : () -> (tensor<8x4xf32>, tensor<4x4xf32>)
+  %y, %z = manycore.task @t(%a = %x : tensor<8x4xf32>, %b = %w : tensor<4x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) tiled <grid = [1, 1, 1], cores = [0], steps = [1, 1, 1], order = [0, 1, 2]> {
+    %0 = dataflow.matmul %a, %b : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+    %1 = dataflow.relu %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    manycore.yield %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>
+  }
+}
+
+// -----
+
 // CHECK: prefetch of 3 steps: expected 1 to the task's 2
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>

@@ -727,6 +727,66 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
+// CHECK: read 1 has no use
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2, 0] uses [0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
+// CHECK: read 0 has uses that need other slices: expected a read for each of them
+func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>, %z: !memory.buffer<8x4xf32, dram, 256>) {
+  %t = manycore.launch @all {
+    %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
+    %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>, %b = %z : !memory.buffer<8x4xf32, dram, 256> as tensor<8x4xf32>)
+        into %y : !memory.buffer<8x4xf32, dram, 128>
+        reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
+        staging(%s : !memory.buffer<2x4xf32, sram, 128>) slots [2] uses [0, 0] writes [0]
+        tiled <grid = [2, 1], cores = [0, 1], steps = [2, 1], order = [0, 1]> {
+      %0 = dataflow.add %a, %b : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+      manycore.yield %0 : tensor<8x4xf32>
+    } begin {
+      memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+    } steps {
+      memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+    }
+  }
+  memory.wait %t
+  func.return
+}
+
+// -----
+
 // CHECK: writes = [1] should give a buffer for each of 1 operations
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
@@ -895,6 +955,37 @@ func.func @main(%y: !memory.buffer<8xf32, dram, 0>) {
     } last {
       manycore.compute
       memory.store %s to %y : !memory.buffer<4xf32, sram, 64> to !memory.buffer<8xf32, dram, 0>
+    }
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: @second reads @first's result, tensor<8xf32>, as tensor<6xf32>
+func.func @main(%x: !memory.buffer<8xf32, dram, 0>, %y: !memory.buffer<6xf32, dram, 64>) {
+  %t = manycore.launch @all {
+    %h = memory.alloc : !memory.buffer<4xf32, sram, 0>
+    %r = memory.alloc : !memory.buffer<4xf32, sram, 64>
+    %s = memory.alloc : !memory.buffer<3xf32, sram, 128>
+    manycore.execute @first(%a = %x : !memory.buffer<8xf32, dram, 0> as tensor<8xf32>)
+        into %h : !memory.buffer<4xf32, sram, 0> reads(%r : !memory.buffer<4xf32, sram, 64>) slots [1] uses [0] writes [0]
+        tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+      %0 = dataflow.neg %a : (tensor<8xf32>) -> tensor<8xf32>
+      manycore.yield %0 : tensor<8xf32>
+    } begin {
+      memory.load %x to %r for @first[0] step 0 : !memory.buffer<8xf32, dram, 0> to !memory.buffer<4xf32, sram, 64>
+    } last {
+      manycore.compute
+    }
+    manycore.execute @second(%a = %h : !memory.buffer<4xf32, sram, 0> as tensor<6xf32>)
+        into %y : !memory.buffer<6xf32, dram, 64> staging(%s : !memory.buffer<3xf32, sram, 128>) slots [0] uses [0] writes [0]
+        tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
+      %0 = dataflow.neg %a : (tensor<6xf32>) -> tensor<6xf32>
+      manycore.yield %0 : tensor<6xf32>
+    } last {
+      manycore.compute
+      memory.store %s to %y : !memory.buffer<3xf32, sram, 128> to !memory.buffer<6xf32, dram, 64>
     }
   }
   func.return

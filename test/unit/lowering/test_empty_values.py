@@ -42,6 +42,14 @@ TASKS = """func.func @main(%x: tensor<0x6xf32>, %w: tensor<6x0xf32>) -> (tensor<
   func.return %c : tensor<0x0xf32>
 }
 """
+VALUES_WITHIN_A_TASK = """func.func @main(%x: tensor<0x4xf32>) -> (tensor<0x1xf32> {dataflow.name = "y"}) {
+  %sum = dataflow.reduce sum %x axes [1] : (tensor<0x4xf32>) -> tensor<0x1xf32>
+  %exp = dataflow.exp %sum : (tensor<0x1xf32>) -> tensor<0x1xf32>
+  %neg = dataflow.neg %sum : (tensor<0x1xf32>) -> tensor<0x1xf32>
+  %y = dataflow.add %exp, %neg : (tensor<0x1xf32>, tensor<0x1xf32>) -> tensor<0x1xf32>
+  func.return %y : tensor<0x1xf32>
+}
+"""
 TO_MEMORY = "dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory"
 
 
@@ -52,9 +60,10 @@ TO_MEMORY = "dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory"
         (ROWS, TO_MEMORY, (0, 2)),
         (SPARSE.format(4, 0), "sparse-pack{chip=tiny}", (2, 0)),
         (TASKS, TO_MEMORY, (0, 0)),
+        (VALUES_WITHIN_A_TASK, TO_MEMORY, (0, 1)),
         (MEAN, "dataflow-split-frames{parts=2}", (5, 0)),
     ],
-    ids=["channels", "rows", "outputs-of-sparse", "tasks", "frames"],
+    ids=["channels", "rows", "outputs-of-sparse", "tasks", "values-within-a-task", "frames"],
 )
 def test_passes_and_compiler_take_values_without_elements(
     text: str, passes: str, shape: tuple[int, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.allocation import allocate
+from meshloom.analysis.allocation import allocate, lower_bound
 
 BUFFERS = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 15), st.integers(0, 6)), max_size=25)
 
@@ -41,3 +41,14 @@ def test_memory_of_dead_buffers_is_used_again() -> None:
 def test_wrong_lifetimes_are_refused() -> None:
     with pytest.raises(ValueError, match="end before they begin"):
         allocate([4], [3], [2], 4)
+
+
+@given(BUFFERS, st.sampled_from([1, 1 << 50]))
+@settings(max_examples=100, deadline=None)
+def test_lower_bound_is_the_most_that_is_alive_whatever_the_steps_are(
+    buffers: list[tuple[int, int, int]], far: int
+) -> None:
+    sizes, first, length = np.array(buffers, np.int64).reshape(-1, 3).T
+    last = first + length
+    most = max((int(sizes[(first <= step) & (step <= last)].sum()) for step in range(22)), default=0)
+    assert lower_bound(sizes, first * far, last * far) == most
