@@ -308,6 +308,11 @@ def reverse_sequence(g: RandomOnnx) -> Candidate | None:
     )
 
 
+def _scales_exactly(size: int, length: int) -> bool:
+    """Whether length / size has few digits."""
+    return float(np.float32(length / size)) == length / size
+
+
 @maker(3)
 def resize(g: RandomOnnx) -> Candidate | None:
     x = g.pick("f", rank=range(2, 6), empty=False)
@@ -334,6 +339,8 @@ def resize(g: RandomOnnx) -> Candidate | None:
         attributes["exclude_outside"] = g.int(0, 1)
     if g.chance(0.5):
         sizes = [*shape[:-2], *(g.int(1, 12) for _ in shape[-2:])]
+        if mode == "nearest" and not all(_scales_exactly(*pair) for pair in zip(shape, sizes, strict=True)):
+            return None  # ONNX Runtime rounds the scale to 32 bits, and takes neighbours of the nearest
         return Candidate("Resize", [x, "", "", g.ints(sizes)], attributes)
     return Candidate("Resize", [x, "", g.const(scales, np.float32)], attributes)
 

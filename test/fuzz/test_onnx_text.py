@@ -68,6 +68,15 @@ CASES = [
         {"dilations": [2], "kernel_shape": [2], "strides": [3]},
     ),
     Case(
+        "resize_to_what_lies_at_a_whole_coordinate",
+        "ONNX: the middle of 15 elements is at (0 + 0.5) / (1 / 15) - 0.5 = 7. ONNX Runtime rounds to just below.",
+        "Resize",
+        [np.arange(15, dtype=np.float32)],
+        [7],
+        {"mode": "nearest", "nearest_mode": "floor", "coordinate_transformation_mode": "half_pixel"},
+        [np.zeros(0, np.float32), np.zeros(0, np.float32), np.array([1])],
+    ),
+    Case(
         "instance_normalisation_of_equal_elements",
         "ONNX: the mean is subtracted first, so that the bias is left. ONNX Runtime subtracts what has become large.",
         "InstanceNormalization",
