@@ -267,7 +267,7 @@ def normalise(g: RandomOnnx) -> Candidate | None:
             return Candidate("LRN", [x], {"size": g.one_of((1, 3, 5)), "alpha": 0.1, "beta": g.one_of((0.75, 0.5))})
         case 4:
             return Candidate("LpNormalization", [x], {"axis": _axis(g, x), "p": g.int(1, 2)})
-        case 5 if len(shape) == 4 and g.value(x).std((0, 2, 3), dtype=np.float64).min() > 1e-3:
+        case 5 if len(shape) == 4 and g.value(x).size and g.value(x).std((0, 2, 3), dtype=np.float64).min() > 1e-3:
             return Candidate("MeanVarianceNormalization", [x], {"axes": [0, 2, 3]})
         case 6 if g.opset >= 18 and len(shape) > 2:
             groups = g.one_of([d for d in range(1, channels + 1) if channels % d == 0])
