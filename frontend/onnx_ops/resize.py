@@ -28,9 +28,8 @@ def coordinates(mode: str, size: int, length: int, scale: Fraction, roi: tuple[f
         case "half_pixel":
             return _unscaled(at + 0.5, scale) - 0.5
         case "half_pixel_symmetric":
-            adjustment = length / float(scale * size)
-            centre = size / 2
-            return centre * (1 - adjustment) + _unscaled(at + 0.5, scale) - 0.5
+            # From both middles: length / (scale * size) is how much of the output there is.
+            return _unscaled(at - (length - 1) / 2, scale) + (size - 1) / 2
         case "pytorch_half_pixel":
             return _unscaled(at + 0.5, scale) - 0.5 if length > 1 else 0 * at
         case "align_corners":
@@ -97,7 +96,8 @@ def interpolation_matrix(at: Array, size: int, mode: str, cubic: float, exclude_
     if exclude_outside:
         weights = np.where((taps >= 0) & (taps < size), weights, 0)
     if exclude_outside or stretch > 1:
-        weights = weights / weights.sum(1, keepdims=True)
+        total = weights.sum(1, keepdims=True)
+        weights = weights / np.where(total == 0, 1, total)  # 0 where all lie outside, as in a region beyond the edge
     rows = np.broadcast_to(arrays.arange(len(at))[:, None], taps.shape)
     np.add.at(matrix, (rows, np.clip(taps, 0, size - 1).astype(np.int64)), weights)
     return matrix

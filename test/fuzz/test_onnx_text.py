@@ -77,6 +77,31 @@ CASES = [
         [np.zeros(0, np.float32), np.zeros(0, np.float32), np.array([1])],
     ),
     Case(
+        "resize_of_a_region_whose_axis_keeps_its_size",
+        "ONNX: the elements lie from 0.2 * 5 to 0.8 * 5. ONNX Runtime leaves an axis with scale 1 as it is.",
+        "Resize",
+        [np.arange(6, dtype=np.float32).reshape(1, 6)],
+        [1.0, 1.6, 2.2, 2.8, 3.4, 4.0] * 2,
+        {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"},
+        [np.array([0, 0.2, 1, 0.8], np.float32), np.array([2, 1], np.float32)],
+    ),
+    Case(
+        "lstm_with_clip_of_the_cell",
+        "ONNX: clip is applied to the input of activations, h's included: sigmoid(1) * tanh(1), though the cell holds"
+        " 4.2. ONNX Runtime does not clip what h takes.",
+        "LSTM",
+        [np.full((1, 1, 1), 10, np.float32)],
+        [0.5567699411],
+        {"hidden_size": 1, "clip": 1.0},
+        [
+            *(np.ones(shape, np.float32) for shape in ((1, 4, 1), (1, 4, 1))),
+            np.zeros((1, 8), np.float32),
+            np.ones(1, np.int32),
+            np.zeros((1, 1, 1), np.float32),
+            np.full((1, 1, 1), 5, np.float32),
+        ],
+    ),
+    Case(
         "instance_normalisation_of_equal_elements",
         "ONNX: the mean is subtracted first, so that the bias is left. ONNX Runtime subtracts what has become large.",
         "InstanceNormalization",

@@ -58,3 +58,31 @@ def test_known_updates_of_known_data(reduction: str, dtype: Any) -> None:
     model = model_of(nodes, {"x": x}, ["y"], {"data": data, "places": places, "updates": updates})
     module = check(model, {"x": x})
     assert not [op for op in module.walk() if op.name == "dataflow.scatter"]
+
+
+@pytest.mark.parametrize("in_order", [0, 1])
+@pytest.mark.parametrize(("values", "axis"), [([5, 2, 5, 3, 2, 2], None), ([5, 2, 5, 3, 2, 2], 0), ([7], -1)])
+def test_unique_values_of_a_shape(values: list[int], axis: int | None, in_order: int) -> None:
+    """Values, first places, places among the values and counts."""
+    attributes: dict[str, Any] = {} if axis is None else {"axis": axis}
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Unique", ["s"], ["u", "first", "places", "counts"], sorted=in_order, **attributes),
+        helper.make_node("Concat", ["u", "first", "places", "counts"], ["y"], axis=0),
+    ]
+    x = random(*values)
+    check(model_of(nodes, {"x": x}, ["y"]), {"x": x})
+
+
+@pytest.mark.parametrize("in_order", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_unique_slices_of_known_values(axis: int, in_order: int) -> None:
+    data = np.asarray([[3, 1, 3], [0, 2, 0], [3, 1, 3], [0, 1, 0]], np.float32)
+    names = ["u", "first", "places", "counts"]
+    nodes = [
+        helper.make_node("Unique", ["data"], names, axis=axis, sorted=in_order),
+        *(helper.make_node("Cast", [name], [f"{name}_floats"], to=1) for name in names),
+        *(helper.make_node("Mul", [f"{name}_floats", "x"], [f"{name}_times_x"]) for name in names),
+    ]
+    x = np.asarray(2, np.float32)
+    check(model_of(nodes, {"x": x}, [f"{name}_times_x" for name in names], {"data": data}), {"x": x})

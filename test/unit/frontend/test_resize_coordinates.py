@@ -20,6 +20,9 @@ PLACES: dict[str, Callable[[int, Fraction, int, int], Fraction]] = {
     "half_pixel": lambda i, scale, size, length: (i + HALF) / scale - HALF,
     "asymmetric": lambda i, scale, size, length: i / scale,
     "align_corners": lambda i, scale, size, length: Fraction(i * (size - 1), max(1, length - 1)),
+    "half_pixel_symmetric": lambda i, scale, size, length: (
+        Fraction(size, 2) * (1 - length / (scale * size)) + (i + HALF) / scale - HALF
+    ),
     "pytorch_half_pixel": lambda i, scale, size, length: (i + HALF) / scale - HALF if length > 1 else Fraction(0),
 }
 """ONNX's formulas."""
@@ -57,15 +60,18 @@ def test_nearest_elements_for_sizes(transform: str, nearest: str) -> None:
 
 
 @pytest.mark.parametrize("nearest", ROUND)
-@pytest.mark.parametrize("scale", [1 / 3, 0.7, 1.2, 3.0, 2.5])
-def test_nearest_elements_for_scales(scale: float, nearest: str) -> None:
+@pytest.mark.parametrize("scale", [1 / 3, 0.7, 1.2, 3.0, 2.5, 0.5])
+@pytest.mark.parametrize("transform", PLACES)
+def test_nearest_elements_for_scales(transform: str, scale: float, nearest: str) -> None:
     """The scale is the number of 32 bits that the file holds."""
     exact = Fraction(float(np.float32(scale)))
     x = np.arange(15, dtype=np.float32)
-    places = [(i + HALF) / exact - HALF for i in range(math.floor(15 * exact + Fraction(1, 10**7)))]
+    length = math.floor(15 * exact + Fraction(1, 10**7))
+    places = [PLACES[transform](i, exact, 15, length) for i in range(length)]
     expected = [min(max(ROUND[nearest](place), 0), 14) for place in places]
     constants = {"scales": np.asarray([scale], np.float32)}
-    assert resized(x, ["x", "", "scales"], constants, mode="nearest", nearest_mode=nearest) == expected
+    attributes = {"mode": "nearest", "nearest_mode": nearest, "coordinate_transformation_mode": transform}
+    assert resized(x, ["x", "", "scales"], constants, **attributes) == expected
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
@@ -110,3 +116,18 @@ def test_sizes_that_give_nothing_are_refused(sizes: list[int], words: str) -> No
     node = helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode="nearest")
     with pytest.raises(InputError, match=f"operator Resize .*{words}"):
         import_onnx(model_of([node], {"x": x}, ["y"], {"s": ints(*sizes)}))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_region_of_which_all_is_outside_has_the_value_for_that() -> None:
+    constants = {"region": np.asarray([0, 1.4, 1, 2.6], np.float32), "scales": np.asarray([1, 2], np.float32)}
+    got = resized(
+        random(2, 6),
+        ["x", "region", "scales"],
+        constants,
+        mode="cubic",
+        exclude_outside=1,
+        extrapolation_value=0.5,
+        coordinate_transformation_mode="tf_crop_and_resize",
+    )
+    assert got == [0.5] * 24
