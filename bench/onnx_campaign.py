@@ -1,12 +1,15 @@
 """
 Random ONNX models on the emulated chip, against ONNX Runtime without optimisations: a line for each that is not right.
 
-    python bench/onnx_campaign.py [COUNT] [--seed N] [--nodes 10-40] [--processes N] [--keep FOLDER]
+    python bench/onnx_campaign.py [COUNT] [--seed N] [--nodes 10-40] [--processes N] [--seconds N] [--keep FOLDER]
 
-Models number SEED, SEED + 1 ... are made, compiled and run. The last line, JSON, counts them: `right`, `refused` (with
-an error that names the operator, or a limit of the chip), `wrong` and `crashed`, and says how many nodes of each
-operator they had; an interrupt brings it early. Exits with 1 where one is wrong or crashed. With --keep, models that
-are not right are written to a folder.
+Models number SEED, SEED + 1 ... are made, compiled and run, in other processes than this one. The last line, JSON, says
+how many are `right`, `refused` (with an error that names the operator, or a limit of the chip), `wrong`, `crashed` (an
+exception that no user should see, a process that died, a model that takes longer than --seconds) and `oracle died`
+(ONNX Runtime did, so that there is no model). What dies is tried again in a process of its own, and counts as what it
+is then. The line also says how many models there were of each opset version and how many nodes of each operator, and
+which operators of the importer had none; an interrupt brings it early. Exits with 1 where one is wrong or crashed. With
+--keep, models that are not right are written to a folder.
 
 ONNX Runtime and ONNX's text disagree in a few cases, which models do not have: test/fuzz/test_onnx_text.py.
 """
@@ -19,16 +22,23 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from isolated import Announce, Death, call_each
+from meshloom.frontend import onnx_ops
+from meshloom.frontend.registry import OPERATORS
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.api import compile
 from random_onnx import RandomOnnx
 
 CHIPS = ("tiny", "tiny", "edge")
+SECONDS = 300.0
+"""For a model, all in all."""
+ORACLE, OURS = "oracle", "ours"
+"""Stages of a call: ONNX Runtime makes the model and its answer; the compiler and the emulator have it."""
+VERDICTS = ("right", "refused", "wrong", "crashed", "oracle died")
 
 
 @dataclass(frozen=True)
@@ -37,9 +47,10 @@ class Outcome:
 
     seed: int
     verdict: str
-    """right, refused, wrong or crashed."""
-    words: str
-    operators: Counter[str]
+    """One of VERDICTS."""
+    words: str = ""
+    opset: int = 0
+    operators: Counter[str] = field(default_factory=Counter[str])
 
 
 def number_of_nodes(seed: int, fewest: int, most: int) -> int:
@@ -47,10 +58,19 @@ def number_of_nodes(seed: int, fewest: int, most: int) -> int:
     return fewest + seed * 7 % (most - fewest + 1)
 
 
-def try_model(seed: int, fewest: int, most: int, keep: Path | None = None) -> Outcome:
-    """Make, compile and run the model of a seed."""
+def try_model(
+    seed: int, announce: Announce | None = None, *, fewest: int, most: int, keep: Path | None = None
+) -> Outcome:
+    """Make, compile and run the model of a seed. `announce` is told the stages."""
+    announce = announce or (lambda stage: None)
+    announce(ORACLE)
     made = RandomOnnx(seed, number_of_nodes(seed, fewest, most))
+    announce(OURS)
     operators = Counter(node.op_type for node in made.model.graph.node)
+    file = keep / f"{seed}.onnx" if keep else None
+    if file is not None:  # before it is tried: it may kill this process
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(made.model.SerializeToString())
     network = None
     try:
         network = compile(made.model, CHIPS[seed % len(CHIPS)])
@@ -61,20 +81,30 @@ def try_model(seed: int, fewest: int, most: int, keep: Path | None = None) -> Ou
         place = f" ({type(error).__name__}, {Path(last.filename).name}:{last.lineno})"
         refused = network is None and isinstance(error, MeshloomError)
         verdict, words = ("refused", str(error)) if refused else ("crashed", f"{error}{place}")
-    if keep is not None and verdict != "right":
-        keep.mkdir(parents=True, exist_ok=True)
-        (keep / f"{seed}.onnx").write_bytes(made.model.SerializeToString())
-    return Outcome(seed, verdict, words, operators)
+    if file is not None and verdict == "right":
+        file.unlink()
+    return Outcome(seed, verdict, words, made.opset, operators)
 
 
-def campaign(seeds: range, fewest: int, most: int, processes: int, keep: Path | None) -> Iterator[Outcome]:
-    """The outcomes of many models, in order."""
+def campaign(
+    seeds: range, fewest: int, most: int, processes: int, keep: Path | None, seconds: float = SECONDS
+) -> Iterator[Outcome]:
+    """The outcomes of many models, as they come."""
     attempt = partial(try_model, fewest=fewest, most=most, keep=keep)
-    if processes == 1:
-        yield from map(attempt, seeds)
-    else:
-        with ProcessPoolExecutor(processes) as pool:
-            yield from pool.map(attempt, seeds)
+    for seed, outcome in call_each(attempt, seeds, processes, seconds):
+        yield from_death(seed, outcome) if isinstance(outcome, Death) else outcome
+
+
+def from_death(seed: int, death: Death) -> Outcome:
+    """What became of a model without a result: an exception of the generator is a crash, too."""
+    verdict = "oracle died" if death.stage == ORACLE and not death.raised else "crashed"
+    return Outcome(seed, verdict, f"{death.words} (stage: {death.stage})")
+
+
+def never_made(operators: Counter[str]) -> list[str]:
+    """The operators of the importer, of ONNX's own domain, that are not among some."""
+    onnx_ops.load()
+    return sorted(name for domain, name in OPERATORS if not domain and name not in operators)
 
 
 def main() -> int:
@@ -84,21 +114,24 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--nodes", default="10-40", metavar="FEWEST-MOST")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for a model; more counts as a crash")
     parser.add_argument("--keep", type=Path, metavar="FOLDER")
     args = parser.parse_args()
     fewest, most = map(int, args.nodes.split("-"))
-    verdicts, operators = Counter[str](), Counter[str]()
+    verdicts, operators, opsets = Counter[str](), Counter[str](), Counter[int]()
     seeds = range(args.seed, args.seed + args.count)
     try:
-        for outcome in campaign(seeds, fewest, most, args.processes, args.keep):
+        for outcome in campaign(seeds, fewest, most, args.processes, args.keep, args.seconds):
             verdicts[outcome.verdict] += 1
             operators.update(outcome.operators)
+            opsets.update([outcome.opset] if outcome.opset else [])
             if outcome.verdict != "right":
                 print(f"{outcome.seed} {outcome.verdict}: {outcome.words}", flush=True)
     except KeyboardInterrupt:
         print("interrupted: these are the figures so far", file=sys.stderr)
-    figures = {name: verdicts[name] for name in ("right", "refused", "wrong", "crashed")}
-    print(json.dumps({"models": verdicts.total(), **figures, "operators": dict(sorted(operators.items()))}))
+    figures = {name: verdicts[name] for name in VERDICTS}
+    made = {"opsets": dict(sorted(opsets.items())), "operators": dict(sorted(operators.items()))}
+    print(json.dumps({"models": verdicts.total(), **figures, **made, "never made": never_made(operators)}))
     return 1 if verdicts["wrong"] or verdicts["crashed"] else 0
 
 

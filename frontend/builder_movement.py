@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..dialects import dataflow
+from . import folding
 from .builder_values import Values
 from .tensors import INT64, Array, Dtype, NodeError, Tensor, broadcast, check_indices, check_size, known
 
@@ -204,10 +205,16 @@ class Movement(Values):
             return data
         if indices.dtype not in (INT64, np.dtype(np.int32)):
             indices = self.cast(indices, INT64)
+
+        def fold(a: Array, i: Array, u: Array) -> Array:
+            return folding.scatter(mode, a, i, u, batch)
+
         return self.make(
             data.shape,
             data.dtype,
             lambda: dataflow.ScatterOp(mode, self.value(data), self.value(indices), self.value(updates), batch),
+            [data, indices, updates],
+            fold,
         )
 
     def _gather_known(self, data: Tensor, indices: Array, axis: int) -> Tensor | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .tensors import Array, is_float
+from .tensors import BFLOAT16, Array, is_float
 
 
 def _erf(x: Array) -> Array:
@@ -108,6 +108,20 @@ COMPARE: dict[str, Callable[[Array, Array], Any]] = {
 
 REDUCE: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod}
 """Numpy's equivalent of each reduction."""
+
+
+def scatter(mode: str, data: Array, indices: Array, updates: Array, batch: int) -> Array:
+    """Rows put (`set`; the last one wins) or joined (`add`, `max`): see `dataflow.scatter`."""
+    wide = data.astype(np.float32) if data.dtype == BFLOAT16 else data.copy()  # rounded once, at the end
+    place = (*np.indices((*data.shape[:batch], 1))[:batch], indices)
+    match mode:
+        case "add":
+            np.add.at(wide, place, updates.astype(wide.dtype))
+        case "max":
+            np.maximum.at(wide, place, updates.astype(wide.dtype))
+        case _:
+            wide[place] = updates
+    return wide.astype(data.dtype)
 
 
 def cast(x: Array, dtype: np.dtype[Any]) -> Array:

@@ -65,6 +65,8 @@ def binary(g: RandomOnnx) -> Candidate | None:
     if g.value(x).dtype.kind != "f":
         ops += ["Mod"] + (["BitwiseAnd", "BitwiseOr", "BitwiseXor"] if g.opset >= 18 else [])
     op = g.one_of(ops)
+    if op == "Pow" and g.opset >= 12 and g.value(x).dtype.kind == "f" and g.chance(0.3):
+        return Candidate(op, [x, g.const(g.one_of((0, 1, 2, 3, -1)), g.one_of((np.int32, np.int64)))])
     if op == "Pow":
         exponent = g.one_of((2.0, 3.0, 0.5, -1.0, 1.7) if g.value(x).dtype.kind == "f" else (0, 1, 2, 3))
         return Candidate(op, [x, g.const(exponent, g.value(x).dtype)])
@@ -113,11 +115,12 @@ def where(g: RandomOnnx) -> Candidate | None:
 
 @maker(3)
 def variadic(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("f")
+    x = g.pick("fiu" if g.opset >= 12 else "f")
     if x is None:
         return None
     others = [g.partner(x) for _ in range(g.int(0, 2))]
-    return Candidate(g.one_of(("Sum", "Max", "Min", "Mean")), [x, *others])
+    ops = ("Sum", "Max", "Min", "Mean") if g.value(x).dtype.kind == "f" else ("Max", "Min")
+    return Candidate(g.one_of(ops), [x, *others])
 
 
 @maker(3)
@@ -128,6 +131,9 @@ def clip(g: RandomOnnx) -> Candidate | None:
     if g.opset < 11:
         return Candidate("Clip", [x], {"min": -0.5} if g.chance(0.3) else {"min": -0.5, "max": 1.0})
     dtype = g.value(x).dtype
+    bound = g.pick(dtype.char, rank=[0])
+    if bound and g.chance(0.4):
+        return Candidate("Clip", [x, bound] if g.chance(0.5) else [x, "", bound])
     low = g.const(-1 if dtype.kind != "u" else 1, dtype) if g.chance(0.7) else ""
     return Candidate("Clip", [x, low, *([g.const(3, dtype)] if g.chance(0.7) else [])])
 
@@ -261,13 +267,13 @@ def normalise(g: RandomOnnx) -> Candidate | None:
             return Candidate("InstanceNormalization", [x, vector(), vector()], {"epsilon": 1e-2})
         case 2:
             axis = _axis(g, x)
-            scale, bias = (g.const(g.array(shape[axis:], dtype)) for _ in range(2))
-            return Candidate("LayerNormalization", [x, scale, bias], {"axis": axis, "epsilon": 1e-2})
+            operands = [x, *(g.const(g.array(shape[axis:], dtype)) for _ in range(g.int(1, 2)))]
+            return Candidate("LayerNormalization", operands, {"axis": axis, "epsilon": 1e-2}, g.one_of((1, 1, 1, 3)))
         case 3 if len(shape) == 4:
             return Candidate("LRN", [x], {"size": g.one_of((1, 3, 5)), "alpha": 0.1, "beta": g.one_of((0.75, 0.5))})
         case 4:
             return Candidate("LpNormalization", [x], {"axis": _axis(g, x), "p": g.int(1, 2)})
-        case 5 if len(shape) == 4 and g.value(x).std((0, 2, 3), dtype=np.float64).min() > 1e-3:
+        case 5 if len(shape) == 4 and g.value(x).size and g.value(x).std((0, 2, 3), dtype=np.float64).min() > 1e-3:
             return Candidate("MeanVarianceNormalization", [x], {"axes": [0, 2, 3]})
         case 6 if g.opset >= 18 and len(shape) > 2:
             groups = g.one_of([d for d in range(1, channels + 1) if channels % d == 0])
@@ -282,4 +288,11 @@ def normalise(g: RandomOnnx) -> Candidate | None:
 @maker(0.6)
 def dropout(g: RandomOnnx) -> Candidate | None:
     x = g.pick("f")
-    return Candidate("Dropout", [x]) if x else None
+    if x is None:
+        return None
+    if g.opset >= 12 and g.chance(0.5):
+        return Candidate("Dropout", [x, g.const(0.4, np.float32), g.const(False, np.bool_)], outputs=g.int(1, 2))
+    return Candidate(
+        "Dropout",
+        [x],
+    )

@@ -59,6 +59,11 @@ def einsum(g: RandomOnnx) -> Candidate | None:
     x = g.pick("f", rank=[2, 3], empty=False)
     if x is None or g.opset < 12:
         return None
+    if g.chance(0.3):
+        two = ("ij->ji", "ij->", "ij->j", "...->...", "ij,ij,i->j")
+        alone: str = g.one_of(two if len(g.shape(x)) == 2 else ("...ij->...ji", "bij->jb", "bij->i", "...i->..."))
+        first = g.const(g.array(g.shape(x)[:1], g.value(x).dtype))
+        return Candidate("Einsum", [x, x, first] if alone.count(",") else [x], {"equation": alone})
     shape, dtype = g.shape(x), g.value(x).dtype
     two = ("ij,jk->ki", "ij,ik->jk", "ij,ij->i", "ij,k->ikj")
     three = ("bij,bjk->bik", "bij,bkj->bik", "bij,j->bi", "bij,bik->bjk")
@@ -106,7 +111,13 @@ def conv(g: RandomOnnx) -> Candidate | None:
     channels = shape[1]
     groups = g.one_of([d for d in range(1, channels + 1) if channels % d == 0]) if g.chance(0.4) else 1
     out = groups * g.int(1, 6)
-    w = _weights(g, [out, channels // groups, *attributes["kernel_shape"]], dtype, channels * 4)
+    kernel = [out, channels // groups, *attributes["kernel_shape"]]
+    computed = [
+        name for name, value in g.values.items() if value.dtype == dtype and value.shape[1:] == tuple(kernel[1:])
+    ]
+    if computed and groups == 1 and g.chance(0.5):
+        return Candidate("Conv", [x, g.one_of(computed)], attributes)
+    w = _weights(g, kernel, dtype, channels * 4)
     operands = [x, w, *([g.const(g.array([out], dtype))] if g.chance(0.6) else [])]
     return Candidate("Conv", operands, {**attributes, "group": groups})
 
@@ -144,6 +155,10 @@ def pool(g: RandomOnnx) -> Candidate | None:
         attributes["count_include_pad"] = 1
     if op == "MaxPool" and g.opset >= 10 and "auto_pad" not in attributes and g.chance(0.2):
         attributes["dilations"] = [g.int(1, 2) for _ in g.shape(x)[2:]]
+    if op == "AveragePool" and g.opset >= 19 and "auto_pad" not in attributes and g.chance(0.2):
+        attributes["dilations"] = [g.int(1, 2) for _ in g.shape(x)[2:]]
+    if op == "LpPool":
+        attributes["p"] = g.int(1, 3)
     if not _fits(g.shape(x)[2:], attributes):  # ONNX Runtime makes one window of none
         return None
     return Candidate(op, [x], attributes, 2 if op == "MaxPool" and g.opset >= 8 and g.chance(0.2) else 1)
@@ -172,6 +187,13 @@ def recurrent(g: RandomOnnx) -> Candidate | None:
             operands.append(g.const(g.array([count, batch, hidden], np.float32)))
     if op == "GRU" and g.chance(0.5):
         attributes["linear_before_reset"] = 1
+    if op == "LSTM" and g.chance(0.3):  # the cells at the start, and their weights in the gates
+        operands += [""] * (6 - len(operands)) + [g.const(g.array([count, batch, hidden], np.float32))]
+        operands.append(_weights(g, [count, 3 * hidden], np.float32, 4))
+    if op != "LSTM" and g.chance(0.2):  # ONNX Runtime does not clip what the output of an LSTM is made of
+        attributes["clip"] = 0.5
+    if op == "RNN" and g.chance(0.5):
+        attributes["activations"] = [g.one_of(("Relu", "Sigmoid", "Softsign"))] * count
     return Candidate(op, operands, attributes, 3 if op == "LSTM" else 2)
 
 
@@ -191,8 +213,17 @@ def quantise(g: RandomOnnx) -> Candidate | None:
         return None
     if g.opset >= 11 and g.chance(0.2):
         return Candidate("DynamicQuantizeLinear", [x], outputs=3)
-    dtype = g.one_of((np.int8, np.uint8))
+    dtype = g.one_of((np.int8, np.uint8, *((np.int16, np.uint16) if g.opset >= 21 else ())))
     shape = g.shape(x)
+    if g.opset >= 21 and shape and g.chance(0.3):
+        axis, block = g.int(0, len(shape) - 1), g.int(1, 4)
+        parts = [-(-size // block) if dim == axis else size for dim, size in enumerate(shape)]
+        scale = g.const(np.abs(g.array(parts, np.float32)) * np.float32(0.1) + np.float32(0.05))
+        zero = [g.const(g.array(parts, dtype))] if g.chance(0.5) else []
+        kind = {} if zero else {"output_dtype": helper.np_dtype_to_tensor_dtype(np.dtype(dtype))}
+        return Candidate("QuantizeLinear", [x, scale, *zero], {"axis": axis, "block_size": block, **kind})
+    if g.chance(0.1):
+        return Candidate("QuantizeLinear", [x, _scale(g)])
     if g.opset >= 13 and shape and g.chance(0.4):
         axis = g.int(0, len(shape) - 1)
         scale = g.const(np.abs(g.array([shape[axis]], np.float32)) * np.float32(0.1) + np.float32(0.05))
@@ -203,9 +234,16 @@ def quantise(g: RandomOnnx) -> Candidate | None:
 
 @maker(2)
 def dequantise(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("iu", itemsize=1)
+    x = g.pick("iu", itemsize=g.one_of((1, 1, 2, 4)))
     if x is None or g.opset < 10:
         return None
+    shape = g.shape(x)
+    if g.opset >= 13 and shape and g.value(x).dtype.itemsize == 1 and g.chance(0.4):
+        axis = g.int(-len(shape), len(shape) - 1)
+        scale = g.const(np.abs(g.array([shape[axis]], np.float32)) + np.float32(0.05))
+        return Candidate(
+            "DequantizeLinear", [x, scale, g.const(g.array([shape[axis]], g.value(x).dtype))], {"axis": axis}
+        )
     zero = [g.const(g.int(0, 9), g.value(x).dtype)] if g.chance(0.7) else []
     return Candidate("DequantizeLinear", [x, _scale(g), *zero])
 

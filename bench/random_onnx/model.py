@@ -36,16 +36,22 @@ ROUNDING = {"e": 2.0**-10, "f": 2.0**-22, "d": 2.0**-40}
 """Relative error that a node adds, by numpy's letter of the type."""
 UNSTABLE = {"e": 2e-2, "f": 2e-5, "d": 2e-5}
 """Error of a value relative to its largest element, above which its node is not kept."""
-CANCELLING = ("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "DFT", "STFT")
+WINDOWS = ("HannWindow", "HammingWindow", "BlackmanWindow")
+CANCELLING = ("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "DFT", "STFT", *WINDOWS)
 """Operators whose sums cancel: what should be 0 has an error, too."""
+DECIDING = ("Ceil", "Floor", "Hardmax", "Mod", "Round", "Shrink", "Sign", "ThresholdedRelu")
+"""Operators of floats that jump: a small error may bring another result, or not."""
 STEEPEST = 1e4
 """Size of the largest element of a value."""
 
 
 FAINTEST = 1e-6
 """Size of the largest element of a value that has one: sums and functions of less lose digits."""
-TRIES = 4
+TRIES = 8
 """Errors with which nodes are tried that decide."""
+RESIDUE = {"e": 2.0**-9, "f": 2.0**-20, "d": 2.0**-38}
+"""Size of an element relative to the largest, below which it may be what is left where sums cancel: another order of
+adding leaves 0, by which nothing can be divided."""
 
 
 @dataclass
@@ -194,7 +200,8 @@ class RandomOnnx:
             return value
         noise = self.rng.uniform(-1, 1, value.shape) * ROUNDING[value.dtype.char]
         if cancelling:
-            return np.asarray(value + noise * np.abs(value).max(initial=0), value.dtype)
+            with np.errstate(invalid="ignore"):  # what has become infinite is not kept
+                return np.asarray(value + noise * np.abs(value).max(initial=0), value.dtype)
         # numpy makes a number of an array without dimensions, which ONNX Runtime does not take.
         return np.asarray(value.astype(np.float64) * (1 + noise), value.dtype)
 
@@ -216,10 +223,20 @@ class RandomOnnx:
         twins = {name: self._rounded(twin, candidate.op in CANCELLING) for name, twin in twins.items()}
         if not all(self._is_tame(outputs[name], twins[name]) for name in names):
             return
-        # What decides between elements must decide alike for several errors.
-        for _ in range(TRIES if any(outputs[name].dtype.kind != "f" for name in names) else 0):
-            again = run_reference(model, {name: self._rounded(self.twins[name], True) for name in given})
-            if not all(self._is_tame(outputs[name], again[name]) for name in names if outputs[name].dtype.kind != "f"):
+        if any(not outputs[name].size and not self.chance(0.3) for name in names):
+            return
+        bare = run_reference(model, {name: _without_residues(self.values[name]) for name in given})
+        if not all(self._is_tame(outputs[name], bare[name]) for name in names):
+            return
+        # What decides between elements must decide alike for several errors, those of scales and bounds included.
+        deciding = [name for name in names if outputs[name].dtype.kind != "f" or candidate.op in DECIDING]
+        for _ in range(TRIES if deciding else 0):
+            model = self._model(nodes, given, {name: self._rounded(value) for name, value in fixed.items()}, names)
+            try:
+                again = run_reference(model, {name: self._rounded(self.twins[name], True) for name in given})
+            except REFUSED:  # a size or a range that an error makes invalid
+                return
+            if not all(self._is_tame(outputs[name], again[name]) for name in deciding):
                 return
         self.constants.update({name: array for name, array in self._pending.items() if name in fixed})
         if candidate.op in ("Shape", "Size") or not {*given} - self.known:
@@ -231,8 +248,6 @@ class RandomOnnx:
     def _is_tame(self, value: Array, twin: Array) -> bool:
         """Whether errors of rounding leave a value almost as it is, and it has a size that can go on."""
         if value.shape != twin.shape or value.size > LARGEST or value.ndim > 6 or value.dtype.kind not in "fiub":
-            return False
-        if not value.size and not self.chance(0.3):
             return False
         if value.dtype.kind == "i" and value.dtype.itemsize >= 4 and value.size:
             limit = 2 ** (8 * value.dtype.itemsize - 2)
@@ -306,6 +321,14 @@ def _broadcasts(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
         return math.prod(np.broadcast_shapes(shape, other)) <= LARGEST
     except ValueError:
         return False
+
+
+def _without_residues(value: Array) -> Array:
+    """A value with 0 for the elements that may be what is left of sums that cancel."""
+    if value.dtype.kind != "f":
+        return value
+    sizes = np.abs(value)
+    return np.where(sizes < RESIDUE[value.dtype.char] * sizes.max(initial=0), np.zeros((), value.dtype), value)
 
 
 def _distance(x: Array, y: Array) -> float:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from onnx import numpy_helper
 
 from .model import Candidate, RandomOnnx
 from .table import maker
@@ -35,16 +37,22 @@ def reshape(g: RandomOnnx) -> Candidate | None:
         sizes.append(g.one_of([d for d in range(1, total + 1) if total % d == 0]) if total else 1)
         total //= sizes[-1]
     sizes.append(total)
+    copied = [axis for axis, (new, old) in enumerate(zip(sizes, g.shape(x), strict=False)) if new == old]
+    if copied and g.chance(0.3):
+        sizes[g.one_of(copied)] = 0
     if g.chance(0.4) and total:
-        sizes[g.int(0, len(sizes) - 1)] = -1
-    return Candidate("Reshape", [x, g.ints(sizes)])
+        sizes[g.one_of([axis for axis, size in enumerate(sizes) if size] or [0])] = -1
+    return Candidate("Reshape", [x, g.ints(sizes)], {"allowzero": 1} if g.opset >= 14 and g.chance(0.2) else {})
 
 
 @maker(2)
 def reshape_by_arithmetic(g: RandomOnnx) -> Candidate | None:
     """Shapes computed from shapes, as exporters write them."""
     x = g.pick(rank=ANY_RANK)
-    return Candidate("Shape", [x]) if x else None
+    if x is None:
+        return None
+    part = {"start": g.int(-3, 2), "end": g.int(-2, 4)} if g.opset >= 15 and g.chance(0.2) else {}
+    return Candidate("Shape", [x], part)
 
 
 @maker(1)
@@ -62,7 +70,8 @@ def reshape_to_computed(g: RandomOnnx) -> Candidate | None:
 @maker(2)
 def flatten(g: RandomOnnx) -> Candidate | None:
     x = g.pick()
-    return Candidate("Flatten", [x], {"axis": g.int(0, len(g.shape(x)))})
+    rank = len(g.shape(x))
+    return Candidate("Flatten", [x], {"axis": g.int(-rank if g.opset >= 11 else 0, rank)})
 
 
 @maker(2)
@@ -73,7 +82,7 @@ def squeeze(g: RandomOnnx) -> Candidate | None:
     axes = [axis for axis, size in enumerate(g.shape(x)) if size == 1]
     if not axes or g.chance(0.2):
         return Candidate("Squeeze", [x])
-    axes = axes[: g.int(1, len(axes))]
+    axes = [axis - len(g.shape(x)) if g.opset >= 11 and g.chance(0.3) else axis for axis in axes[: g.int(1, len(axes))]]
     return Candidate("Squeeze", [x, g.ints(axes)]) if g.opset >= 13 else Candidate("Squeeze", [x], {"axes": axes})
 
 
@@ -83,7 +92,10 @@ def unsqueeze(g: RandomOnnx) -> Candidate | None:
     if x is None:
         return None
     count = g.int(1, 2)
-    axes = sorted(int(a) for a in g.rng.permutation(len(g.shape(x)) + count)[:count])
+    rank = len(g.shape(x)) + count
+    axes = sorted(int(a) for a in g.rng.permutation(rank)[:count])
+    if g.opset >= 11 and g.chance(0.3):
+        axes = [axis - rank for axis in axes]
     return Candidate("Unsqueeze", [x, g.ints(axes)]) if g.opset >= 13 else Candidate("Unsqueeze", [x], {"axes": axes})
 
 
@@ -138,6 +150,7 @@ def slice_(g: RandomOnnx) -> Candidate | None:
     ends = [g.one_of((g.int(-shape[a] - 3, shape[a] + 3), 2**31 - 1, 2**62)) for a in axes]
     if g.opset < 10:
         return Candidate("Slice", [x], {"starts": starts, "ends": ends, "axes": axes})
+    axes = [a - len(shape) if g.chance(0.2) else a for a in axes]
     steps = [g.one_of((1, 1, 1, 2, 3, -1, -2)) for _ in axes]
     ends = [-(2**62) if step < 0 and g.chance(0.4) else end for step, end in zip(steps, ends, strict=True)]
     operands = [g.ints(starts), g.ints(ends), g.ints(axes), g.ints(steps)]
@@ -157,9 +170,13 @@ def pad(g: RandomOnnx) -> Candidate | None:
     ]
     if g.opset < 11:
         return Candidate("Pad", [x], {"pads": pads, "mode": mode, "value": 0.5})
-    operands = [x, g.ints(pads)]
+    axes = [int(axis) for axis in g.rng.permutation(len(shape))[: g.int(1, len(shape))]]
+    some = g.opset >= 18 and g.chance(0.3)
+    operands = [x, g.ints([pads[axis + at] for at in (0, len(shape)) for axis in axes] if some else pads)]
     if mode == "constant" and g.chance(0.6):
         operands.append(g.const(1, g.value(x).dtype))
+    if some:
+        operands += [""] * (3 - len(operands)) + [g.ints([a - len(shape) if g.chance(0.3) else a for a in axes])]
     return Candidate("Pad", operands, {"mode": mode})
 
 
@@ -292,7 +309,7 @@ def one_hot(g: RandomOnnx) -> Candidate | None:
     if x is None or g.opset < 9:
         return None
     depth = g.int(2, 6)
-    values = g.const([0.25, 2.0], np.float32)
+    values = g.const([1, 3], g.one_of((np.float32, np.float32, np.int64, np.int32)))
     return Candidate("OneHot", [x, g.ints(depth), values], {"axis": g.int(-1, len(g.shape(x)))})
 
 
@@ -306,6 +323,11 @@ def reverse_sequence(g: RandomOnnx) -> Candidate | None:
     return Candidate(
         "ReverseSequence", [x, g.const(np.maximum(1, lengths))], {"time_axis": time, "batch_axis": 1 - time}
     )
+
+
+def _scales_exactly(size: int, length: int) -> bool:
+    """Whether length / size has few digits."""
+    return float(np.float32(length / size)) == length / size
 
 
 @maker(3)
@@ -326,15 +348,28 @@ def resize(g: RandomOnnx) -> Candidate | None:
     if g.opset < 11:
         mode = "nearest" if mode == "cubic" else mode
         return Candidate("Resize", [x, g.const(scales, np.float32)], {"mode": mode})
-    transforms = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
-    attributes = {"mode": mode, "coordinate_transformation_mode": g.one_of(transforms)}
+    transforms = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"]
+    transforms += ["half_pixel_symmetric"] if g.opset >= 19 and mode != "nearest" else []
+    attributes: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": g.one_of(transforms)}
     if mode == "nearest":
         attributes["nearest_mode"] = g.one_of(("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"))
     if mode == "cubic" and g.chance(0.5):
         attributes["exclude_outside"] = g.int(0, 1)
     if g.chance(0.5):
         sizes = [*shape[:-2], *(g.int(1, 12) for _ in shape[-2:])]
+        if mode == "nearest" and not all(_scales_exactly(*pair) for pair in zip(shape, sizes, strict=True)):
+            return None  # ONNX Runtime rounds the scale to 32 bits, and takes neighbours of the nearest
         return Candidate("Resize", [x, "", "", g.ints(sizes)], attributes)
+    if g.opset >= 18 and g.chance(0.3):
+        axes = [len(shape) - 1, len(shape) - 2][: g.int(1, 2)]
+        scales, attributes["axes"] = [scales[axis] for axis in axes], axes
+    elif g.chance(0.2):
+        attributes["coordinate_transformation_mode"] = "tf_crop_and_resize"
+        attributes["extrapolation_value"] = 0.5
+        # ONNX Runtime does not cut axes whose scale is 1.
+        starts = [0.0 if scale == 1 else g.one_of((0.13, -0.21)) for scale in scales]
+        bounds = starts + [1.0 if scale == 1 else g.one_of((0.83, 1.27)) for scale in scales]
+        return Candidate("Resize", [x, g.const(bounds, np.float32), g.const(scales, np.float32)], attributes)
     return Candidate("Resize", [x, "", g.const(scales, np.float32)], attributes)
 
 
@@ -348,10 +383,14 @@ def constant_of_shape(g: RandomOnnx) -> Candidate | None:
     x = g.pick("i", rank=[1], itemsize=8)
     if x not in g.known or g.opset < 9 or (g.value(x) < 0).any():
         return None
-    return Candidate("ConstantOfShape", [x])
+    if g.chance(0.4):
+        return Candidate("ConstantOfShape", [x])
+    dtype = g.one_of((np.float32, np.float16, np.float64, np.int64, np.int32, np.uint8, np.bool_))
+    return Candidate("ConstantOfShape", [x], {"value": numpy_helper.from_array(np.ones(1, dtype))})
 
 
 @maker(0.7)
 def eye_like(g: RandomOnnx) -> Candidate | None:
     x = g.pick("fi", rank=[2])
-    return Candidate("EyeLike", [x], {"k": g.int(-1, 2)}) if x and g.opset >= 9 else None
+    kind = {"dtype": g.one_of((1, 6, 7, 11))} if g.chance(0.5) else {}
+    return Candidate("EyeLike", [x], {"k": g.int(-1, 2), **kind}) if x and g.opset >= 9 else None

@@ -31,7 +31,10 @@ def of_known_values(g: RandomOnnx) -> Candidate | None:
     x = g.pick("i", rank=[1], itemsize=8)
     if x not in g.known or g.opset < 11:
         return None
-    return Candidate(g.one_of(("NonZero", "Unique")), [x])
+    if g.chance(0.5):
+        return Candidate("NonZero", [x])
+    axis = {"axis": g.int(-1, 0)} if g.chance(0.3) else {}
+    return Candidate("Unique", [x], {"sorted": g.int(0, 1), **axis}, g.one_of((1, 4)))
 
 
 @maker(1)
@@ -56,7 +59,12 @@ def center_crop_pad(g: RandomOnnx) -> Candidate | None:
     x = g.pick("fi", rank=ANY_RANK)
     if x is None or g.opset < 18:
         return None
-    return Candidate("CenterCropPad", [x, g.ints([g.int(0 if size == 0 else 1, size + 3) for size in g.shape(x)])])
+    shape = g.shape(x)
+    axes = [int(axis) for axis in g.rng.permutation(len(shape))[: g.int(1, len(shape))]]
+    sizes = [g.int(0 if size == 0 else 1, size + 3) for size in shape]
+    if g.chance(0.4):
+        return Candidate("CenterCropPad", [x, g.ints([sizes[axis] for axis in axes])], {"axes": axes})
+    return Candidate("CenterCropPad", [x, g.ints(sizes)])
 
 
 @maker(2)
@@ -203,7 +211,10 @@ def spectrum(g: RandomOnnx) -> Candidate | None:
     if rank < 3:
         return None
     axis = g.int(1, rank - 2)
-    flags = {"inverse": 0, "onesided": g.int(0, 1)}
+    inverse = int(g.chance(0.3))
+    flags = {"inverse": inverse, "onesided": 0 if inverse else g.int(0, 1)}
+    if inverse:  # of complex numbers
+        before.append(helper.make_node("Concat", [wide, wide], [wide := g.fresh()], axis=-1))
     if g.opset >= 20:
         return Candidate("DFT", [wide, "", g.ints(axis)], flags, before=before)
     return Candidate("DFT", [wide], {**flags, "axis": axis}, before=before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -101,9 +102,14 @@ def non_zero(node: Node) -> Tensor:
 
 
 @onnx_op("Unique", since=11)
-def unique(node: Node) -> Tensor:
-    """Needs values that are known at import, and only the first output."""
+def unique(node: Node) -> Sequence[Tensor]:
+    """Needs values that are known at import."""
     x = node.known(0, "the operand")
-    if not node.int("sorted", 1) or node.has("axis") or node.output_count > 1:
-        raise NodeError("only sorted unique values of the flat operand are supported")
-    return known(np.unique(x))
+    axis = node[0].axis(node.int("axis")) if node.has("axis") else None
+    values, first, inverse, counts = np.unique(x, True, True, True, axis)
+    inverse = inverse.reshape(-1)
+    if not node.int("sorted", 1):  # in the order in which they come
+        order = np.argsort(first)
+        values, first, counts = values.take(order, axis or 0), first[order], counts[order]
+        inverse = np.argsort(order)[inverse]
+    return [known(values), *(known(one, np.int64) for one in (first, inverse, counts))]

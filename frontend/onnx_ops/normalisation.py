@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..builder import Builder
-from ..node import Node
+from ..node import Node, numpy_dtype
 from ..registry import onnx_op
 from ..tensors import FLOAT32, Array, Dtype, NodeError, Tensor, check_size, known
 from ..wide import in_f32
@@ -77,14 +77,14 @@ def _train(node: Node, epsilon: float) -> Sequence[Tensor]:
 
 @onnx_op("LayerNormalization")
 def layer_normalisation(node: Node) -> Sequence[Tensor]:
-    """Normalisation over the last axes; statistics in f32 at least."""
+    """Normalisation over the last axes; statistics in f32 at least, and shown in the type of `stash_type`."""
     b, x = node.build, node[0]
     axes = list(range(x.axis(node.int("axis", -1)), x.rank))
     wide = b.cast(x, FLOAT32) if x.dtype.itemsize < 4 else x
     normal, average, factor = normalise(b, wide, axes, node.float("epsilon", 1e-5))
     result = b.mul(b.cast(normal, x.dtype), node[1])
-    bias = node.get(2)
-    return [result if bias is None else b.add(result, bias), average, factor]
+    bias, shown = node.get(2), numpy_dtype(node.int("stash_type", 1))
+    return [result if bias is None else b.add(result, bias), b.cast(average, shown), b.cast(factor, shown)]
 
 
 @onnx_op("RMSNormalization")

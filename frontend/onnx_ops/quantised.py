@@ -38,9 +38,13 @@ def limits(dtype: Dtype) -> tuple[int, int]:
 
 def quantise(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor:
     """round(x / scale) + zero, saturated (x / scale alone, rounded as the type does, for floats of 8 bits)."""
+    return _rounded(b, b.div(b.cast(x, FLOAT32), b.cast(scale, FLOAT32)), zero, dtype)
+
+
+def _rounded(b: Builder, scaled: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor:
     if is_float(dtype):
-        return convert(b, b.div(b.cast(x, FLOAT32), b.cast(scale, FLOAT32)), dtype)
-    wide = b.unary("round", b.div(b.cast(x, FLOAT32), b.cast(scale, FLOAT32)))
+        return convert(b, scaled, dtype)
+    wide = b.unary("round", scaled)
     if zero is not None:
         wide = b.add(wide, convert(b, zero, FLOAT32))
     low, high = limits(dtype)
@@ -95,6 +99,17 @@ def dynamic_quantize_linear(node: Node) -> Sequence[Tensor]:
     return [quantise(b, x, scale, zero, np.dtype(np.uint8)), scale, zero]
 
 
+def _requantise(b: Builder, exact: Tensor, scales: tuple[Tensor, Tensor], scale: Tensor, zero: Tensor) -> Tensor:
+    """
+    Sums of products of quantised values, int32, in the scale and type of the result.
+
+    They are multiplied by one factor, as ONNX Runtime does: where the exact result lies halfway between two integers,
+    the last bit decides, and should decide alike.
+    """
+    factor = b.div(b.mul(*(b.cast(one, FLOAT32) for one in scales)), b.cast(b.reshape(scale, []), FLOAT32))
+    return _rounded(b, b.mul(b.cast(exact, FLOAT32), factor), b.reshape(zero, []), zero.dtype)
+
+
 def _row_zero(b: Builder, zero: Tensor | None, rows: bool) -> Tensor | None:
     """A zero point per row (of A) or per column (of B), shaped to broadcast."""
     if zero is None or zero.size == 1:
@@ -124,9 +139,7 @@ def qlinear_matmul(node: Node) -> Tensor:
     scale_x, scale_y = _row_zero(b, node[1], True), _row_zero(b, node[4], False)
     assert scale_x is not None
     assert scale_y is not None
-    exact = b.cast(integer_matmul(b, x, y), FLOAT32)
-    scaled = b.mul(exact, b.mul(b.cast(scale_x, FLOAT32), b.cast(scale_y, FLOAT32)))
-    return quantise(b, scaled, b.reshape(node[6], []), b.reshape(node[7], []), node[7].dtype)
+    return _requantise(b, integer_matmul(b, x, y), (scale_x, scale_y), node[6], node[7])
 
 
 def _channel(b: Builder, parameter: Tensor | None, rank: int, axis: int) -> Tensor | None:
@@ -157,5 +170,4 @@ def qlinear_conv(node: Node) -> Tensor:
         exact = b.add(exact, b.reshape(bias, [1, bias.size, *[1] * (x.rank - 2)]))
     scale_x, scale_w = b.reshape(node[1], []), _channel(b, node[4], x.rank, 1)
     assert scale_w is not None
-    scaled = b.mul(b.cast(exact, FLOAT32), b.mul(scale_x, scale_w))
-    return quantise(b, scaled, b.reshape(node[6], []), b.reshape(node[7], []), node[7].dtype)
+    return _requantise(b, exact, (scale_x, scale_w), node[6], node[7])

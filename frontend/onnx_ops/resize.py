@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -16,24 +17,27 @@ from ..registry import onnx_op
 from ..tensors import Array, NodeError, Tensor, known
 
 
-def coordinates(mode: str, size: int, length: int, scale: float, roi: tuple[float, float]) -> Array:
-    """Where in an axis of `size` each of `length` output positions lies; scale = output over input."""
+def coordinates(mode: str, size: int, length: int, scale: Fraction, roi: tuple[float, float]) -> Array:
+    """
+    Where in an axis of `size` each of `length` output positions lies; scale = output over input.
+
+    What is a whole number, or halfway between two, comes out as such: there the nearest element changes.
+    """
     at = arrays.arange(length, dtype=np.dtype(np.float64))
     match mode:
         case "half_pixel":
-            return (at + 0.5) / scale - 0.5
+            return _unscaled(at + 0.5, scale) - 0.5
         case "half_pixel_symmetric":
-            adjustment = length / (scale * size)
-            centre = size / 2
-            return centre * (1 - adjustment) + (at + 0.5) / scale - 0.5
+            # From both middles: length / (scale * size) is how much of the output there is.
+            return _unscaled(at - (length - 1) / 2, scale) + (size - 1) / 2
         case "pytorch_half_pixel":
-            return (at + 0.5) / scale - 0.5 if length > 1 else 0 * at
+            return _unscaled(at + 0.5, scale) - 0.5 if length > 1 else 0 * at
         case "align_corners":
             return at * (size - 1) / (length - 1) if length > 1 else 0 * at
         case "asymmetric":
-            return at / scale
+            return _unscaled(at, scale)
         case "tf_half_pixel_for_nn":
-            return (at + 0.5) / scale
+            return _unscaled(at + 0.5, scale)
         case "tf_crop_and_resize":
             start, end = roi
             if length > 1:
@@ -41,6 +45,11 @@ def coordinates(mode: str, size: int, length: int, scale: float, roi: tuple[floa
             return 0 * at + 0.5 * (start + end) * (size - 1)
         case _:
             raise NodeError(f"coordinate_transformation_mode {mode!r} is unknown")
+
+
+def _unscaled(at: Array, scale: Fraction) -> Array:
+    """at / scale, rounded once: the product is exact."""
+    return at * scale.denominator / scale.numerator
 
 
 def nearest_indices(at: Array, size: int, mode: str) -> Array:
@@ -87,7 +96,8 @@ def interpolation_matrix(at: Array, size: int, mode: str, cubic: float, exclude_
     if exclude_outside:
         weights = np.where((taps >= 0) & (taps < size), weights, 0)
     if exclude_outside or stretch > 1:
-        weights = weights / weights.sum(1, keepdims=True)
+        total = weights.sum(1, keepdims=True)
+        weights = weights / np.where(total == 0, 1, total)  # 0 where all lie outside, as in a region beyond the edge
     rows = np.broadcast_to(arrays.arange(len(at))[:, None], taps.shape)
     np.add.at(matrix, (rows, np.clip(taps, 0, size - 1).astype(np.int64)), weights)
     return matrix
@@ -106,47 +116,70 @@ def apply_matrix(b: Builder, x: Tensor, axis: int, matrix: Array) -> Tensor:
     return b.reshape(result, [*x.shape[:axis], len(matrix), *x.shape[axis + 1 :]])
 
 
-def _target(node: Node, x: Tensor, scales_at: int, sizes_at: int) -> tuple[list[int], list[int], list[float]]:
+def _factors(node: Node, scales: Tensor | Sequence[float]) -> list[Fraction]:
+    """Scales as they are given. Raises NodeError for those that are not above 0."""
+    values = node.constant(scales, "the scales").reshape(-1) if isinstance(scales, Tensor) else scales
+    factors = [float(value) for value in values]
+    if not all(0 < factor < math.inf for factor in factors):
+        raise NodeError(f"scales {factors}: each must be a number above 0")
+    return [Fraction(factor) for factor in factors]
+
+
+def _length(size: int, scale: Fraction) -> int:
+    return math.floor(size * float(scale) + 1e-7)
+
+
+def _target(node: Node, x: Tensor, scales_at: int, sizes_at: int) -> tuple[list[int], list[int], list[Fraction]]:
     """(axes, sizes, scales) of the result."""
     axes = [x.axis(axis) for axis in node.ints("axes", range(x.rank))]
+    shape = [x.shape[axis] for axis in axes]
     scales = node.get(scales_at)
     if scales is not None and scales.size:
-        factors = [float(v) for v in node.constant(scales, "the scales").reshape(-1)]
-        return axes, [math.floor(x.shape[a] * s + 1e-7) for a, s in zip(axes, factors, strict=True)], factors
+        factors = _factors(node, scales)
+        _check_count(factors, "scales", axes)
+        return axes, [_length(size, factor) for size, factor in zip(shape, factors, strict=True)], factors
     sizes = node.ints_of(sizes_at, "the sizes")
+    _check_count(sizes, "sizes", axes)
+    if any(size < 0 or (size > 0) != (old > 0) for size, old in zip(sizes, shape, strict=True)):
+        raise NodeError(f"sizes {sizes} do not follow from {shape}: each must be above 0, and 0 where there is nothing")
+    factors = [Fraction(size, old) if old else Fraction(1) for size, old in zip(sizes, shape, strict=True)]
     policy = node.str("keep_aspect_ratio_policy", "stretch")
-    factors = [size / x.shape[axis] for size, axis in zip(sizes, axes, strict=True)]
     if policy != "stretch":
-        factor = min(factors) if policy == "not_larger" else max(factors)
+        given = [factor for factor, old in zip(factors, shape, strict=True) if old] or factors
+        factor = min(given) if policy == "not_larger" else max(given)
         factors = [factor] * len(axes)
-        sizes = [math.floor(x.shape[axis] * factor + 0.5) for axis in axes]
+        sizes = [math.floor(size * factor + Fraction(1, 2)) for size in shape]
     return axes, sizes, factors
+
+
+def _check_count(values: Sequence[object], what: str, axes: Sequence[int]) -> None:
+    if len(values) != len(axes):
+        raise NodeError(f"{len(values)} {what} are given for {len(axes)} axes")
 
 
 @onnx_op("Resize", since=10)
 def resize_10(node: Node) -> Tensor:
     """Resize of opset 10 and Upsample: asymmetric, floor."""
-    x = node[0]
-    factors = [float(v) for v in node.known(1, "the scales").reshape(-1)]
-    return _upsample(node, x, factors)
+    return _upsample(node, node[0], _factors(node, node[1]))
 
 
 @onnx_op("Upsample", since=7)
 def upsample_7(node: Node) -> Tensor:
     """Scales as attribute."""
-    return _upsample(node, node[0], node.floats("scales"))
+    return _upsample(node, node[0], _factors(node, node.floats("scales")))
 
 
 @onnx_op("Upsample", since=9)
 def upsample_9(node: Node) -> Tensor:
     """Scales as operand."""
-    return _upsample(node, node[0], [float(v) for v in node.known(1, "the scales").reshape(-1)])
+    return _upsample(node, node[0], _factors(node, node[1]))
 
 
-def _upsample(node: Node, x: Tensor, factors: Sequence[float]) -> Tensor:
+def _upsample(node: Node, x: Tensor, factors: Sequence[Fraction]) -> Tensor:
     mode = node.str("mode", "nearest")
+    _check_count(factors, "scales", range(x.rank))
     for axis, factor in enumerate(factors):
-        length = math.floor(x.shape[axis] * factor + 1e-7)
+        length = _length(x.shape[axis], factor)
         if factor != 1:
             at = coordinates("asymmetric", x.shape[axis], length, factor, (0, 1))
             x = _resize_axis(node.build, x, axis, at, mode, "floor", -0.75, False, 1)
@@ -193,7 +226,7 @@ def resize(node: Node) -> Tensor:
         if length == size and factor == 1 and (not crop or region == (0.0, 1.0)):
             continue
         at = coordinates(transform, size, length, factor, region)
-        stretch = max(1.0, 1 / factor) if node.int("antialias", 0) else 1.0
+        stretch = max(1.0, float(1 / factor)) if node.int("antialias", 0) else 1.0
         if crop:
             outside.append((axis, (at < 0) | (at > size - 1)))
         x = _resize_axis(

@@ -13,7 +13,7 @@ FEWEST, MOST = 10, 40
 
 def check(seed: int) -> None:
     """Right, or refused with an error that names the operator. `bench/onnx_campaign.py` runs more of the same."""
-    outcome = try_model(seed, FEWEST, MOST)
+    outcome = try_model(seed, fewest=FEWEST, most=MOST)
     assert outcome.verdict in ("right", "refused"), f"seed {seed} is {outcome.verdict}: {outcome.words}"
     assert outcome.verdict == "right" or "operator " in outcome.words, f"seed {seed}: {outcome.words}"
 

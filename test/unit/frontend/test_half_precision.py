@@ -80,3 +80,18 @@ def test_hyperbolic_functions() -> None:
 def test_product_that_a_small_alpha_brings_back() -> None:
     x = np.full((4, 6), 300, np.float16)
     check("Gemm", [x, x.T.copy()], alpha=0.001)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_mean_and_deviation_of_layer_normalisation_are_f32(dtype: Any) -> None:
+    """They have the type of `stash_type`, whatever the operand's."""
+    x = np.random.default_rng(1).standard_normal((2, 3, 8)).astype(dtype)
+    scale = np.linspace(0.5, 2, 8).astype(dtype)
+    names = ["y", "mean", "deviation"]
+    node = helper.make_node("LayerNormalization", ["x", "s"], names)
+    model = model_of([node], {"x": x}, names, {"s": scale}, opset=17)
+    expected, got = run_reference(model, {"x": x}), interpret_function(import_onnx(model), {"x": x})
+    assert [got[name].dtype for name in names] == [dtype, np.float32, np.float32]
+    for name in names:
+        assert got[name].dtype == expected[name].dtype
+        np.testing.assert_allclose(got[name], expected[name], rtol=2e-3 if dtype is np.float16 else 1e-5, atol=1e-3)

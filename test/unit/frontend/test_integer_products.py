@@ -13,7 +13,7 @@ from meshloom.frontend.onnx_import import import_onnx
 from meshloom.tools.api import compile
 from numpy.typing import NDArray
 from onnx import helper
-from reference import model_of
+from reference import model_of, run_reference
 
 Array = NDArray[Any]
 
@@ -169,6 +169,22 @@ def test_qlinear_matmul(k: int, seed: int, dtype: Any) -> None:
     got = computed("QLinearMatMul", {"a": a}, {n: np.asarray(v) for n, v in zip("bcdefgh", rest, strict=True)})
     total = (a.astype(np.int64) - int(rest[1])) @ (b.astype(np.int64) + 7)
     np.testing.assert_array_equal(got, quantised(total, 0.125, k * 2.0**-3, 9, dtype))
+
+
+@pytest.mark.parametrize("chip", ["", "tiny"])
+@pytest.mark.parametrize("scales", [(0.1, 0.1, 0.9), (0.05, 0.1, 0.9), (0.02, 0.03, 0.8), (0.05, 0.02, 0.7)])
+@pytest.mark.parametrize("op", ["QLinearMatMul", "QLinearConv"])
+def test_requantisation_of_sums_halfway_between_integers(op: str, scales: tuple[float, ...], chip: str) -> None:
+    """As ONNX Runtime rounds them: 45 * 0.1 * 0.1 / 0.9 is 0.5, and one more or less by the order of rounding."""
+    a = np.arange(256, dtype=np.uint8).reshape(-1, 1)
+    b = np.arange(-60, 60, dtype=np.int8).reshape(1, -1)
+    if op == "QLinearConv":
+        a, b = a.reshape(1, 1, -1, 1), b.reshape(-1, 1, 1, 1)
+    one, other, result = (np.asarray(scale, np.float32) for scale in scales)
+    rest = [one, np.asarray(8, np.uint8), b, other, np.asarray(1, np.int8), result, np.asarray(120, np.uint8)]
+    constants = dict(zip("bcdefgh", rest, strict=True))
+    model = model_of([helper.make_node(op, list("abcdefgh"), ["y"])], {"a": a}, ["y"], constants)
+    np.testing.assert_array_equal(computed(op, {"a": a}, constants, chip), run_reference(model, {"a": a})["y"])
 
 
 @PRODUCTS
