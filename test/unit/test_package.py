@@ -112,6 +112,45 @@ sys.exit({function}())
     assert interrupted > 0
 
 
+START_DELAYS = (*(i / 500 for i in range(20)), 0.05, 0.07, 0.1, 0.2)
+"""Seconds from the start of the process to the interrupt: most of them while Python itself starts."""
+BEFORE_THE_HANDLER = (
+    "meshloom/__init__.py", "tools/__init__.py", "tools/entry.py", "support/__init__.py", "support/interrupts.py"
+)  # fmt: skip
+"""Files whose import comes before the handler is installed."""
+
+
+def check_answer(status: int, errors: str) -> str:
+    """What an interrupt of an installed command led to, which must be one of four things."""
+    if (status, errors) == (130, "error: interrupted\n"):
+        return "one line"
+    if (status, errors) == (-signal.SIGINT, ""):
+        return "ended by the signal"  # As every program before it has a handler.
+    if (status, errors) == (0, ""):
+        return "done"
+    # Python's own answer while it starts. No function of ours is running then, only the imports before the handler.
+    assert "KeyboardInterrupt" in errors, (status, errors)
+    frames = re.findall(r'File "(.+)", line \d+, in (.+)', errors)
+    ours = [(Path(file), name) for file, name in frames if Path(file).is_relative_to(ROOT) and ".venv" not in file]
+    allowed = [(ROOT / file, "<module>") for file in BEFORE_THE_HANDLER]
+    assert [frame for frame in ours if frame not in allowed] == [], errors
+    return "Python's start"
+
+
+@pytest.mark.parametrize("name", ["meshloom-compile", "meshloom-opt", "meshloom-run"])
+def test_an_interrupt_while_the_process_starts(name: str) -> None:
+    """The command as installed, after delays that reach from before Python's first line to the tool's work."""
+    command = [str(Path(sys.executable).with_name(name)), "--help"]
+    answers: set[str] = set()
+    for delay in START_DELAYS:
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(delay)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        answers.add(check_answer(process.returncode, errors))
+    assert answers & {"one line", "done"}
+
+
 def test_readme_names_all_tools_and_folders() -> None:
     readme = (ROOT / "README.md").read_text()
     tools, folders = readme.split("## Tools")[1].split("## Folders")
