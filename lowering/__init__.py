@@ -2,6 +2,8 @@
 
 PASSES: dict[str, str] = {
     "dataflow-to-manycore": "dataflow_to_manycore:DataflowToManycorePass",
+    "manycore-autotune": "manycore_autotune:ManycoreAutotunePass",
+    "manycore-outline-to-fit": "manycore_outline_to_fit:ManycoreOutlineToFitPass",
     "manycore-to-memory": "manycore_to_memory:ManycoreToMemoryPass",
     "meshloom": "meshloom_pass:MeshloomPass",
     "memory-to-coreasm": "memory_to_coreasm:MemoryToCoreasmPass",

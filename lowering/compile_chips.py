@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
 
 from ..analysis.subgraphs.chip_stages import cut_stages
 from ..chips import Chip
@@ -27,15 +28,16 @@ from .chips_compilation import ChipsCompilation, chips_compilation
 from .compilation_log import CompilationLog, LogEntry
 from .compile_function import Compilation, compile_function
 from .compile_subgraphs import Driver
-from .inline_subgraphs import Group
+from .inline_subgraphs import Group, inline_subgraphs
 from .offload.compile_launches import has_memory_ops
+from .outlined import outlined
 from .piece_cache import PieceCache
 from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
 from .pipeline import simplify
 from .serial import Part, operators, part_module
 from .stages import Progress
-from .subgraph import name_of
+from .subgraph import Subgraph, name_of
 from .subgraph_options import SubgraphOptions
 from .unit_costs import Units, unit_cycles
 from .write_stages import write_stages
@@ -89,8 +91,9 @@ def compile_for_chips(
     The other arguments are as for `compile_module`, and so is what is raised.
     """
     options = SubgraphOptions() if options is None else options
-    given = simplify(module, chip, progress)
+    simplify(module, chip, progress)
     simplified = module.clone()
+    given = inline_subgraphs(find_main(module))
     if has_memory_ops(find_main(module)):
         raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
     found = _ChipsDriver(module, chip, chips, options, progress, tell).run(given)
@@ -207,9 +210,15 @@ class _ChipsDriver:
                 self.cache.put(key, data)
 
     def _compile_stage(self, parts: Sequence[Part], stage: StageModule, log: CompilationLog) -> Compilation:
-        groups = enumerate(parts if self.in_subgraphs else (), 1)
-        given = [Group(str(number), [stage.clones[op] for op in part]) for number, part in groups]
-        return compile_function(stage.module, self.chip, self.options, log, self.progress, given, self.cache)
+        options = self.options
+        if self.in_subgraphs:
+            given = [
+                Subgraph(str(number), tuple(stage.clones[op] for op in part)) for number, part in enumerate(parts, 1)
+            ]
+            function = find_main(stage.module)
+            Rewriter.replace_op(function, outlined(function, given))
+            options = replace(options, rule=None)
+        return compile_function(stage.module, self.chip, options, log, self.progress, self.cache)
 
     def _learn(self, units: Units, low: int, high: int, stage: _Stage) -> None:
         """Correct what is expected by what was seen."""

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ..chips import Chip
-from ..dialects.dataflow.entry_function import find_main
 from ..emulator.executable import Executable
-from ..emulator.roofline import Work, roofline
 from .compilation_log import CompilationLog
-from .compile_subgraphs import Driver
-from .fewer_frames import Attempt, fewer_frames, possible_parts
-from .ideal_work import ideal_work
-from .inline_subgraphs import Group
-from .link_network import link_network
+from .manycore_autotune import autotune
+from .manycore_outline_to_fit import outline_to_fit
+from .manycore_to_memory import lower_module
 from .offload.compile_launches import LaunchCompilation
 from .piece_cache import PieceCache
 from .piece_code import PieceCode
-from .program_notes import IDEAL, noted_ideal
 from .read_program import read_program
 from .serial import constant_bytes_read, operator_count
 from .stages import Level, Progress
 from .subgraph import Subgraphs
 from .subgraph_options import SubgraphOptions
-from .tiled_module import tiled_module
-from .write_program import write_program
 
 
 @dataclass(frozen=True)
@@ -86,47 +78,26 @@ def compile_function(
     options: SubgraphOptions,
     log: CompilationLog,
     progress: Progress,
-    given: Sequence[Group] = (),
     cache: PieceCache | None = None,
 ) -> Compilation:
     """
-    Compile @main of a simplified `dataflow` (or tiled `manycore`) module, as `compile_module` does. The module is
-    changed. `given`: the subgraphs that it comes in.
+    Compile @main of a simplified `dataflow` (or tiled `manycore`) module, as `compile_module` does. The module becomes
+    the program at the `memory` level.
 
     Raises ResourceError if the network does not fit the chip.
     """
-    function = find_main(module)
-    ideal = noted_ideal(module) or ideal_work(function)
-    automatic = not given and options.rule is None and options.split_failures
-    counts = possible_parts(module, chip) if automatic else []
-    before = module.clone() if counts else module
-    driver = Driver(function, chip, options, log, progress, cache)
-    found = driver.run(given)
-    if counts:
-        least = roofline(chip, Work(**ideal)).bound
-        best = fewer_frames(before, counts, Attempt(module, driver, found), least)
-        module, found = best.module, best.found
-    codes = [part.code for part in found.parts]
-    parts = tuple(_describe(number, found) for number in range(len(codes)))
+    cache = PieceCache(chip, options.cache) if cache is None else cache
+    found = outline_to_fit(module, chip, options, log, cache, progress)
+    parts = tuple(_describe(number, found) for number in range(len(found.parts)))
+    levels: list[Level] = [("subgraphs", module.clone())] if len(parts) > 1 else []
+    progress("tile")
+    codes = autotune(module, chip, cache, options.jobs)
+    levels.append(("manycore", module.clone()))
     progress("link")
-    names = [part.task_names for part in found.parts]
-    labels = [(part.label, part.operators) for part in parts]
-    program = link_network(
-        found.serial,
-        [code.function for code in codes],
-        labels,
-        names,
-        {IDEAL: json.dumps(ideal)},
-        found.residency,
-        [part.locations for part in found.parts],
-    )
-    lowered = write_program(program, chip)
-    executable = read_program(lowered, chip, {code.digest: code.code for code in codes})
-
-    def levels() -> list[Level]:
-        return [("manycore", tiled_module(find_main(module), found.parts, ideal, chip)), ("memory", lowered)]
-
-    return Compilation(executable, lowered, parts, log, levels, driver.cache.hits)
+    lower_module(module, chip)
+    executable = read_program(module, chip, {code.digest: code.code for code in codes})
+    levels.append(("memory", module))
+    return Compilation(executable, module, parts, log, lambda: levels, cache.hits)
 
 
 def _describe(number: int, found: Subgraphs) -> CompiledPart:

@@ -25,7 +25,6 @@ from .piece_code import PieceCode
 from .quickest_piece import PlacedPiece, quickest_lead, quickest_piece
 from .stages import Progress
 from .task_notes import task_notes
-from .write_launch import launch_function
 
 
 def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> PieceCode:
@@ -38,11 +37,10 @@ def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stag
 
 
 def piece_code(module: ModuleOp, placed: PlacedPiece) -> PieceCode:
-    """What is kept of a compiled module: its code, and the operations that say it at the levels between."""
+    """What is kept of a compiled module: its code, and its tasks as they were tiled."""
     encoded = placed.encoded
     network, sram = encoded.network, encoded.sram
     notes = task_notes(network, encoded.cycles)
-    function = launch_function(network, encoded.dram, sram, encoded.schedule, notes)
     write_prefetch(network, sram)
     return PieceCode(
         encoded.code,
@@ -53,7 +51,6 @@ def piece_code(module: ModuleOp, placed: PlacedPiece) -> PieceCode:
         sum(encoded.cycles),
         notes,
         sram.buffers,
-        KeptModule(ModuleOp([function])),
         KeptModule(module),
         schedule_digest(encoded.schedule),
         placed.cycles,

@@ -17,11 +17,6 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..analysis.nature import Nature, reassociating
-from ..analysis.planning.deep_loads import lay_out_deep
-from ..analysis.planning.network_estimate import TaskWorks
-from ..analysis.planning.placement import column_major
-from ..analysis.planning.plan_network import plan_network
-from ..analysis.planning.sram_layout import estimated_times
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
@@ -30,18 +25,15 @@ from ..dialects.manycore import CHIP, TaskOp, chip_of
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .device_program import DeviceProgram
-from .dram_layout import segment_dram
 from .ideal_work import ideal_work
 from .inline_subgraphs import Group, inline_subgraphs
 from .link_network import link_network, network_of
+from .lower_launch import LoweredLaunch, lower_launch
 from .name_launch import unique_names
 from .program_notes import IDEAL, noted_ideal
 from .replace_module import replace_module
 from .residency import plan_residency
-from .schedule_launch import schedule_launch
 from .serial import is_on_host, is_operator, operator_count, operators, part_module, serial_list
-from .task_notes import task_notes
-from .write_launch import launch_function
 from .write_program import write_program
 
 BEFORE = {
@@ -79,7 +71,8 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
         if isinstance(task, TaskOp):
             region_dce(task.body)  # each operation of a task over buffers has a place for its result
     ideal = noted_ideal(module) or ideal_work(function)
-    groups = [Group(one.name, list(filter(is_operator, one.operations))) for one in inline_subgraphs(function)]
+    inlined = [Group(one.name, list(filter(is_operator, one.operations))) for one in inline_subgraphs(function)]
+    groups = [group for group in inlined if group.operations]  # reshapes alone need no launch
     _check_level(function)
     program = _program(function, groups or [Group("all", list(operators(function)))], ideal, chip)
     with at(function):
@@ -89,25 +82,16 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
 
 def _program(function: FuncOp, groups: Sequence[Group], ideal: dict[str, int], chip: Chip) -> DeviceProgram:
     """The program of a function whose tasks are in groups, one a launch."""
-    functions: list[FuncOp] = []
-    scratch: list[int] = []
-    tasks: list[tuple[str, ...]] = []
+    launches: list[LoweredLaunch] = []
     for group in groups:
         part = find_main(part_module(tuple(group.operations)).module)
-        network = plan_network(part, chip, column_major(chip))
-        if loose := [info for info in network.tasks if info.op.placement is None]:
-            message = f"task '{loose[0].name}' has no placement: run manycore-tile before"
-            raise located(InputError(message), loose[0].op)
-        dram, works = segment_dram(part, network, chip), TaskWorks(network, chip)
-        sram = lay_out_deep(network, chip, works)
-        notes = task_notes(network, estimated_times(network, sram, chip, works))
         with at(function):
-            functions.append(launch_function(network, dram, sram, schedule_launch(network, dram, sram), notes))
-        scratch.append(dram.sizes[-1])
-        tasks.append(tuple(unique_names([info.name for info in network.tasks])))
+            launches.append(lower_launch(part, chip))
     serial = serial_list(function, [tuple(group.operations) for group in groups])
-    residency = plan_residency(network_of(serial, scratch), chip.dram_bytes)
+    residency = plan_residency(network_of(serial, [one.segments[-1] for one in launches]), chip.dram_bytes)
     labels = [(group.name, operator_count(tuple(group.operations))) for group in groups]
+    tasks = [tuple(unique_names(one.tasks)) for one in launches]
+    functions = [one.function for one in launches]
     return link_network(serial, functions, labels, tasks, {IDEAL: json.dumps(ideal)}, residency)
 
 

@@ -61,6 +61,21 @@ def compiler_digest() -> bytes:
     return digest.digest()
 
 
+_shared: dict[str, PieceCache] = {}
+
+
+def cache_for(chip: Chip) -> PieceCache:
+    """
+    What this process knows of parts for a chip, for passes that follow one another. `forget_parts` ends it.
+    """
+    return _shared.setdefault(chip.fingerprint, PieceCache(chip))
+
+
+def forget_parts() -> None:
+    """Let go of what `cache_for` keeps."""
+    _shared.clear()
+
+
 @dataclass
 class PieceCache:
     """Outcomes by key. Without a folder, only what this process has compiled is known."""

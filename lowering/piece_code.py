@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.func import FuncOp
-
 from ..analysis.planning.sram_layout import SramBuffer
-from ..dialects.dataflow.entry_function import find_main
 from .dram_layout import padded
 from .module_text import KeptModule
 from .relocate import LaunchCode
@@ -31,19 +28,12 @@ class PieceCode:
     """Of its tasks, for reports."""
     buffers: tuple[SramBuffer, ...]
     """In the SRAM of its cores, for reports."""
-    launch: KeptModule
-    """`@main` with its `manycore.launch`, on buffers without addresses, one a segment but the last."""
     tiled: KeptModule
     """`@main` of its tasks, with the tilings and the prefetch that were chosen."""
     digest: str
     """Of the schedule that `code` carries out (see `launch_schedule`)."""
     cycles: int | None = None
     """Of one launch by itself, where it was emulated."""
-
-    @property
-    def function(self) -> FuncOp:
-        """The `@main` of `launch`."""
-        return find_main(self.launch.module)
 
     @property
     def dram_bytes(self) -> int:

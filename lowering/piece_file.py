@@ -19,14 +19,12 @@ _NOTE = "piece"
 _FIGURES = (
     "segments", "tasks", "sram_peak", "sram_lower_bound", "estimated_cycles", "notes", "buffers", "digest", "cycles",
 )  # fmt: skip
-_TEXTS = ("launch", "tiled")
+_TILED = "tiled"
 
 
 def piece_to_bytes(piece: PieceCode, chip: Chip) -> bytes:
     """All of it as bytes; the same for the same part."""
-    note = json.dumps(
-        {name: getattr(piece, name) for name in _FIGURES} | {"launch": piece.launch.text, "tiled": piece.tiled.text}
-    )
+    note = json.dumps({name: getattr(piece, name) for name in _FIGURES} | {_TILED: piece.tiled.text})
     return to_bytes(launch_image(piece.code, chip, piece.tasks, {_NOTE: note}))
 
 
@@ -39,7 +37,7 @@ def piece_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> PieceC
         note: object = json.loads(exe.notes[_NOTE])
     except ValueError as error:
         raise InputError(f"{place} is damaged: its note cannot be read") from error
-    if not isinstance(note, dict) or set(cast("dict[str, object]", note)) != {*_FIGURES, *_TEXTS}:
+    if not isinstance(note, dict) or set(cast("dict[str, object]", note)) != {*_FIGURES, _TILED}:
         raise InputError(f"{place} is damaged: its note is not complete")
     found = cast("dict[str, list[int]]", note)
     peak, bound, estimated = (cast("int", note[name]) for name in _FIGURES[2:5])
@@ -52,8 +50,7 @@ def piece_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> PieceC
         estimated,
         tuple(cast("list[TaskNote]", note["notes"])),
         tuple(SramBuffer(*one) for one in cast("list[tuple[str, int, int, int, int, int]]", note["buffers"])),
-        KeptModule(str(found["launch"])),
-        KeptModule(str(found["tiled"])),
+        KeptModule(str(found[_TILED])),
         str(found["digest"]),
         cast("int | None", note["cycles"]),
     )

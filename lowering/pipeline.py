@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..chips import Chip
 from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.entry_function import find_main
+from ..dialects.manycore import SubgraphOp
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..support.errors import InputError
@@ -21,7 +22,6 @@ from ..transforms.sparse_pack import pack_module
 from .compilation_log import CompilationLog, LogEntry
 from .compile_function import Compilation, CompiledPart, compile_function
 from .ideal_work import ideal_work
-from .inline_subgraphs import Group, inline_subgraphs
 from .name_chip import name_chip
 from .offload.compile_launches import Budget, compile_launches, has_memory_ops
 from .offload.device_steps import Run
@@ -69,17 +69,17 @@ def compile_module(
     options = SubgraphOptions() if options is None else options
     if budget is not None:
         _check_launches(options, "with --budget, the network")
-    given = simplify(module, chip, progress)
+    simplify(module, chip, progress)
     simplified = module.clone()
     function = find_main(module)
     log = CompilationLog(tell)
     if budget is not None or has_memory_ops(function):
-        if given:
+        if not has_memory_ops(function) and any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
             raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")
         _check_launches(options, "a module that saves memory")
         found = _with_saving(module, chip, options, budget or Budget(), log, progress)
     else:
-        found = compile_function(module, chip, options, log, progress, given)
+        found = compile_function(module, chip, options, log, progress)
 
     def levels() -> list[Level]:
         return [("simplify", simplified), *found.levels()]
@@ -95,13 +95,13 @@ def _check_launches(options: SubgraphOptions, what: str) -> None:
         raise InputError(f"{what} is compiled in launches, which are not fused: leave out --fuse")
 
 
-def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> list[Group]:
+def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
     """
-    Bring a module into the form that is compiled, in place. Returns the subgraphs that it came in, if any.
+    Bring a module into the form that is compiled, in place.
 
     Raises InputError if there is no @main, or if the module is for another chip.
     """
-    function = find_main(module)
+    find_main(module)
     progress("simplify")
     context = Context()
     for dialect in (Dataflow, Sparse, Memory):
@@ -110,9 +110,7 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> list[Group]:
     DataflowFoldAffinePass().apply(context, module)
     pack_module(module, chip)
     lower_sparse(module)
-    given = inline_subgraphs(function)
     name_chip(module, chip)
-    return given
 
 
 def _with_saving(
@@ -145,7 +143,7 @@ def _with_saving(
         text += f" and {part.code.dram_bytes:,} of DRAM"
         log.add(LogEntry("compile", part.label, part.operators, part.first, part.last, True, text))
     notes = {IDEAL: json.dumps(ideal), NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak)} | known
-    lowered = write_program(link_steps(saving.function, saving.layout, notes), chip)
+    lowered = write_program(link_steps(saving.function, saving.layout, notes, chip), chip)
     executable = read_program(lowered, chip, {run.piece.code.digest: run.piece.code.code for run in runs})
 
     return Compilation(executable, lowered, parts, log, lambda: [("memory", lowered)], saving=saving)

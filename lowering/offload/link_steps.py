@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from xdsl.dialects.func import FuncOp
 
-from ...dialects.dataflow.entry_function import argument_names, result_names
+from ...chips import Chip
+from ...dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ...dialects.dataflow.types import dtype_code, shape_of
 from ...emulator.executable import Role, TensorInfo
 from ..controller import Action, Copy, stepwise_actions
 from ..device_program import Datum, DeviceProgram, PlacedLaunch
 from ..dram_layout import ALIGNMENT
+from ..lower_launch import lower_launch
 from .device_layout import DeviceLayout, ordered_waits
 from .device_steps import Move, Place, Run
 
@@ -29,17 +31,21 @@ class _Host:
                     cursor += -(-slot.nbytes // ALIGNMENT) * ALIGNMENT
 
 
-def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str]) -> DeviceProgram:
+def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str], chip: Chip) -> DeviceProgram:
     """The program. `notes`: of the caller."""
     steps = layout.steps
     host = _Host(layout)
     launches: list[PlacedLaunch] = []
+    lowered: dict[str, FuncOp] = {}
+    """Functions with a launch, by what they do: many launches may be equal."""
     for step, action in zip(steps.program.steps, steps.actions, strict=True):
         if isinstance(action, Run):
             piece = action.piece
             segments = _segments(action, layout)
-            names, locations = piece.task_names, piece.locations
-            launches.append(PlacedLaunch(step.name, piece.code.function, names, segments, len(names), locations))
+            names, digest = piece.task_names, piece.code.digest
+            if digest not in lowered:
+                lowered[digest] = lower_launch(find_main(piece.code.tiled.module), chip).function
+            launches.append(PlacedLaunch(step.name, lowered[digest], names, segments, len(names), piece.locations))
     resident = [
         Datum("dram", address, (steps.constants[number],)) for number, address in sorted(layout.constants.items())
     ]

@@ -1,0 +1,136 @@
+"""Pass `manycore-autotune`: operators become tasks, tiled, placed and prefetched by what was tried and quickest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ..analysis.nature import Nature, reassociating
+from ..chips import Chip
+from ..dialects.dataflow import ConstantOp, WeightOp
+from ..dialects.dataflow.entry_function import find_main
+from ..dialects.manycore import SubgraphOp, TaskOp, YieldOp
+from ..dialects.manycore.stage import networks_of
+from ..support.errors import MeshloomError, ResourceError
+from ..transforms.chip_option import chip_for
+from .outlined import outlined
+from .part_locations import restore_locations
+from .piece_cache import Failure, PieceCache, cache_for
+from .piece_code import PieceCode
+from .piece_pool import PiecePool
+from .piece_text import PieceText, is_stand_in, piece_text
+from .serial import PartModule, operators, part_module
+from .subgraph import Subgraph
+from .subgraph_options import default_jobs
+
+
+@dataclass(frozen=True)
+class ManycoreAutotunePass(ModulePass):
+    """
+    Make tasks of the operators of `@main`, or of those in its subgraphs, and tile, place and prefetch them: plans are
+    compiled, and the one whose emulation takes the fewest cycles is written to the tasks. Tilings that tasks have
+    already stay; prefetch is chosen where they do not say it.
+
+    `chip`: a name, or the path of a `.toml`; without it, the module's. `jobs`: processes that try subgraphs side by
+    side (default: all processors).
+    """
+
+    name = "manycore-autotune"
+    nature: ClassVar[Nature] = reassociating(1e-4)
+
+    chip: str | None = None
+    jobs: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for network in networks_of(op):
+            chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
+            autotune(network, chip, cache_for(chip), default_jobs() if self.jobs is None else self.jobs)
+
+
+def autotune(module: ModuleOp, chip: Chip, cache: PieceCache, jobs: int) -> list[PieceCode]:
+    """
+    Write the quickest plan of each subgraph of `@main`, or of all its operators, to the module; what each compiles to.
+
+    Raises ResourceError naming a subgraph that does not fit the chip, and other errors of its compilation.
+    """
+    function = find_main(module)
+    subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
+    parts = [_part_of(one) for one in subgraphs] or [part_module(operators(function))]
+    constants = [part.constants for part in parts]
+    texts = [piece_text(part) for part in parts]
+    names = [one.sym_name.data for one in subgraphs] or [""]
+    codes = _compiled(texts, names, chip, cache, jobs)
+    bodies = [_body(*one) for one in zip(texts, codes, constants, strict=True)]
+    if not subgraphs:
+        whole = Subgraph("all", tuple(op for op in operators(function)))
+        Rewriter.replace_op(function, outlined(function, [whole], lambda part, own: bodies[0]))
+        return codes
+    for subgraph, body in zip(subgraphs, bodies, strict=True):
+        last = body.last_op
+        assert isinstance(last, ReturnOp)
+        Rewriter.replace_op(last, YieldOp(*last.operands))
+        for old, new in zip(subgraph.body.block.args, body.args, strict=True):
+            new.name_hint = old.name_hint
+        subgraph.detach_region(subgraph.body)
+        subgraph.add_region(Region(body))
+    return codes
+
+
+def _part_of(subgraph: SubgraphOp) -> PartModule:
+    """A subgraph as a module of its own."""
+    constants = tuple(op for op in subgraph.body.block.ops if isinstance(op, ConstantOp | WeightOp))
+    body = subgraph.clone().body.detach_block(0)
+    last = body.last_op
+    assert isinstance(last, YieldOp)
+    values = list(last.operands)
+    Rewriter.replace_op(last, ReturnOp(*values))
+    types = [argument.type for argument in body.args], [value.type for value in values]
+    return PartModule(ModuleOp([FuncOp("main", types, Region(body))]), constants, (), ())
+
+
+def _compiled(
+    texts: Sequence[PieceText], names: Sequence[str], chip: Chip, cache: PieceCache, jobs: int
+) -> list[PieceCode]:
+    """What each part compiles to; equal ones are compiled once."""
+    keys = [cache.key(text.text) for text in texts]
+    wanted = {key: text for key, text in zip(keys, texts, strict=True) if cache.get(key) is None}
+    with PiecePool(chip, jobs) as pool:
+        for key, outcome in zip(wanted, pool.compile(list(wanted.values())), strict=True):
+            cache.put(key, outcome)
+    found: list[PieceCode] = []
+    for key, text, name in zip(keys, texts, names, strict=True):
+        outcome = cache.get(key)
+        assert outcome is not None
+        if isinstance(outcome, Failure):
+            where = f"subgraph @{name}" if name else "the network"
+            message = f"{where} does not compile for chip '{chip.name}': {text.named(outcome.message)}"
+            if outcome.resource:
+                raise ResourceError(message, outcome.resource, outcome.needed, outcome.available)
+            raise MeshloomError(message)
+        found.append(outcome)
+    return found
+
+
+def _body(text: PieceText, code: PieceCode, constants: Sequence[ConstantOp | WeightOp]) -> Block:
+    """The tiled tasks of a part, with the names and locations of the network, and its constants."""
+    body = find_main(code.tiled.module.clone()).body.detach_block(0)
+    left = iter(constants)
+    for op in list(body.ops):
+        if isinstance(op, WeightOp) and is_stand_in(op):
+            Rewriter.replace_op(op, next(left).clone())
+            continue
+        if isinstance(op, TaskOp):
+            op.sym_name = StringAttr(text.named(op.sym_name.data))
+        restore_locations(op, text.locations)
+        for inside in op.walk():
+            for result in inside.results:
+                result.name_hint = text.named(result.name_hint) if result.name_hint else None
+    return body

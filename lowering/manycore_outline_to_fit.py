@@ -1,0 +1,96 @@
+"""Pass `manycore-outline-to-fit`: a network in subgraphs that fit the chip, each to be one launch (spec 2, S13)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ..analysis.nature import Nature, reassociating
+from ..chips import Chip
+from ..dialects.dataflow.entry_function import find_main
+from ..dialects.manycore.stage import networks_of
+from ..emulator.roofline import Work, roofline
+from ..transforms.chip_option import chip_for
+from .compilation_log import CompilationLog
+from .compile_subgraphs import Driver
+from .fewer_frames import Attempt, fewer_frames, possible_parts
+from .ideal_work import ideal_work
+from .inline_subgraphs import inline_subgraphs
+from .outlined import outlined
+from .piece_cache import PieceCache, cache_for
+from .program_notes import IDEAL, NOTES, noted_ideal
+from .replace_module import replace_module
+from .stages import Progress
+from .subgraph import Subgraphs
+from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+
+
+@dataclass(frozen=True)
+class ManycoreOutlineToFitPass(ModulePass):
+    """
+    Put the operators of `@main` into subgraphs where they do not fit the chip as a whole, or where `subgraphs` names a
+    rule: what does not compile is split, operators that do not fit alone are split themselves, and neighbours are made
+    one again as `fuse` says. A network that fits stays as it is; subgraphs that are there are kept, and split where
+    they do not fit.
+
+    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `jobs`: as for
+    `meshloom-compile`.
+    """
+
+    name = "manycore-outline-to-fit"
+    nature: ClassVar[Nature] = reassociating(1e-4)
+
+    chip: str | None = None
+    subgraphs: str = "auto"
+    fuse: str = "auto"
+    jobs: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rule, split_failures = parse_subgraphs(self.subgraphs)
+        jobs = default_jobs() if self.jobs is None else self.jobs
+        options = SubgraphOptions(rule, split_failures, self.fuse, jobs)
+        for network in networks_of(op):
+            chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
+            outline_to_fit(network, chip, options, CompilationLog(), cache_for(chip))
+
+
+def outline_to_fit(
+    module: ModuleOp,
+    chip: Chip,
+    options: SubgraphOptions,
+    log: CompilationLog,
+    cache: PieceCache,
+    progress: Callable[[str], None] | Progress = lambda stage: None,
+) -> Subgraphs:
+    """
+    Rewrite `@main` as pass `manycore-outline-to-fit` does; the subgraphs, with what they compiled to.
+
+    Raises ResourceError if the network does not fit the chip.
+    """
+    function = find_main(module)
+    ideal = noted_ideal(module)
+    if ideal is None:
+        ideal = ideal_work(function)
+        module.attributes[NOTES] = DictionaryAttr({IDEAL: StringAttr(json.dumps(ideal))})
+    given = inline_subgraphs(function)
+    automatic = not given and options.rule is None and options.split_failures
+    counts = possible_parts(module, chip) if automatic else []
+    before = module.clone() if counts else module
+    driver = Driver(function, chip, options, log, progress, cache)
+    found = driver.run(given)
+    if counts:
+        least = roofline(chip, Work(**ideal)).bound
+        best = fewer_frames(before, counts, Attempt(module, driver, found), least)
+        if best.module is not module:
+            replace_module(module, best.module)
+        found = best.found
+    function = find_main(module)
+    Rewriter.replace_op(function, outlined(function, found.parts))
+    return found
