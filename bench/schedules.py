@@ -24,7 +24,8 @@ from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.emulator.roofline import Roofline, Work, roofline
 from meshloom.emulator.timing import run_timing
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.pipeline import SubgraphOptions, compile_module, ideal_work
+from meshloom.lowering.ideal_work import ideal_work
+from meshloom.lowering.pipeline import SubgraphOptions, compile_module
 from meshloom.lowering.subgraph_options import FUSIONS, parse_subgraphs
 from meshloom.support.errors import MeshloomError
 from meshloom.transforms.manycore_schedule import ManycoreSchedulePass

@@ -62,7 +62,7 @@ def autotune(module: ModuleOp, chip: Chip, cache: PieceCache, jobs: int) -> list
     Raises ResourceError naming a subgraph that does not fit the chip, and other errors of its compilation.
     """
     function = find_main(module)
-    subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
+    subgraphs = [op for op in function.walk() if isinstance(op, SubgraphOp)]
     parts = [_part_of(one) for one in subgraphs] or [part_module(operators(function))]
     constants = [part.constants for part in parts]
     texts = [piece_text(part) for part in parts]
@@ -125,7 +125,10 @@ def _body(text: PieceText, code: PieceCode, constants: Sequence[ConstantOp | Wei
     left = iter(constants)
     for op in list(body.ops):
         if isinstance(op, WeightOp) and is_stand_in(op):
-            Rewriter.replace_op(op, next(left).clone())
+            constant = next(left)
+            copy = constant.clone()
+            Rewriter.replace_op(op, copy)
+            copy.results[0].name_hint = constant.results[0].name_hint
             continue
         if isinstance(op, TaskOp):
             op.sym_name = StringAttr(text.named(op.sym_name.data))

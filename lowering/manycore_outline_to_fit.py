@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -21,11 +20,10 @@ from ..transforms.chip_option import chip_for
 from .compilation_log import CompilationLog
 from .compile_subgraphs import Driver
 from .fewer_frames import Attempt, fewer_frames, possible_parts
-from .ideal_work import ideal_work
 from .inline_subgraphs import inline_subgraphs
+from .note_ideal import note_ideal
 from .outlined import outlined
 from .piece_cache import PieceCache, cache_for
-from .program_notes import IDEAL, NOTES, noted_ideal
 from .replace_module import replace_module
 from .stages import Progress
 from .subgraph import Subgraphs
@@ -75,10 +73,7 @@ def outline_to_fit(
     Raises ResourceError if the network does not fit the chip.
     """
     function = find_main(module)
-    ideal = noted_ideal(module)
-    if ideal is None:
-        ideal = ideal_work(function)
-        module.attributes[NOTES] = DictionaryAttr({IDEAL: StringAttr(json.dumps(ideal))})
+    ideal = note_ideal(module)
     given = inline_subgraphs(function)
     automatic = not given and options.rule is None and options.split_failures
     counts = possible_parts(module, chip) if automatic else []

@@ -25,12 +25,15 @@ from ..dialects.manycore import CHIP, TaskOp, chip_of
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .device_program import DeviceProgram
-from .ideal_work import ideal_work
 from .inline_subgraphs import Group, inline_subgraphs
 from .link_network import link_network, network_of
 from .lower_launch import LoweredLaunch, lower_launch
 from .name_launch import unique_names
-from .program_notes import IDEAL, noted_ideal
+from .note_ideal import note_ideal
+from .offload.compile_launches import has_memory_ops
+from .offload.lower_saved import CAPACITY, lower_saved
+from .piece_cache import cache_for
+from .program_notes import IDEAL
 from .replace_module import replace_module
 from .residency import plan_residency
 from .serial import is_on_host, is_operator, operator_count, operators, part_module, serial_list
@@ -61,7 +64,10 @@ class ManycoreToMemoryPass(ModulePass):
         if chip is None:
             raise InputError(f"the module has no attribute {CHIP}: run manycore-tile{{chip=NAME}} before")
         for network in networks_of(op):
-            lower_module(network, chip)
+            if has_memory_ops(find_main(network)) or CAPACITY in network.attributes:
+                lower_saved(network, chip, cache_for(chip))
+            else:
+                lower_module(network, chip)
 
 
 def lower_module(module: ModuleOp, chip: Chip) -> None:
@@ -70,7 +76,7 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
     for task in function.walk():
         if isinstance(task, TaskOp):
             region_dce(task.body)  # each operation of a task over buffers has a place for its result
-    ideal = noted_ideal(module) or ideal_work(function)
+    ideal = note_ideal(module)
     inlined = [Group(one.name, list(filter(is_operator, one.operations))) for one in inline_subgraphs(function)]
     groups = [group for group in inlined if group.operations]  # reshapes alone need no launch
     _check_level(function)

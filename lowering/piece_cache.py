@@ -71,6 +71,11 @@ def cache_for(chip: Chip) -> PieceCache:
     return _shared.setdefault(chip.fingerprint, PieceCache(chip))
 
 
+def cache_of(chip: Chip, folder: Path | None) -> PieceCache:
+    """The cache in a folder; without one, what this process knows."""
+    return cache_for(chip) if folder is None else PieceCache(chip, folder)
+
+
 def forget_parts() -> None:
     """Let go of what `cache_for` keeps."""
     _shared.clear()

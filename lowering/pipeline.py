@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -21,18 +20,16 @@ from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_pack import pack_module
 from .compilation_log import CompilationLog, LogEntry
 from .compile_function import Compilation, CompiledPart, compile_function
-from .ideal_work import ideal_work
+from .manycore_autotune import autotune
+from .memory_offload_to_fit import offload_to_fit
 from .name_chip import name_chip
-from .offload.compile_launches import Budget, compile_launches, has_memory_ops
-from .offload.device_steps import Run
-from .offload.link_steps import link_steps
-from .offload.memory_note import NOTE, memory_note
-from .program_notes import IDEAL, noted_ideal, notes_of
+from .offload.compile_launches import Budget, has_memory_ops
+from .offload.lower_saved import lower_saved
+from .piece_cache import cache_of
 from .read_program import read_program
 from .sparse_to_dataflow import lower_sparse
 from .stages import Level, Progress
 from .subgraph_options import SubgraphOptions
-from .write_program import write_program
 
 __all__ = [
     "Budget",
@@ -43,7 +40,6 @@ __all__ = [
     "SubgraphOptions",
     "compile_module",
     "find_main",
-    "ideal_work",
 ]
 
 
@@ -121,29 +117,23 @@ def _with_saving(
     log: CompilationLog,
     progress: Progress,
 ) -> Compilation:
-    """The executable of launches with memory saving between them."""
-    function = find_main(module)
-    known = notes_of(module)
-    ideal = noted_ideal(module) or ideal_work(function)
-    saving = compile_launches(function, chip, options, budget, progress)
+    """The executable of launches with memory saving between them. The module becomes the program."""
+    cache = cache_of(chip, options.cache)
+    offload_to_fit(module, chip, options, budget, cache, progress)
+    levels: list[Level] = [("offload", module.clone())]
+    progress("tile")
+    autotune(module, chip, cache, options.jobs)
+    levels.append(("manycore", module.clone()))
     progress("link")
-    runs = [action for action in saving.layout.steps.actions if isinstance(action, Run)]
-    names = [
-        step.name
-        for step, action in zip(saving.layout.steps.program.steps, saving.layout.steps.actions, strict=True)
-        if isinstance(action, Run)
-    ]
+    lowered = lower_saved(module, chip, cache, budget.amount)
     parts = tuple(
-        CompiledPart(name, len(run.piece.task_names), name, name, run.piece.code, 0, False)
-        for name, run in zip(names, runs, strict=True)
+        CompiledPart(name, len(piece.task_names), name, name, piece.code, 0, False) for name, piece in lowered.launches
     )
     for part in parts:
         tasks = "1 task" if len(part.code.tasks) == 1 else f"{len(part.code.tasks)} tasks"
         text = f"is a launch of {tasks}, {part.code.sram_peak:,} bytes of SRAM a core"
         text += f" and {part.code.dram_bytes:,} of DRAM"
         log.add(LogEntry("compile", part.label, part.operators, part.first, part.last, True, text))
-    notes = {IDEAL: json.dumps(ideal), NOTE: memory_note(saving.layout, saving.capacity, saving.unsaved_peak)} | known
-    lowered = write_program(link_steps(saving.function, saving.layout, notes, chip), chip)
-    executable = read_program(lowered, chip, {run.piece.code.digest: run.piece.code.code for run in runs})
-
-    return Compilation(executable, lowered, parts, log, lambda: [("memory", lowered)], saving=saving)
+    executable = read_program(module, chip, {part.code.digest: part.code.code for part in parts})
+    levels.append(("memory", module))
+    return Compilation(executable, module, parts, log, lambda: levels, saving=lowered.saving)

@@ -25,7 +25,6 @@ from .outline_launches import outline_launches
 from .pieces import Pieces
 from .read_block import is_memory_op, read_block
 from .save_memory import LaunchPlanning, Saving, planning_of, save_memory
-from .wrap_operations import wrap_operations
 
 ATTEMPTS = 8
 """Limits that a plan is made for at most, where places for one have gaps between them."""
@@ -64,21 +63,17 @@ def has_memory_ops(function: FuncOp) -> bool:
     return any(is_memory_op(op) for op in function.body.block.ops)
 
 
-def compile_launches(
-    function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, progress: Progress
+def save_in_launches(
+    function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, cache: PieceCache, progress: Progress
 ) -> LaunchCompilation:
     """
-    Compile a function of `dataflow` operations for a chip and a budget.
+    A function of `dataflow` operations as launches that save memory, for a chip and a budget.
 
     The function is cut into launches by what they need for themselves. The same launches give the same bits with every
-    budget: other ones may add in another order. Where the function has operations of `memory` already, each
-    operation is a launch, and nothing is inserted. Raises ResourceError where the function does not fit in DRAM,
+    budget: other ones may add in another order. Raises ResourceError where the function does not fit in DRAM,
     BudgetError for a budget under the smallest that works: one that does is tried before it is named.
     """
-    cache = PieceCache(chip, options.cache)
     pieces = Pieces(chip, cache)
-    if has_memory_ops(function):
-        return _as_written(function, pieces, budget, progress)
     cutter = _Cutter(function, chip, options, progress, cache)
     whole = cutter.cut(chip.dram_bytes, chip.dram_bytes)
     unsaved = _peak(whole, pieces, chip.dram_bytes)
@@ -142,24 +137,21 @@ class _Cutter:
         return copy
 
 
-def _as_written(function: FuncOp, pieces: Pieces, budget: Budget, progress: Progress) -> LaunchCompilation:
-    """A function with memory saving in it. Raises InputError for a budget that says how memory is to be saved."""
-    if budget.saving != Saving() or budget.launch_bytes is not None:
-        raise InputError(
-            "the module saves memory already, and is compiled as it stands: leave out --save, --compress-to and "
-            "--launch-bytes"
-        )
-    wrap_operations(function)
-    progress("compile launches")
-    unsaved = _peak(function, pieces, pieces.chip.dram_bytes)
-    capacity = _capacity(budget.amount, unsaved, pieces.chip)
-    layout = lay_out(read_block(function, pieces, capacity), capacity)
+def placed_launches(function: FuncOp, chip: Chip, cache: PieceCache, capacity: float | None) -> LaunchCompilation:
+    """
+    A function of launches and of operations of `memory`, placed in DRAM as it stands. `capacity`: as
+    `Budget.amount`. Raises ResourceError where it does not fit.
+    """
+    pieces = Pieces(chip, cache)
+    unsaved = _peak(function, pieces, chip.dram_bytes)
+    available = _capacity(capacity, unsaved, chip)
+    layout = lay_out(read_block(function, pieces, available), available)
     if layout is None:
         raise ResourceError(
-            f"the network does not fit in {capacity} bytes of DRAM with the memory saving that is written in it",
-            "DRAM", unsaved, capacity,
+            f"the network does not fit in {available} bytes of DRAM with the memory saving that is written in it",
+            "DRAM", unsaved, available,
         )  # fmt: skip
-    return LaunchCompilation(function, layout, capacity, unsaved)
+    return LaunchCompilation(function, layout, available, unsaved)
 
 
 def _number(function: FuncOp, pieces: Pieces) -> None:

@@ -1,0 +1,62 @@
+"""Launches and operations of `memory` to a program of the `memory` level: places in DRAM, copies, waits."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+
+from ...chips import Chip
+from ...dialects.dataflow.entry_function import find_main
+from ..note_ideal import note_ideal
+from ..piece_cache import PieceCache
+from ..program_notes import IDEAL, notes_of
+from ..replace_module import replace_module
+from ..write_program import write_program
+from .compile_launches import LaunchCompilation, placed_launches
+from .device_steps import Run
+from .link_steps import link_steps
+from .memory_note import NOTE, memory_note
+from .pieces import Piece
+
+CAPACITY = "memory.capacity"
+"""Attribute of modules: bytes of DRAM that the launches may use."""
+UNSAVED = "memory.unsaved"
+"""Attribute of modules: bytes of DRAM that the network needs if nothing is saved."""
+
+
+@dataclass(frozen=True)
+class LoweredSaving:
+    """What was placed."""
+
+    saving: LaunchCompilation
+    launches: tuple[tuple[str, Piece], ...]
+    """Name and code of each, in order."""
+
+
+def lower_saved(module: ModuleOp, chip: Chip, cache: PieceCache, capacity: float | None = None) -> LoweredSaving:
+    """
+    Lower `@main` of launches and operations of `memory`. `capacity` as in `Budget.amount`, by default what the module
+    notes. Raises ResourceError where it does not fit.
+    """
+    ideal = note_ideal(module)
+    noted = _noted(module, CAPACITY)
+    saving = placed_launches(find_main(module), chip, cache, capacity if noted is None else noted)
+    saving = replace(saving, unsaved_peak=_noted(module, UNSAVED) or saving.unsaved_peak)
+    steps = saving.layout.steps
+    launches = tuple(
+        (step.name, action.piece)
+        for step, action in zip(steps.program.steps, steps.actions, strict=True)
+        if isinstance(action, Run)
+    )
+    note = memory_note(saving.layout, saving.capacity, saving.unsaved_peak)
+    notes = {IDEAL: json.dumps(ideal), NOTE: note} | notes_of(module)
+    replace_module(module, write_program(link_steps(saving.function, saving.layout, notes, chip), chip))
+    return LoweredSaving(saving, launches)
+
+
+def _noted(module: ModuleOp, name: str) -> int | None:
+    """A number that the module notes."""
+    value = module.attributes.get(name)
+    return value.value.data if isinstance(value, IntegerAttr) else None
