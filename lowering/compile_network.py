@@ -62,8 +62,14 @@ class MeshloomPass(ModulePass):
         def compile(one: ModuleOp) -> Compilation:
             return compile_module(one, chip, options=options, budget=budget)
 
-        return compile_encoded(module, chip, compile, _cycles).compilation if self.sparse else compile(module)
+        if not self.sparse:
+            return compile(module)
+        return compile_encoded(module, chip, compile, _cycles, budget_bytes=_budget_bytes).compilation
 
 
 def _cycles(compilation: Compilation) -> int:
     return run_timing(compilation.executable).cycles
+
+
+def _budget_bytes(compilation: Compilation) -> int:
+    return 0 if compilation.saving is None else compilation.saving.capacity

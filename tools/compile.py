@@ -176,7 +176,7 @@ def _compile(options: argparse.Namespace) -> None:
                     from .calibration import calibration_inputs
 
                     calibration = calibration_inputs(module, options.calibrate)
-                sparse = compile_encoded(module, chip, run, _cycles, calibration)
+                sparse = compile_encoded(module, chip, run, _cycles, calibration, _budget_bytes)
                 compilation = sparse.compilation
                 if options.report is not None:
                     from .report.sparse_layers import sparse_layers
@@ -245,6 +245,14 @@ def _cycles(compilation: Compilation | ChipsCompilation) -> int:
     if isinstance(compilation, Compilation):
         return run_timing(compilation.executable).cycles
     return compilation.schedule.interval
+
+
+def _budget_bytes(compilation: Compilation | ChipsCompilation) -> int:
+    """Bytes of DRAM that there were; 0 without a budget, as always on several chips."""
+    from ..lowering.pipeline import Compilation
+
+    saving = compilation.saving if isinstance(compilation, Compilation) else None
+    return 0 if saving is None else saving.capacity
 
 
 def _write(
