@@ -87,7 +87,7 @@ def compile_network(
     from .sparse_weights import compile_encoded
 
     progress("encode weights")
-    found = compile_encoded(module, chip, compile, cycles_of, options.calibration)
+    found = compile_encoded(module, chip, compile, cycles_of, options.calibration, budget_bytes=_budget_bytes)
     return CompiledNetwork(found.compilation, found)
 
 
@@ -107,3 +107,9 @@ def cycles_of(compilation: Compilation | ChipsCompilation) -> int:
     if isinstance(compilation, Compilation):
         return run_timing(compilation.executable).cycles
     return compilation.schedule.interval
+
+
+def _budget_bytes(compilation: Compilation | ChipsCompilation) -> int:
+    """Bytes of DRAM that a budget gave to a network; 0 without one."""
+    saving = compilation.saving if isinstance(compilation, Compilation) else None
+    return 0 if saving is None else saving.capacity

@@ -51,7 +51,7 @@ FUSED_SHARE = 4
 """Automatic fusing compiles at most so many times the nodes that there are."""
 FEWEST_FUSED = 4096
 WORTHWHILE = 0.97
-"""Another list is taken only if it takes less than this share of the time: more launches are more to look after."""
+"""A longer list is taken only if it takes less than this share of the time: more launches are more to look after."""
 OVERLAP_SHARE = 8
 """Weights that come from the host are cut into parts of DRAM divided by this, where that is faster."""
 
@@ -398,7 +398,7 @@ class Driver:
         chosen = self._fuse(parts, make([self._size(part) for part in parts]), pool)
         if self.options.fuse == "auto":
             before, after = (self._total(one, *self._fit(one)) for one in (parts, chosen))
-            if after >= before * WORTHWHILE:
+            if after > before:  # no need for a margin: fewer launches are less to look after
                 return parts
         for part in chosen:
             if part.members:

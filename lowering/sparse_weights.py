@@ -80,6 +80,7 @@ def compile_encoded(
     compile: Callable[[ModuleOp], Compiled],
     cycles: Callable[[Compiled], int],
     calibration: Mapping[str, NDArray[Any]] | None = None,
+    budget_bytes: Callable[[Compiled], int] = lambda compiled: 0,
 ) -> SparseNetwork[Compiled]:
     """
     The network with encoded weights and neurons, if that is faster than the dense one. `compile` may change the module
@@ -91,8 +92,11 @@ def compile_encoded(
 
     Raises InputError for a module that has operations of `manycore`: weights are encoded before tasks are made; and
     BudgetError where one of the networks needs more device memory than there is, with what is enough for all of them.
+    `budget_bytes` says how much there was for a network that was compiled: a budget that is a share of what a network
+    needs is another number of bytes for each.
     """
     _check_level(module)
+    given = 0
     refusals: list[BudgetError] = []
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(module))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]
@@ -109,13 +113,14 @@ def compile_encoded(
             except BudgetError as refusal:
                 refusals.append(refusal)
                 continue
+            given = max(given, budget_bytes(compilation))
             found.append((cycles(compilation), SparseNetwork(compilation, plans, True, objective, dense)))
     try:
         plain = compile(module)
     except BudgetError as refusal:
-        raise max([*refusals, refusal], key=lambda one: one.enough) from None
+        raise _refusal([*refusals, refusal], given) from None
     if refusals:
-        raise max(refusals, key=lambda one: one.enough)
+        raise _refusal(refusals, max(given, budget_bytes(plain)))
     if not found:
         return SparseNetwork(plain, plans, False, "cycles", dense)
     (taken, network), *others = found
@@ -125,6 +130,12 @@ def compile_encoded(
     without = cycles(plain)
     network = replace(network, timed=(taken, without))
     return network if taken <= FASTER * without else replace(network, compilation=plain, taken=False)
+
+
+def _refusal(refusals: Sequence[BudgetError], given: int) -> BudgetError:
+    """One for all networks: those that were compiled had at most `given` bytes."""
+    worst = max(refusals, key=lambda one: one.enough)
+    return BudgetError(worst.capacity, worst.reason, max(worst.enough, given))
 
 
 def _stay_dense(module: ModuleOp, plans: Sequence[PlannedWeight]) -> tuple[tuple[str, str], ...]:

@@ -52,7 +52,7 @@ class SubgraphOptions:
     """Cuts the network before anything is tried."""
     split_failures: bool = True
     fuse: str = "auto"
-    """One of `FUSIONS`; `auto`: what was split because it failed grows again where all together gets faster."""
+    """One of `FUSIONS`; `auto`: what was split because it failed grows again unless all together gets slower."""
     jobs: int = 1
     """Processes that compile parts side by side."""
     cache: Path | None = None

@@ -31,8 +31,8 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
         "--fuse",
         default="auto",
         metavar="STRATEGY",
-        help="make neighbours one again: auto (those that were split because they failed, where that is faster), none, "
-        "grouped, pairs, forward, bidirectional, grow, grow-bidirectional, "
+        help="make neighbours one again: auto (those that were split because they failed, unless that is slower), "
+        "none, grouped, pairs, forward, bidirectional, grow, grow-bidirectional, "
         "optimal (by emulated cycles)",
     )
     group.add_argument("--jobs", type=int, metavar="N", help="processes that compile parts (default: all processors)")

@@ -31,7 +31,7 @@ ATTEMPTS = 8
 SHARES = (1, 2, 4, 8, 16, 64)
 """A launch may need this part of what the whole network does; finer ones are tried until that makes it slower."""
 SEARCHES = 6
-"""Budgets that are tried to name the smallest one that works."""
+"""Budgets that are tried between one that is too small and one that works, to name a small one."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,8 @@ def save_in_launches(
 
     The function is cut into launches by what they need for themselves. The same launches give the same bits with every
     budget: other ones may add in another order. Raises ResourceError where the function does not fit in DRAM,
-    BudgetError for a budget under the smallest that works: one that does is tried before it is named.
+    BudgetError for a budget within which no plan is found: one that works is tried before it is named. Smaller ones may
+    work as well, where operators are split for them.
     """
     pieces = Pieces(chip, cache)
     cutter = _Cutter(function, chip, options, progress, cache)

@@ -66,3 +66,37 @@ def test_a_recommended_budget_is_accepted(model: Path, capsys: pytest.CaptureFix
         budget, tries = int(found[1]), tries + 1
         assert tries == 1
     assert tries == 1
+
+
+@pytest.fixture
+def short_model(tmp_path: Path) -> Path:
+    """A product that needs much less with its weights encoded: a share of that is too little for the dense weights."""
+    generator = np.random.default_rng(0)
+    weights = generator.standard_normal((100, 64)) * (generator.random((100, 64)) < 0.1)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Relu", ["m"], ["y"])],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 100])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 64])],
+        [numpy_helper.from_array(weights.astype(np.float32), "w")],
+    )
+    path = tmp_path / "short.onnx"
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("sparse", [["--sparse"], []], ids=["sparse", "dense"])
+@pytest.mark.parametrize("share", ["0.8", "0.6"])
+def test_a_budget_recommended_for_a_share_is_accepted(
+    short_model: Path, share: str, sparse: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Encoded and dense networks need other amounts, of which a share is another number of bytes for each."""
+    options = [str(short_model), "--chip", "tiny", *sparse, "-q", "-o", str(short_model.with_suffix(".mlx"))]
+    options += ["--launch-bytes", "20000", "--budget"]
+    if main([*options, share]) == 0:
+        return
+    found = re.search(r"(\d+) bytes are enough", capsys.readouterr().err)
+    assert found is not None
+    enough = int(found[1])
+    assert [main([*options, str(budget)]) for budget in (enough, enough + 1, 2 * enough)] == [0, 0, 0]
