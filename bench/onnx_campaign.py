@@ -31,6 +31,7 @@ from meshloom.frontend import onnx_ops
 from meshloom.frontend.registry import OPERATORS
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.api import compile
+from meshloom.tools.diagnostics import report
 from random_onnx import RandomOnnx
 
 CHIPS = ("tiny", "tiny", "edge")
@@ -80,7 +81,7 @@ def try_model(
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f" ({type(error).__name__}, {Path(last.filename).name}:{last.lineno})"
         refused = network is None and isinstance(error, MeshloomError)
-        verdict, words = ("refused", str(error)) if refused else ("crashed", f"{error}{place}")
+        verdict, words = ("refused", report(str(error), error)) if refused else ("crashed", f"{error}{place}")
     if file is not None and verdict == "right":
         file.unlink()
     return Outcome(seed, verdict, words, made.opset, operators)

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..analysis.function_graph import BlockGraph, block_graph
@@ -24,6 +25,7 @@ from ..analysis.subgraphs.op_graph import Ints, Segment, Segments, serial_order
 from ..analysis.subgraphs.split_rule import SplitRule
 from ..analysis.subgraphs.weight_bytes import AtWeightBytes
 from ..chips import Chip
+from ..dialects.locations import located
 from ..emulator.costs import host_cycles
 from ..support.errors import MeshloomError, ResourceError
 from .compilation_log import Action, CompilationLog, LogEntry, over
@@ -284,11 +286,12 @@ class Driver:
         op = part.operators[0]
         message = part.text.named(failure.message) if part.text is not None else failure.message
         figures = over(failure.resource, failure.needed, failure.available)
-        return ResourceError(
+        error = ResourceError(
             f"operator '{name_of(op)}' ({op.name}) does not fit chip '{self.chip.name}', not even alone and in parts: "
             f"it {f'{figures} ({message})' if figures else message}; in parts, {detail}",
             failure.resource, failure.needed, failure.available,
         )  # fmt: skip
+        return located(error, op)
 
     def _give_up(self, part: Subgraph) -> NoReturn:
         """Raise the error of a part that does not compile."""
@@ -296,14 +299,15 @@ class Driver:
         assert isinstance(failure, Failure)
         message = part.text.named(failure.message) if part.text is not None else failure.message
         if not failure.resource:
-            raise MeshloomError(message)
+            raise located(MeshloomError(message), _only(part.operators))
         names = part.operators
         what = f"operator '{name_of(names[0])}' ({names[0].name})" if len(names) == 1 else "the network"
         figures = over(failure.resource, failure.needed, failure.available)
-        raise ResourceError(
+        error = ResourceError(
             f"{what} does not fit chip '{self.chip.name}': it {figures} ({message})",
             failure.resource, failure.needed, failure.available,
         )  # fmt: skip
+        raise located(error, _only(names))
 
     def _alive(self, part: Subgraph) -> Subgraph:
         nodes = tuple(op for op in part.nodes if op.parent is not None)
@@ -474,3 +478,8 @@ class Driver:
                 failure.resource, failure.needed, failure.available,
             )
         )  # fmt: skip
+
+
+def _only(operators: Sequence[Operation]) -> Sequence[Operation]:
+    """What an error is about: an operator where it is alone, else none of them."""
+    return operators if len(operators) == 1 else ()

@@ -174,7 +174,7 @@ REDUCTIONS = "Sum Mean Max Min Prod SumSquare L1 L2 LogSum LogSumExp".split()
 
 @maker(6)
 def reduce(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("fi", rank=range(1, 7), empty=False)  # ONNX Runtime has other shapes for reductions of nothing
+    x = g.pick("fiub", rank=range(1, 7), empty=False)  # ONNX Runtime has other shapes for reductions of nothing
     if x is None:
         return None
     op, attributes = "Reduce" + g.one_of(REDUCTIONS), {"keepdims": g.int(0, 1)}
@@ -184,6 +184,9 @@ def reduce(g: RandomOnnx) -> Candidate | None:
     if op == "ReduceProd" and g.value(x).dtype.kind == "i":
         if np.log2(np.abs(g.value(x).astype(np.float64)).clip(1)).sum() >= 8 * g.value(x).dtype.itemsize - 1:
             return None  # what is too large has no defined result
+    if op in ("ReduceL2", "ReduceSumSquare") and g.value(x).dtype.kind == "i":
+        if (g.value(x).astype(np.float64) ** 2).sum() >= 2.0 ** (8 * g.value(x).dtype.itemsize - 1):
+            return None
     if g.chance(0.2):
         return Candidate(op, [x], attributes)
     if g.opset < 11:
@@ -203,7 +206,7 @@ def _axis(g: RandomOnnx, x: str, since: int = 11) -> int:
 
 @maker(2)
 def arg_reduce(g: RandomOnnx) -> Candidate | None:
-    x = g.pick("fi", rank=range(1, 7), empty=False)
+    x = g.pick("fiu", rank=range(1, 7), empty=False)
     if x is None:
         return None
     attributes = {"axis": _axis(g, x), "keepdims": g.int(0, 1)}

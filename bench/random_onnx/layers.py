@@ -134,6 +134,16 @@ def conv_transpose(g: RandomOnnx) -> Candidate | None:
     w = _weights(g, [channels, g.int(1, 4), *attributes["kernel_shape"]], dtype, channels * 4)
     if g.chance(0.3):
         attributes["output_padding"] = [g.int(0, stride - 1) for stride in attributes["strides"]]
+    if "pads" in attributes and g.chance(0.2):  # the padding follows from the size of the result
+        del attributes["pads"]
+        kernel, strides = attributes["kernel_shape"], attributes["strides"]
+        dilations = attributes.get("dilations", [1] * len(kernel))
+        full = [
+            (size - 1) * stride + (k - 1) * dilation + 1
+            for size, stride, k, dilation in zip(shape[2:], strides, kernel, dilations, strict=True)
+        ]
+        attributes["output_shape"] = [max(1, size - g.int(0, 2)) for size in full]
+        attributes.pop("output_padding", None)
     operands = [x, w]
     if g.chance(0.5):
         operands.append(g.const(g.array([groups * g.shape(w)[1]], dtype)))
@@ -143,6 +153,9 @@ def conv_transpose(g: RandomOnnx) -> Candidate | None:
 @maker(5)
 def pool(g: RandomOnnx) -> Candidate | None:
     x = g.pick("f", rank=[3, 4, 5], empty=g.chance(0.3))
+    small = g.pick("iu", rank=[3, 4, 5], itemsize=1, empty=False) if g.opset >= 12 and g.chance(0.2) else None
+    if small is not None:
+        return Candidate("MaxPool", [small], _window(g, g.shape(small)[2:], pool=True))
     if x is None:
         return None
     if g.chance(0.25):
@@ -244,6 +257,12 @@ def dequantise(g: RandomOnnx) -> Candidate | None:
         return Candidate(
             "DequantizeLinear", [x, scale, g.const(g.array([shape[axis]], g.value(x).dtype))], {"axis": axis}
         )
+    if g.opset >= 21 and shape and g.value(x).dtype.itemsize < 4 and g.chance(0.3):
+        axis, block = g.int(0, len(shape) - 1), g.int(1, 4)
+        parts = [-(-size // block) if dim == axis else size for dim, size in enumerate(shape)]
+        scale = g.const(np.abs(g.array(parts, np.float32)) + np.float32(0.05))
+        zero = [g.const(g.array(parts, g.value(x).dtype))] if g.chance(0.5) else []
+        return Candidate("DequantizeLinear", [x, scale, *zero], {"axis": axis, "block_size": block})
     zero = [g.const(g.int(0, 9), g.value(x).dtype)] if g.chance(0.7) else []
     return Candidate("DequantizeLinear", [x, _scale(g), *zero])
 
@@ -259,7 +278,9 @@ def quantised_layer(g: RandomOnnx) -> Candidate | None:
     zero = g.const(g.int(0, 9), dtype)
     kind = g.one_of(("MatMulInteger", "QLinearMatMul", "ConvInteger", "QLinearConv"))
     if kind.endswith("atMul") or kind == "MatMulInteger":
-        w, w_zero = g.const(_bytes(g, [shape[-1], g.int(1, 12)], np.int8)), g.const(1, np.int8)
+        w_type, width = g.one_of((np.int8, np.uint8)), g.int(1, 12)
+        w = g.const(_bytes(g, [shape[-1], width], w_type))
+        w_zero = g.const(g.array([width], w_type) if g.chance(0.3) else 1, w_type)
         if kind == "MatMulInteger":
             return Candidate(kind, [x, w, zero, w_zero])
         return Candidate(kind, [x, _scale(g), zero, w, _scale(g), w_zero, g.const(0.9, np.float32), g.const(3, dtype)])

@@ -37,7 +37,7 @@ ROUNDING = {"e": 2.0**-10, "f": 2.0**-22, "d": 2.0**-40}
 UNSTABLE = {"e": 2e-2, "f": 2e-5, "d": 2e-5}
 """Error of a value relative to its largest element, above which its node is not kept."""
 WINDOWS = ("HannWindow", "HammingWindow", "BlackmanWindow")
-CANCELLING = ("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "DFT", "STFT", *WINDOWS)
+CANCELLING = ("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "DFT", "STFT", "Resize", "GridSample", *WINDOWS)
 """Operators whose sums cancel: what should be 0 has an error, too."""
 DECIDING = ("Ceil", "Floor", "Hardmax", "Mod", "Round", "Shrink", "Sign", "ThresholdedRelu")
 """Operators of floats that jump: a small error may bring another result, or not."""
@@ -49,6 +49,8 @@ FAINTEST = 1e-6
 """Size of the largest element of a value that has one: sums and functions of less lose digits."""
 TRIES = 8
 """Errors with which nodes are tried that decide."""
+SEVERAL = 4
+"""Roundings in these errors: what is the same after one of them may still be off by that of its operator."""
 RESIDUE = {"e": 2.0**-9, "f": 2.0**-20, "d": 2.0**-38}
 """Size of an element relative to the largest, below which it may be what is left where sums cancel: another order of
 adding leaves 0, by which nothing can be divided."""
@@ -194,11 +196,11 @@ class RandomOnnx:
         self.inputs[name] = self.values[name] = value
         self.twins[name] = self._rounded(value)
 
-    def _rounded(self, value: Array, cancelling: bool = False) -> Array:
+    def _rounded(self, value: Array, cancelling: bool = False, times: int = 1) -> Array:
         """A value with errors of rounding, relative to each element, or (`cancelling`) to the largest."""
         if value.dtype.kind != "f":
             return value
-        noise = self.rng.uniform(-1, 1, value.shape) * ROUNDING[value.dtype.char]
+        noise = self.rng.uniform(-times, times, value.shape) * ROUNDING[value.dtype.char]
         if cancelling:
             with np.errstate(invalid="ignore"):  # what has become infinite is not kept
                 return np.asarray(value + noise * np.abs(value).max(initial=0), value.dtype)
@@ -225,6 +227,10 @@ class RandomOnnx:
             return
         if any(not outputs[name].size and not self.chance(0.3) for name in names):
             return
+        if candidate.op in CANCELLING and given:
+            most = max(_largest(self.values[name]) for name in given)
+            if any(0 < _largest(outputs[name]) < RESIDUE["e"] * most for name in names):  # what is left of 0
+                return
         bare = run_reference(model, {name: _without_residues(self.values[name]) for name in given})
         if not all(self._is_tame(outputs[name], bare[name]) for name in names):
             return
@@ -233,7 +239,7 @@ class RandomOnnx:
         for _ in range(TRIES if deciding else 0):
             model = self._model(nodes, given, {name: self._rounded(value) for name, value in fixed.items()}, names)
             try:
-                again = run_reference(model, {name: self._rounded(self.twins[name], True) for name in given})
+                again = run_reference(model, {name: self._rounded(self.twins[name], True, SEVERAL) for name in given})
             except REFUSED:  # a size or a range that an error makes invalid
                 return
             if not all(self._is_tame(outputs[name], again[name]) for name in deciding):
@@ -321,6 +327,10 @@ def _broadcasts(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
         return math.prod(np.broadcast_shapes(shape, other)) <= LARGEST
     except ValueError:
         return False
+
+
+def _largest(value: Array) -> float:
+    return float(np.abs(value.astype(np.float64)).max(initial=0))
 
 
 def _without_residues(value: Array) -> Array:

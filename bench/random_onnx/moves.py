@@ -221,6 +221,9 @@ def gather_elements(g: RandomOnnx) -> Candidate | None:
     if x is None or g.opset < 11:
         return None
     axis = _axis(g, x)
+    computed = _places(g, x, axis)
+    if computed and g.chance(0.5):
+        return Candidate("GatherElements", [x, computed], {"axis": axis})
     shape = [g.int(1, size) for size in g.shape(x)]
     indices = g.const(g.array(shape, np.int64, -g.shape(x)[axis], g.shape(x)[axis] - 1))
     return Candidate("GatherElements", [x, indices], {"axis": axis})
@@ -239,6 +242,21 @@ def gather_nd(g: RandomOnnx) -> Candidate | None:
     return Candidate("GatherND", [x, g.const(np.stack(columns, -1))], {"batch_dims": batch})
 
 
+def _places(g: RandomOnnx, x: str, axis: int) -> str | None:
+    """Computed numbers that may be indices of an axis, for no more positions than there are."""
+    size, shape = g.shape(x)[axis], g.shape(x)
+    fits = [
+        name
+        for name, value in g.values.items()
+        if value.dtype.char in "il"
+        and value.ndim == len(shape)
+        and value.size
+        and _fits(value, size)
+        and all(a <= b for a, b in zip(value.shape, shape, strict=True))
+    ]
+    return g.one_of(fits) if fits else None
+
+
 def _reduction(g: RandomOnnx) -> dict[str, str]:
     if g.opset < 16:
         return {}
@@ -252,6 +270,10 @@ def scatter_elements(g: RandomOnnx) -> Candidate | None:
         return None
     axis, reduction = _axis(g, x), _reduction(g)
     size = g.shape(x)[axis]
+    computed = _places(g, x, axis)
+    if computed and reduction.get("reduction", "none") != "none":
+        updates = g.const(g.array(g.shape(computed), g.value(x).dtype))
+        return Candidate("ScatterElements", [x, computed, updates], {"axis": axis, **reduction})
     shape = [g.int(1, n) for n in g.shape(x)]
     if reduction.get("reduction", "none") == "none":  # twice the same place has no defined result
         order = np.argsort(g.rng.random([size if d == axis % len(shape) else n for d, n in enumerate(shape)]), axis)
