@@ -42,7 +42,9 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 FILECHECK = Path(__file__).resolve().parents[1] / "test" / "filecheck"
 SECONDS = 20
-"""A run that takes more processor time counts as one that does not end."""
+"""A run that takes more processor time counts as one that does not end..."""
+LONGER = 30
+"""... where no tensor is LARGE; with such, up to so many times as long, as they are larger."""
 DRAWS = 5
 """Three of four mutants are drawn again, so often, where the parser or a verifier refuses them."""
 LARGE = 1 << 17
@@ -545,7 +547,8 @@ def campaign(level: str, numbers: Sequence[int], seed: int) -> Iterator[tuple[Mu
     for number in numbers:
         one = mutant(level, number, seed)
         begin = time.process_time()
-        outcome = run(one.text, one.passes, one.target)
+        longer = min(max(1, _largest(one.text) // LARGE), LONGER)
+        outcome = run(one.text, one.passes, one.target, SECONDS * longer)
         yield one, replace(outcome, seconds=time.process_time() - begin)
 
 

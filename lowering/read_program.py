@@ -25,6 +25,7 @@ from ..dialects.memory import AllocOp, BufferType, CopyOp, FreeOp, HoldOp, Space
 from ..dialects.memory.ops import buffer_of
 from ..emulator.executable import Executable, Role, TensorInfo
 from ..support.errors import InputError
+from .check_chip import check_chip
 from .check_transfers import check_transfers
 from .constants import constant_bytes, reference_of
 from .controller import Action, Begin, Copy, Join, Start, Wait, controller_words
@@ -44,10 +45,13 @@ from .write_program import OPERATORS
 
 def read_program(module: ModuleOp, chip: Chip, known: Mapping[str, LaunchCode] | None = None) -> Executable:
     """
-    The executable of a module. `known`: machine code of launches that has been made already, by digest of the schedule.
+    The executable of a module. `known`: machine code of launches that has been made already, by digest of the schedule;
+    without, a module that somebody else has written is checked to be one for the chip.
 
     Raises InputError naming what cannot be carried out, ResourceError for more sets of receivers than can be named.
     """
+    if known is None:
+        check_chip(module, chip)
     return _Reader(module, chip, known or {}).read()
 
 

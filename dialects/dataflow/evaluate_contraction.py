@@ -46,14 +46,14 @@ def window_views(x: Array, window: tuple[int, ...], strides: tuple[int, ...], di
     sizes = x.shape[lead:]
     steps = x.strides[lead:]
     out = tuple((n - ((w - 1) * d + 1)) // s + 1 for n, w, s, d in zip(sizes, window, strides, dilations, strict=True))
+    shape = (*out, *window)
+    apart = [step * by for step, by in zip((*steps, *steps), (*strides, *dilations), strict=True)]
+    # Of one window, or one element in it, the distance to the next may be any number.
+    apart = [distance if size > 1 else 0 for distance, size in zip(apart, shape, strict=True)]
     return np.lib.stride_tricks.as_strided(
         x,
-        (*x.shape[:lead], *out, *window),
-        (
-            *x.strides[:lead],
-            *(step * stride for step, stride in zip(steps, strides, strict=True)),
-            *(step * dilation for step, dilation in zip(steps, dilations, strict=True)),
-        ),
+        (*x.shape[:lead], *shape),
+        (*x.strides[:lead], *apart),
         writeable=False,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...chips import Chip
 from ..dataflow.elementwise import ElementwiseOp
 from ..dataflow.tiling import DimKind, TilingInterface
 from ..dataflow.types import shape_of
@@ -74,10 +75,14 @@ def verify_reduced_last(root: TilingInterface, tiling: TilingAttr) -> None:
 
 def verify_cores(op: Operation, tiling: TilingAttr) -> None:
     """Raises VerifyException for cores that the module's chip does not have."""
-    if (chip := chip_of(op)) is None:
-        return
-    if unusable := sorted(set(tiling.cores) - set(chip.usable_cores)):
-        raise VerifyException(
-            f"core {unusable[0]} is not usable on chip '{chip.name}' of {chip.cores} cores, "
-            f"{len(chip.usable_cores)} of them usable"
-        )
+    if (chip := chip_of(op)) is not None and (problem := core_problem(tiling, chip)) is not None:
+        raise VerifyException(problem)
+
+
+def core_problem(tiling: TilingAttr, chip: Chip) -> str | None:
+    """What is wrong with the cores of a tiling on a chip, or None."""
+    unusable = sorted(set(tiling.cores) - set(chip.usable_cores))
+    if not unusable:
+        return None
+    usable = len(chip.usable_cores)
+    return f"core {unusable[0]} is not usable on chip '{chip.name}' of {chip.cores} cores, {usable} of them usable"

@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from .attributes import BufferType, Space
 
 if TYPE_CHECKING:
+    from ...chips import Chip
     from .values import HoldOp
 
 
@@ -84,15 +85,20 @@ def verify_place(op: AllocOp | HoldOp) -> None:
     block = op.parent
     if block is not None and next(one for one in block.ops if one.name in _WITH_MEMORY) is op:
         verify_lifetimes(block)
-    type = buffer_of(op.buffer)
-    if (chip := chip_of(op)) is None or type.space is Space.HOST:
-        return
+    chip = chip_of(op)
+    if chip is not None and (problem := size_problem(buffer_of(op.buffer), chip)) is not None:
+        raise VerifyException(problem)
+
+
+def size_problem(type: BufferType, chip: Chip) -> str | None:
+    """What is wrong with the place of a buffer on a chip, or None."""
+    if type.space is Space.HOST:
+        return None
     capacity = chip.sram_bytes if type.space is Space.SRAM else chip.dram_bytes
     end = (type.offset or 0) + type.nbytes
-    if end > capacity:
-        raise VerifyException(
-            f"the buffer ends at byte {end}: chip '{chip.name}' has {capacity} bytes of {type.space.value}"
-        )
+    if end <= capacity:
+        return None
+    return f"the buffer ends at byte {end}: chip '{chip.name}' has {capacity} bytes of {type.space.value}"
 
 
 _WITH_MEMORY = ("memory.alloc", "memory.hold")
