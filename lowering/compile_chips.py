@@ -8,7 +8,7 @@ the cuts move until that does not help any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -29,7 +29,8 @@ from .compilation_log import CompilationLog, LogEntry
 from .compile_function import Compilation, compile_function
 from .compile_subgraphs import Driver
 from .inline_subgraphs import Group, inline_subgraphs
-from .offload.compile_launches import has_memory_ops
+from .name_chip import name_chip
+from .offload.saved_module import saves_memory
 from .outlined import outlined
 from .piece_cache import PieceCache
 from .piece_pool import PiecePool
@@ -94,10 +95,10 @@ def compile_for_chips(
     simplify(module, chip, progress)
     simplified = module.clone()
     given = inline_subgraphs(find_main(module))
-    if has_memory_ops(find_main(module)):
+    if saves_memory(module):
         raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
     found = _ChipsDriver(module, chip, chips, options, progress, tell).run(given)
-    return replace(found, above=(("simplify", simplified),))
+    return replace(found, above=(("simplify", simplified), *found.above))
 
 
 class _ChipsDriver:
@@ -141,7 +142,24 @@ class _ChipsDriver:
         programs = [one.module for one in compiled]
         feeds = [one.feeds for one in modules]
         staged = write_stages(programs, feeds, argument_names(self.function), self._outputs(modules), self.chip)
-        return chips_compilation(staged, compiled, when, self.log, note)
+        cut = [self._stage_module(units.parts[low:high], one) for (low, high), one in self._spans(units, bounds)]
+        level = write_stages(cut, feeds, argument_names(self.function), self._outputs(modules), self.chip)
+        return chips_compilation(staged, compiled, when, self.log, note, [("stages", level)])
+
+    def _spans(self, units: Units, bounds: Sequence[int]) -> Iterator[tuple[tuple[int, int], StageModule]]:
+        """The stages between the bounds, each with its module as it was cut."""
+        return zip(pairwise(bounds), self._modules(units, bounds), strict=True)
+
+    def _stage_module(self, parts: Sequence[Part], stage: StageModule) -> ModuleOp:
+        """The module of a stage; in subgraphs where the network is."""
+        if self.in_subgraphs:
+            given = [
+                Subgraph(str(number), tuple(stage.clones[op] for op in part)) for number, part in enumerate(parts, 1)
+            ]
+            function = find_main(stage.module)
+            Rewriter.replace_op(function, outlined(function, given))
+        name_chip(stage.module, self.chip)
+        return stage.module
 
     def _units(self, given: Sequence[Group]) -> Units:
         """What may go on different chips, timed by a compilation for one chip, in parts where it does not fit."""
@@ -210,15 +228,10 @@ class _ChipsDriver:
                 self.cache.put(key, data)
 
     def _compile_stage(self, parts: Sequence[Part], stage: StageModule, log: CompilationLog) -> Compilation:
-        options = self.options
-        if self.in_subgraphs:
-            given = [
-                Subgraph(str(number), tuple(stage.clones[op] for op in part)) for number, part in enumerate(parts, 1)
-            ]
-            function = find_main(stage.module)
-            Rewriter.replace_op(function, outlined(function, given))
-            options = replace(options, rule=None)
-        return compile_function(stage.module, self.chip, options, log, self.progress, self.cache)
+        # The rule has cut the network into the subgraphs that there are.
+        options = replace(self.options, rule=None) if self.in_subgraphs else self.options
+        made = self._stage_module(parts, stage)
+        return compile_function(made, self.chip, options, log, self.progress, self.cache)
 
     def _learn(self, units: Units, low: int, high: int, stage: _Stage) -> None:
         """Correct what is expected by what was seen."""

@@ -30,8 +30,8 @@ from .link_network import link_network, network_of
 from .lower_launch import LoweredLaunch, lower_launch
 from .name_launch import unique_names
 from .note_ideal import note_ideal
-from .offload.compile_launches import has_memory_ops
-from .offload.lower_saved import CAPACITY, lower_saved
+from .offload.lower_saved import lower_saved
+from .offload.saved_module import saves_memory
 from .piece_cache import cache_for
 from .program_notes import IDEAL
 from .replace_module import replace_module
@@ -64,7 +64,7 @@ class ManycoreToMemoryPass(ModulePass):
         if chip is None:
             raise InputError(f"the module has no attribute {CHIP}: run manycore-tile{{chip=NAME}} before")
         for network in networks_of(op):
-            if has_memory_ops(find_main(network)) or CAPACITY in network.attributes:
+            if saves_memory(network):
                 lower_saved(network, chip, cache_for(chip))
             else:
                 lower_module(network, chip)

@@ -19,9 +19,9 @@ from ..support.errors import InputError
 from ..transforms.chip_option import chip_for
 from .note_ideal import note_ideal
 from .offload.budget_options import parse_budget
-from .offload.compile_launches import Budget, has_memory_ops, save_in_launches
-from .offload.lower_saved import CAPACITY, UNSAVED
+from .offload.compile_launches import Budget, save_in_launches
 from .offload.pieces import Pieces
+from .offload.saved_module import CAPACITY, UNSAVED, saves_memory
 from .offload.wrap_operations import wrap_operations
 from .piece_cache import PieceCache, cache_for
 from .stages import Progress
@@ -74,7 +74,7 @@ def offload_to_fit(
     """
     function = find_main(module)
     note_ideal(module)
-    if has_memory_ops(function):
+    if saves_memory(module):
         if replace(budget, amount=None) != Budget():
             raise InputError(
                 "the module saves memory already, and is compiled as it stands: leave out --save, --compress-to and "

@@ -16,7 +16,6 @@ from ..dialects.manycore import CHIP, chip_of
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .executable_to_coreasm import executable_to_coreasm
-from .name_chip import name_chip
 from .read_program import data_of, read_program
 from .replace_module import replace_module
 
@@ -49,5 +48,4 @@ def select_instructions(module: ModuleOp, chip: Chip) -> None:
     Raises InputError for a module that is for another chip, else as `read_program` does.
     """
     for program in networks_of(module):
-        name_chip(program, chip)
         replace_module(program, executable_to_coreasm(read_program(program, chip), data_of(program)))

@@ -14,11 +14,9 @@ from ..chips import load_chip
 from ..dialects.locations import at
 from ..dialects.manycore import chip_of
 from ..support.errors import InputError
-from .calibration import calibration_inputs
-from .compile_network import CompileOptions, compile_network
-from .offload.budget_options import parse_budget
+from .compile_network import compile_network
 from .replace_module import replace_module
-from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+from .search_options import SearchOptions
 
 
 @dataclass(frozen=True)
@@ -49,18 +47,9 @@ class MeshloomPass(ModulePass):
         if chip is None:
             raise InputError(f"no chip is given: use {self.name}{{chip=NAME}}, or module attribute manycore.chip")
         with at(op):
-            made = compile_network(op, chip, self._options(op)).compilation.module
+            options = SearchOptions(
+                self.chips, self.subgraphs, self.fuse, self.sparse, self.calibrate,
+                self.budget, self.save, self.compress_to, self.launch_bytes,
+            )  # fmt: skip
+            made = compile_network(op, chip, options.read(op)).compilation.module
         replace_module(op, made)
-
-    def _options(self, module: ModuleOp) -> CompileOptions:
-        rule, split_failures = parse_subgraphs(self.subgraphs)
-        budget = None
-        if self.budget is not None:
-            budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes)
-        return CompileOptions(
-            SubgraphOptions(rule, split_failures, self.fuse, default_jobs()),
-            budget,
-            self.chips,
-            self.sparse,
-            calibration_inputs(module, self.calibrate) if self.calibrate else None,
-        )

@@ -23,8 +23,9 @@ from .compile_function import Compilation, CompiledPart, compile_function
 from .manycore_autotune import autotune
 from .memory_offload_to_fit import offload_to_fit
 from .name_chip import name_chip
-from .offload.compile_launches import Budget, has_memory_ops
+from .offload.compile_launches import Budget
 from .offload.lower_saved import lower_saved
+from .offload.saved_module import saves_memory
 from .piece_cache import cache_of
 from .read_program import read_program
 from .sparse_to_dataflow import lower_sparse
@@ -64,15 +65,16 @@ def compile_module(
     """
     options = SubgraphOptions() if options is None else options
     if budget is not None:
-        _check_launches(options, "with --budget, the network")
+        check_launches(options, "with --budget, the network")
     simplify(module, chip, progress)
     simplified = module.clone()
     function = find_main(module)
     log = CompilationLog(tell)
-    if budget is not None or has_memory_ops(function):
-        if not has_memory_ops(function) and any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
+    saved = saves_memory(module)
+    if budget is not None or saved:
+        if not saved and any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
             raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")
-        _check_launches(options, "a module that saves memory")
+        check_launches(options, "a module that saves memory")
         found = _with_saving(module, chip, options, budget or Budget(), log, progress)
     else:
         found = compile_function(module, chip, options, log, progress)
@@ -83,7 +85,7 @@ def compile_module(
     return replace(found, levels=levels)
 
 
-def _check_launches(options: SubgraphOptions, what: str) -> None:
+def check_launches(options: SubgraphOptions, what: str) -> None:
     """Raises InputError for options that launches with memory saving between them (because of `what`) do not follow."""
     if options.rule is not None or not options.split_failures:
         raise InputError(f"{what} is compiled in launches, cut by what they need: leave out --subgraphs")

@@ -35,6 +35,8 @@ class SparseNetwork(Generic[Compiled]):
     """A network compiled for sparse execution, and what was decided about its layers."""
 
     compilation: Compiled
+    module: ModuleOp
+    """The network as it was compiled: with encoded weights, or dense."""
     plans: tuple[PlannedWeight, ...]
     """What is best for each layer by itself."""
     taken: bool
@@ -108,13 +110,15 @@ def compile_encoded(
         plans = tuple(encode_weights(encoded, chip, calibration, objective))
         dense = _stay_dense(encoded, plans)
         if any(plan.is_sparse for plan in plans):
+            variant = encoded.clone()
             try:
                 compilation = compile(encoded)
             except BudgetError as refusal:
                 refusals.append(refusal)
                 continue
             given = max(given, budget_bytes(compilation))
-            found.append((cycles(compilation), SparseNetwork(compilation, plans, True, objective, dense)))
+            found.append((cycles(compilation), SparseNetwork(compilation, variant, plans, True, objective, dense)))
+    dense_variant = module.clone()
     try:
         plain = compile(module)
     except BudgetError as refusal:
@@ -122,14 +126,16 @@ def compile_encoded(
     if refusals:
         raise _refusal(refusals, max(given, budget_bytes(plain)))
     if not found:
-        return SparseNetwork(plain, plans, False, "cycles", dense)
+        return SparseNetwork(plain, dense_variant, plans, False, "cycles", dense)
     (taken, network), *others = found
     for other in others:
         if other[0] < FASTER * taken:
             taken, network = other
     without = cycles(plain)
     network = replace(network, timed=(taken, without))
-    return network if taken <= FASTER * without else replace(network, compilation=plain, taken=False)
+    return (
+        network if taken <= FASTER * without else replace(network, compilation=plain, module=dense_variant, taken=False)
+    )
 
 
 def _refusal(refusals: Sequence[BudgetError], given: int) -> BudgetError:

@@ -224,14 +224,6 @@ def _assemble(module: ModuleOp, options: argparse.Namespace, chip: Chip | None, 
         print(assembly_summary(options.output.name, found))
 
 
-def _budget_bytes(compilation: Compilation | ChipsCompilation) -> int:
-    """Bytes of DRAM that there were; 0 without a budget, as always on several chips."""
-    from ..lowering.pipeline import Compilation
-
-    saving = compilation.saving if isinstance(compilation, Compilation) else None
-    return 0 if saving is None else saving.capacity
-
-
 def _write(
     options: argparse.Namespace,
     compilation: Compilation | ChipsCompilation,

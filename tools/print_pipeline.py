@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import cast
 
-from .budget import read_memory_options
-from .subgraphs import read_subgraph_options
-
-OPTIONS = ("chip", "chips", "subgraphs", "fuse", "sparse", "calibrate", "budget", "save", "compress_to", "launch_bytes")
-"""Options of the command line that are options of the pass `meshloom`."""
-DEFAULTS: tuple[object, ...] = (None, False, "auto", [])
+TEXTS = ("chips", "subgraphs", "fuse", "sparse", "budget", "save", "compress_to", "launch_bytes")
+"""Options of the command line that are options of the search."""
 
 
 def pipeline_text(options: argparse.Namespace) -> str:
@@ -19,19 +14,10 @@ def pipeline_text(options: argparse.Namespace) -> str:
 
     Raises InputError for what makes no sense.
     """
-    read_subgraph_options(options)
-    read_memory_options(options)
-    given = [(name, getattr(options, name)) for name in OPTIONS]
-    texts = [f"{name.replace('_', '-')}={_value(value)}" for name, value in given if value not in DEFAULTS]
-    search = f"meshloom{{{' '.join(texts)}}}" if texts else "meshloom"
-    return ",".join([*([options.passes] if options.passes else []), search, "memory-to-coreasm"])
+    from ..lowering.pipelines import compiler_passes
+    from ..lowering.search_options import SearchOptions
 
-
-def _value(value: object) -> str:
-    match value:
-        case bool() | int():
-            return str(value).lower()
-        case list():
-            return ",".join(map(_value, cast("list[object]", value)))
-        case _:
-            return f'"{value}"'
+    texts = {name: getattr(options, name) for name in TEXTS}
+    asked = SearchOptions(**texts, calibrate=tuple(options.calibrate))
+    passes = [str(one.pipeline_pass_spec()) for one in compiler_passes(options.chip, asked)]
+    return ",".join([*([options.passes] if options.passes else []), *passes])

@@ -23,7 +23,7 @@ from ..subgraph_options import SubgraphOptions
 from .device_layout import DeviceLayout, lay_out
 from .outline_launches import outline_launches
 from .pieces import Pieces
-from .read_block import is_memory_op, read_block
+from .read_block import read_block
 from .save_memory import LaunchPlanning, Saving, planning_of, save_memory
 
 ATTEMPTS = 8
@@ -56,11 +56,6 @@ class LaunchCompilation:
     """Bytes of DRAM that were there."""
     unsaved_peak: int
     """Bytes of DRAM that the network needs if nothing is saved."""
-
-
-def has_memory_ops(function: FuncOp) -> bool:
-    """Whether memory saving is there already, so that the function is compiled as it stands."""
-    return any(is_memory_op(op) for op in function.body.block.ops)
 
 
 def save_in_launches(

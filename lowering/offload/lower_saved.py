@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 
 from ...chips import Chip
 from ...dialects.dataflow.entry_function import find_main
@@ -19,11 +19,7 @@ from .device_steps import Run
 from .link_steps import link_steps
 from .memory_note import NOTE, memory_note
 from .pieces import Piece
-
-CAPACITY = "memory.capacity"
-"""Attribute of modules: bytes of DRAM that the launches may use."""
-UNSAVED = "memory.unsaved"
-"""Attribute of modules: bytes of DRAM that the network needs if nothing is saved."""
+from .saved_module import CAPACITY, UNSAVED, noted_bytes
 
 
 @dataclass(frozen=True)
@@ -41,9 +37,9 @@ def lower_saved(module: ModuleOp, chip: Chip, cache: PieceCache, capacity: float
     notes. Raises ResourceError where it does not fit.
     """
     ideal = note_ideal(module)
-    noted = _noted(module, CAPACITY)
+    noted = noted_bytes(module, CAPACITY)
     saving = placed_launches(find_main(module), chip, cache, capacity if noted is None else noted)
-    saving = replace(saving, unsaved_peak=_noted(module, UNSAVED) or saving.unsaved_peak)
+    saving = replace(saving, unsaved_peak=noted_bytes(module, UNSAVED) or saving.unsaved_peak)
     steps = saving.layout.steps
     launches = tuple(
         (step.name, action.piece)
@@ -54,9 +50,3 @@ def lower_saved(module: ModuleOp, chip: Chip, cache: PieceCache, capacity: float
     notes = {IDEAL: json.dumps(ideal), NOTE: note} | notes_of(module)
     replace_module(module, write_program(link_steps(saving.function, saving.layout, notes, chip), chip))
     return LoweredSaving(saving, launches)
-
-
-def _noted(module: ModuleOp, name: str) -> int | None:
-    """A number that the module notes."""
-    value = module.attributes.get(name)
-    return value.value.data if isinstance(value, IntegerAttr) else None

@@ -1,0 +1,42 @@
+"""Pass `manycore-cut-stages`: a network in stages, each for a chip of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..analysis.nature import Nature, reassociating
+from ..transforms.chip_option import chip_for
+from .compile_chips import check_chips, compile_for_chips
+from .replace_module import replace_module
+from .search_options import SearchOptions
+
+
+@dataclass(frozen=True)
+class ManycoreCutStagesPass(ModulePass):
+    """
+    Cut `@main` into up to `chips` stages (`manycore.stage`), as many as make it quicker: the stages are compiled and
+    timed, and the cuts moved until that does not help any more. Where `subgraphs` names a rule, or the module has
+    subgraphs, cuts lie between subgraphs.
+
+    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`: as for `meshloom-compile`.
+    """
+
+    name = "manycore-cut-stages"
+    nature: ClassVar[Nature] = reassociating(1e-4)
+
+    chips: int
+    chip: str | None = None
+    subgraphs: str = "auto"
+    fuse: str = "auto"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_chips(self.chips)
+        chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
+        options = SearchOptions(self.chips, self.subgraphs, self.fuse).read(op)
+        found = compile_for_chips(op.clone(), chip, self.chips, options=options.subgraphs)
+        replace_module(op, dict(found.above)["stages"])

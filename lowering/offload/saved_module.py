@@ -1,0 +1,24 @@
+"""Modules in which memory is saved already, so that they are compiled as they stand."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+
+from ...dialects.dataflow.entry_function import find_main
+from .read_block import is_memory_op
+
+CAPACITY = "memory.capacity"
+"""Attribute of modules: bytes of DRAM that the launches may use."""
+UNSAVED = "memory.unsaved"
+"""Attribute of modules: bytes of DRAM that the network needs if nothing is saved."""
+
+
+def saves_memory(module: ModuleOp) -> bool:
+    """Whether `@main` has operations of `memory` between launches, or was cut into launches for a capacity."""
+    return CAPACITY in module.attributes or any(is_memory_op(op) for op in find_main(module).body.block.ops)
+
+
+def noted_bytes(module: ModuleOp, name: str) -> int | None:
+    """`CAPACITY` or `UNSAVED`, where the module notes it."""
+    value = module.attributes.get(name)
+    return value.value.data if isinstance(value, IntegerAttr) else None

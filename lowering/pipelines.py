@@ -1,0 +1,48 @@
+"""The passes that compile a network, in their order, from operators to instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.passes import ModulePass
+
+from ..transforms.canonicalize import CanonicalizePass
+from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ..transforms.sparse_pack import SparsePackPass
+from .manycore_autotune import ManycoreAutotunePass
+from .manycore_cut_stages import ManycoreCutStagesPass
+from .manycore_outline_to_fit import ManycoreOutlineToFitPass
+from .manycore_to_memory import ManycoreToMemoryPass
+from .memory_offload_to_fit import MemoryOffloadToFitPass
+from .memory_to_coreasm import MemoryToCoreasmPass
+from .search_options import SearchOptions
+from .sparse_encode_if_faster import SparseEncodeIfFasterPass
+from .sparse_to_dataflow import SparseToDataflowPass
+
+
+def compiler_passes(chip: str | None, options: SearchOptions) -> Iterator[ModulePass]:
+    """
+    The list for a chip (a name or a path; None: the one that the module names).
+
+    Raises InputError for options that make no sense.
+    """
+    options.checked()
+    subgraphs, fuse = options.subgraphs, options.fuse
+    memory = options.budget, options.save, options.compress_to, options.launch_bytes
+    if options.sparse:
+        yield SparseEncodeIfFasterPass(chip, options.chips, subgraphs, fuse, options.calibrate, *memory)
+    yield CanonicalizePass()
+    yield DataflowFoldAffinePass()
+    yield SparsePackPass(chip)
+    yield SparseToDataflowPass()
+    if options.budget is not None:
+        yield MemoryOffloadToFitPass(chip, options.budget, *memory[1:])
+    elif options.chips is not None:
+        yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse)
+        # The rule has cut what is cut.
+        yield ManycoreOutlineToFitPass(chip, "whole" if subgraphs == "whole" else "auto", fuse)
+    else:
+        yield ManycoreOutlineToFitPass(chip, subgraphs, fuse)
+    yield ManycoreAutotunePass(chip)
+    yield ManycoreToMemoryPass()
+    yield MemoryToCoreasmPass()

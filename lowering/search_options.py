@@ -1,0 +1,54 @@
+"""The options of the compiler's search as texts, as passes and the command line take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..support.errors import InputError
+from .calibration import calibration_inputs
+from .compile_chips import check_chips
+from .compile_network import CompileOptions
+from .offload.budget_options import parse_budget
+from .pipeline import check_launches
+from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """As for `meshloom-compile`."""
+
+    chips: int | None = None
+    subgraphs: str = "auto"
+    fuse: str = "auto"
+    sparse: bool = False
+    calibrate: tuple[str, ...] = ()
+    budget: str | None = None
+    save: str | None = None
+    compress_to: str | None = None
+    launch_bytes: str | None = None
+
+    def read(self, module: ModuleOp) -> CompileOptions:
+        """What they ask for, of a module. Raises InputError for what makes no sense."""
+        options = self.checked()
+        if not self.calibrate:
+            return options
+        return replace(options, calibration=calibration_inputs(module, self.calibrate))
+
+    def checked(self) -> CompileOptions:
+        """What they ask for but for calibration. Raises InputError for what makes no sense."""
+        rule, split_failures = parse_subgraphs(self.subgraphs)
+        subgraphs = SubgraphOptions(rule, split_failures, self.fuse, default_jobs())
+        given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(self, name) is not None]
+        budget = None
+        if self.budget is not None:
+            check_launches(subgraphs, "with --budget, the network")
+            budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes)
+        elif given:
+            raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")
+        if self.chips is not None:
+            check_chips(self.chips, budget is not None)
+        if self.calibrate and not self.sparse:
+            raise InputError("--calibrate measures activations for --sparse: give both")
+        return CompileOptions(subgraphs, budget, self.chips, self.sparse)
