@@ -84,6 +84,7 @@ def compile_for_chips(
     progress: Progress = lambda stage: None,
     options: SubgraphOptions | None = None,
     tell: Callable[[str], None] = lambda line: None,
+    cache: PieceCache | None = None,
 ) -> ChipsCompilation:
     """
     Compile @main of a module for up to `chips` equal chips, for as many as make it quicker. The module is changed.
@@ -97,7 +98,7 @@ def compile_for_chips(
     given = inline_subgraphs(find_main(module))
     if saves_memory(module):
         raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
-    found = _ChipsDriver(module, chip, chips, options, progress, tell).run(given)
+    found = _ChipsDriver(module, chip, chips, options, progress, tell, cache).run(given)
     return replace(found, above=(("simplify", simplified), *found.above))
 
 
@@ -110,11 +111,12 @@ class _ChipsDriver:
         options: SubgraphOptions,
         progress: Progress,
         tell: Callable[[str], None],
+        cache: PieceCache | None,
     ) -> None:
         self.function, self.chip, self.chips, self.options = find_main(module), chip, chips, options
         self.progress, self.tell = progress, tell
         self.log = CompilationLog(tell)
-        self.cache = PieceCache(chip, options.cache)
+        self.cache = PieceCache(chip, options.cache) if cache is None else cache
         self.capacity = float(chip.dram_bytes)
         """Bytes of weights that a chip is expected to have room for, beside the rest."""
         self.in_subgraphs = options.rule is not None

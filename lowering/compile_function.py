@@ -14,7 +14,7 @@ from .manycore_autotune import autotune
 from .manycore_outline_to_fit import outline_to_fit
 from .manycore_to_memory import lower_module
 from .offload.compile_launches import LaunchCompilation
-from .piece_cache import PieceCache, cache_of
+from .piece_cache import PieceCache
 from .piece_code import PieceCode
 from .read_program import read_program
 from .serial import constant_bytes_read, operator_count
@@ -78,7 +78,7 @@ def compile_function(
     options: SubgraphOptions,
     log: CompilationLog,
     progress: Progress,
-    cache: PieceCache | None = None,
+    cache: PieceCache,
 ) -> Compilation:
     """
     Compile @main of a simplified `dataflow` (or tiled `manycore`) module, as `compile_module` does. The module becomes
@@ -86,7 +86,6 @@ def compile_function(
 
     Raises ResourceError if the network does not fit the chip.
     """
-    cache = cache_of(chip, options.cache) if cache is None else cache
     found = outline_to_fit(module, chip, options, log, cache, progress)
     parts = tuple(_describe(number, found) for number in range(len(found.parts)))
     levels: list[Level] = [("subgraphs", module.clone())] if len(parts) > 1 else []

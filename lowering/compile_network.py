@@ -15,6 +15,7 @@ from ..emulator.timing import run_timing
 from ..support.errors import InputError
 from .compile_function import Compilation
 from .offload.compile_launches import Budget
+from .piece_cache import PieceCache
 from .pipeline import compile_module
 from .stages import Progress
 from .subgraph_options import SubgraphOptions
@@ -53,10 +54,11 @@ def compile_network(
     options: CompileOptions,
     progress: Progress = lambda stage: None,
     tell: Callable[[str], None] = lambda line: None,
+    cache: PieceCache | None = None,
 ) -> CompiledNetwork:
     """
     Compile @main of a `dataflow`, `sparse` or tiled `manycore` module, which is changed. `tell` gets the lines of the
-    log as they are written.
+    log as they are written. `cache`: what is known of parts already.
 
     Raises InputError for options that do not go together, else as `compile_module` and `compile_for_chips` do.
     """
@@ -70,17 +72,19 @@ def compile_network(
     if options.calibration is not None and not options.sparse:
         raise InputError("calibration measures activations for sparse execution: ask for both (--sparse)")
 
+    known = PieceCache(chip, options.subgraphs.cache) if cache is None else cache
+
     def compile(one: ModuleOp) -> Compilation | ChipsCompilation:
         # Imported where they are needed, as most compilations do without.
         if staged:
             from .compile_stages import compile_stages
 
-            return compile_stages(one, chip, progress, options.subgraphs, tell)
+            return compile_stages(one, chip, progress, options.subgraphs, tell, known)
         if options.chips is not None:
             from .compile_chips import compile_for_chips
 
-            return compile_for_chips(one, chip, options.chips, progress, options.subgraphs, tell)
-        return compile_module(one, chip, progress, options.subgraphs, tell, options.budget)
+            return compile_for_chips(one, chip, options.chips, progress, options.subgraphs, tell, known)
+        return compile_module(one, chip, progress, options.subgraphs, tell, options.budget, known)
 
     if not options.sparse:
         return CompiledNetwork(compile(module))

@@ -13,6 +13,7 @@ from ..emulator.timing import run_timing
 from .chips_compilation import ChipsCompilation, chips_compilation
 from .compilation_log import CompilationLog
 from .compile_function import Compilation
+from .piece_cache import PieceCache
 from .pipeline import compile_module
 from .read_stages import read_stages
 from .stages import Progress
@@ -26,6 +27,7 @@ def compile_stages(
     progress: Progress = lambda stage: None,
     options: SubgraphOptions | None = None,
     tell: Callable[[str], None] = lambda line: None,
+    cache: PieceCache | None = None,
 ) -> ChipsCompilation:
     """
     Compile a module of stages, each for a chip of its own. The arguments are as for `compile_module`.
@@ -37,7 +39,7 @@ def compile_stages(
     compiled: list[Compilation] = []
     for number, one in enumerate(stages.modules):
         progress(f"compile for chip {number}")
-        found = compile_module(one.clone(), chip, progress, options)
+        found = compile_module(one.clone(), chip, progress, options, cache=cache)
         for entry in found.log.entries:
             log.add(replace(entry, chip=number))
         compiled.append(found)

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from ..analysis.nature import Nature, reassociating
 from ..transforms.chip_option import chip_for
 from .compile_chips import check_chips, compile_for_chips
+from .piece_cache import cache_for
 from .replace_module import replace_module
 from .search_options import SearchOptions
 
@@ -38,5 +39,5 @@ class ManycoreCutStagesPass(ModulePass):
         check_chips(self.chips)
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         options = SearchOptions(self.chips, self.subgraphs, self.fuse).read(op)
-        found = compile_for_chips(op.clone(), chip, self.chips, options=options.subgraphs)
+        found = compile_for_chips(op.clone(), chip, self.chips, options=options.subgraphs, cache=cache_for(chip))
         replace_module(op, dict(found.above)["stages"])

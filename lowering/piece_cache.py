@@ -66,19 +66,12 @@ _shared: dict[str, PieceCache] = {}
 
 def cache_for(chip: Chip) -> PieceCache:
     """
-    What this process knows of parts for a chip, for passes that follow one another. `forget_parts` ends it.
+    What passes that follow one another in this process know of parts for a chip; of one chip at a time.
     """
-    return _shared.setdefault(chip.fingerprint, PieceCache(chip))
-
-
-def cache_of(chip: Chip, folder: Path | None) -> PieceCache:
-    """The cache in a folder; without one, what this process knows."""
-    return cache_for(chip) if folder is None else PieceCache(chip, folder)
-
-
-def forget_parts() -> None:
-    """Let go of what `cache_for` keeps."""
-    _shared.clear()
+    if chip.fingerprint not in _shared:
+        _shared.clear()
+        _shared[chip.fingerprint] = PieceCache(chip)
+    return _shared[chip.fingerprint]
 
 
 @dataclass

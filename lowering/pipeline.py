@@ -26,7 +26,7 @@ from .name_chip import name_chip
 from .offload.compile_launches import Budget
 from .offload.lower_saved import lower_saved
 from .offload.saved_module import saves_memory
-from .piece_cache import cache_of
+from .piece_cache import PieceCache
 from .read_program import read_program
 from .sparse_to_dataflow import lower_sparse
 from .stages import Level, Progress
@@ -51,6 +51,7 @@ def compile_module(
     options: SubgraphOptions | None = None,
     tell: Callable[[str], None] = lambda line: None,
     budget: Budget | None = None,
+    cache: PieceCache | None = None,
 ) -> Compilation:
     """
     Compile @main of a `dataflow` (or `sparse`, or tiled `manycore`) module for a chip. The module is changed.
@@ -58,7 +59,7 @@ def compile_module(
     The network is tried whole; what fails is split into subgraphs that run one after another (see `options`). A module
     that comes in subgraphs is compiled in these. With a `budget`, or where the module has operations of `memory` that
     save some, it becomes launches with copies beside them (`lowering.offload`). `tell` gets the lines of the log as
-    they are written.
+    they are written. `cache`: what is known of parts; by default nothing, or what is in the folder that `options` name.
 
     Raises InputError if there is no @main, and for `options` that say how to cut or fuse where memory saving does that;
     ResourceError if the network does not fit the chip.
@@ -70,14 +71,15 @@ def compile_module(
     simplified = module.clone()
     function = find_main(module)
     log = CompilationLog(tell)
+    cache = PieceCache(chip, options.cache) if cache is None else cache
     saved = saves_memory(module)
     if budget is not None or saved:
         if not saved and any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
             raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")
         check_launches(options, "a module that saves memory")
-        found = _with_saving(module, chip, options, budget or Budget(), log, progress)
+        found = _with_saving(module, chip, options, budget or Budget(), log, progress, cache)
     else:
-        found = compile_function(module, chip, options, log, progress)
+        found = compile_function(module, chip, options, log, progress, cache)
 
     def levels() -> list[Level]:
         return [("simplify", simplified), *found.levels()]
@@ -118,9 +120,9 @@ def _with_saving(
     budget: Budget,
     log: CompilationLog,
     progress: Progress,
+    cache: PieceCache,
 ) -> Compilation:
     """The executable of launches with memory saving between them. The module becomes the program."""
-    cache = cache_of(chip, options.cache)
     offload_to_fit(module, chip, options, budget, cache, progress)
     levels: list[Level] = [("offload", module.clone())]
     progress("tile")

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from ..analysis.nature import Nature, reassociating
 from ..transforms.chip_option import chip_for
 from .compile_network import compile_network
+from .piece_cache import cache_for
 from .replace_module import replace_module
 from .search_options import SearchOptions
 
@@ -44,6 +45,6 @@ class SparseEncodeIfFasterPass(ModulePass):
             self.chips, self.subgraphs, self.fuse, True, self.calibrate,
             self.budget, self.save, self.compress_to, self.launch_bytes,
         )  # fmt: skip
-        sparse = compile_network(op.clone(), chip, options.read(op)).sparse
+        sparse = compile_network(op.clone(), chip, options.read(op), cache=cache_for(chip)).sparse
         assert sparse is not None
         replace_module(op, sparse.module)

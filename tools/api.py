@@ -166,7 +166,6 @@ def compile(
     from ..lowering.compile_network import CompileOptions, compile_network
     from ..lowering.memory_to_coreasm import select_instructions
     from ..lowering.offload.compile_launches import Budget
-    from ..lowering.piece_cache import forget_parts
     from ..lowering.read_program import is_program
     from ..lowering.subgraph_options import SubgraphOptions
 
@@ -178,10 +177,7 @@ def compile(
     wanted = SubgraphOptions() if subgraphs is None else subgraphs
     inputs = None if calibration is None else calibration_values(module, calibration)
     asked = CompileOptions(wanted, limit, chips, sparse, inputs)
-    try:
-        compilation = compile_network(module, target, asked, progress).compilation
-    finally:
-        forget_parts()
+    compilation = compile_network(module, target, asked, progress).compilation
     if isinstance(compilation, ChipsCompilation):
         return _on_chips(compilation)
     from ..lowering.offload.figures import saving_figures

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import meshloom.lowering.encode_piece as encode_piece
+import meshloom.lowering.lower_launch as lower_launch
 import numpy as np
 import pytest
 from meshloom.analysis.planning.deep_loads import lay_out_deep
@@ -83,5 +84,6 @@ def test_results_stay_and_cycles_go(monkeypatch: pytest.MonkeyPatch) -> None:
     found = run_functional(deep, {"x0": x}, check=True).outputs["x5"]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * float(np.abs(expected).max()))
     monkeypatch.setattr(encode_piece, "lay_out_deep", lay_out_sram)
+    monkeypatch.setattr(lower_launch, "lay_out_deep", lay_out_sram)
     shallow = compile_module(import_onnx(network(layers), {}), TINY).executable
     assert run_timing(deep).cycles < 0.98 * run_timing(shallow).cycles
