@@ -120,12 +120,6 @@ class WeightStore:
         if folder not in self.search_path:
             self.search_path.insert(0, folder)
 
-    def clear(self) -> None:
-        """Forget everything in memory and all mappings (tests use it; references to `mem` become invalid)."""
-        self._memory.clear()
-        self._maps.clear()
-        self._checked.clear()
-
     def _in_memory(self, ref: WeightRef) -> NDArray[np.uint8]:
         data = self._memory.get(ref.sha256)
         if data is None or len(data) != ref.bytes:
@@ -136,11 +130,18 @@ class WeightStore:
         return data
 
     def _in_file(self, ref: WeightRef) -> NDArray[np.uint8]:
-        """The bytes in the first file of the name that has them: modules of several folders may use the same name."""
+        return self._in_file_at(self.file_of(ref), ref)
+
+    def file_of(self, ref: WeightRef) -> Path:
+        """
+        The first file of the name that has the bytes: modules of several folders may use the same name. Raises
+        InputError where there is none.
+        """
         failed: InputError | None = None
         for path in self._candidates(ref.source):
             try:
-                return self._in_file_at(path, ref)
+                self._in_file_at(path, ref)
+                return path
             except InputError as error:
                 failed = failed or error
         assert failed is not None, "there is at least one candidate"
@@ -187,6 +188,24 @@ def externalise(module: ModuleOp, path: str | Path, name: str | None = None) -> 
     file = SideFile(Path(path), str(path) if name is None else name)
     file.take(module)
     return file.size
+
+
+def keep_sources(module: ModuleOp, folder: Path) -> None:
+    """
+    Let the references of a module that is written to `folder` name the files that they name now: those which were found
+    beside the module's own text, by their path from there.
+
+    Raises InputError for a file that is missing.
+    """
+    from xdsl.dialects.builtin import StringAttr
+
+    from ..dialects.reference import ReferenceOp
+
+    for op in module.walk():
+        if isinstance(op, ReferenceOp) and (source := op.source.data) != MEMORY and not os.path.isabs(source):
+            file = STORE.file_of(reference_of(op))
+            if not any(path.is_file() and path.samefile(file) for path in (Path(source), folder / source)):
+                op.source = StringAttr(os.path.relpath(file, folder))
 
 
 class SideFile:

@@ -274,8 +274,9 @@ class MeshloomOpt(xDSLOptMain):
         """
         printed = self.args.output_file is not None and self.args.target == "mlir"
         if printed and any(op.name in ("dataflow.weight", "coreasm.data") for op in prog.walk()):
-            from ..frontend.weights import externalise
+            from ..frontend.weights import externalise, keep_sources
 
+            keep_sources(prog, Path(self.args.output_file).resolve().parent)
             side_file = Path(f"{self.args.output_file}.weights")
             externalise(prog, side_file, side_file.name)
         self.args.print_debuginfo |= printed and self.names_locations

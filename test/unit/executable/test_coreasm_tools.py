@@ -48,6 +48,16 @@ def test_data_are_found_beside_the_text(dumped: Path, tmp_path_factory: pytest.T
     assert (other / "b.mlx").read_bytes() == (dumped / "a.mlx").read_bytes()
 
 
+def test_a_text_in_another_folder_names_the_data(dumped: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Also where that folder has another file of the same name."""
+    other = tmp_path_factory.mktemp("other")
+    (other / "a.mlx").write_bytes(b"another")
+    assert opt.main([str(dumped / "a.mlir"), "-o", str(other / "b.mlir")]) == 0
+    STORE.search_path.clear()  # as in another process
+    assert assemble.main([str(other / "b.mlir"), "-o", str(other / "b.mlx")]) == 0
+    assert (other / "b.mlx").read_bytes() == (dumped / "a.mlx").read_bytes()
+
+
 def test_bytes_of_the_process_go_to_a_side_file(sample: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exe = sample()
     module = executable_to_coreasm(exe)
