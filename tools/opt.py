@@ -276,8 +276,8 @@ class MeshloomOpt(xDSLOptMain):
         if printed and any(op.name in ("dataflow.weight", "coreasm.data") for op in prog.walk()):
             from ..frontend.weights import externalise, keep_sources
 
-            keep_sources(prog, Path(self.args.output_file).resolve().parent)
             side_file = Path(f"{self.args.output_file}.weights")
+            keep_sources(prog, side_file.resolve().parent)
             externalise(prog, side_file, side_file.name)
         self.args.print_debuginfo |= printed and self.names_locations
         return super().output_resulting_program(prog)
