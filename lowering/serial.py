@@ -7,7 +7,7 @@ in another shape) stand again in every part that reads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from operator import mul
@@ -125,7 +125,7 @@ def sources(
 ) -> tuple[list[Operation], list[SSAValue]]:
     """
     The operations that a part's module holds (its own, and constants and reshapes that they read; `with_host`: also
-    what the host does for them), in the function's order, and the storage roots that enter from outside. `given`:
+    what the host does for them), and the storage roots that enter from outside, both in the function's order. `given`:
     values that it gives beside those that others read.
     """
     inside = set(part)
@@ -145,7 +145,16 @@ def sources(
             entering[value] = None
     block = next(iter(held)).parent_block() if held else None
     ordered = [op for op in block.ops if op in held] if block is not None else []
-    return ordered, list(entering)
+    return ordered, _by_definition(entering, block)
+
+
+def _by_definition(values: Iterable[SSAValue], block: Block | None) -> list[SSAValue]:
+    """Values in the order in which a block has them: its arguments, then results of its operations."""
+    if block is None:
+        return list(values)
+    wanted = set(values)
+    arguments = [value for value in block.args if value in wanted]
+    return [*arguments, *(result for op in block.ops for result in op.results if result in wanted)]
 
 
 def _leaving(part: Part) -> list[SSAValue]:
