@@ -99,10 +99,6 @@ class WeightStore:
             raise InputError(f"weight of {len(data)} bytes in {ref.source} does not fit its type {shape} of {dtype}")
         return data.view(dtype).reshape(shape) if len(data) else np.zeros(shape, dtype)
 
-    def locate(self, source: str) -> Path:
-        """The file that `source` names: itself, or under one of the folders of `search_path`. Raises InputError."""
-        return self._candidates(source)[0]
-
     def _candidates(self, source: str) -> list[Path]:
         """All files that `source` may name. Raises InputError where there is none."""
         folders = [] if os.path.isabs(source) else self.search_path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import LocationAttr
 from xdsl.dialects.func import FuncOp
 
 from .constants import constant_bytes
@@ -34,18 +33,15 @@ def link_network(
     names: Sequence[tuple[str, ...]],
     notes: Mapping[str, str],
     residency: Residency,
-    locations: Sequence[tuple[LocationAttr, ...]] | None = None,
 ) -> DeviceProgram:
     """
-    The program of a serial list of parts. `functions`: the launch of each (see `PlacedLaunch`, also for `locations`);
-    `labels`: its name and number of operators; `names`: of its tasks.
+    The program of a serial list of parts. `functions`: the launch of each (see `PlacedLaunch`); `labels`: its name and
+    number of operators; `names`: of its tasks.
     """
     host = HostLayout(serial, residency)
     launches = tuple(
-        PlacedLaunch(name, function, tasks, _segments(number, serial, residency), operators, places)
-        for number, (function, (name, operators), tasks, places) in enumerate(
-            zip(functions, labels, names, locations or [()] * len(names), strict=True)
-        )
+        PlacedLaunch(name, function, tasks, _segments(number, serial, residency), operators)
+        for number, (function, (name, operators), tasks) in enumerate(zip(functions, labels, names, strict=True))
     )
     resident = [
         Datum("dram", address, (serial.constants[stay.number],))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
 
@@ -35,16 +34,6 @@ class Subgraph:
     def operators(self) -> Part:
         """Its operators, in order."""
         return tuple(op for op in self.nodes if is_operator(op))
-
-    @property
-    def task_names(self) -> tuple[str, ...]:
-        """The network's names of its tasks."""
-        return self.text.task_names(self.code) if self.text is not None else ()
-
-    @property
-    def locations(self) -> tuple[LocationAttr, ...]:
-        """The network's locations of the operations that its text numbers."""
-        return self.text.locations if self.text is not None else ()
 
     @property
     def ends(self) -> tuple[str, str]:

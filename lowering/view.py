@@ -74,16 +74,6 @@ class View:
                 high += (size - 1) * stride
         return low, high + self.item_bytes
 
-    @property
-    def is_dense(self) -> bool:
-        """Whether the elements lie row-major without gaps (strides of dimensions of size 1 do not count)."""
-        step = self.item_bytes
-        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
-            if size != 1 and stride != step:
-                return False
-            step *= size
-        return True
-
     def box(self, offsets: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None = None) -> View:
         """`sizes` elements from `offsets` on, every `steps`-th (1 if absent, negative walks down)."""
         steps = (1,) * len(self.shape) if steps is None else steps

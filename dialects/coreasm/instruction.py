@@ -174,13 +174,6 @@ class Instruction:
         used |= {s.slot for s in self.scalars} | {s.slot + 1 for s in self.scalars if s.wide}
         return frozenset(used)
 
-    @property
-    def used_descriptors(self) -> frozenset[int]:
-        """Slots whose descriptor field means something."""
-        if self.byte_count:
-            return frozenset(range(4))
-        return frozenset({o.slot for o in self.operands} | ({3} if self.core_set else set[int]()))
-
 
 _T = TypeCode
 FLOATS = (_T.F32, _T.F16, _T.BF16, _T.F64)

@@ -122,8 +122,3 @@ def is_number(value: SSAValue, number: float) -> bool:
     if not is_float(element) and not float(number).is_integer():
         return False
     return splat_bits(array) == scalar_array(number, element).tobytes()
-
-
-def tensor_type_of(array: Array, element_type: Attribute) -> Tensor:
-    """The tensor type of an array of this element type."""
-    return tensor(element_type, array.shape)

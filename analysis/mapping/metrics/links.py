@@ -29,12 +29,6 @@ def unicast_loads(topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np.int
     return np.multiply(_xy_loads(*rows, core_of_vertex, mesh.width, mesh.height), share, dtype=np.float64)
 
 
-def link_exists(mesh: Mesh) -> NDArray[np.bool_]:
-    """[4, cores] whether a core has a neighbour east, west, north and south."""
-    column, row = np.arange(mesh.cores) % mesh.width, np.arange(mesh.cores) // mesh.width
-    return np.stack([column < mesh.width - 1, column > 0, row > 0, row < mesh.height - 1])
-
-
 @jit
 def _xy_loads(
     indptr: NDArray[np.int64],
