@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
@@ -18,7 +18,7 @@ from ..analysis.nature import INTERFACE_CHANGING, Nature
 from ..dialects.dataflow import WeightOp
 from ..dialects.dataflow.entry_function import NAME, argument_names, find_main, result_names
 from ..dialects.dataflow.types import Tensor, element_of, is_float, shape_of, tensor_of
-from ..dialects.locations import at, named
+from ..dialects.locations import at, located, named
 from ..dialects.manycore.stage import stages_of
 from ..support.errors import InputError
 from .differentiate.backward import gradients
@@ -61,6 +61,7 @@ class DataflowDifferentiatePass(ModulePass):
         main = find_main(op)
         if stages_of(op):
             raise InputError(f"{self.name} is for a network on one chip: use it before the network is cut for several")
+        _check_sizes(main)
         step = _Step(main)
         with at(main):
             parameters = step.take_parameters(self.parameters)
@@ -182,3 +183,13 @@ class _Step:
 
 def _wanted(name: str, patterns: tuple[str, ...], default: bool) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns) if patterns else default
+
+
+def _check_sizes(main: FuncOp) -> None:
+    """Raises InputError, located, for a value without elements: losses are means, and gradients sums, over nothing."""
+    values = [*main.body.block.args, *(result for op in main.body.block.ops for result in op.results)]
+    for value in values:
+        type = value.type
+        if isinstance(type, TensorType) and 0 in cast("Tensor", type).get_shape():
+            message = f"a value of type {value.type} has no elements: give the network a batch to be trained on"
+            raise located(InputError(message), value)
