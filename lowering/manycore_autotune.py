@@ -17,6 +17,7 @@ from ..analysis.nature import Nature, reassociating
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
+from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp, TaskOp, YieldOp
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import MeshloomError, ResourceError
@@ -76,7 +77,8 @@ def autotune(module: ModuleOp, chip: Chip, cache: PieceCache, jobs: int) -> list
     for subgraph, body in zip(subgraphs, bodies, strict=True):
         last = body.last_op
         assert isinstance(last, ReturnOp)
-        Rewriter.replace_op(last, YieldOp(*last.operands))
+        with at(subgraph.body.block.ops.last or subgraph):
+            Rewriter.replace_op(last, YieldOp(*last.operands))
         for old, new in zip(subgraph.body.block.args, body.args, strict=True):
             new.name_hint = old.name_hint
         subgraph.detach_region(subgraph.body)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,7 +64,7 @@ def outline_to_fit(
     options: SubgraphOptions,
     log: CompilationLog,
     cache: PieceCache,
-    progress: Callable[[str], None] | Progress = lambda stage: None,
+    progress: Progress = lambda stage: None,
 ) -> Subgraphs:
     """
     Rewrite `@main` as pass `manycore-outline-to-fit` does; the subgraphs, with what they compiled to.

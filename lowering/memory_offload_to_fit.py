@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ..analysis.nature import Nature, lossy
+from ..analysis.nature import Nature, lossy, reassociating
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
+from ..dialects.memory.formats import Format
 from ..support.errors import InputError
 from ..transforms.chip_option import chip_for
 from .note_ideal import note_ideal
 from .offload.budget_options import parse_budget
-from .offload.compile_launches import Budget, save_in_launches
+from .offload.compile_launches import Budget, placed_launches, save_in_launches
 from .offload.pieces import Pieces
 from .offload.saved_module import CAPACITY, UNSAVED, saves_memory
 from .offload.wrap_operations import wrap_operations
@@ -40,7 +40,6 @@ class MemoryOffloadToFitPass(ModulePass):
     """
 
     name = "memory-offload-to-fit"
-    nature: ClassVar[Nature] = lossy(1e-2)
 
     chip: str | None = None
     budget: str = "chip"
@@ -48,6 +47,13 @@ class MemoryOffloadToFitPass(ModulePass):
     compress_to: str | None = None
     launch_bytes: str | None = None
     jobs: int | None = None
+
+    @property
+    def nature(self) -> Nature:
+        """Other launches may add in another order; compression gives up accuracy."""
+        if self.save is None or "compress" not in self.save.split(","):
+            return reassociating(1e-4)
+        return lossy(Format(self.compress_to or Format.F16).relative_error)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes)
@@ -69,8 +75,8 @@ def offload_to_fit(
     Rewrite `@main` as pass `memory-offload-to-fit` does, and note the bytes that are there (`CAPACITY`) and that are
     needed if nothing is saved (`UNSAVED`).
 
-    Raises ResourceError and BudgetError as `save_in_launches` does, InputError for a budget that says how a module is
-    to save memory which does so already.
+    Raises ResourceError and BudgetError as `save_in_launches` and `placed_launches` do, InputError for a budget that
+    says how a module is to save memory which does so already.
     """
     function = find_main(module)
     note_ideal(module)
@@ -81,13 +87,14 @@ def offload_to_fit(
                 "--launch-bytes"
             )
         wrap_operations(function)
-        if budget.amount is not None:
-            module.attributes.pop(CAPACITY, None)
-        return
-    saved = save_in_launches(function, chip, options, budget, cache, progress)
+        if budget.amount is None:
+            return
+        saved = placed_launches(function, chip, cache, budget.amount)
+    else:
+        saved = save_in_launches(function, chip, options, budget, cache, progress)
+        Rewriter.replace_op(function, saved.function)
     for op in saved.function.walk():
         if isinstance(op, SubgraphOp):
             op.attributes.pop(Pieces.NUMBER, None)
-    Rewriter.replace_op(function, saved.function)
     module.attributes[CAPACITY] = IntegerAttr(saved.capacity, i64)
     module.attributes[UNSAVED] = IntegerAttr(saved.unsaved_peak, i64)

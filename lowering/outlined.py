@@ -8,6 +8,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects.dataflow.entry_function import find_main
+from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp, YieldOp
 from .serial import PartModule, part_module
 from .subgraph import Subgraph
@@ -26,7 +27,8 @@ def outlined(function: FuncOp, parts: Sequence[Subgraph], body: Body = as_it_is)
     The function with a `manycore.subgraph` for each of its parts, or what is in it alone where there is one part.
     What runs on the host stays outside.
     """
-    return _Builder(function).function_of(parts, body)
+    with at(function):
+        return _Builder(function).function_of(parts, body)
 
 
 class _Builder:
@@ -81,9 +83,10 @@ class _Builder:
                 op.detach()
                 self.block.add_op(op)
         else:
-            body.add_op(YieldOp(*leaving))
             types = [value.type for value in leaving]
-            subgraph = SubgraphOp(part.label, entering, types, Region(body))
+            with at(part.nodes[0]):  # those of all would be a long list
+                body.add_op(YieldOp(*leaving))
+                subgraph = SubgraphOp(part.label, entering, types, Region(body))
             self.block.add_op(subgraph)
             leaving = list(subgraph.outputs)
         for old, new in zip(own.results, leaving, strict=True):

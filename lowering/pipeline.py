@@ -129,7 +129,7 @@ def _with_saving(
     autotune(module, chip, cache, options.jobs)
     levels.append(("manycore", module.clone()))
     progress("link")
-    lowered = lower_saved(module, chip, cache, budget.amount)
+    lowered = lower_saved(module, chip, cache)
     parts = tuple(
         CompiledPart(name, len(piece.task_names), name, name, piece.code, 0, False) for name, piece in lowered.launches
     )

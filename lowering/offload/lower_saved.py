@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...chips import Chip
 from ...dialects.dataflow.entry_function import find_main
+from ...dialects.locations import at
 from ..note_ideal import note_ideal
 from ..piece_cache import PieceCache
 from ..program_notes import IDEAL, notes_of
@@ -31,14 +32,13 @@ class LoweredSaving:
     """Name and code of each, in order."""
 
 
-def lower_saved(module: ModuleOp, chip: Chip, cache: PieceCache, capacity: float | None = None) -> LoweredSaving:
+def lower_saved(module: ModuleOp, chip: Chip, cache: PieceCache) -> LoweredSaving:
     """
-    Lower `@main` of launches and operations of `memory`. `capacity` as in `Budget.amount`, by default what the module
-    notes. Raises ResourceError where it does not fit.
+    Lower `@main` of launches and operations of `memory`, into the bytes of DRAM that the module notes, or all. Raises
+    ResourceError where it does not fit.
     """
     ideal = note_ideal(module)
-    noted = noted_bytes(module, CAPACITY)
-    saving = placed_launches(find_main(module), chip, cache, capacity if noted is None else noted)
+    saving = placed_launches(find_main(module), chip, cache, noted_bytes(module, CAPACITY))
     saving = replace(saving, unsaved_peak=noted_bytes(module, UNSAVED) or saving.unsaved_peak)
     steps = saving.layout.steps
     launches = tuple(
@@ -48,5 +48,7 @@ def lower_saved(module: ModuleOp, chip: Chip, cache: PieceCache, capacity: float
     )
     note = memory_note(saving.layout, saving.capacity, saving.unsaved_peak)
     notes = {IDEAL: json.dumps(ideal), NOTE: note} | notes_of(module)
-    replace_module(module, write_program(link_steps(saving.function, saving.layout, notes, chip), chip))
+    with at(saving.function):
+        lowered = write_program(link_steps(saving.function, saving.layout, notes, chip), chip)
+    replace_module(module, lowered)
     return LoweredSaving(saving, launches)

@@ -23,8 +23,6 @@ QUICK = [
     ("rnet", "tiny", "dense"),
     ("vad", "edge", "dense"),
     ("rnet", "edge", "sparse"),
-    ("onet", "tiny", "subgraphs"),
-    ("rnet", "tiny", "budget"),
 ]
 ALL = [case for case in itertools.product(PUBLIC_MODELS, ("tiny", "edge", "grid"), OPTIONS) if case not in QUICK]
 
