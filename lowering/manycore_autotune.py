@@ -22,6 +22,7 @@ from ..dialects.manycore import SubgraphOp, TaskOp, YieldOp
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import MeshloomError, ResourceError
 from ..transforms.chip_option import chip_for
+from .above_launches import refuse_launches
 from .outlined import outlined
 from .part_locations import restore_locations
 from .piece_cache import Failure, PieceCache, cache_for
@@ -51,6 +52,7 @@ class ManycoreAutotunePass(ModulePass):
     jobs: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_launches(op, self.name)
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             autotune(network, chip, cache_for(chip), default_jobs() if self.jobs is None else self.jobs)

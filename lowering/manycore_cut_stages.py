@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from ..analysis.nature import Nature, reassociating
 from ..transforms.chip_option import chip_for
-from .compile_chips import check_chips, compile_for_chips
+from .compile_chips import compile_for_chips
 from .piece_cache import cache_for
 from .replace_module import replace_module
 from .search_options import SearchOptions
@@ -36,8 +36,7 @@ class ManycoreCutStagesPass(ModulePass):
     fuse: str = "auto"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_chips(self.chips)
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
-        options = SearchOptions(self.chips, self.subgraphs, self.fuse).read(op)
+        options = SearchOptions(chips=self.chips, subgraphs=self.subgraphs, fuse=self.fuse).checked(sparse=False)
         found = compile_for_chips(op.clone(), chip, self.chips, options=options.subgraphs, cache=cache_for(chip))
         replace_module(op, dict(found.above)["stages"])

@@ -16,6 +16,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore.stage import networks_of
 from ..emulator.roofline import Work, roofline
 from ..transforms.chip_option import chip_for
+from .above_launches import refuse_launches
 from .compilation_log import CompilationLog
 from .compile_subgraphs import Driver
 from .fewer_frames import Attempt, fewer_frames, possible_parts
@@ -53,6 +54,7 @@ class ManycoreOutlineToFitPass(ModulePass):
         rule, split_failures = parse_subgraphs(self.subgraphs)
         jobs = default_jobs() if self.jobs is None else self.jobs
         options = SubgraphOptions(rule, split_failures, self.fuse, jobs)
+        refuse_launches(op, self.name)
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             outline_to_fit(network, chip, options, CompilationLog(), cache_for(chip))

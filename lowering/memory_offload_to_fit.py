@@ -17,6 +17,8 @@ from ..dialects.manycore.stage import networks_of
 from ..dialects.memory.formats import Format
 from ..support.errors import InputError
 from ..transforms.chip_option import chip_for
+from ..transforms.options import Number
+from .above_launches import refuse_launches
 from .note_ideal import note_ideal
 from .offload.budget_options import parse_budget
 from .offload.compile_launches import Budget, placed_launches, save_in_launches
@@ -42,10 +44,10 @@ class MemoryOffloadToFitPass(ModulePass):
     name = "memory-offload-to-fit"
 
     chip: str | None = None
-    budget: str = "chip"
+    budget: Number = "chip"
     save: str | None = None
     compress_to: str | None = None
-    launch_bytes: str | None = None
+    launch_bytes: Number | None = None
     jobs: int | None = None
 
     @property
@@ -58,6 +60,7 @@ class MemoryOffloadToFitPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes)
         options = SubgraphOptions(jobs=default_jobs() if self.jobs is None else self.jobs)
+        refuse_launches(op, self.name)
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             offload_to_fit(network, chip, options, budget, cache_for(chip))

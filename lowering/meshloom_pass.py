@@ -20,7 +20,7 @@ from .search_options import SearchOptions
 
 
 @dataclass(frozen=True)
-class MeshloomPass(ModulePass):
+class MeshloomPass(SearchOptions, ModulePass):
     """
     Compile `@main`: simplify, split what does not fit, choose tilings, cores, prefetch and memory saving by emulated
     cycles. The result is a program of launches over buffers; `memory-to-coreasm` goes on from it.
@@ -31,25 +31,12 @@ class MeshloomPass(ModulePass):
     name = "meshloom"
     nature: ClassVar[Nature] = reassociating(1e-4)
 
-    chip: str | None = None
-    chips: int | None = None
-    subgraphs: str = "auto"
-    fuse: str = "auto"
     sparse: bool = False
-    calibrate: tuple[str, ...] = ()
-    budget: str | None = None
-    save: str | None = None
-    compress_to: str | None = None
-    launch_bytes: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = load_chip(self.chip) if self.chip is not None else chip_of(op)
         if chip is None:
             raise InputError(f"no chip is given: use {self.name}{{chip=NAME}}, or module attribute manycore.chip")
         with at(op):
-            options = SearchOptions(
-                self.chips, self.subgraphs, self.fuse, self.sparse, self.calibrate,
-                self.budget, self.save, self.compress_to, self.launch_bytes,
-            )  # fmt: skip
-            made = compile_network(op, chip, options.read(op)).compilation.module
+            made = compile_network(op, chip, self.read(op, self.sparse)).compilation.module
         replace_module(op, made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 from xdsl.passes import ModulePass
 
@@ -20,23 +21,22 @@ from .sparse_encode_if_faster import SparseEncodeIfFasterPass
 from .sparse_to_dataflow import SparseToDataflowPass
 
 
-def compiler_passes(chip: str | None, options: SearchOptions) -> Iterator[ModulePass]:
+def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass]:
     """
-    The list for a chip (a name or a path; None: the one that the module names).
+    The list, with weights encoded where that is faster (`sparse`) or as they are.
 
     Raises InputError for options that make no sense.
     """
-    options.checked()
-    subgraphs, fuse = options.subgraphs, options.fuse
-    memory = options.budget, options.save, options.compress_to, options.launch_bytes
-    if options.sparse:
-        yield SparseEncodeIfFasterPass(chip, options.chips, subgraphs, fuse, options.calibrate, *memory)
+    options.checked(sparse)
+    chip, subgraphs, fuse = options.chip, options.subgraphs, options.fuse
+    if sparse:
+        yield SparseEncodeIfFasterPass(**{one.name: getattr(options, one.name) for one in fields(options)})
     yield CanonicalizePass()
     yield DataflowFoldAffinePass()
     yield SparsePackPass(chip)
     yield SparseToDataflowPass()
     if options.budget is not None:
-        yield MemoryOffloadToFitPass(chip, options.budget, *memory[1:])
+        yield MemoryOffloadToFitPass(chip, options.budget, options.save, options.compress_to, options.launch_bytes)
     elif options.chips is not None:
         yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse)
         # The rule has cut what is cut.

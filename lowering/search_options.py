@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ModuleOp
 
 from ..support.errors import InputError
+from ..transforms.options import Number
 from .calibration import calibration_inputs
 from .compile_chips import check_chips
 from .compile_network import CompileOptions
@@ -17,26 +18,28 @@ from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """As for `meshloom-compile`."""
+    """
+    Those of `meshloom-compile`. `chip`: a name, or the path of a `.toml`; without it, the module's.
+    """
 
+    chip: str | None = None
     chips: int | None = None
     subgraphs: str = "auto"
     fuse: str = "auto"
-    sparse: bool = False
     calibrate: tuple[str, ...] = ()
-    budget: str | None = None
+    budget: Number | None = None
     save: str | None = None
     compress_to: str | None = None
-    launch_bytes: str | None = None
+    launch_bytes: Number | None = None
 
-    def read(self, module: ModuleOp) -> CompileOptions:
-        """What they ask for, of a module. Raises InputError for what makes no sense."""
-        options = self.checked()
+    def read(self, module: ModuleOp, sparse: bool) -> CompileOptions:
+        """What they ask for, of a module, with weights encoded or not. Raises InputError for what makes no sense."""
+        options = self.checked(sparse)
         if not self.calibrate:
             return options
         return replace(options, calibration=calibration_inputs(module, self.calibrate))
 
-    def checked(self) -> CompileOptions:
+    def checked(self, sparse: bool) -> CompileOptions:
         """What they ask for but for calibration. Raises InputError for what makes no sense."""
         rule, split_failures = parse_subgraphs(self.subgraphs)
         subgraphs = SubgraphOptions(rule, split_failures, self.fuse, default_jobs())
@@ -49,6 +52,6 @@ class SearchOptions:
             raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")
         if self.chips is not None:
             check_chips(self.chips, budget is not None)
-        if self.calibrate and not self.sparse:
+        if self.calibrate and not sparse:
             raise InputError("--calibrate measures activations for --sparse: give both")
-        return CompileOptions(subgraphs, budget, self.chips, self.sparse)
+        return CompileOptions(subgraphs, budget, self.chips, sparse)

@@ -18,7 +18,7 @@ from .search_options import SearchOptions
 
 
 @dataclass(frozen=True)
-class SparseEncodeIfFasterPass(ModulePass):
+class SparseEncodeIfFasterPass(SearchOptions, ModulePass):
     """
     Encode weights that have zeros, and neurons that are often zero for the inputs in `calibrate`, if the network is
     then faster: it is compiled with and without, as the other options say, and timed.
@@ -29,22 +29,8 @@ class SparseEncodeIfFasterPass(ModulePass):
     name = "sparse-encode-if-faster"
     nature: ClassVar[Nature] = reassociating(1e-4)
 
-    chip: str | None = None
-    chips: int | None = None
-    subgraphs: str = "auto"
-    fuse: str = "auto"
-    calibrate: tuple[str, ...] = ()
-    budget: str | None = None
-    save: str | None = None
-    compress_to: str | None = None
-    launch_bytes: str | None = None
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
-        options = SearchOptions(
-            self.chips, self.subgraphs, self.fuse, True, self.calibrate,
-            self.budget, self.save, self.compress_to, self.launch_bytes,
-        )  # fmt: skip
-        sparse = compile_network(op.clone(), chip, options.read(op), cache=cache_for(chip)).sparse
+        sparse = compile_network(op.clone(), chip, self.read(op, sparse=True), cache=cache_for(chip)).sparse
         assert sparse is not None
         replace_module(op, sparse.module)

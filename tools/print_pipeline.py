@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-TEXTS = ("chips", "subgraphs", "fuse", "sparse", "budget", "save", "compress_to", "launch_bytes")
+TEXTS = ("chip", "chips", "subgraphs", "fuse", "budget", "save", "compress_to", "launch_bytes")
 """Options of the command line that are options of the search."""
 
 
@@ -19,5 +19,5 @@ def pipeline_text(options: argparse.Namespace) -> str:
 
     texts = {name: getattr(options, name) for name in TEXTS}
     asked = SearchOptions(**texts, calibrate=tuple(options.calibrate))
-    passes = [str(one.pipeline_pass_spec()) for one in compiler_passes(options.chip, asked)]
+    passes = [str(one.pipeline_pass_spec()) for one in compiler_passes(asked, options.sparse)]
     return ",".join([*([options.passes] if options.passes else []), *passes])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ...dialects.memory.formats import Format
 from ...support.errors import InputError
+from ...transforms.options import Number
 from .compile_launches import Budget
 from .save_memory import Saving
 
 KINDS = ("swap", "compress", "recompute")
 
 
-def parse_budget(amount: str, save: str | None, compress_to: str | None, launch_bytes: str | None) -> Budget:
+def parse_budget(amount: Number, save: str | None, compress_to: str | None, launch_bytes: Number | None) -> Budget:
     """
     `amount`: bytes, up to 1 a share of what the network needs, or `chip`; `save`: of swap, compress, recompute, with
     commas; `compress_to`: a format; `launch_bytes`: DRAM that a launch may need. Raises InputError for what makes no
@@ -28,7 +29,7 @@ def parse_budget(amount: str, save: str | None, compress_to: str | None, launch_
     return Budget(number, Saving(frozenset(kinds), Format(name)), launch)
 
 
-def _number(option: str, text: str) -> float:
+def _number(option: str, text: Number) -> float:
     try:
         value = float(text)
     except ValueError:

@@ -30,7 +30,7 @@ def outline_launches(function: FuncOp, parts: Sequence[Part], names: Sequence[st
     now: dict[SSAValue, SSAValue] = {argument: argument for argument in block.args}
     made: list[SubgraphOp] = []
     for part, module, name in zip(parts, modules, names, strict=True):
-        with at(part[0]):  # those of all operators would be a long list
+        with at(part[0] if part else function):  # those of all operators would be a long list
             made.append(_subgraph(module, name, now))
     for subgraph in made:
         Rewriter.insert_op(subgraph, InsertPoint.before(last))

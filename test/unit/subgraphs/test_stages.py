@@ -41,7 +41,7 @@ def level(folder: Path, name: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["manycore", "memory", "coreasm"])
+@pytest.mark.parametrize("name", ["stages", "manycore", "memory", "coreasm"])
 def test_each_level_goes_on(folder: Path, name: str, tmp_path: Path) -> None:
     run(compile_tool.main, level(folder, name), "-q", "-o", tmp_path / "again.mlx")
     assert (tmp_path / "again.mlx").read_bytes() == (folder / "layers.mlx").read_bytes()
