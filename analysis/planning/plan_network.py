@@ -1,13 +1,16 @@
 """
 Plan a network of tasks: a tiling for each, and which values stay in the cores between the task that computes them and
 those that read them. What does not fit goes to DRAM: the largest value that is in the way first, until all tasks fit.
+The tasks after the one that computes it are planned again; each time that as many have been planned again as there are
+tasks, twice as many values go at once, so that thousands of tasks take few rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import nlargest
 from math import prod
 
 from xdsl.dialects.func import FuncOp
@@ -79,13 +82,10 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
         for value in info.operands:
             last_use[storage_root(value)] = number
     in_dram = _must_be_in_dram(function, tasks)
-    numbers = {info.result: number for number, info in enumerate(tasks)}
     shapes = shapes_read(tasks)
     begun = _Begun(tasks, last_use)
     while len(begun.plans) < len(tasks):
-        info, resident = tasks[len(begun.plans)], begun.resident
-        movable = [value for value in resident if not is_written(tasks[numbers[value]])]
-        held = sum(aligned(plan.tile_bytes) for plan in resident.values())
+        info, resident, movable, held = tasks[len(begun.plans)], begun.resident, begun.movable, begun.held_bytes
         available = int(chip.sram_bytes * WORKING_SHARE) - held
         sources = [source_of(value, resident) for value in info.operands]
         read_as = shapes.get(info.result, set())
@@ -97,21 +97,23 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
             stays = info.result not in in_dram
             plan = _plan_next(info, chip, place, sources, available, stays, read_as, memo)
             if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and movable:
-                # So many steps may be a sign that too much stays: is it faster with the largest value in DRAM?
-                victim = _largest(movable, resident, numbers)
-                moved = [source_of(value, _without(resident, victim)) for value in info.operands]
-                more = available + aligned(resident[victim].tile_bytes)
+                # So many steps may be a sign that too much stays: is it faster with the largest values in DRAM?
+                victims = begun.in_the_way()
+                rest = {value: one for value, one in resident.items() if value not in victims}
+                moved = [source_of(value, rest) for value in info.operands]
+                more = available + sum(aligned(resident[victim].tile_bytes) for victim in victims)
                 other = _plan_next(info, chip, place, moved, more, stays, read_as, memo)
-                if isinstance(other, TaskPlan) and other.cycles + _detour(victim, chip) < plan.cycles:
-                    in_dram.add(victim)
-                    begun.go_back(numbers[victim])
+                detour = sum(_detour(victim, chip) for victim in victims)
+                if isinstance(other, TaskPlan) and other.cycles + detour < plan.cycles:
+                    in_dram.update(victims)
+                    begun.go_back(victims)
                     continue
         if isinstance(plan, TaskPlan):
             begun.add(plan)
         elif movable:
-            victim = _largest(movable, resident, numbers)
-            in_dram.add(victim)
-            begun.go_back(numbers[victim])
+            victims = begun.in_the_way()
+            in_dram.update(victims)
+            begun.go_back(victims)
         elif is_written(info):
             error = ResourceError(
                 f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "
@@ -139,18 +141,52 @@ class _Begun:
     last_use: dict[SSAValue, int]
     plans: list[TaskPlan] = field(default_factory=list[TaskPlan])
     resident: dict[SSAValue, TaskPlan] = field(default_factory=dict[SSAValue, TaskPlan])
+    movable: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
+    """Those of `resident` that may go to DRAM: their tasks do not say where their results lie."""
+    held_bytes: int = 0
+    """Bytes of SRAM of a core that `resident` takes."""
+    leaving: dict[int, list[SSAValue]] = field(default_factory=dict[int, list[SSAValue]])
+    """Number of a task -> the values of `resident` that it is the last to read."""
+    planned_again: int = 0
+    """How many plans were given up, all in all."""
+
+    @cached_property
+    def numbers(self) -> dict[SSAValue, int]:
+        """Result of a task -> the task's number."""
+        return {info.result: number for number, info in enumerate(self.tasks)}
+
+    def in_the_way(self) -> set[SSAValue]:
+        """Which values go to DRAM when there is too little room: those with the largest tiles, the earlier of equal."""
+        count = 1 << self.planned_again // len(self.tasks)
+        return set(nlargest(count, self.movable, lambda value: (self.resident[value].tile_bytes, -self.numbers[value])))
 
     def add(self, plan: TaskPlan) -> None:
         """The next task is planned so."""
-        if plan.resident:
-            self.resident[self.tasks[len(self.plans)].result] = plan
+        number = len(self.plans)
         self.plans.append(plan)
-        self.resident = {value: one for value, one in self.resident.items() if self.last_use[value] >= len(self.plans)}
+        for value in self.leaving.pop(number, ()):
+            self.held_bytes -= aligned(self.resident.pop(value).tile_bytes)
+            self.movable.pop(value, None)
+        if plan.resident and self.last_use[self.tasks[number].result] > number:
+            self._enter(number, plan)
 
-    def go_back(self, number: int) -> None:
-        """Only so many tasks are planned."""
+    def go_back(self, values: Iterable[SSAValue]) -> None:
+        """Only the tasks before those that compute these values are planned."""
+        number = min(self.numbers[value] for value in values)
+        self.planned_again += len(self.plans) - number
         del self.plans[number:]
-        self.resident = in_cores(self.tasks, self.plans, self.last_use)
+        self.resident, self.movable, self.held_bytes, self.leaving = {}, {}, 0, {}
+        for earlier, (info, plan) in enumerate(zip(self.tasks, self.plans, strict=False)):
+            if plan.resident and self.last_use[info.result] >= number:
+                self._enter(earlier, plan)
+
+    def _enter(self, number: int, plan: TaskPlan) -> None:
+        info = self.tasks[number]
+        self.resident[info.result] = plan
+        self.held_bytes += aligned(plan.tile_bytes)
+        self.leaving.setdefault(self.last_use[info.result], []).append(info.result)
+        if not is_written(info):
+            self.movable[info.result] = None
 
 
 def _largest_tile(info: TaskInfo, shortage: Shortage) -> str:
@@ -176,15 +212,6 @@ def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAVa
             if info.is_indexed(number, index):
                 found.add(root)
     return found
-
-
-def _largest(values: list[SSAValue], resident: dict[SSAValue, TaskPlan], numbers: dict[SSAValue, int]) -> SSAValue:
-    """The value with the largest tiles, the earliest of equal ones."""
-    return max(values, key=lambda value: (resident[value].tile_bytes, -numbers[value]))
-
-
-def _without(resident: dict[SSAValue, TaskPlan], victim: SSAValue) -> dict[SSAValue, TaskPlan]:
-    return {value: plan for value, plan in resident.items() if value is not victim}
 
 
 def _detour(value: SSAValue, chip: Chip) -> float:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 import pytest
 from meshloom.analysis.grouping import group_operations
 from meshloom.analysis.planning.estimate import Clocks
 from meshloom.analysis.planning.placement import column_major, row_major
+from meshloom.analysis.planning.plan_memo import PlanMemo
 from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
+from meshloom.analysis.planning.plan_task import Shortage, Source, TaskPlan
 from meshloom.analysis.planning.reads import ReadKind, plan_read, version_count
+from meshloom.analysis.planning.room import Room
 from meshloom.analysis.planning.storage import Distribution
 from meshloom.analysis.planning.tiling_search import grid_candidates
 from meshloom.analysis.slices import Tiles
@@ -214,3 +218,36 @@ def test_plans_read_back_from_the_ir_are_the_plans_written_there() -> None:
                 other.sizes,
             )
             assert [read.kind for read in one.reads] == [read.kind for read in other.reads]
+
+
+def test_hundreds_of_values_that_do_not_fit_go_to_dram_in_few_rounds() -> None:
+    """400 values of 1 KiB on each core, all read at the end: 64 KiB hold less than a sixth of them."""
+    count, value = 400, "tensor<32x32xf32>"
+    lines = [f"%e{n} = dataflow.exp %x : ({value}) -> {value}" for n in range(count)]
+    lines += [f"%m{n} = dataflow.matmul %e{n}, %x : ({value}, {value}) -> {value}" for n in range(count)]
+    results = ", ".join(f"%m{n}" for n in range(count))
+    lines += [f"func.return {results} : {', '.join([value] * count)}"]
+    function = main_of(f"%x: {value}", ", ".join([value] * count), "\n".join(lines))
+    lower_block(function.body.block)
+    asked = 0
+
+    class Counted(PlanMemo):
+        def plan(
+            self,
+            info: TaskInfo,
+            sources: Sequence[Source],
+            available: int,
+            how: Hashable,
+            make: Callable[[Room], TaskPlan | Shortage],
+        ) -> TaskPlan | Shortage:
+            nonlocal asked
+            asked += 1
+            return super().plan(info, sources, available, how, make)
+
+    plan = plan_network(function, TINY, column_major(TINY), Counted())
+    # Twice a task and round, and less than two rounds after the first for one value at once, for two, for four ...
+    assert asked < 2 * len(plan.tasks) * (1 + 2 * len(plan.tasks).bit_length())
+    assert plan.resident, "what fits stays"
+    for number in range(len(plan.tasks)):
+        held = [first for value, first in plan.resident.items() if first < number <= plan.last_use[value]]
+        assert sum(plan.plans[first].tile_bytes for first in held) <= TINY.sram_bytes
