@@ -205,7 +205,9 @@ class ConcatOp(MovementOp):
 
     def start_of(self, index: int) -> int:
         """Where operand `index` begins along the axis of the result."""
-        return sum(shape_of(value)[self.axis_index] for value in self.inputs[:index])
+        # Without looking at the types again, which the verifier has: planning asks often, of hundreds of operands.
+        axis, before = self.axis_index, cast("Sequence[SSAValue[Tensor]]", self.inputs[:index])
+        return sum([value.type.shape.data[axis].data for value in before])
 
     def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
         return tuple(map(min, self.operand_shape(index), tile.sizes))
