@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from time import process_time
 from typing import Any
 
@@ -28,6 +29,8 @@ from meshloom.analysis.placement.methods import PLACE_METHODS
 from meshloom.analysis.planning.placement import column_major, row_major
 from meshloom.analysis.planning.plan_network import NetworkPlan
 from meshloom.chips import Chip
+from meshloom.lowering.effort import EFFORTS
+from meshloom.lowering.subgraph_options import SubgraphOptions
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.api import compile
 from meshloom.transforms.manycore_place import place_function
@@ -52,7 +55,6 @@ def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> t
     digest = f"{method} {order.__name__}".encode()
     patches: list[tuple[Any, str, Any]] = [
         (quickest_piece, "place_function", place),
-        (quickest_piece, "PLACEMENTS", quickest_piece.PLACEMENTS if method == "default" else (method,)),
         (manycore_tile, "column_major", order),
         (manycore_split_reductions, "column_major", order),
         (piece_cache, "compiler_digest", lambda: digest),
@@ -63,7 +65,8 @@ def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> t
     try:
         data, inputs = load_model(name)
         shapes = {key: value.shape for key, value in inputs.items()}
-        return compile(data, chip, shapes).timing.cycles, spent
+        effort = EFFORTS["default"] if method == "default" else replace(EFFORTS["default"], placements=(method,))
+        return compile(data, chip, shapes, subgraphs=SubgraphOptions(effort=effort)).timing.cycles, spent
     finally:
         for (module, key, _), value in zip(patches, before, strict=True):
             setattr(module, key, value)

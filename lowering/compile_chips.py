@@ -116,7 +116,7 @@ class _ChipsDriver:
         self.function, self.chip, self.chips, self.options = find_main(module), chip, chips, options
         self.progress, self.tell = progress, tell
         self.log = CompilationLog(tell)
-        self.cache = PieceCache(chip, options.cache) if cache is None else cache
+        self.cache = PieceCache(chip, options.cache, options.effort) if cache is None else cache
         self.capacity = float(chip.dram_bytes)
         """Bytes of weights that a chip is expected to have room for, beside the rest."""
         self.in_subgraphs = options.rule is not None
@@ -170,10 +170,10 @@ class _ChipsDriver:
         compiled = driver.pieces(given)
         if self.in_subgraphs:
             parts = [part.operators for part in compiled if part.operators]
-            cycles = [driver.emulated(part) for part in compiled if part.operators]
+            cycles = [driver.cycles_of(part) for part in compiled if part.operators]
         else:
             parts = units_of(self.function)
-            cycles = unit_cycles(parts, compiled, driver.emulated)
+            cycles = unit_cycles(parts, compiled, driver.cycles_of)
         return Units.of(self.function, parts, cycles, self.chip)
 
     def _expected(self, units: Units, bounds: Sequence[int]) -> float:
@@ -225,7 +225,7 @@ class _ChipsDriver:
             key = self.cache.key(text.text)
             if self.cache.get(key) is None:
                 texts[key] = text
-        with PiecePool(self.chip, self.options.jobs) as pool:
+        with PiecePool(self.chip, self.cache.effort, self.options.jobs) as pool:
             for key, data in zip(texts, pool.compile(list(texts.values())), strict=True):
                 self.cache.put(key, data)
 

@@ -14,6 +14,7 @@ from ..dialects.manycore.stage import stages_of
 from ..emulator.timing import run_timing
 from ..support.errors import InputError
 from .compile_function import Compilation
+from .effort import Effort
 from .offload.compile_launches import Budget
 from .piece_cache import PieceCache
 from .pipeline import compile_module
@@ -72,7 +73,7 @@ def compile_network(
     if options.calibration is not None and not options.sparse:
         raise InputError("calibration measures activations for sparse execution: ask for both (--sparse)")
 
-    known = PieceCache(chip, options.subgraphs.cache) if cache is None else cache
+    known = PieceCache(chip, options.subgraphs.cache, options.subgraphs.effort) if cache is None else cache
 
     def compile(one: ModuleOp) -> Compilation | ChipsCompilation:
         # Imported where they are needed, as most compilations do without.
@@ -90,8 +91,11 @@ def compile_network(
         return CompiledNetwork(compile(module))
     from .sparse_weights import compile_encoded
 
+    def cycles(one: Compilation | ChipsCompilation) -> int:
+        return cycles_of(one, options.subgraphs.effort)
+
     progress("encode weights")
-    found = compile_encoded(module, chip, compile, cycles_of, options.calibration, budget_bytes=_budget_bytes)
+    found = compile_encoded(module, chip, compile, cycles, options.calibration, budget_bytes=_budget_bytes)
     return CompiledNetwork(found.compilation, found)
 
 
@@ -106,9 +110,11 @@ def _check_staged(options: CompileOptions) -> None:
             raise InputError(f"the module is cut for several chips already: leave out {option}")
 
 
-def cycles_of(compilation: Compilation | ChipsCompilation) -> int:
+def cycles_of(compilation: Compilation | ChipsCompilation, effort: Effort) -> int:
     """Cycles for an input, or between two of them."""
     if isinstance(compilation, Compilation):
+        if effort.measure == "estimated":
+            return sum(part.code.estimated_cycles for part in compilation.parts)
         return run_timing(compilation.executable).cycles
     return compilation.schedule.interval
 

@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 
-from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
-from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.manycore import TaskOp
 from ..transforms.manycore_split_reductions import split_reductions
-from ..transforms.manycore_tile import plans_of, write_tilings
 from ..transforms.prefetch import write_prefetch
+from ..transforms.reorder import tasks_of
+from .candidate_plans import candidate_plans, given_plan
 from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import bytes_of, check_dram, constants_of, padded
+from .effort import EFFORTS, Effort
 from .launch_schedule import schedule_digest
 from .module_text import KeptModule
 from .piece_code import PieceCode
-from .quickest_piece import PlacedPiece, quickest_lead, quickest_piece
+from .quickest_piece import QuickestPiece, quickest_lead, quickest_piece
 from .stages import Progress
 from .task_notes import task_notes
 
 
-def compile_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> PieceCode:
+def compile_piece(
+    module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"], progress: Progress = lambda stage: None
+) -> PieceCode:
     """
     Compile @main of a `dataflow` (or tiled `manycore`) module to one launch. The module becomes tiled tasks.
 
     Raises ResourceError if it does not fit the chip, MeshloomError for what else cannot be done.
     """
-    return piece_code(module, place_piece(module, chip, progress))
+    return piece_code(module, place_piece(module, chip, effort, progress))
 
 
-def piece_code(module: ModuleOp, placed: PlacedPiece) -> PieceCode:
+def piece_code(module: ModuleOp, found: QuickestPiece) -> PieceCode:
     """What is kept of a compiled module: its code, and its tasks as they were tiled."""
-    encoded = placed.encoded
+    encoded = found.placed.encoded
     network, sram = encoded.network, encoded.sram
     notes = task_notes(network, encoded.cycles)
     write_prefetch(network, sram)
@@ -53,29 +51,24 @@ def piece_code(module: ModuleOp, placed: PlacedPiece) -> PieceCode:
         sram.buffers,
         KeptModule(module),
         schedule_digest(encoded.schedule),
-        placed.cycles,
+        found.cycles,
+        found.trials,
     )
 
 
-def place_piece(module: ModuleOp, chip: Chip, progress: Progress = lambda stage: None) -> PlacedPiece:
-    """As `compile_piece`, with the plan that was chosen."""
+def place_piece(
+    module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"], progress: Progress = lambda stage: None
+) -> QuickestPiece:
+    """As `compile_piece`, with the plan that was chosen. Tasks that are there already keep their order."""
     function = find_main(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
     progress("outline tasks")
+    orders = 0 if tasks_of(function.body.block) else effort.orders
     DataflowToManycorePass().apply(Context(), module)
     progress("plan")
-    by_hand = any(isinstance(op, TaskOp) and op.placement is not None for op in function.body.block.ops)
     memo = PlanMemo()
-    if not by_hand:
-        split_reductions(function, chip, memo)
-    networks = [_read_back(plan, function, chip) for plan in plans_of(function, chip, memo)]
-    if by_hand:  # the cores are, too
-        return quickest_lead(function, networks[0], chip, progress)
-    return quickest_piece(function, networks, chip, progress)
-
-
-def _read_back(plan: NetworkPlan, function: FuncOp, chip: Chip) -> NetworkPlan:
-    """A plan as its tasks say it: tilings that were written by hand are compiled in the same way."""
-    write_tilings(plan)
-    return replace(plan_network(function, chip, column_major(chip)), lead=plan.lead)
+    if any(task.placement is not None for task in tasks_of(function.body.block)):  # the cores are given, too
+        return quickest_lead(function, given_plan(function, chip, memo), chip, effort, progress)
+    split_reductions(function, chip, memo)
+    return quickest_piece(function, candidate_plans(function, chip, memo, orders), chip, effort, progress)

@@ -71,14 +71,14 @@ class Driver:
         cache: PieceCache | None = None,
     ) -> None:
         self.function, self.chip, self.options, self.log, self.progress = function, chip, options, log, progress
-        self.cache = PieceCache(chip, options.cache) if cache is None else cache
+        self.cache = PieceCache(chip, options.cache, options.effort) if cache is None else cache
         self.most_dram = self.most_alone = chip.dram_bytes
         """Bytes of DRAM that a launch of several operators may need, and one of a single operator."""
         self.splitter = OperatorSplitter(function, chip)
         self._graph: BlockGraph | None = None
         self._most = 0
         self._cycles: dict[str, float] = {}
-        """Emulated, by key."""
+        """Of compiled subgraphs, by key."""
 
     def run(self, given: Sequence[Group] = ()) -> Subgraphs:
         """
@@ -87,7 +87,7 @@ class Driver:
         Raises ResourceError naming an operator that does not fit, with what it needs and what the chip has.
         """
         self._begin()
-        with PiecePool(self.chip, self.options.jobs) as pool:
+        with PiecePool(self.chip, self.cache.effort, self.options.jobs) as pool:
             parts = self._settle(self._first(given), pool)
             automatic = not given and self.options.rule is None
             if automatic and self.options.split_failures:
@@ -107,7 +107,7 @@ class Driver:
         self._begin()
         self.splitter = DeviceSplitter(self.function, self.chip)
         self.most_dram, self.most_alone = most_dram, most_alone
-        with PiecePool(self.chip, self.options.jobs) as pool:
+        with PiecePool(self.chip, self.cache.effort, self.options.jobs) as pool:
             return self._compiled([self._whole()], pool)
 
     def pieces(self, given: Sequence[Group] = ()) -> list[Subgraph]:
@@ -116,7 +116,7 @@ class Driver:
         `run` does.
         """
         self._begin()
-        with PiecePool(self.chip, self.options.jobs) as pool:
+        with PiecePool(self.chip, self.cache.effort, self.options.jobs) as pool:
             return self._compiled(self._first(given), pool)
 
     def for_another(self, function: FuncOp) -> Driver:
@@ -214,6 +214,8 @@ class Driver:
                     f"bytes of SRAM a core, {code.dram_bytes:,} bytes of DRAM"
                 )
                 self._note("compile", part, True, text)
+                for trial in code.trials:
+                    self._note("try", part, True, str(trial))
 
     def _within_dram(self, part: Subgraph, outcome: Outcome | None) -> Outcome | None:
         most = self.most_dram if len(part.operators) > 1 else self.most_alone
@@ -387,11 +389,11 @@ class Driver:
         launches = HostLayout(serial, residency).boundaries()
         copies = [copy for launch in launches for copy in (*launch.before, *launch.beside)]
         inward = sum(int(host_cycles(self.chip, copy.nbytes)) for copy in copies)
-        return max(inward, sum(self.emulated(part) for part in parts))
+        return max(inward, sum(self.cycles_of(part) for part in parts))
 
     def _total(self, parts: Sequence[Subgraph], serial: Serial, residency: Residency) -> float:
         boundaries = HostLayout(serial, residency).boundaries()
-        return total_cycles(self.chip, boundaries, [self.emulated(part) for part in parts])
+        return total_cycles(self.chip, boundaries, [self.cycles_of(part) for part in parts])
 
     def _fused(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
         """The list with neighbours made one, as the options say."""
@@ -440,7 +442,7 @@ class Driver:
             made[start, stop] = fused
             if isinstance(fused.outcome, Failure):
                 return Trial(None, fused.outcome.message)
-            return Trial(self.emulated(fused) if timed else fused.code.estimated_cycles)
+            return Trial(self.cycles_of(fused) if timed else fused.code.estimated_cycles)
 
         intervals = strategy(len(parts), candidate)
         chosen = [made[start, stop] if stop - start > 1 else parts[start] for start, stop in intervals]
@@ -463,10 +465,10 @@ class Driver:
         work = int(graph.graph.macs[nodes].sum() + graph.graph.other_ops[nodes].sum())
         return PartSize(work, constant_bytes_read(part.operators), len(part.code.tasks))
 
-    def emulated(self, part: Subgraph) -> float:
-        """Cycles of a compiled subgraph by itself."""
+    def cycles_of(self, part: Subgraph) -> float:
+        """Cycles of a compiled subgraph by itself, estimated or emulated as the effort says."""
         if part.key not in self._cycles:
-            self._cycles[part.key] = piece_cycles(part.code, self.chip)
+            self._cycles[part.key] = piece_cycles(part.code, self.chip, self.cache.effort)
         return self._cycles[part.key]
 
     def _note(self, action: Action, part: Subgraph, ok: bool, text: str) -> None:

@@ -21,6 +21,18 @@ from .stages import Progress
 
 
 @dataclass(frozen=True)
+class LaidOutPiece:
+    """A planned function with its memory."""
+
+    network: NetworkPlan
+    dram: DramSegments
+    sram: SramLayout
+    works: TaskWorks
+    estimated_cycles: int
+    """Of the run, as far as is known before there is code."""
+
+
+@dataclass(frozen=True)
 class EncodedPiece:
     """A planned function with its memory, its schedule and its machine code."""
 
@@ -33,11 +45,11 @@ class EncodedPiece:
     """By task, what it is expected to add to the run."""
 
 
-def encode_piece(function: FuncOp, network: NetworkPlan, chip: Chip, progress: Progress) -> EncodedPiece:
+def lay_out_piece(function: FuncOp, network: NetworkPlan, chip: Chip, progress: Progress) -> LaidOutPiece:
     """
-    The code of a planned function.
+    The memory of a planned function, whose tasks stand in the order of the plan.
 
-    Raises ResourceError if it does not fit the chip, MeshloomError for what else cannot be done.
+    Raises ResourceError if it does not fit the chip.
     """
     progress("lay out memory")
     dram = segment_dram(function, network, chip)
@@ -45,10 +57,16 @@ def encode_piece(function: FuncOp, network: NetworkPlan, chip: Chip, progress: P
     check_dram(sum(map(padded, dram.sizes)), chip, inside)
     works = TaskWorks(network, chip)
     sram = lay_out_deep(network, chip, works)
+    return LaidOutPiece(network, dram, sram, works, sum(estimated_times(network, sram, chip, works)))
+
+
+def encode_piece(piece: LaidOutPiece, chip: Chip, progress: Progress) -> EncodedPiece:
+    """The code of a planned function. Raises MeshloomError for what cannot be done."""
     progress("generate code")
+    network, dram, sram = piece.network, piece.dram, piece.sram
     schedule = schedule_launch(network, dram, sram)
     machine = generate(schedule, chip)
-    cycles = estimated_times(network, sram, chip, works, machine.issued(len(network.tasks)))
+    cycles = estimated_times(network, sram, chip, piece.works, machine.issued(len(network.tasks)))
     progress("assemble")
     code = launch_code(chip, machine.streams, machine.core_sets.array(), "launch")
     return EncodedPiece(network, dram, sram, schedule, code, tuple(cycles))

@@ -23,6 +23,7 @@ from ..dialects.manycore.stage import networks_of
 from ..support.errors import MeshloomError, ResourceError
 from ..transforms.chip_option import chip_for
 from .above_launches import refuse_launches
+from .effort import find_effort
 from .outlined import outlined
 from .part_locations import restore_locations
 from .piece_cache import Failure, PieceCache, cache_for
@@ -38,11 +39,12 @@ from .subgraph_options import default_jobs
 class ManycoreAutotunePass(ModulePass):
     """
     Make tasks of the operators of `@main`, or of those in its subgraphs, and tile, place and prefetch them: plans are
-    compiled, and the one whose emulation takes the fewest cycles is written to the tasks. Tilings that tasks have
-    already stay; prefetch is chosen where they do not say it.
+    compiled, and the one whose emulation takes the fewest cycles is written to the tasks, in the order that is best.
+    Tasks that are there already keep their order, and the tilings that they have; prefetch is chosen where they do not
+    say it.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `jobs`: processes that try subgraphs side by
-    side (default: all processors).
+    side (default: all processors). `effort`: fast, default or high, see `effort.py`.
     """
 
     name = "manycore-autotune"
@@ -50,12 +52,14 @@ class ManycoreAutotunePass(ModulePass):
 
     chip: str | None = None
     jobs: int | None = None
+    effort: str = "default"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         refuse_launches(op, self.name)
+        effort = find_effort(self.effort)
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
-            autotune(network, chip, cache_for(chip), default_jobs() if self.jobs is None else self.jobs)
+            autotune(network, chip, cache_for(chip, effort), default_jobs() if self.jobs is None else self.jobs)
 
 
 def autotune(module: ModuleOp, chip: Chip, cache: PieceCache, jobs: int) -> list[PieceCode]:
@@ -106,7 +110,7 @@ def _compiled(
     """What each part compiles to; equal ones are compiled once."""
     keys = [cache.key(text.text) for text in texts]
     wanted = {key: text for key, text in zip(keys, texts, strict=True) if cache.get(key) is None}
-    with PiecePool(chip, jobs) as pool:
+    with PiecePool(chip, cache.effort, jobs) as pool:
         for key, outcome in zip(wanted, pool.compile(list(wanted.values())), strict=True):
             cache.put(key, outcome)
     found: list[PieceCode] = []

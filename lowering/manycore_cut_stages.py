@@ -24,7 +24,8 @@ class ManycoreCutStagesPass(ModulePass):
     timed, and the cuts moved until that does not help any more. Where `subgraphs` names a rule, or the module has
     subgraphs, cuts lie between subgraphs.
 
-    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`: as for `meshloom-compile`.
+    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `effort`: as for
+    `meshloom-compile`.
     """
 
     name = "manycore-cut-stages"
@@ -34,9 +35,13 @@ class ManycoreCutStagesPass(ModulePass):
     chip: str | None = None
     subgraphs: str = "auto"
     fuse: str = "auto"
+    effort: str = "default"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
-        options = SearchOptions(chips=self.chips, subgraphs=self.subgraphs, fuse=self.fuse).checked(sparse=False)
-        found = compile_for_chips(op.clone(), chip, self.chips, options=options.subgraphs, cache=cache_for(chip))
+        options = SearchOptions(chips=self.chips, subgraphs=self.subgraphs, fuse=self.fuse, effort=self.effort).checked(
+            sparse=False
+        )
+        cache = cache_for(chip, options.subgraphs.effort)
+        found = compile_for_chips(op.clone(), chip, self.chips, options=options.subgraphs, cache=cache)
         replace_module(op, dict(found.above)["stages"])

@@ -19,6 +19,7 @@ from ..transforms.chip_option import chip_for
 from .above_launches import refuse_launches
 from .compilation_log import CompilationLog
 from .compile_subgraphs import Driver
+from .effort import find_effort
 from .fewer_frames import Attempt, fewer_frames, possible_parts
 from .inline_subgraphs import inline_subgraphs
 from .note_ideal import note_ideal
@@ -38,7 +39,7 @@ class ManycoreOutlineToFitPass(ModulePass):
     one again as `fuse` says. A network that fits stays as it is; subgraphs that are there are kept, and split where
     they do not fit.
 
-    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `jobs`: as for
+    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `jobs`, `effort`: as for
     `meshloom-compile`.
     """
 
@@ -49,15 +50,16 @@ class ManycoreOutlineToFitPass(ModulePass):
     subgraphs: str = "auto"
     fuse: str = "auto"
     jobs: int | None = None
+    effort: str = "default"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rule, split_failures = parse_subgraphs(self.subgraphs)
         jobs = default_jobs() if self.jobs is None else self.jobs
-        options = SubgraphOptions(rule, split_failures, self.fuse, jobs)
+        options = SubgraphOptions(rule, split_failures, self.fuse, jobs, effort=find_effort(self.effort))
         refuse_launches(op, self.name)
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
-            outline_to_fit(network, chip, options, CompilationLog(), cache_for(chip))
+            outline_to_fit(network, chip, options, CompilationLog(), cache_for(chip, options.effort))
 
 
 def outline_to_fit(

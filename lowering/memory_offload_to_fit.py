@@ -19,6 +19,7 @@ from ..support.errors import InputError
 from ..transforms.chip_option import chip_for
 from ..transforms.options import Number
 from .above_launches import refuse_launches
+from .effort import find_effort
 from .note_ideal import note_ideal
 from .offload.budget_options import parse_budget
 from .offload.compile_launches import Budget, placed_launches, save_in_launches
@@ -38,7 +39,7 @@ class MemoryOffloadToFitPass(ModulePass):
     operations already, nothing is inserted: each operation beside them becomes a launch.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `budget`, `save`, `compress-to`,
-    `launch-bytes`: as for `meshloom-compile`.
+    `launch-bytes`, `effort`: as for `meshloom-compile`.
     """
 
     name = "memory-offload-to-fit"
@@ -49,6 +50,7 @@ class MemoryOffloadToFitPass(ModulePass):
     compress_to: str | None = None
     launch_bytes: Number | None = None
     jobs: int | None = None
+    effort: str = "default"
 
     @property
     def nature(self) -> Nature:
@@ -59,11 +61,13 @@ class MemoryOffloadToFitPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes)
-        options = SubgraphOptions(jobs=default_jobs() if self.jobs is None else self.jobs)
+        options = SubgraphOptions(
+            jobs=default_jobs() if self.jobs is None else self.jobs, effort=find_effort(self.effort)
+        )
         refuse_launches(op, self.name)
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
-            offload_to_fit(network, chip, options, budget, cache_for(chip))
+            offload_to_fit(network, chip, options, budget, cache_for(chip, options.effort))
 
 
 def offload_to_fit(

@@ -1,9 +1,9 @@
 """
 Compiled parts by content: in this process, and in a folder if there is one.
 
-The key is the hash of all that the machine code depends on: the part's text, the chip, the compiler's own source. What
-did not compile is kept as well, so that a second compilation fails as quickly. An entry that cannot be read, or that is
-for another key, is compiled again and written over.
+The key is the hash of all that the machine code depends on: the part's text, the chip, the effort, the compiler's own
+source. What did not compile is kept as well, so that a second compilation fails as quickly. An entry that cannot be
+read, or that is for another key, is compiled again and written over.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..emulator.executable_file import FORMAT_VERSION, map_file
 from ..support.errors import InputError, MeshloomError
 from ..support.files import write_atomically
 from .cache_entry import read_entry, write_entry
+from .effort import EFFORTS, Effort
 from .piece_code import PieceCode
 from .piece_file import piece_from_bytes, piece_to_bytes
 
@@ -61,17 +62,18 @@ def compiler_digest() -> bytes:
     return digest.digest()
 
 
-_shared: dict[str, PieceCache] = {}
+_shared: dict[tuple[str, Effort], PieceCache] = {}
 
 
-def cache_for(chip: Chip) -> PieceCache:
+def cache_for(chip: Chip, effort: Effort = EFFORTS["default"]) -> PieceCache:
     """
-    What passes that follow one another in this process know of parts for a chip; of one chip at a time.
+    What passes that follow one another in this process know of parts for a chip; of one chip and effort at a time.
     """
-    if chip.fingerprint not in _shared:
+    key = chip.fingerprint, effort
+    if key not in _shared:
         _shared.clear()
-        _shared[chip.fingerprint] = PieceCache(chip)
-    return _shared[chip.fingerprint]
+        _shared[key] = PieceCache(chip, effort=effort)
+    return _shared[key]
 
 
 @dataclass
@@ -80,6 +82,8 @@ class PieceCache:
 
     chip: Chip
     folder: Path | None = None
+    effort: Effort = EFFORTS["default"]
+    """With which they are compiled."""
     hits: int = 0
     """Outcomes that were read from the folder."""
     _known: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
@@ -93,7 +97,7 @@ class PieceCache:
 
     def key(self, text: str) -> str:
         """The name of a part's entry."""
-        digest = hashlib.sha256(self.chip.fingerprint.encode())
+        digest = hashlib.sha256(f"{self.chip.fingerprint}\n{self.effort}\n".encode())
         if self.folder is not None:
             digest.update(compiler_digest())
         digest.update(text.encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..analysis.planning.sram_layout import SramBuffer
+from ..analysis.search import Trial
 from .dram_layout import padded
 from .module_text import KeptModule
 from .relocate import LaunchCode
@@ -34,6 +35,8 @@ class PieceCode:
     """Of the schedule that `code` carries out (see `launch_schedule`)."""
     cycles: int | None = None
     """Of one launch by itself, where it was emulated."""
+    trials: tuple[Trial, ...] = ()
+    """The variants that were compared."""
 
     @property
     def dram_bytes(self) -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from ..chips import Chip
+from .effort import Effort
 from .launch_image import launch_cycles
 from .piece_code import PieceCode
 
 
-def piece_cycles(code: PieceCode, chip: Chip) -> int:
-    """Emulated cycles of one launch; emulated only where whoever compiled it has not."""
+def piece_cycles(code: PieceCode, chip: Chip, effort: Effort) -> int:
+    """Cycles of one launch, estimated or emulated as `effort` says; where it was emulated already, not again."""
+    if effort.measure == "estimated":
+        return code.estimated_cycles
     return launch_cycles(code.code, chip) if code.cycles is None else code.cycles

@@ -6,6 +6,7 @@ import json
 from typing import cast
 
 from ..analysis.planning.sram_layout import SramBuffer
+from ..analysis.search import Trial
 from ..chips import Chip
 from ..emulator.executable import from_bytes, to_bytes
 from ..support.errors import InputError
@@ -18,6 +19,7 @@ from .task_notes import TaskNote
 _NOTE = "piece"
 _FIGURES = (
     "segments", "tasks", "sram_peak", "sram_lower_bound", "estimated_cycles", "notes", "buffers", "digest", "cycles",
+    "trials",
 )  # fmt: skip
 _TILED = "tiled"
 
@@ -53,4 +55,5 @@ def piece_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> PieceC
         KeptModule(str(found[_TILED])),
         str(found["digest"]),
         cast("int | None", note["cycles"]),
+        tuple(Trial(*one) for one in cast("list[tuple[str, str]]", note["trials"])),
     )

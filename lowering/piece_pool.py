@@ -14,26 +14,27 @@ from xdsl.dialects.builtin import ModuleOp
 from ..chips import Chip
 from ..support.errors import InputError, MeshloomError, ResourceError
 from .compile_piece import compile_piece
+from .effort import Effort
 from .module_text import module_of_text
 from .piece_cache import Failure, Outcome
 from .piece_file import piece_from_bytes, piece_to_bytes
 from .piece_text import PieceText
 
 
-def compile_text(text: str, chip: Chip) -> bytes | Failure:
+def compile_text(text: str, chip: Chip, effort: Effort) -> bytes | Failure:
     """As `compile_anonymous`, from the part's text to the bytes of its machine code."""
-    found = compile_anonymous(module_of_text(text), chip)
+    found = compile_anonymous(module_of_text(text), chip, effort)
     return found if isinstance(found, Failure) else piece_to_bytes(found, chip)
 
 
-def compile_anonymous(module: ModuleOp, chip: Chip) -> Outcome:
+def compile_anonymous(module: ModuleOp, chip: Chip, effort: Effort) -> Outcome:
     """
     The module of a part, as its text says it, to its machine code. The module becomes the code's.
 
     Raises InputError for tilings by hand that cannot be done.
     """
     try:
-        return compile_piece(module, chip)
+        return compile_piece(module, chip, effort)
     except ResourceError as error:
         return Failure(str(error), error.resource, error.needed, error.available)
     except InputError:
@@ -45,8 +46,8 @@ def compile_anonymous(module: ModuleOp, chip: Chip) -> Outcome:
 class PiecePool:
     """Up to `jobs` processes, started when they are first needed."""
 
-    def __init__(self, chip: Chip, jobs: int) -> None:
-        self.chip, self.jobs = chip, jobs
+    def __init__(self, chip: Chip, effort: Effort, jobs: int) -> None:
+        self.chip, self.effort, self.jobs = chip, effort, jobs
         self._executor: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
@@ -59,14 +60,15 @@ class PiecePool:
     def compile(self, parts: Sequence[PieceText]) -> list[Outcome]:
         """One outcome for each part; their modules become the outcomes'. Raises MeshloomError if a process dies."""
         if self.jobs <= 1 or len(parts) <= 1:
-            return [compile_anonymous(part.module, self.chip) for part in parts]
+            return [compile_anonymous(part.module, self.chip, self.effort) for part in parts]
         texts = [part.text for part in parts]
         if self._executor is None:
             # Forked processes have all modules loaded; where there is no fork, they load them again.
             method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
             self._executor = ProcessPoolExecutor(self.jobs, multiprocessing.get_context(method))
         try:
-            found = self._executor.map(compile_text, texts, [self.chip] * len(texts))
+            count = len(texts)
+            found = self._executor.map(compile_text, texts, [self.chip] * count, [self.effort] * count)
             return [one if isinstance(one, Failure) else piece_from_bytes(one, self.chip, "a part") for one in found]
         except BrokenProcessPool as error:
             raise MeshloomError("a process that compiled a part has died (out of memory?): try --jobs 1") from error

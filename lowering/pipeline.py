@@ -71,7 +71,7 @@ def compile_module(
     simplified = module.clone()
     function = find_main(module)
     log = CompilationLog(tell)
-    cache = PieceCache(chip, options.cache) if cache is None else cache
+    cache = PieceCache(chip, options.cache, options.effort) if cache is None else cache
     saved = saves_memory(module)
     if budget is not None or saved:
         if not saved and any(isinstance(op, SubgraphOp) for op in function.body.block.ops):

@@ -28,7 +28,7 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     Raises InputError for options that make no sense.
     """
     options.checked(sparse)
-    chip, subgraphs, fuse = options.chip, options.subgraphs, options.fuse
+    chip, subgraphs, fuse, effort = options.chip, options.subgraphs, options.fuse, options.effort
     if sparse:
         yield SparseEncodeIfFasterPass(**{one.name: getattr(options, one.name) for one in fields(options)})
     yield CanonicalizePass()
@@ -36,13 +36,14 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     yield SparsePackPass(chip)
     yield SparseToDataflowPass()
     if options.budget is not None:
-        yield MemoryOffloadToFitPass(chip, options.budget, options.save, options.compress_to, options.launch_bytes)
+        saving = options.budget, options.save, options.compress_to, options.launch_bytes
+        yield MemoryOffloadToFitPass(chip, *saving, effort=effort)
     elif options.chips is not None:
-        yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse)
+        yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, effort)
         # The rule has cut what is cut.
-        yield ManycoreOutlineToFitPass(chip, "whole" if subgraphs == "whole" else "auto", fuse)
+        yield ManycoreOutlineToFitPass(chip, "whole" if subgraphs == "whole" else "auto", fuse, effort=effort)
     else:
-        yield ManycoreOutlineToFitPass(chip, subgraphs, fuse)
-    yield ManycoreAutotunePass(chip)
+        yield ManycoreOutlineToFitPass(chip, subgraphs, fuse, effort=effort)
+    yield ManycoreAutotunePass(chip, effort=effort)
     yield ManycoreToMemoryPass()
     yield MemoryToCoreasmPass()

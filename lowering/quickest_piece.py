@@ -1,30 +1,26 @@
-"""The quickest code of a subgraph: several plans of its tiles, placed in several ways, timed in the emulator."""
+"""The quickest code of a part of a network: plans of its tasks, placements of its tiles, times of its loads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from xdsl.dialects.func import FuncOp
 
-from ..analysis.planning.deep_loads import lay_out_deep
 from ..analysis.planning.load_ahead import LEADS, Lead
-from ..analysis.planning.network_estimate import TaskWorks
 from ..analysis.planning.plan_network import NetworkPlan
-from ..analysis.planning.sram_layout import estimated_times
+from ..analysis.search import Search, Trial
 from ..chips import Chip
-from ..dialects.manycore import Tiling
+from ..dialects.manycore import TaskOp, Tiling
 from ..support.errors import MeshloomError
 from ..transforms.manycore_place import place_function
 from ..transforms.manycore_tile import write_tilings
-from .encode_piece import EncodedPiece, encode_piece
+from ..transforms.reorder import arrange_tasks
+from .effort import Effort
+from .encode_piece import EncodedPiece, LaidOutPiece, encode_piece, lay_out_piece
 from .launch_image import launch_cycles
 from .stages import Progress
-
-HOPEFUL = 1.03
-"""What is estimated to take so many times as long as the best so far may still be quicker."""
-PLACEMENTS = ("default", "row-major")
-"""How tiles are placed; the code of each is timed, for estimates have been wrong by some tenths of a percent."""
 
 
 @dataclass(frozen=True)
@@ -33,100 +29,153 @@ class PlacedPiece:
 
     network: NetworkPlan
     """As it was before."""
-    encoded: EncodedPiece
-    cycles: int | None = None
-    """Emulated, where it was."""
+    laid_out: LaidOutPiece
+    chip: Chip
+    progress: Progress
 
     @property
     def plan(self) -> NetworkPlan:
         """The network as it is placed."""
-        return self.encoded.network
+        return self.laid_out.network
+
+    @cached_property
+    def encoded(self) -> EncodedPiece:
+        """Its code. Raises MeshloomError where it cannot be encoded."""
+        return encode_piece(self.laid_out, self.chip, self.progress)
+
+    @cached_property
+    def emulated_cycles(self) -> int:
+        """Of one launch by itself."""
+        return launch_cycles(self.encoded.code, self.chip)
 
 
-def quickest_piece(function: FuncOp, networks: Sequence[NetworkPlan], chip: Chip, progress: Progress) -> PlacedPiece:
+@dataclass(frozen=True)
+class QuickestPiece:
+    """The quickest of what was tried."""
+
+    placed: PlacedPiece
+    trials: tuple[Trial, ...]
+    cycles: int | None
+    """Emulated, where it was."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A network as it was planned."""
+
+    name: str
+    """How, for people."""
+    network: NetworkPlan
+    share: float = 1.0
+    """It is taken if it needs less than this share of the cycles of what was tried before."""
+
+
+def quickest_piece(
+    function: FuncOp, plans: Sequence[Plan], chip: Chip, effort: Effort, progress: Progress
+) -> QuickestPiece:
     """
-    The quickest of `networks` in the first of PLACEMENTS, or that one in another of them, or this with weights loaded
-    earlier (`LEADS`); of equals the first. Its tilings are written to the tasks.
+    The quickest of `plans` with tiles placed in the first way of `effort`, or that one in another of these ways, or
+    this with weights loaded earlier (`LEADS`); of equals the first. The tasks are put in its order, and say its
+    tilings.
 
-    What cannot be compiled counts only where nothing can: then the first error is raised, one of `encode_piece`.
+    Raises the error of the first, one of `lay_out_piece` or `encode_piece`, where none can be compiled.
     """
-    attempts = _Attempts(function, chip, progress)
-    for network in networks:
-        attempts.make(network, PLACEMENTS[0])
-    base = attempts.quickest().network if attempts.done else networks[-1]
-    for method in PLACEMENTS[1:]:
-        attempts.make(base, method)
-    if not attempts.done:
-        raise attempts.failures[0]
-    attempts.lead(attempts.quickest())
-    best = attempts.quickest()
-    write_tilings(best.plan)
-    return best
+    search = _PieceSearch(function, chip, effort, progress)
+    default, *others = effort.placements
+    for plan in plans:
+        search.place(plan, default)
+    base = search.best.network
+    for method in others:
+        search.place(Plan(f"tiles placed by '{method}'", base), method)
+    search.lead(search.best)
+    search.arrange(search.best.plan)
+    return search.result()
 
 
-def quickest_lead(function: FuncOp, network: NetworkPlan, chip: Chip, progress: Progress) -> PlacedPiece:
+def quickest_lead(function: FuncOp, plan: Plan, chip: Chip, effort: Effort, progress: Progress) -> QuickestPiece:
     """The quickest of a network whose tiles and cores are given: weights may be loaded earlier. Raises as above."""
-    attempts = _Attempts(function, chip, progress)
-    attempts.encode(network, network)
-    if not attempts.done:
-        raise attempts.failures[0]
-    attempts.lead(attempts.quickest())
-    return attempts.quickest()
+    search = _PieceSearch(function, chip, effort, progress)
+    search.try_plan(plan, plan.network)
+    search.lead(search.best)
+    return search.result()
 
 
 @dataclass
-class _Attempts:
+class _PieceSearch:
     function: FuncOp
     chip: Chip
+    effort: Effort
     progress: Progress
     """Told of the first only."""
-    done: list[PlacedPiece] = field(default_factory=list[PlacedPiece])
-    failures: list[MeshloomError] = field(default_factory=list[MeshloomError])
-    _seen: set[tuple[Lead, tuple[Tiling, ...]]] = field(default_factory=set[tuple[Lead, tuple[Tiling, ...]]])
+    _seen: set[tuple[Lead, tuple[TaskOp, ...], tuple[Tiling, ...]]] = field(
+        default_factory=set[tuple[Lead, tuple[TaskOp, ...], tuple[Tiling, ...]]]
+    )
 
-    def make(self, network: NetworkPlan, method: str) -> None:
-        """Place a network and encode it."""
-        write_tilings(network)
-        self.encode(network, place_function(self.function, self.chip, network, method))
+    @cached_property
+    def search(self) -> Search[PlacedPiece]:
+        """What was tried."""
+        return Search(self._cycles, self.effort.measure, self.effort.hopeful)
+
+    @property
+    def best(self) -> PlacedPiece:
+        """The quickest. Raises the first of the errors where there is none."""
+        return self.search.best()
+
+    def place(self, plan: Plan, method: str) -> None:
+        """Try a network with its tiles placed by a method."""
+        self.arrange(plan.network)
+        self.try_plan(plan, place_function(self.function, self.chip, plan.network, method))
 
     def lead(self, piece: PlacedPiece) -> None:
-        """Encode a piece with weights loaded earlier, where these estimates differ and are not much worse."""
-        estimates = [estimated_cycles(piece.plan, self.chip)]
+        """Try a piece with weights loaded earlier, where that gives another estimate."""
+        estimates = {piece.laid_out.estimated_cycles}
         for lead in LEADS:
-            plan = replace(piece.plan, lead=lead)
-            cycles = estimated_cycles(plan, self.chip)
-            if cycles not in estimates and cycles < HOPEFUL * estimates[0]:
-                self.encode(piece.network, plan)
-            estimates.append(cycles)
+            name = f"weights loaded up to {lead.farthest} tasks ahead"
+            name += ", beside those of tasks between" if lead.waiting else ", before those of tasks between"
+            name += ", of several steps at once" if lead.deep else ""
+            self.try_plan(Plan(name, piece.network), replace(piece.plan, lead=lead), estimates)
 
-    def encode(self, network: NetworkPlan, plan: NetworkPlan) -> None:
-        """Encode `network` placed as in `plan`, unless that has been done before."""
-        key = plan.lead, tuple(task.tiling for task in plan.plans)
+    def arrange(self, network: NetworkPlan) -> None:
+        """Put the tasks in a plan's order, with its tilings."""
+        arrange_tasks(self.function.body.block, [info.op for info in network.tasks])
+        write_tilings(network)
+
+    def try_plan(self, plan: Plan, placed: NetworkPlan, known: set[int] | None = None) -> None:
+        """
+        Try a plan as it was placed, unless that has been done before, or its estimate is one of those `known`, to which
+        it is added.
+        """
+        key = placed.lead, tuple(info.op for info in placed.tasks), tuple(task.tiling for task in placed.plans)
         if key in self._seen:
             return
         progress = _silent if self._seen else self.progress
         self._seen.add(key)
         try:
-            self.done.append(PlacedPiece(network, encode_piece(self.function, plan, self.chip, progress)))
+            laid_out = lay_out_piece(self.function, placed, self.chip, progress)
         except MeshloomError as error:
-            self.failures.append(error)
+            self.search.fail(plan.name, error)
+            return
+        if known is not None:
+            if laid_out.estimated_cycles in known:
+                return
+            known.add(laid_out.estimated_cycles)
 
-    def quickest(self) -> PlacedPiece:
-        """A single one is not timed."""
-        if len(self.done) == 1:
-            return self.done[0]
-        timed: list[tuple[int, PlacedPiece]] = []
-        for one in self.done:
-            cycles = launch_cycles(one.encoded.code, self.chip) if one.cycles is None else one.cycles
-            timed.append((cycles, replace(one, cycles=cycles)))
-        self.done = [one for _, one in timed]
-        return min(timed, key=lambda pair: pair[0])[1]
+        def make() -> PlacedPiece:
+            made = PlacedPiece(plan.network, laid_out, self.chip, progress)
+            if self.effort.measure == "emulated":
+                _ = made.encoded  # raises here where that cannot be done
+            return made
 
+        self.search.try_variant(plan.name, laid_out.estimated_cycles, make, plan.share)
 
-def estimated_cycles(network: NetworkPlan, chip: Chip) -> int:
-    """What the network is expected to take, before there is code."""
-    works = TaskWorks(network, chip)
-    return sum(estimated_times(network, lay_out_deep(network, chip, works), chip, works))
+    def result(self) -> QuickestPiece:
+        """What was found."""
+        best = self.best
+        timed = self.search.is_timed and self.effort.measure == "emulated"
+        return QuickestPiece(best, tuple(self.search.trials), best.emulated_cycles if timed else None)
+
+    def _cycles(self, piece: PlacedPiece) -> int:
+        return piece.laid_out.estimated_cycles if self.effort.measure == "estimated" else piece.emulated_cycles
 
 
 def _silent(stage: str) -> None:

@@ -11,6 +11,7 @@ from ..transforms.options import Number
 from .calibration import calibration_inputs
 from .compile_chips import check_chips
 from .compile_network import CompileOptions
+from .effort import find_effort
 from .offload.budget_options import parse_budget
 from .pipeline import check_launches
 from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
@@ -31,6 +32,7 @@ class SearchOptions:
     save: str | None = None
     compress_to: str | None = None
     launch_bytes: Number | None = None
+    effort: str = "default"
 
     def read(self, module: ModuleOp, sparse: bool) -> CompileOptions:
         """What they ask for, of a module, with weights encoded or not. Raises InputError for what makes no sense."""
@@ -42,7 +44,7 @@ class SearchOptions:
     def checked(self, sparse: bool) -> CompileOptions:
         """What they ask for but for calibration. Raises InputError for what makes no sense."""
         rule, split_failures = parse_subgraphs(self.subgraphs)
-        subgraphs = SubgraphOptions(rule, split_failures, self.fuse, default_jobs())
+        subgraphs = SubgraphOptions(rule, split_failures, self.fuse, default_jobs(), effort=find_effort(self.effort))
         given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(self, name) is not None]
         budget = None
         if self.budget is not None:

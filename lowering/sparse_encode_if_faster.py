@@ -31,6 +31,8 @@ class SparseEncodeIfFasterPass(SearchOptions, ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
-        sparse = compile_network(op.clone(), chip, self.read(op, sparse=True), cache=cache_for(chip)).sparse
+        options = self.read(op, sparse=True)
+        cache = cache_for(chip, options.subgraphs.effort)
+        sparse = compile_network(op.clone(), chip, options, cache=cache).sparse
         assert sparse is not None
         replace_module(op, sparse.module)

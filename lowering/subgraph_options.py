@@ -18,6 +18,7 @@ from ..analysis.subgraphs.least_cut import AtFewestBytes
 from ..analysis.subgraphs.rules import RULES, RuleSettings, make_rule
 from ..analysis.subgraphs.split_rule import FirstThatSplits, SplitRule
 from ..support.errors import InputError
+from .effort import EFFORTS, Effort
 
 LONGEST = 6
 """Subgraphs that the optimal fusion tries as one at most."""
@@ -57,6 +58,8 @@ class SubgraphOptions:
     """Processes that compile parts side by side."""
     cache: Path | None = None
     """Folder that keeps compiled parts."""
+    effort: Effort = EFFORTS["default"]
+    """How much is tried for each part."""
 
     def __post_init__(self) -> None:
         if self.fuse not in FUSIONS:

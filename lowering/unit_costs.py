@@ -62,10 +62,10 @@ class Units:
 
 
 def unit_cycles(
-    units: Sequence[Part], compiled: Sequence[Subgraph], emulated: Callable[[Subgraph], float]
+    units: Sequence[Part], compiled: Sequence[Subgraph], cycles_of_part: Callable[[Subgraph], float]
 ) -> list[float]:
     """
-    Cycles of each unit: those of the compiled subgraph that it is in, which `emulated` tells, shared out by what
+    Cycles of each unit: those of the compiled subgraph that it is in, which `cycles_of_part` tells, shared out by what
     planning expected of each task.
     """
     cycles_of: dict[Operation, float] = {}
@@ -74,7 +74,7 @@ def unit_cycles(
         total = sum(expected.values())
         for op in part.operators:
             share = expected.get(op, 0.0) / total if total > 0 else 1 / len(part.operators)
-            cycles_of[op] = emulated(part) * share
+            cycles_of[op] = cycles_of_part(part) * share
     return [sum(cycles_of.get(op, 0.0) for op in unit) for unit in units]
 
 

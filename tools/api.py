@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import index
 from os import PathLike
@@ -113,6 +113,7 @@ def compile(
     values: Mapping[str, Any] | None = None,
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
+    effort: str = "default",
 ) -> CompiledNetwork: ...
 
 
@@ -128,6 +129,7 @@ def compile(
     values: Mapping[str, Any] | None = None,
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
+    effort: str = "default",
 ) -> CompiledPipeline: ...
 
 
@@ -142,6 +144,7 @@ def compile(
     values: Mapping[str, Any] | None = None,
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
+    effort: str = "default",
 ) -> CompiledNetwork | CompiledPipeline:
     """
     Compile an ONNX model (path, bytes or protobuf) or a `dataflow` module for a chip (name, TOML path or object).
@@ -152,10 +155,10 @@ def compile(
     1 a share of what the network needs, or a `Budget` that also says how memory may be saved; then tensors leave the
     device's memory while nobody uses them (docs/memory-saving.md). `chips`: put it on up to so many such chips that
     work side by side (docs/chips.md). `sparse` encodes weights that have zeros, layer by layer where that is faster;
-    with `calibration`, values for the inputs, zeros of activations are left out, too (docs/sparse.md). A module at the
-    level of launches or of instructions is compiled from there on. Raises InputError for arguments of a wrong type or
-    that do not go together, and for models and chips that cannot be used, MeshloomError if the network does not fit
-    the chip.
+    with `calibration`, values for the inputs, zeros of activations are left out, too (docs/sparse.md). `effort`: how
+    much is tried, fast (nothing is emulated), default or high. A module at the level of launches or of instructions is
+    compiled from there on. Raises InputError for arguments of a wrong type or that do not go together, and for models
+    and chips that cannot be used, MeshloomError if the network does not fit the chip.
     """
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
@@ -164,6 +167,7 @@ def compile(
     from ..lowering.calibration import calibration_values
     from ..lowering.chips_compilation import ChipsCompilation
     from ..lowering.compile_network import CompileOptions, compile_network
+    from ..lowering.effort import find_effort
     from ..lowering.memory_to_coreasm import select_instructions
     from ..lowering.offload.compile_launches import Budget
     from ..lowering.read_program import is_program
@@ -175,6 +179,8 @@ def compile(
         return _of(assembled(module))
     limit = Budget(budget) if isinstance(budget, int | float) else budget
     wanted = SubgraphOptions() if subgraphs is None else subgraphs
+    if effort != "default":
+        wanted = replace(wanted, effort=find_effort(effort))
     inputs = None if calibration is None else calibration_values(module, calibration)
     asked = CompileOptions(wanted, limit, chips, sparse, inputs)
     compilation = compile_network(module, target, asked, progress).compilation

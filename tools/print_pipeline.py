@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-TEXTS = ("chip", "chips", "subgraphs", "fuse", "budget", "save", "compress_to", "launch_bytes")
+TEXTS = ("chip", "chips", "subgraphs", "fuse", "budget", "save", "compress_to", "launch_bytes", "effort")
 """Options of the command line that are options of the search."""
 
 

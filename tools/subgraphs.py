@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--subgraphs`, `--fuse`, `--jobs`, `--cache` and `--log`."""
+    """Add `--subgraphs`, `--fuse`, `--effort`, `--jobs`, `--cache` and `--log`."""
     group = parser.add_argument_group("networks that are too large, or compiled in parts")
     group.add_argument(
         "--subgraphs",
@@ -35,6 +35,12 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
         "none, grouped, pairs, forward, bidirectional, grow, grow-bidirectional, "
         "optimal (by emulated cycles)",
     )
+    group.add_argument(
+        "--effort",
+        choices=("fast", "default", "high"),
+        default="default",
+        help="how much is tried: fast compares estimates and emulates nothing, high tries more orders and placements",
+    )
     group.add_argument("--jobs", type=int, metavar="N", help="processes that compile parts (default: all processors)")
     group.add_argument(
         "--cache",
@@ -48,13 +54,14 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
 
 def read_subgraph_options(options: argparse.Namespace) -> SubgraphOptions:
     """The driver's options. Raises InputError for what makes no sense."""
+    from ..lowering.effort import find_effort
     from ..lowering.piece_cache import default_folder
     from ..lowering.subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
 
     rule, split_failures = parse_subgraphs(options.subgraphs)
     jobs = default_jobs() if options.jobs is None else options.jobs
     cache = None if options.cache is None else Path(options.cache) if options.cache else default_folder()
-    return SubgraphOptions(rule, split_failures, options.fuse, jobs, cache)
+    return SubgraphOptions(rule, split_failures, options.fuse, jobs, cache, find_effort(options.effort))
 
 
 class LogLines:

@@ -20,12 +20,11 @@ from ..analysis.orders.simple import exhaustive, program_order, random_orders
 from ..analysis.task_pieces import estimated_pieces
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.manycore import TaskOp
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .chip_option import chip_for
 from .no_subgraphs import refuse_subgraphs
-from .reorder import is_free_to_order, reorder_tasks, task_predecessors, tasks_of
+from .reorder import arrange_tasks, is_free_to_order, reorder_tasks, task_predecessors, tasks_of
 
 Method = Literal["default", "program", "random", "anneal", "mcts", "exhaustive"]
 Model = Literal["estimate", "stream"]
@@ -81,12 +80,23 @@ class ManycoreSchedulePass(ModulePass):
 
 def schedule_block(block: Block, chip: Chip, method: Method = "default", seed: int = 0) -> Found | None:
     """Order the tasks of a block; None if there is nothing to choose."""
-    if len(tasks_of(block)) < 3 or not is_free_to_order(block):
-        return None
-    found = _search(PieceCost(estimated_pieces(tasks_of(block), task_predecessors(block), chip)), method, seed)
+    found = find_order(block, chip, method, seed)
     if found is not None:
         reorder_tasks(block, [int(task) for task in found.order])
     return found
+
+
+def find_order(
+    block: Block, chip: Chip, method: Method = "default", seed: int = 0, steps: int = EFFORT
+) -> Found | None:
+    """
+    An order of the tasks of a block that is estimated to be cheaper than theirs, as numbers of the tasks as they stand;
+    None if there is none, or nothing to choose. `steps`: see `analysis.orders.search.Effort`.
+    """
+    if len(tasks_of(block)) < 3 or not is_free_to_order(block):
+        return None
+    cost = PieceCost(estimated_pieces(tasks_of(block), task_predecessors(block), chip))
+    return _search(cost, method, seed, steps)
 
 
 def schedule_by_streams(module: ModuleOp, block: Block, chip: Chip, method: Method = "default", seed: int = 0) -> None:
@@ -106,19 +116,14 @@ def schedule_by_streams(module: ModuleOp, block: Block, chip: Chip, method: Meth
     best, least = list(tasks), emulated_cycles(module, chip)
     for order in orders:
         trial = [tasks[int(task)] for task in order]
-        _arrange(block, trial)
+        arrange_tasks(block, trial)
         if (cycles := emulated_cycles(module, chip)) < least:
             best, least = trial, cycles
-    _arrange(block, best)
+    arrange_tasks(block, best)
 
 
-def _arrange(block: Block, tasks: list[TaskOp]) -> None:
-    number = {task: index for index, task in enumerate(tasks_of(block))}
-    reorder_tasks(block, [number[task] for task in tasks])
-
-
-def _search(cost: PieceCost, method: Method, seed: int) -> Found | None:
+def _search(cost: PieceCost, method: Method, seed: int, steps: int = EFFORT) -> Found | None:
     """An order that is cheaper than the program's; None if there is none."""
-    found = SEARCHES[method](cost, Effort(EFFORT, seed))
+    found = SEARCHES[method](cost, Effort(steps, seed))
     program = cost.cost(np.arange(cost.problem.ops, dtype=np.int64))
     return found if found is not None and found.cost < program else None

@@ -64,7 +64,7 @@ def plans_of(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> list
     """
     place = column_major(chip)
     alone = plan_network(function, chip, place, memo)
-    ahead = look_ahead(alone, chip, place)
+    ahead = look_ahead(alone, chip, place, memo)
     return [alone] if ahead is alone else [ahead, alone]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.manycore import TaskOp
 
 
@@ -33,9 +34,18 @@ def is_free_to_order(block: Block) -> bool:
     return all(is_side_effect_free(op) for op in block.ops if op is not block.last_op)
 
 
+def arrange_tasks(block: Block, tasks: Sequence[TaskOp]) -> None:
+    """Put the tasks of a block in this order. Raises as `reorder_tasks`."""
+    number = {task: index for index, task in enumerate(tasks_of(block))}
+    order = [number[task] for task in tasks]
+    if order != list(range(len(order))):
+        reorder_tasks(block, order)
+
+
 def reorder_tasks(block: Block, order: Sequence[int]) -> None:
     """
-    Put the tasks in this order; other operations stand directly before the first task that needs them, or at the end.
+    Put the tasks in this order. Constants come first, in the order in which they are; other operations stand directly
+    before the first task that needs them, or at the end.
 
     Raises ValueError if a task would stand before one whose result it reads, or if operations have effects.
     """
@@ -50,7 +60,7 @@ def reorder_tasks(block: Block, order: Sequence[int]) -> None:
                 raise ValueError(f"task '{late}' stands before '{tasks[source].sym_name.data}', whose result it reads")
     if not is_free_to_order(block):
         raise ValueError("operations with effects cannot change their order")
-    sequence: dict[Operation, None] = {}
+    sequence: dict[Operation, None] = {op: None for op in block.ops if isinstance(op, ConstantOp | WeightOp)}
     for number in order:
         todo: list[Operation] = [tasks[number]]
         while todo:

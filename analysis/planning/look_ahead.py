@@ -19,11 +19,11 @@ from ...support.errors import ResourceError
 from .estimate import TaskWork
 from .load_ahead import LEADS
 from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, work_beside
-from .plan_memo import source_key
+from .plan_memo import PlanMemo
 from .plan_network import WORKING_SHARE, NetworkPlan, readable_as, shapes_read, source_of
 from .plan_task import PlaceTiles, Shortage, TaskPlan, aligned, task_plans
 from .plan_written import is_written
-from .room import ByRoom, Room
+from .room import Room
 from .sram_layout import SramLayout, estimated_times, lay_out_sram
 
 BEAM = 6
@@ -39,11 +39,12 @@ added to it, since tasks around cannot use them meanwhile; less than `NEIGHBOURS
 """
 
 
-def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles) -> NetworkPlan:
+def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> NetworkPlan:
     """
     A plan that is estimated to be quicker than `network`, or this. The same values stay in the cores.
 
-    Tasks that were tiled before are left as they are, and with them the network.
+    Tasks that were tiled before are left as they are, and with them the network. `memo`: of its tasks, for this chip
+    and `place`.
     """
     if len(network.tasks) < 2 or any(is_written(info) for info in network.tasks):
         return network
@@ -54,7 +55,7 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles) -> NetworkPl
         return network  # whoever needs the layout says so
     if cycles <= NEAR * sum(plan.work.own_dram for plan in network.plans):
         return network
-    plans = _Search(led, layout, works.beside(layout.code), chip, place).best()
+    plans = _Search(led, layout, works.beside(layout.code), chip, place, memo or PlanMemo()).best()
     if plans is None or all(new.tiling == old.tiling for new, old in zip(plans, network.plans, strict=True)):
         return network
     other = replace(led, plans=plans)
@@ -108,20 +109,14 @@ class _Search:
     """What its tasks do."""
     chip: Chip
     place: PlaceTiles
-    _found: ByRoom[list[TaskPlan]] = field(default_factory=ByRoom["list[TaskPlan]"])
+    memo: PlanMemo
     _exact: dict[int, TaskWork] = field(default_factory=dict[int, TaskWork])
-    """By `id` of plans, all of which `_found` keeps."""
+    """By `id` of plans, all of which `memo` keeps."""
 
     @cached_property
     def _numbers(self) -> dict[SSAValue, int]:
         """Of tasks, by their results."""
         return {info.result: number for number, info in enumerate(self.network.tasks)}
-
-    @cached_property
-    def _contents(self) -> list[int]:
-        """By task, the same number for those that compute the same."""
-        numbers: dict[Hashable, int] = {}
-        return [numbers.setdefault(info.content, len(numbers)) for info in self.network.tasks]
 
     def best(self) -> tuple[TaskPlan, ...] | None:
         """Plans of all tasks; None where values that stay leave no room for one."""
@@ -154,8 +149,7 @@ class _Search:
             plans = task_plans(info, self.chip, sources, room, readable, self.place, TILINGS)
             return [] if isinstance(plans, Shortage) else [plan for plan in plans if plan.resident == stays]
 
-        key = (self._contents[number], tuple(map(source_key, sources)), stays, frozenset(read_as))
-        return self._found.get(key, available, search)
+        return self.memo.several(info, sources, available, (stays, frozenset(read_as)), search)
 
     def _after(self, partial: _Partial, plan: TaskPlan, code: Code) -> _Partial:
         """With the next task planned so."""

@@ -19,6 +19,7 @@ class PlanMemo:
     _like: dict[int, TaskInfo] = field(default_factory=dict[int, TaskInfo])
     """The first task of each number."""
     _plans: ByRoom[TaskPlan | Shortage] = field(default_factory=ByRoom["TaskPlan | Shortage"])
+    _several: ByRoom[list[TaskPlan]] = field(default_factory=ByRoom["list[TaskPlan]"])
     _contents: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _numbers: dict[TaskInfo, int] = field(default_factory=dict[TaskInfo, int])
 
@@ -39,8 +40,21 @@ class PlanMemo:
         make: Callable[[Room], TaskPlan | Shortage],
     ) -> TaskPlan | Shortage:
         """The plan of a task in so many bytes of SRAM; `how` is all else that it depends on."""
-        key = (self._number(info), tuple(source_key(source) for source in sources), how)
-        return self._plans.get(key, available, make)
+        return self._plans.get(self._key(info, sources, how), available, make)
+
+    def several(
+        self,
+        info: TaskInfo,
+        sources: Sequence[Source],
+        available: int,
+        how: Hashable,
+        make: Callable[[Room], list[TaskPlan]],
+    ) -> list[TaskPlan]:
+        """As `plan`, for searches that go on with several plans of a task. The memo keeps them."""
+        return self._several.get(self._key(info, sources, how), available, make)
+
+    def _key(self, info: TaskInfo, sources: Sequence[Source], how: Hashable) -> Hashable:
+        return self._number(info), tuple(source_key(source) for source in sources), how
 
     def _number(self, info: TaskInfo) -> int:
         """The same for tasks with the same operations."""

@@ -38,7 +38,7 @@ class Piece:
     constants: tuple[ConstantOp | WeightOp, ...]
     """In the order of the code's segments."""
     cycles: int
-    """Of the launch by itself, by the timing engine."""
+    """Of the launch by itself."""
     locations: tuple[LocationAttr, ...]
     """The network's, where those of the code are numbers (see `part_locations`)."""
 
@@ -100,7 +100,7 @@ class Pieces:
         text = piece_text(PartModule(module, constants, (), ()))
         key = self.cache.key(text.text)
         if self.cache.get(key) is None:
-            self.cache.put(key, compile_anonymous(text.module, self.chip))
+            self.cache.put(key, compile_anonymous(text.module, self.chip, self.cache.effort))
         code = self.cache.get(key)
         if isinstance(code, Failure):
             message = f"launch '{name}' does not compile: {text.named(code.message)}"
@@ -112,7 +112,7 @@ class Pieces:
 
     def _time(self, key: str, code: PieceCode) -> int:
         if key not in self._cycles:
-            self._cycles[key] = piece_cycles(code, self.chip)
+            self._cycles[key] = piece_cycles(code, self.chip, self.cache.effort)
         return self._cycles[key]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,7 +23,8 @@ from meshloom.emulator.noc import port_of_core, port_rows
 from meshloom.lowering import quickest_piece
 from meshloom.lowering.compile_piece import compile_piece, place_piece
 from meshloom.lowering.dataflow_to_manycore import lower_block
-from meshloom.lowering.encode_piece import EncodedPiece, encode_piece
+from meshloom.lowering.effort import EFFORTS
+from meshloom.lowering.encode_piece import EncodedPiece, LaidOutPiece, encode_piece
 from meshloom.lowering.launch_image import launch_cycles
 from meshloom.lowering.stages import Progress
 from meshloom.transforms.manycore_place import place_function
@@ -185,8 +187,8 @@ def test_what_is_read_in_place_stays_in_place() -> None:
 def test_code_is_the_quickest_of_all_that_is_tried(chip: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     target, tried = load_chip(chip), list[EncodedPiece]()
 
-    def encode(function: FuncOp, plan: NetworkPlan, chip: Chip, progress: Progress) -> EncodedPiece:
-        tried.append(encode_piece(function, plan, chip, progress))
+    def encode(piece: LaidOutPiece, chip: Chip, progress: Progress) -> EncodedPiece:
+        tried.append(encode_piece(piece, chip, progress))
         return tried[-1]
 
     monkeypatch.setattr(quickest_piece, "encode_piece", encode)
@@ -196,9 +198,8 @@ def test_code_is_the_quickest_of_all_that_is_tried(chip: str, n: int, monkeypatc
     assert found.cycles == (min(cycles) if len(tried) > 1 else None)
 
 
-def test_tasks_say_the_plan_that_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_say_the_plan_that_is_compiled() -> None:
     for methods in (("row-major", "relaxed"), ("relaxed", "row-major"), ("random", "row-major")):
-        monkeypatch.setattr(quickest_piece, "PLACEMENTS", methods)
-        found = place_piece(module(96), EDGE)
+        found = place_piece(module(96), EDGE, replace(EFFORTS["default"], placements=methods, hopeful=2.0)).placed
         for info, task in zip(found.plan.tasks, found.plan.plans, strict=True):
             assert info.op.tiling == TilingAttr.of(task.tiling)

@@ -15,6 +15,7 @@ from meshloom.emulator.functional import run_functional
 from meshloom.emulator.stats import collect
 from meshloom.emulator.timing import run_timing
 from meshloom.frontend.onnx_import import import_onnx
+from meshloom.lowering.effort import Effort
 from meshloom.lowering.piece_cache import Failure, PieceCache
 from meshloom.lowering.pipeline import Compilation, SubgraphOptions, compile_module
 from meshloom.lowering.subgraph_options import FUSIONS, parse_subgraphs
@@ -167,9 +168,9 @@ def test_layers_alike_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None
     compiled_parts: list[ModuleOp] = []
     compile_anonymous: Callable[..., object] = piece_pool.compile_anonymous
 
-    def counting(module: ModuleOp, chip: Chip) -> object:
+    def counting(module: ModuleOp, chip: Chip, effort: Effort) -> object:
         compiled_parts.append(module)
-        return compile_anonymous(module, chip)
+        return compile_anonymous(module, chip, effort)
 
     monkeypatch.setattr(piece_pool, "compile_anonymous", counting)
     model = dense_layers([32] * 6)

@@ -38,7 +38,8 @@ def test_a_batch_is_computed_a_few_frames_at_a_time() -> None:
     shapes = {"input_3": (16, 48, 48, 3)}
     automatic = compile_module(import_onnx(ONET, shapes), edge)
     whole = compile_module(import_onnx(ONET, shapes), edge, options=SubgraphOptions(split_failures=False))
-    assert [entry.action for entry in automatic.log.entries] == ["compile", "frames"]
+    actions = [entry.action for entry in automatic.log.entries if entry.action != "try"]
+    assert actions == ["compile", "frames"]
     assert automatic.log.entries[-1].ok
     # The values of 16 frames do not fit in the cores, those of 8 do: only weights, inputs and results are in DRAM.
     assert whole.parts[0].code.segments[-1] > 0 == automatic.parts[0].code.segments[-1]
@@ -54,4 +55,4 @@ def test_a_batch_is_computed_a_few_frames_at_a_time() -> None:
 def test_a_single_frame_is_compiled_once() -> None:
     compilation = compile_module(import_onnx(ONET, {"input_3": (1, 48, 48, 3)}), load_chip("tiny"))
     assert compilation.parts[0].code.segments[-1] > 0
-    assert [entry.action for entry in compilation.log.entries] == ["compile"]
+    assert [entry.action for entry in compilation.log.entries if entry.action != "try"] == ["compile"]

@@ -1,0 +1,114 @@
+"""
+The search that is behind all choices between whole variants of a network or a part of it: variants are compared by the
+cycles that they take, the cheapest is kept, and what became of each is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+from ..support.errors import MeshloomError
+
+T = TypeVar("T")
+Measure = Literal["estimated", "emulated"]
+
+WORTHWHILE = 0.999
+"""
+A variant that departs from what the program says (another order, more launches, more chips) is taken only if it takes
+less than this share of the cycles.
+"""
+
+
+class Trial(NamedTuple):
+    """What became of a variant."""
+
+    variant: str
+    text: str
+    """What it took, and whether it was taken; or why it was not tried."""
+
+    def __str__(self) -> str:
+        return f"{self.variant}: {self.text}"
+
+
+@dataclass
+class Search(Generic[T]):
+    """
+    The cheapest of some variants, the first of equal ones. A single one costs nothing: it need not be timed.
+    """
+
+    cycles: Callable[[T], float]
+    """What a variant takes; asked once for each."""
+    measure: Measure
+    """What the cycles are."""
+    hopeful: float = 1.0
+    """A variant is tried if its estimate is at most so many times the least of all that were tried."""
+    trials: list[Trial] = field(default_factory=list[Trial])
+    failures: list[MeshloomError] = field(default_factory=list[MeshloomError])
+    _best: tuple[str, T] | None = None
+    _least: float | None = None
+    """Cycles of the best, once they are known."""
+    _least_estimate: float = float("inf")
+
+    def try_variant(self, variant: str, estimate: float, make: Callable[[], T], share: float = 1.0) -> None:
+        """
+        Make a variant and keep it if it takes less than this share of the least cycles, unless its estimated cycles are
+        hopeless. If MeshloomError is raised, it has failed.
+        """
+        if self._best is not None and estimate > self.hopeful * self._least_estimate:
+            least = self._least_estimate
+            self._note(variant, f"estimated {estimate:,.0f} cycles, {over(estimate, least)}: not tried")
+            return
+        try:
+            found = make()
+        except MeshloomError as error:
+            self.fail(variant, error)
+            return
+        self._least_estimate = min(estimate, self._least_estimate)
+        if self._best is None:
+            self._best = variant, found
+            return
+        before = self.least()
+        cycles = self.cycles(found)
+        better = cycles < share * before
+        if better:
+            self._best, self._least = (variant, found), cycles
+        taken = "taken" if better else "not taken"
+        self._note(variant, f"{self.measure} {cycles:,.0f} cycles, {over(cycles, before)}: {taken}")
+
+    def fail(self, variant: str, error: MeshloomError) -> None:
+        """A variant cannot be made: that counts only where none can."""
+        self.failures.append(error)
+        self._note(variant, f"fails: {error}")
+
+    def least(self) -> float:
+        """Cycles of the best. There has to be one."""
+        if self._least is None:
+            assert self._best is not None
+            variant, found = self._best
+            self._least = self.cycles(found)
+            self._note(variant, f"{self.measure} {self._least:,.0f} cycles")
+        return self._least
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the cycles of the best are known."""
+        return self._least is not None
+
+    def best(self) -> T:
+        """The cheapest. Raises the first of the errors where no variant could be made."""
+        if self._best is None:
+            raise self.failures[0]
+        return self._best[1]
+
+    def _note(self, variant: str, text: str) -> None:
+        self.trials.append(Trial(variant, text))
+
+
+def over(cycles: float, before: float) -> str:
+    """`2.6% less`, compared with the best before."""
+    if cycles == before or not before:
+        return "as many"
+    share = abs(cycles / before - 1)
+    return f"{share:.1%} {'less' if cycles < before else 'more'}"

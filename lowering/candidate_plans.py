@@ -1,0 +1,65 @@
+"""Plans of a function of tasks that are compared: in the order of the program, and in orders that were searched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.dialects.func import FuncOp
+
+from ..analysis.planning.placement import column_major
+from ..analysis.planning.plan_memo import PlanMemo
+from ..analysis.planning.plan_network import NetworkPlan, plan_network
+from ..analysis.search import WORTHWHILE
+from ..chips import Chip
+from ..support.errors import MeshloomError
+from ..transforms.manycore_schedule import find_order
+from ..transforms.manycore_tile import plans_of, write_tilings
+from ..transforms.reorder import arrange_tasks, tasks_of
+from .quickest_piece import Plan
+
+STEPS = 2_000_000
+"""Of the search of an order: a tenth of what pass `manycore-schedule` takes finds the same for most networks."""
+NAMES = ("tilings that look ahead", "tilings task by task")
+
+
+def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, orders: int) -> list[Plan]:
+    """
+    Plans of the tasks of a function, which must not be tiled: in their order, and in up to `orders` others that are
+    estimated to be cheaper (spec 3). The tasks come to stand in the order of the last, with its tilings.
+
+    `memo`: of the tasks. Raises as `plan_network` where they cannot be planned in their own order.
+    """
+    block = function.body.block
+    program = tasks_of(block)
+    plans = plans_of(function, chip, memo)
+    found = [Plan(*one) for one in zip(NAMES[-len(plans) :], plans, strict=True)]
+    seen = {tuple(program)}
+    for seed in range(orders):
+        order = find_order(block, chip, seed=seed, steps=STEPS)
+        if order is None:
+            break
+        tasks = tuple(program[int(number)] for number in order.order)
+        if tasks in seen:
+            continue
+        seen.add(tasks)
+        arrange_tasks(block, tasks)
+        try:
+            best = plans_of(function, chip, memo)[0]
+            found.append(Plan(f"order of tasks by search {seed + 1}", best, WORTHWHILE))
+        except MeshloomError:
+            pass  # more values are needed at once
+        finally:
+            arrange_tasks(block, program)
+    return [replace(plan, network=_read_back(plan.network, function, chip)) for plan in found]
+
+
+def given_plan(function: FuncOp, chip: Chip, memo: PlanMemo) -> Plan:
+    """The plan of tasks that are tiled. Raises as `plan_network`."""
+    return Plan("tilings as given", _read_back(plan_network(function, chip, column_major(chip), memo), function, chip))
+
+
+def _read_back(plan: NetworkPlan, function: FuncOp, chip: Chip) -> NetworkPlan:
+    """A plan as its tasks say it: tilings that were written by hand are compiled in the same way."""
+    arrange_tasks(function.body.block, [info.op for info in plan.tasks])
+    write_tilings(plan)
+    return replace(plan_network(function, chip, column_major(chip)), lead=plan.lead)

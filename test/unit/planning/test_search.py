@@ -1,0 +1,64 @@
+"""Choosing between variants: the cheapest, counted in the open."""
+
+from __future__ import annotations
+
+import pytest
+from meshloom.analysis.search import Search
+from meshloom.support.errors import MeshloomError
+
+
+def test_the_first_of_the_cheapest_is_kept() -> None:
+    asked: list[str] = []
+
+    def cycles(one: str) -> int:
+        asked.append(one)
+        return {"a": 30, "b": 20, "c": 20, "d": 25}[one]
+
+    search = Search(cycles, "emulated", hopeful=2.0)
+    for one in "abcd":
+        search.try_variant(one, 20, lambda made=one: made)
+    assert search.best() == "b"
+    assert sorted(asked) == ["a", "b", "c", "d"], "each once"
+    assert [str(trial) for trial in search.trials] == [
+        "a: emulated 30 cycles",
+        "b: emulated 20 cycles, 33.3% less: taken",
+        "c: emulated 20 cycles, as many: not taken",
+        "d: emulated 25 cycles, 25.0% more: not taken",
+    ]
+
+
+def test_one_variant_is_not_timed() -> None:
+    search = Search[str](lambda one: pytest.fail("timed"), "emulated")
+    search.try_variant("a", 20, lambda: "a")
+    assert search.best() == "a"
+    assert not search.is_timed
+
+
+def test_what_is_estimated_much_worse_than_another_is_not_made() -> None:
+    search = Search[int](lambda one: one, "emulated", hopeful=1.5)
+    search.try_variant("first", 100, lambda: 100)
+    search.try_variant("hopeless", 151, lambda: pytest.fail("made"))
+    search.try_variant("hopeful", 150, lambda: 90)
+    assert search.best() == 90
+
+
+def test_a_variant_that_has_to_be_better_by_some_share() -> None:
+    search = Search[int](lambda one: one, "emulated", hopeful=2.0)
+    search.try_variant("first", 100, lambda: 100)
+    search.try_variant("a little better", 100, lambda: 95, share=0.9)
+    assert search.best() == 100
+    search.try_variant("much better", 100, lambda: 89, share=0.9)
+    assert search.best() == 89
+
+
+def test_failures_count_where_nothing_can_be_made() -> None:
+    def fail(text: str) -> int:
+        raise MeshloomError(text)
+
+    search = Search[int](lambda one: one, "emulated")
+    search.try_variant("one", 1, lambda: fail("first"))
+    search.try_variant("other", 1, lambda: fail("second"))
+    with pytest.raises(MeshloomError, match="first"):
+        search.best()
+    search.try_variant("third", 1, lambda: 3)
+    assert search.best() == 3
