@@ -173,11 +173,11 @@ def costs_by_descriptor(
         macs[at] = points * _DOT[ops[at]]
     at = np.flatnonzero(_FILL[ops])
     if len(at):
-        run = geometry.run(at, [0])
+        run = geometry.run_of(at, 0)
         cycles[at] = copy_cycles(chip, geometry.total(at, 0) // run, run)
     at = np.flatnonzero(_COPY[ops])
     if len(at):
-        run = geometry.run(at, [0, 1])
+        run = np.minimum(geometry.run_of(at, 0), geometry.run_of(at, 1))
         cycles[at] = copy_cycles(chip, geometry.total(at, 0) // run, run)
     at: Ints = np.flatnonzero(_ROWS[ops])
     if len(at):
@@ -269,12 +269,7 @@ class _Geometry:
         """Bytes of all iteration points of an operand."""
         return self.points[at, slot] * self.item[at, slot]
 
-    def run(self, at: Ints, slots: list[int]) -> Ints:
-        """Bytes of the contiguous run that `slots` have in common, under the sizes of the first."""
-        strides = [self._strides[self._index[at, slot]] for slot in slots]
-        return contiguous_run(self.sizes(at, slots[0]), strides, self.item[at, slots[0]])
-
-    def run_of(self, at: Ints, slot: Ints) -> Ints:
+    def run_of(self, at: Ints, slot: Ints | int) -> Ints:
         """Bytes of the contiguous run of one operand, whose slot may differ from word to word."""
         index = self._index[at, slot]
         return contiguous_run(self._sizes[index], [self._strides[index]], self.item[at, slot])

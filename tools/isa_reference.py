@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from ..dialects.coreasm.isa import (
+    DATA_DEPENDENT,
     DESC,
     FIELDS,
     INSTRUCTIONS,
@@ -19,6 +20,7 @@ from ..dialects.coreasm.isa import (
     TENSOR_TYPES,
     TYPES,
     WORD,
+    Cost,
     Imm,
     Instruction,
     Space,
@@ -45,14 +47,17 @@ INTRODUCTION = """\
 
 Version {version}. A core has an SRAM, addressed in bytes from 0, sixteen 64-bit scalar registers (R0 is always 0) and
 {queues} unit queues. Its sequencer runs the program in order: it executes its own instructions and appends every other
-one to the queue of its unit. A unit runs its queue in order, one instruction at a time; units run in parallel.
+one, with the addresses computed from the registers at that moment, to the queue of its unit; it waits while that queue
+is full. A unit runs its queue in order, one instruction at a time; units run in parallel.
 
 **Tokens.** Every ordered pair of different units of a core has a queue of tokens. An instruction of unit U first takes
 one token from V to U for each unit V in its `wait` field, and when it has completed puts one from U to V for each V in
 `signal`.
 
-**Semaphores.** Cores synchronise by counters only: `put`, `signal` and `ready` raise those of other cores, `wait` and
-`send.wait` block their queue until enough has come, then subtract it.
+**Semaphores.** Each core has as many counters as the chip's description says. Cores synchronise by them only: `put`,
+`put.z`, `signal` and `ready` raise one by 1 at every core of a *core set*, `wait` and `send.wait` block their queue
+until a counter of their own core has reached n, then subtract n. `desc[3]` gives a core set by its number in the
+executable's list of core sets.
 
 ## Word
 
@@ -64,11 +69,12 @@ one token from V to U for each unit V in its `wait` field, and when it has compl
 {fields}
 
 The address of operand k is `addr[k]` + R[nibble k of `regs`]; operands in DRAM have the upper 32 bits in another slot's
-address field. A source whose descriptor is {none:#x} is an **immediate**: its value is `addr[k]`, as f32 bits where the
-operand's type is a float (converted to it), otherwise as a sign-extended i32.
+address field. A source whose descriptor is {none:#x} is an **immediate**: its value is in `addr[k]`, for a float type
+as the bits of an f32 that is converted to it, otherwise as an i32.
 
 The `imm` field of matrix products says how many dimensions of the descriptors are batch, m, k and n: nb | nm << 4 |
-nk << 8 | nn << 12. Elsewhere it is a number of dims, a semaphore, a register, a launch, or the tag that names copies.
+nk << 8 | nn << 12. Elsewhere it is a number of dims, or the number of a semaphore, of a register, of a launch, or of a
+tag that copies share.
 
 ## Access descriptor
 
@@ -77,9 +83,10 @@ outer dimensions have size 1 and stride 0. The element at index i is at address 
 an elementwise instruction have equal sizes; stride 0 repeats an operand.
 
 An operand that is an **encoded block** holds a sparse matrix: the number of entries (u32), at byte 4 the index, at an
-offset the values; `analysis/sparse/block.py` has the details. Its descriptor is read differently: the sizes are
-strings, length of a string, group, bits (1: direct index, 2 to 8: strides) and the entries that there is room for, the
-first stride is the offset of the values (a multiple of 4), the others are 0.
+offset the values; `analysis/sparse/block.py` has the details. Its descriptor has another meaning: the sizes are the
+number of strings, the length of a string, the elements of a group, the bits of a code of the index (1: direct index,
+2 to 8: stride index) and the entries that there is room for; the first stride is the offset of the values (a multiple
+of 4), the others are 0.
 
 ## Element types
 
@@ -87,31 +94,35 @@ first stride is the offset of the values (a multiple of 4), the others are 0.
 | --- | --- | --- |
 {types}
 
-bool is one byte, 0 or 1. 16-bit floats are widened to f32, computed with and rounded to nearest even. Below, "floats"
-are f32 f16 bf16 f64, "integers" i8 to u64, "numbers" both, "any" these and bool, "others" all of those but f32.
+bool is one byte, 0 or 1. Arithmetic on 16-bit floats happens in f32; results are rounded to nearest, ties to even.
+Below, "floats" are f32 f16 bf16 f64, "integers" i8 to u64, "numbers" both, "any" these and bool, "others" all of those
+but f32.
 
 "Narrow" are f24 (1 bit of sign, 8 of exponent, 15 of mantissa), f8e4m3 (1, 4, 3; no infinities) and f8e5m2 (1, 5, 2):
-values are stored in them, and `mov` converts f32 to nearest even; what is too large becomes infinite, or NaN in f8e4m3.
-Copies, loads and stores move them as bytes (u8); no tensor outside has such a type.
+values are only stored in them. `mov` converts from f32 (to nearest, ties to even; what is too large becomes infinite,
+or NaN in f8e4m3) and back. Copies, loads and stores move them as bytes (u8). No input, output or weight has such a
+type.
 
 ## Parameters
 
-Cores that run the same words share a program; fields that differ are parameters, patched with each core's values at
-load: {patched}.
-The operation, its types and its units cannot be parameters.
+Cores whose words differ in a few fields only share a program; these fields are parameters, set to each core's values
+when the program is loaded: {patched}.
+`op`, `dtype`, `wait` and `signal` cannot be parameters, nor an `imm` that is not a semaphore; of the sequencer's own
+instructions only `addr0` can.
 
 ## Instructions
 
-The last column names the cost formula and the factor by which a function is slower than an addition. Costs "sparse
-matmul", "encode" and "decode" depend on values.
+"Dims" are dimensions of an access descriptor; those that are "right-aligned" are its innermost ones. The last column
+names the cost formula (`emulator/costs.py`) and the factor by which a function is slower than an addition. These costs
+depend on values (`emulator/costs_sparse.py`): {data_dependent}.
 
 """
 
 _FIELD_TEXT = {
     "op": "opcode",
     "dtype": "element types: low nibble source, high nibble destination",
-    "wait": "bit V: take a token from unit V before starting",
-    "signal": "bit V: give a token to unit V on completion",
+    "wait": "bit V: take a token from the unit of number V before starting",
+    "signal": "bit V: give a token to the unit of number V on completion",
     "regs": "four 4-bit register numbers, operand 0 lowest",
     "imm": "see the instruction",
     "addr": "four addresses or values, u32",
@@ -167,7 +178,8 @@ def _names(codes: Sequence[int]) -> str:
 
 def _instructions() -> Iterator[str]:
     for unit in Unit:
-        yield f"### {unit.name}: {UNIT_TEXT[unit]}\n"
+        number = f" (unit {unit.value})" if unit < QUEUES else ""
+        yield f"### {unit.name}{number}: {UNIT_TEXT[unit]}\n"
         entries = [i for i in INSTRUCTIONS if i.unit == unit]
         if not entries:
             yield "No instructions yet.\n"
@@ -200,6 +212,7 @@ def page() -> str:
     introduction = INTRODUCTION.format(
         version=ISA_VERSION, queues=QUEUES, word_bytes=WORD.itemsize, none=NO_DESC, fields="\n".join(rows),
         desc_bytes=DESC.itemsize, types="\n".join(types), patched=", ".join(f"`{f}`" for f in FIELDS),
+        data_dependent=", ".join(f'"{cost.value}"' for cost in Cost if cost in DATA_DEPENDENT),
     )  # fmt: skip
     return introduction + "\n".join(_instructions()).rstrip() + "\n"
 

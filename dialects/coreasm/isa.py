@@ -1,5 +1,5 @@
 """
-The instruction set, version 1: the one table that defines it.
+The instruction set: the one table that defines it.
 
 The `coreasm` dialect, the executable's checks, the listing, both emulator engines, the cost model and the reference
 page (`docs/reference/isa.md`) all come from `INSTRUCTIONS`. Only numpy is imported here.

@@ -81,7 +81,8 @@ _UNARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
 )
 _MOV_DOC = (
     "The cast between types: float to integer truncates, anything to bool is whether it differs from 0,"
-    " integers wrap to fewer bits. A float that the integer type cannot hold gives an unspecified value."
+    " integers wrap around in types of fewer bits. A float that the integer type cannot hold gives an unspecified"
+    " value."
 )
 
 _BINARY: tuple[tuple[str, int, TypePairs, int, str], ...] = (
@@ -167,7 +168,7 @@ COMPUTE: tuple[Instruction, ...] = (
     ),
     Instruction(
         "select", 0x61, Unit.VPU, Family.TERNARY, Cost.VECTOR, (_D, _COND, _B_IMM, _C_IMM), "D = A ? B : C",
-        types=_ALL, function="select", doc="A is bool; the types are those of B, C and D.",
+        types=_ALL, function="select", doc="A is bool; the types in the table are those of B, C and D.",
     ),
     *_reductions(),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Instructions of the mapping unit, and those of the matrix unit that it feeds with the pairs that matter (spec 5)."""
+"""Instructions of the mapping unit, and those of the matrix unit that it feeds with the pairs that matter."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SOURCES = {
 
 _PRODUCT_DOC = (
     "As `matmul`. An encoded A is a block of batch * m strings along k, an encoded B one of batch * n strings along k;"
-    " the dims of blocks are not counted, so that k dims are those of whichever operand is dense. Whether a pair with"
-    f" an element that is left out is multiplied when the other is infinite or NaN is not specified. {_EXPECTED_DOC}"
+    " `imm` counts the dims of dense operands only. Whether an element that is left out is multiplied by an infinite"
+    f" one or NaN, which would give NaN, is not specified. {_EXPECTED_DOC}"
 )
 
 
@@ -53,13 +53,13 @@ MAP: tuple[Instruction, ...] = (
         ),
         "D = index and values of the elements of S with |S| > T", scalars=(_EXPECTED,), types=same(NUMBERS),
         function="encode",
-        doc="S is walked in row-major order, a string after the other. All of D's room counts as written; what count"
-        f" and index do not cover holds no particular values. {_EXPECTED_DOC}",
+        doc="T is at least 0. S is read in row-major order, one string after the other. All bytes of D count as"
+        f" written; those behind the stored index and values have unspecified contents. {_EXPECTED_DOC}",
     ),
     Instruction(
         "decode", 0xD1, Unit.MAP, Family.DECODE, Cost.DECODE,
         (Operand(0, "D", writes=True, reads=False), Operand(1, "S", encoded=True)),
         "D = the stored elements of S, 0 elsewhere", scalars=(_EXPECTED,), types=same(NUMBERS), function="decode",
-        doc=f"D is walked in row-major order, a string after the other. {_EXPECTED_DOC}",
+        doc=f"D is written in row-major order, one string after the other. {_EXPECTED_DOC}",
     ),
 )  # fmt: skip

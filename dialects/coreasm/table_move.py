@@ -57,10 +57,11 @@ _SEQUENCER = (
     ),
 )  # fmt: skip
 
+_MOVED_DOC = "D and S have equally many elements; both are walked in row-major order."
 _GATHER_DOC = (
     "I has `imm` trailing dims of indices (type: high nibble); D's dims are those and then the inner ones. The"
-    " outermost of the last 1 + inner dims of S is the indexed one, its size the number of rows (for range checks)."
-    " Negative indices count from the end."
+    " outermost of the last 1 + inner dims of S is the indexed one, its size the number of rows. Negative indices count"
+    " from the end; others out of range are an error."
 )
 _SCATTER_DOC = (
     "As gather with the roles of D and S exchanged: D's outermost dim is the indexed one. Repeated indices are written"
@@ -82,7 +83,7 @@ _VECTOR = (
 _ACCESS = (
     Instruction(
         "copy", 0x80, Unit.DAU, Family.COPY, Cost.COPY, (_D, _S), "D = S", types=_ALL, function="copy",
-        doc="Sizes are equal dim by dim; bits are moved as they are.",
+        doc=f"{_MOVED_DOC} Bits are moved as they are.",
     ),
     Instruction(
         "fill", 0x81, Unit.DAU, Family.FILL, Cost.FILL, (_D, Operand(1, "S", immediate=True, always_immediate=True)),
@@ -108,7 +109,8 @@ _ACCESS = (
     ),
     Instruction(
         "load", 0x90, Unit.LOAD, Family.LOAD, Cost.DRAM, (_D, _DRAM_S), "D = S", types=_ALL, function="load",
-        doc="S lies in DRAM at addr1 | addr2 << 32, plus its register. Latency overlaps between consecutive loads.",
+        doc=f"S lies in DRAM at addr1 | addr2 << 32, plus its register. {_MOVED_DOC} The DRAM's latency passes while"
+        " later loads are under way.",
     ),
     Instruction(
         "load.gather", 0x91, Unit.LOAD, Family.LOAD_GATHER, Cost.DRAM, (_D, _DRAM_S, _I3),
@@ -117,7 +119,7 @@ _ACCESS = (
     ),
     Instruction(
         "store", 0xA0, Unit.STORE, Family.STORE, Cost.DRAM, (_DRAM_D, _S), "D = S", types=_ALL, function="store",
-        doc="D lies in DRAM at addr0 | addr3 << 32, plus its register.",
+        doc=f"D lies in DRAM at addr0 | addr3 << 32, plus its register. {_MOVED_DOC}",
     ),
 )  # fmt: skip
 
@@ -125,8 +127,9 @@ _NETWORK = (
     Instruction(
         "put", 0xB0, Unit.SEND, Family.PUT, Cost.PUT, (_REMOTE_D, _S), "D = S at every core of the set",
         imm=Imm.SEMAPHORE, types=_ALL, core_set=True, function="put",
-        doc="The semaphore `imm` of each destination rises by one when its data has been written. The own core may be"
-        " in the set. Tokens are signalled when the last flit has left: the source may be overwritten then.",
+        doc=f"{_MOVED_DOC} The semaphore `imm` of each destination rises by 1 when its data has been written. The own"
+        " core may be in the set. Tokens are signalled when the last byte has left: the source may be"
+        " overwritten then.",
     ),
     Instruction(
         "signal", 0xB1, Unit.SEND, Family.SIGNAL, Cost.SIGNAL, (), "semaphore += 1 at every core of the set",
@@ -137,8 +140,8 @@ _NETWORK = (
         "D = S at every core of the set, without zeros on the way", scalars=(Scalar(3, "bytes"),),
         imm=Imm.SEMAPHORE, types=_ALL, core_set=True, function="put",
         doc="As `put`, and D is the same to the last bit. The sender's mapping unit looks at S, then a direct index and"
-        " the elements that are not all zero bits travel; the receivers' put the zeros in. `bytes` is what should"
-        " travel, for timing without values; nothing else uses it.",
+        " the elements that are not all zero bits travel; the receivers' mapping units put the zeros in. `bytes` is the"
+        " number of bytes expected to travel, for timing without values; nothing else uses it.",
     ),
     Instruction(
         "send.wait", 0xB2, Unit.SEND, Family.WAIT, Cost.WAIT, (), "waits until semaphore >= n, then semaphore -= n",

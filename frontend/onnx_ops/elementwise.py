@@ -35,13 +35,14 @@ _UNARY = {
 
 @onnx_op(*_UNARY)
 def unary(node: Node) -> Tensor:
-    """Operators that are one operation of the dialect. Integers go through f64 where the dialect wants floats."""
+    """One elementwise operation of the `dataflow` dialect, of one operand."""
     x, name = node[0], _UNARY[node.proto.op_type]
     if name in ("abs", "sign", "relu") and x.dtype.kind == "u":
         return x if name != "sign" else node.build.minimum(x, 1)
     if name in ("floor", "ceil", "round", "isnan", "isinf") and not x.is_float:
         raise NodeError(f"{x.dtype} is not a float type")
     if name == "erf" and is_integer(x.dtype):
+        # The dialect has erf of floats only; f64 holds the integers.
         return node.build.cast(node.build.unary(name, node.build.cast(x, np.dtype(np.float64))), x.dtype)
     return node.build.unary(name, x)
 
@@ -70,7 +71,7 @@ _BINARY = {
 
 @onnx_op(*_BINARY)
 def binary(node: Node) -> Tensor:
-    """Operators that are one binary operation of the dialect."""
+    """One elementwise operation of the `dataflow` dialect, of two operands."""
     x, y = node[0], legacy_broadcast(node, node[0], node[1])
     return node.build.binary(_BINARY[node.proto.op_type], x, y)
 
@@ -113,7 +114,7 @@ _COMPARE = {"Equal": "eq", "Less": "lt", "LessOrEqual": "le", "Greater": "gt", "
 
 @onnx_op(*_COMPARE)
 def compare(node: Node) -> Tensor:
-    """Comparison with a bool result."""
+    """Comparison of elements; the result is bool."""
     return node.build.compare(_COMPARE[node.proto.op_type], node[0], legacy_broadcast(node, node[0], node[1]))
 
 
@@ -122,7 +123,7 @@ _VARIADIC = {"Sum": "add", "Max": "maximum", "Min": "minimum", "Mean": "add"}
 
 @onnx_op(*_VARIADIC)
 def variadic(node: Node) -> Tensor:
-    """Sum, extremum or mean of any number of operands."""
+    """Sum, maximum, minimum or mean of any number of operands, by the operator's name."""
     result, *others = node.all()
     for other in others:
         result = node.build.binary(_VARIADIC[node.proto.op_type], result, other)
@@ -200,7 +201,7 @@ def tan(node: Node) -> Tensor:
 @onnx_op("Sinh", "Cosh")
 @in_f32
 def hyperbolic(node: Node) -> Tensor:
-    """(e^x -+ e^-x) / 2"""
+    """(e^x - e^-x) / 2 for `Sinh`, (e^x + e^-x) / 2 for `Cosh`"""
     b, x = node.build, node[0]
     up, down = b.unary("exp", x), b.unary("exp", b.unary("neg", x))
     return b.mul(b.sub(up, down) if node.proto.op_type == "Sinh" else b.add(up, down), 0.5)

@@ -36,7 +36,7 @@ def matmul(b: Builder, x: Tensor, y: Tensor) -> Tensor:
 
 @onnx_op("MatMul")
 def matmul_op(node: Node) -> Tensor:
-    """Matrix product with broadcasting; narrow integers are not part of ONNX's MatMul."""
+    """Matrix product with broadcasting; of integers, those of 32 and 64 bits."""
     return matmul(node.build, node[0], node[1])
 
 

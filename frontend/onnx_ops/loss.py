@@ -14,13 +14,13 @@ from .activation import softmax
 
 @onnx_op("NegativeLogLikelihoodLoss", since=12)
 def negative_log_likelihood(node: Node) -> Tensor:
-    """Weighted mean, sum or each of -x[n, target[n]]."""
+    """-x[n, target[n]], weighted by class: the mean, the sum, or each by itself."""
     return _loss(node, node[0])
 
 
 @onnx_op("SoftmaxCrossEntropyLoss", since=12)
 def softmax_cross_entropy(node: Node) -> Sequence[Tensor]:
-    """The same of the logarithm of softmax, which is the second output."""
+    """NegativeLogLikelihoodLoss of the logarithm of softmax; the second output is that logarithm."""
     scores = softmax(node.build, node[0], [1], log=True)
     return [_loss(node, scores), scores]
 

@@ -35,7 +35,10 @@ def per_channel(b: Builder, x: Tensor, rank: int) -> Tensor:
 
 @onnx_op("BatchNormalization")
 def batch_normalisation(node: Node) -> Tensor | Sequence[Tensor]:
-    """Inference: a scale and shift of each channel, which move into a convolution before it."""
+    """
+    Inference: a scale and shift of each channel, which move into a convolution before it. Training (from opset 14 on):
+    normalisation by the batch; the running mean and variance are outputs.
+    """
     b, x = node.build, node[0]
     epsilon = node.float("epsilon", 1e-5)
     if node.opset >= 14 and node.int("training_mode", 0):
@@ -77,7 +80,7 @@ def _train(node: Node, epsilon: float) -> Sequence[Tensor]:
 
 @onnx_op("LayerNormalization")
 def layer_normalisation(node: Node) -> Sequence[Tensor]:
-    """Normalisation over the last axes; statistics in f32 at least, and shown in the type of `stash_type`."""
+    """Normalisation over the last axes; statistics in f32 at least, as outputs in the type `stash_type`."""
     b, x = node.build, node[0]
     axes = list(range(x.axis(node.int("axis", -1)), x.rank))
     wide = b.cast(x, FLOAT32) if x.dtype.itemsize < 4 else x
@@ -171,7 +174,7 @@ def mean_variance_normalisation(node: Node) -> Tensor:
 
 @onnx_op("Dropout")
 def dropout(node: Node) -> Tensor | Sequence[Tensor]:
-    """Inference: the operand. Training: of a node with a seed, the mask of ONNX's reference, the same on every run."""
+    """Inference: the operand. Training needs a seed; the mask is that of ONNX's reference, the same on every run."""
     x, b = node[0], node.build
     training = node.get(2) if node.opset >= 12 else None
     given = node.get(1) if node.opset >= 12 else None

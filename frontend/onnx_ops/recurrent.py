@@ -159,7 +159,7 @@ def _gates(b: Builder, x: Tensor, count: int) -> list[Tensor]:
 
 @onnx_op("LSTM")
 def lstm(node: Node) -> Sequence[Tensor]:
-    """Gates in the order input, output, forget, cell."""
+    """Recurrent layer with gates in the order input, output, forget, cell."""
     b = node.build
 
     def step(products: Tensor, one: Direction) -> None:
@@ -183,7 +183,7 @@ def lstm(node: Node) -> Sequence[Tensor]:
 
 @onnx_op("GRU")
 def gru(node: Node) -> Sequence[Tensor]:
-    """Gates in the order update, reset, hidden."""
+    """Recurrent layer with gates in the order update, reset, hidden."""
     b = node.build
     after = bool(node.int("linear_before_reset", 0))
 
@@ -210,7 +210,7 @@ def gru(node: Node) -> Sequence[Tensor]:
 
 @onnx_op("RNN")
 def rnn(node: Node) -> Sequence[Tensor]:
-    """One gate."""
+    """Recurrent layer with one gate."""
     b = node.build
 
     def step(products: Tensor, one: Direction) -> None:

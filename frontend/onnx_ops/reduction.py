@@ -60,13 +60,13 @@ def _float_function(b: Builder, name: str, x: Tensor) -> Tensor:
 @onnx_op("ReduceMean", "ReduceSumSquare", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
 @in_f32
 def reduce_and_more(node: Node) -> Tensor:
-    """Reduction of what is computed of each element, or with something computed of the result."""
+    """Mean, sum of squares, its root, or logarithm of the sum or of the sum of exponentials, by the operator's name."""
     return _reduction(node)
 
 
 @onnx_op("ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1")
 def reduce(node: Node) -> Tensor:
-    """Reduction of the elements, or of their sizes, which have the type's range."""
+    """Sum, maximum, minimum, product or sum of absolute values, by the operator's name."""
     return _reduction(node)
 
 

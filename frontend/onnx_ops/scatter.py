@@ -66,7 +66,7 @@ def _one_by_one(b: Builder, data: Tensor, rows: Tensor, updates: Tensor, reducti
 
 @onnx_op("ScatterElements", "Scatter")
 def scatter_elements(node: Node) -> Tensor:
-    """One element for each index."""
+    """The data, with the element at each index replaced by an update, or combined with it."""
     b, x, indices, updates = node.build, node[0], node[1], node[2]
     axis, reduction = x.axis(node.int("axis", 0)), node.str("reduction", "none")
     others = [dim for dim in range(x.rank) if dim != axis]
@@ -97,7 +97,7 @@ def _along_axis(b: Builder, x: Tensor, indices: Tensor, updates: Tensor, axis_la
 
 @onnx_op("ScatterND", since=11)
 def scatter_nd(node: Node) -> Tensor:
-    """Slices named by tuples of indices."""
+    """The data, with the slice at each tuple of indices replaced by an update, or combined with it."""
     b, x, indices, updates = node.build, node[0], node[1], node[2]
     width = indices.shape[-1]
     if width > x.rank or width < 1:

@@ -139,7 +139,7 @@ def expand(node: Node) -> Tensor:
 
 @onnx_op("BlackmanWindow", "HannWindow", "HammingWindow")
 def window(node: Node) -> Tensor:
-    """A window function of a known size."""
+    """A window function, of a size that is known at import."""
     count = int(node.known(0, "the size").reshape(-1)[0])
     n = arrays.arange(count)
     period = count if node.int("periodic", 1) else count - 1

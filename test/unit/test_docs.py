@@ -125,3 +125,9 @@ def test_links_lead_somewhere(page: Path) -> None:
             headings = HEADING.findall((page.parent / target if target else page).read_text())
             anchors = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
             assert anchor in anchors, f"{page.name}: {target}#{anchor}"
+
+
+def test_the_index_lists_every_page() -> None:
+    docs = ROOT / "docs"
+    listed = {(docs / target).resolve() for target, _ in LINK.findall((docs / "index.md").read_text()) if target}
+    assert {page for page in PAGES if docs in page.parents} - listed == {docs / "index.md"}

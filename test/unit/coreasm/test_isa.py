@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +13,17 @@ from meshloom.dialects.coreasm.check import Limits, canonical_words, first_probl
 from meshloom.dialects.coreasm.isa import (
     BY_CODE,
     BY_MNEMONIC,
+    DATA_DEPENDENT,
     DESC,
     INSTRUCTIONS,
     MNEMONICS,
     OPCODE,
+    QUEUES,
     TYPES,
     UNIT_OF_OPCODE,
     WORD,
+    Imm,
+    Unit,
     bf16_to_f32,
     f32_to_bf16,
     new_words,
@@ -54,6 +59,45 @@ def test_every_instruction_has_an_op() -> None:
 def test_reference_page_is_up_to_date() -> None:
     written = (ROOT / "docs" / "reference" / "isa.md").read_text(encoding="utf-8")
     assert written == page(), "run: python -m meshloom.tools.isa_reference > docs/reference/isa.md"
+
+
+def test_reference_page_has_every_instruction_with_all_its_fields() -> None:
+    """Read from the page's tables, not from what the page is made of."""
+    page_text = (ROOT / "docs" / "reference" / "isa.md").read_text(encoding="utf-8")
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in page_text.splitlines()]
+    rows = {int(row[0], 16): row for row in cells if len(row) == 6 and re.fullmatch(r"0x[0-9a-f]{2}", row[0])}
+    assert set(rows) == set(BY_CODE)
+    for code, (_, mnemonic, _, fields, types, cost) in rows.items():
+        entry = BY_CODE[code]
+        assert mnemonic == f"`{entry.mnemonic}`"
+        assert (types == "-") == (not entry.types)
+        assert cost.split(" x ")[0] == entry.cost.value
+        told = [] if fields == "none" else fields.replace("\\|", "|").split("; ")
+        numbered = [one for one in told if re.match(r"[0-3]: ", one)]
+        assert [one.split(" ")[:2] for one in numbered] == [[f"{o.slot}:", o.name] for o in entry.operands]
+        assert [one.split(": ")[0][:5] for one in told if one.startswith("addr")] == [
+            f"addr{s.slot}" for s in entry.scalars
+        ]
+        assert ("desc3: core set" in told) == entry.core_set
+        assert ("desc0..3: bytes" in told) == entry.byte_count
+        assert [one for one in told if one.startswith("imm: ")] == (
+            [] if entry.imm is Imm.NONE else [f"imm: {entry.imm.value}"]
+        )
+        for number in (o.high for o in entry.operands if o.high is not None):
+            assert f"upper address in slot {number}" in fields
+
+
+def test_reference_page_names_fields_types_units_and_costs_that_depend_on_values() -> None:
+    page_text = (ROOT / "docs" / "reference" / "isa.md").read_text(encoding="utf-8")
+    assert WORD.fields is not None
+    for name, (_, offset, *_) in WORD.fields.items():
+        assert f"| {offset} | `{name}` |" in page_text
+    for kind in TYPES:
+        assert f"| {kind.code.value} | {kind.name} | {kind.bytes} |" in page_text
+    for unit in Unit:  # the numbers that the fields `wait` and `signal` use
+        assert f"### {unit.name}{f' (unit {unit.value})' if unit < QUEUES else ''}: " in page_text
+    told = page_text.split("(`emulator/costs_sparse.py`): ")[1].split(".")[0]
+    assert set(re.findall(r'"([^"]+)"', told.replace("\n", " "))) == {cost.value for cost in DATA_DEPENDENT}
 
 
 def test_table_needs_no_xdsl() -> None:

@@ -418,6 +418,19 @@ def test_load_gather_and_bad_index() -> None:
         bench.run()
 
 
+def test_copies_between_different_sizes_walk_both_sides_row_major() -> None:
+    x = np.arange(12, dtype=np.int32)
+    bench = Bench()
+    source, target = bench.array(x), bench.space(12 * 4)
+    # Read as the 4 x 3 transpose of a 3 x 4 matrix, written as a 6 x 2 matrix from its last row to the first.
+    bench.a.op(
+        0, "copy", Place(target + 5 * 8, (6, 2), (-8, 4)), Place(source, (4, 3), (4, 16)), source=I32, result=I32
+    )
+    walked = [x[4 * column + row] for row in range(4) for column in range(3)]
+    want = np.array(walked).reshape(6, 2)[::-1]
+    assert bench.result(target, (6, 2), I32).tolist() == want.tolist()
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_random_strided_copies(data: st.DataObject) -> None:

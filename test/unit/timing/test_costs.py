@@ -94,6 +94,9 @@ def test_copies_go_by_common_runs() -> None:
     assert one("copy", x, x)["cycles"] == 4 + 13
     assert one("copy", x, gaps)["cycles"] == 4 + 10 * 2
     assert one("copy", at(0, (10, 10), strides=(4, 40)), x)["cycles"] == 4 + 100
+    # 100 f32 of 20 rows of 5 (runs of 20 bytes, a cycle each), to and from one dense run.
+    rows = at(0, (20, 5), strides=(24, 4))
+    assert one("copy", x, rows)["cycles"] == one("copy", rows, x)["cycles"] == 4 + 20
     assert one("fill", gaps, 0.0)["cycles"] == 4 + 10 * 2
     # 6 rows of 20 f32 (80 bytes, 3 cycles) by a 2 x 3 table of indices.
     gather = one("gather", at(0, (2, 3, 20)), at(0, (50, 20)), at(0, (2, 3), I32), imm=2, result=I32)
