@@ -31,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
         "meshloom-map", "Map the vertices of a network to the cores of a chip (core number = y * width + x).", EXAMPLES
     )
     add = parser.add_argument
-    add("topology", type=Path, help="the network: .npz, .graph, .mtx, an archive, ... (see docs/mapping.md)")
+    add("topology", type=Path, help="the network: .npz, .graph, .mtx, an archive, ... (see docs/reference/topology.md)")
     add(
         "--shape",
         action="append",

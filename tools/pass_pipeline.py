@@ -49,7 +49,8 @@ def without_types(message: str) -> str:
         kind = {"bool": "true or false", "int": "a whole number", "float": "a number"}[found[2]]
         return f"'{found[1]}' is not {kind}"
     if found := re.fullmatch(r"Provided arguments \[(.*)\] not found in expected arguments \[(.*)\]", message):
-        return f"there is no option {found[1]}; the options are {found[2]}".replace('"', "'")
+        known = f"the options are {found[2]}" if found[2] else "there are none"
+        return f"there is no option {found[1]}; {known}".replace('"', "'")
     return message
 
 

@@ -8,11 +8,13 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import meshloom.tools.map as tool
 import numpy as np
 import pytest
 from mapping_graphs import random_network
 from meshloom.analysis.mapping.checkpoints import FolderCheckpoints
 from meshloom.analysis.mapping.mesh import Mesh
+from meshloom.analysis.mapping.methods import METHODS
 from meshloom.analysis.mapping.metrics.costs import costs_of
 from meshloom.analysis.mapping.topology.read import read_topology
 from meshloom.support.errors import InputError
@@ -232,3 +234,8 @@ def test_png_picture(graph: Path) -> None:
     picture = graph.parent / "p.png"
     assert run(graph, "--mesh", "3x3", "--array", "2x1", "--method", "greedy", "--picture", str(picture)) == 0
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_the_tool_takes_all_methods_of_the_table() -> None:
+    """The tool has names of its own, so that it shows its options without loading the methods."""
+    assert tuple(METHODS) == tool.METHODS
