@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnx import ModelProto
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass, PassPipeline
 
     from ..emulator.chip_pipeline import ChipPipeline
     from ..emulator.executable import Executable
@@ -114,6 +115,7 @@ def compile(
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
+    passes: str | Sequence[ModulePass] = (),
 ) -> CompiledNetwork: ...
 
 
@@ -130,6 +132,7 @@ def compile(
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
+    passes: str | Sequence[ModulePass] = (),
 ) -> CompiledPipeline: ...
 
 
@@ -145,6 +148,7 @@ def compile(
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
+    passes: str | Sequence[ModulePass] = (),
 ) -> CompiledNetwork | CompiledPipeline:
     """
     Compile an ONNX model (path, bytes or protobuf) or a `dataflow` module for a chip (name, TOML path or object).
@@ -156,12 +160,14 @@ def compile(
     device's memory while nobody uses them (docs/memory-saving.md). `chips`: put it on up to so many such chips that
     work side by side (docs/chips.md). `sparse` encodes weights that have zeros, layer by layer where that is faster;
     with `calibration`, values for the inputs, zeros of activations are left out, too (docs/sparse.md). `effort`: how
-    much is tried, fast (nothing is emulated), default or high. A module at the level of launches or of instructions is
+    much is tried, fast (nothing is emulated), default or high. `passes` run first, given as the text of `-p` or as
+    objects (docs/extend.md). A module at the level of launches or of instructions, given or made by `passes`, is
     compiled from there on. Raises InputError for arguments of a wrong type or that do not go together, and for models
-    and chips that cannot be used, MeshloomError if the network does not fit the chip.
+    and chips that cannot be used, MeshloomError if the network does not fit the chip or a pass fails.
     """
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
+    pipeline = _pipeline(passes)
     module = _module(model, _shapes(shapes), check_names("values", values or {}, "a mapping to numbers"), progress)
     from ..lowering.assembled import assembled, is_assembled
     from ..lowering.calibration import calibration_values
@@ -173,6 +179,10 @@ def compile(
     from ..lowering.read_program import is_program
     from ..lowering.subgraph_options import SubgraphOptions
 
+    if pipeline is not None:
+        from .pass_pipeline import apply_passes
+
+        apply_passes(pipeline, module, progress)
     if is_program(module):
         select_instructions(module, target)
     if is_assembled(module):
@@ -231,6 +241,22 @@ def _check_arguments(progress: object, subgraphs: object, budget: object, chips:
 
         check_argument("budget", budget, (int, float, Budget), "bytes, a share up to 1, or a Budget")
     check_argument("chips", chips, (int,), "a number of chips", none=True)
+
+
+def _pipeline(passes: object) -> PassPipeline | None:
+    """Passes to run first; None where there are none. Raises InputError for what is no pass."""
+    check_argument("passes", passes, (str, Sequence), "text as for -p, or a list of passes")
+    if isinstance(passes, str):
+        from .pass_pipeline import read_passes
+        from .universe import all_passes
+
+        return read_passes(passes, all_passes()) if passes.strip() else None
+    from xdsl.passes import ModulePass, PassPipeline
+
+    given = tuple(cast("Sequence[ModulePass]", passes))
+    for one in given:
+        check_argument("an element of passes", one, (ModulePass,), "a pass: an object, not its class")
+    return PassPipeline(given) if given else None
 
 
 def _module(

@@ -13,6 +13,7 @@ from ..support.files import all_or_none, write_atomically
 from .budget import add_memory_options, read_memory_options, saving_table
 from .chips import chips_summary, file_of_chip
 from .cli import check_folders, make_parser, parse_shapes, run_tool
+from .pass_plugins import add_plugin_option, load_passes
 from .progress import Progress
 from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, serial_list_table
 from .values import add_value_option, parse_values
@@ -41,6 +42,7 @@ EXAMPLES = """
   meshloom-compile step.mlir --chip tiny -o step.mlx --budget 0.5 --save swap,recompute
   meshloom-compile instructions.mlir -o net.mlx
   meshloom-compile net.onnx --chip edge -o net.mlx -p 'canonicalize,dataflow-to-manycore,manycore-tile{chip=edge}'
+  meshloom-compile net.onnx --chip edge -o net.mlx --load-pass-plugin my_pass.py -p my-pass
 """
 
 
@@ -74,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PIPELINE",
         help="passes to apply first, as for meshloom-opt; the compiler goes on from the level that they reach",
     )
+    add_plugin_option(parser)
     parser.add_argument(
         "--sparse", action="store_true", help="encode weights that have zeros, layer by layer where that is faster"
     )
@@ -102,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
 def _compile(options: argparse.Namespace) -> None:
     from ..chips import load_chip
 
+    pipeline = _pipeline(options.passes, options.load_pass_plugin)
     if options.print_pipeline:
         from .print_pipeline import pipeline_text
 
@@ -122,7 +126,6 @@ def _compile(options: argparse.Namespace) -> None:
         from ..lowering.compile_chips import check_chips
 
         check_chips(options.chips, budget is not None)
-    pipeline = _pipeline(options.passes)
     if options.calibrate and not options.sparse:
         raise InputError("--calibrate measures activations for --sparse: give both")
     with Progress("meshloom-compile", options.quiet) as progress:
@@ -255,14 +258,16 @@ def _summary(name: str, compilation: Compilation | ChipsCompilation) -> str:
     return summary(name, compilation) if isinstance(compilation, Compilation) else chips_summary(name, compilation)
 
 
-def _pipeline(text: str) -> PassPipeline | None:
+def _pipeline(text: str, plugins: Sequence[str]) -> PassPipeline | None:
     """The passes of `-p`; None where there are none, so that nothing is imported for them."""
     if not text.strip():
+        if plugins:
+            raise InputError("--load-pass-plugin makes passes known: name those that are to run, with -p")
         return None
     from .pass_pipeline import read_passes
     from .universe import all_passes
 
-    return read_passes(text, all_passes())
+    return read_passes(text, load_passes(plugins, all_passes()))
 
 
 def _report(model: Path, compilation: Compilation, stages: Stages, layers: Sequence[SparseLayer], encoded: bool) -> str:

@@ -34,6 +34,7 @@ from .diagnostics import in_file, one_line, verify
 from .guarded_parser import guard_string_lexer
 from .help_format import HelpFormatter
 from .pass_pipeline import read_passes, without_picture
+from .pass_plugins import add_plugin_option, load_passes
 from .progress import Progress
 from .read_module import NOT_FOR_TEXT
 from .reproducer import reproduced, split_reproducer
@@ -52,6 +53,8 @@ EXAMPLES = """
   meshloom-opt net.mlir -p canonicalize,cse
   # import an ONNX model
   meshloom-opt net.onnx --shape x=1x3x224x224 -o net.mlir
+  # a pass of your own, from a file
+  meshloom-opt net.mlir --load-pass-plugin my_pass.py -p my-pass
   # run before and after each pass, compare
   meshloom-opt net.mlir -p canonicalize,cse --check-semantics
   # run @main on seeded random inputs, print the results
@@ -113,6 +116,7 @@ class MeshloomOpt(xDSLOptMain):
             super().register_all_arguments(arg_parser)
         finally:
             self.available_passes, self.available_targets = passes, targets
+        add_plugin_option(arg_parser)
         arg_parser.add_argument("--list-passes", action="store_true", help="print the names of all passes and leave")
         arg_parser.add_argument(
             "--shape",
@@ -209,6 +213,7 @@ class MeshloomOpt(xDSLOptMain):
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""
         if self.args.run_reproducer and self.args.passes:
             raise InputError("--run-reproducer runs the passes that the file names: leave out -p")
+        self.available_passes = load_passes(self.args.load_pass_plugin, self.available_passes)
         self.pipeline = read_passes(self.args.passes, self.available_passes)
         self.start = perf_counter()
 

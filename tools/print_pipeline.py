@@ -20,4 +20,4 @@ def pipeline_text(options: argparse.Namespace) -> str:
     texts = {name: getattr(options, name) for name in TEXTS}
     asked = SearchOptions(**texts, calibrate=tuple(options.calibrate))
     passes = [str(one.pipeline_pass_spec()) for one in compiler_passes(asked, options.sparse)]
-    return ",".join([*([options.passes] if options.passes else []), *passes])
+    return ",".join([*([options.passes] if options.passes.strip() else []), *passes])

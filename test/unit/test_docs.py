@@ -2,14 +2,16 @@
 Every command and every program in the README and the documentation runs, in the order of the page; all IR in them
 parses and verifies, and every operation is shown.
 
-A block whose first line names a file, as in "```mlir relu.mlir", is written to that file before what follows it runs. A
-block "```output" shows lines that the commands of its page print; their numbers may differ.
+A block whose first line names a file, as in "```mlir relu.mlir", is written to that file before what follows it runs;
+where it names a file of `examples/`, it shows that file. A block "```output" shows lines that the commands of its page
+print; their numbers may differ.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +46,7 @@ def name_of(page: Path) -> str:
 def test_commands_and_programs_run(page: Path, tmp_path: Path) -> None:
     for folder in ("models", "chips"):
         (tmp_path / folder).symlink_to(ROOT / folder)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "test").mkdir()
     (tmp_path / "test" / "lit.cfg").write_text((ROOT / "test" / "lit.cfg").read_text())
     scripts = str(Path(sys.executable).parent)
@@ -66,6 +69,13 @@ def test_commands_and_programs_run(page: Path, tmp_path: Path) -> None:
     lines = set(NUMBER.sub("#", printed).splitlines())
     for shown in (text for language, _, text in blocks if language == "output"):
         assert [line for line in shown.splitlines() if NUMBER.sub("#", line) not in lines] == []
+
+
+def test_examples_are_shown_as_they_are() -> None:
+    shown = [(file, text) for page in PAGES for _, file, text in BLOCK.findall(page.read_text())]
+    examples = [(file, text) for file, text in shown if file.startswith("examples/")]
+    assert examples
+    assert [file for file, text in examples if text != (ROOT / file).read_text()] == []
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str]) -> str:

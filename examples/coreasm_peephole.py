@@ -1,0 +1,120 @@
+"""
+A pass on instructions: copies of a place to itself go, and waits that one before covers.
+
+    PASSES=coreasm-unpack,coreasm-peephole,coreasm-pack
+    meshloom-objdump net.mlx --mlir -o net.mlir
+    meshloom-compile net.mlir --load-pass-plugin examples/coreasm_peephole.py -p $PASSES -o shorter.mlx
+
+`coreasm-unpack` makes an operation of each instruction, `coreasm-pack` one operation of a program again. What the
+instructions do is in docs/reference/isa.md. Three kinds of waiting are there, and only one can be left out by itself:
+`ctl.wait` and `ctl.join` of the controller wait until copies or a launch are done, which they still are later on. The
+cores' `wait` and `send.wait` subtract from a semaphore, and the `wait` field takes tokens away: without one of those,
+the next one would take what was not meant for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from meshloom.analysis.nature import EXACT, Nature
+from meshloom.dialects.coreasm.encoding import NO_DESC
+from meshloom.dialects.coreasm.ops import InstructionOp, LoopOp
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i8
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+)
+
+COPIES = {"mov", "copy"}
+BEGINS = {"ctl.wait": {"ctl.h2d", "ctl.d2h"}, "ctl.join": {"ctl.launch"}}
+"""What a wait waits for. The field `imm` of both has the tag of the copies, or the number of the launch."""
+
+
+def neighbours(op: InstructionOp, forward: bool) -> Iterator[InstructionOp]:
+    """The instructions of the block after `op`, or before it, up to the next loop; the nearest one first."""
+    other: Operation | None = op.next_op if forward else op.prev_op
+    while isinstance(other, InstructionOp) and not isinstance(other, LoopOp):
+        yield other
+        other = other.next_op if forward else other.prev_op
+
+
+class CopyToItself(RewritePattern):
+    """
+    `mov` and `copy` with the same source and destination, read in one type, change nothing.
+
+    Their tokens must not get lost. The next instruction of the unit can take over which ones are waited for; that is
+    not later than before. The one before can take over which ones are given, if nothing has been waited for since.
+    """
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        """Remove `op`, and move its tokens."""
+        if not isinstance(op, InstructionOp) or not _copies_to_itself(op) or _is_alone(op):
+            return
+        fields, unit = op.fields, op.instruction.unit
+        if fields.wait and fields.signal:
+            return  # What waits for this instruction relies on what it has waited for itself.
+        if fields.wait:
+            heir = next((other for other in neighbours(op, True) if other.instruction.unit == unit), None)
+            # Two tokens of one unit cannot be waited for by one instruction.
+            if heir is None or heir.fields.wait & fields.wait:
+                return
+            heir.wait = IntegerAttr(heir.fields.wait | fields.wait, i8)
+            rewriter.notify_op_modified(heir)
+        elif fields.signal:
+            heir = next((other for other in neighbours(op, False) if other.instruction.unit == unit), None)
+            if heir is None or heir.fields.signal & fields.signal:
+                return
+            heir.signal = IntegerAttr(heir.fields.signal | fields.signal, i8)
+            rewriter.notify_op_modified(heir)
+        rewriter.erase(op)
+
+
+def _copies_to_itself(op: InstructionOp) -> bool:
+    fields = op.fields
+    return (
+        op.instruction.mnemonic in COPIES
+        and op.params is None  # Cores that set fields of the instruction might set them to different places.
+        and fields.dtype & 0xF == fields.dtype >> 4
+        and fields.addr[0] == fields.addr[1]
+        and fields.desc[0] == fields.desc[1] != NO_DESC
+        and fields.regs & 0xF == fields.regs >> 4 & 0xF
+    )
+
+
+def _is_alone(op: Operation) -> bool:
+    """Whether nothing else stands in the block: the body of a loop is not empty."""
+    return op.next_op is None and op.prev_op is None
+
+
+class CoveredWait(RewritePattern):
+    """`ctl.wait` and `ctl.join` where all has been waited for already, and nothing of the kind has begun since."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        """Remove `op`."""
+        if not isinstance(op, InstructionOp) or (name := op.instruction.mnemonic) not in BEGINS:
+            return
+        for other in neighbours(op, False):
+            if other.fields.imm != op.fields.imm:
+                continue  # Of another tag or launch, or the end of the program.
+            if other.instruction.mnemonic == name:
+                rewriter.erase(op)
+                return
+            if other.instruction.mnemonic in BEGINS[name]:
+                return
+
+
+class CoreasmPeepholePass(ModulePass):
+    """Removes instructions that do nothing, from unpacked programs."""
+
+    name = "coreasm-peephole"
+    nature: ClassVar[Nature] = EXACT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Rewrite all programs, the controller's included."""
+        PatternRewriteWalker(GreedyRewritePatternApplier([CopyToItself(), CoveredWait()])).rewrite_module(op)
