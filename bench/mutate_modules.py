@@ -180,7 +180,22 @@ class Outcome:
 @cache
 def driver(passes: str, target: str) -> MeshloomOpt:
     """`meshloom-opt` with these options."""
-    return MeshloomOpt(["-", "-p", passes, "-t", "mlir" if target == ASSEMBLE else target])
+    plugins = [word for path in _plugins() for word in ("--load-pass-plugin", str(path))]
+    return MeshloomOpt(["-", "-p", passes, "-t", "mlir" if target == ASSEMBLE else target, *plugins])
+
+
+@cache
+def _plugins() -> tuple[Path, ...]:
+    """Files with passes that tests load."""
+    return tuple(
+        sorted(
+            {
+                (path.parent / one).resolve()
+                for path in FILECHECK.rglob("*.mlir")
+                for one in re.findall(r"^// RUN: .*--load-pass-plugin %S/(\S+)", path.read_text(), re.MULTILINE)
+            }
+        )
+    )
 
 
 def run(text: str, passes: str = "", target: str = "mlir", seconds: float = SECONDS) -> Outcome:

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = make_parser("meshloom-objdump", "Print a Meshloom executable (.mlx) as a complete listing.", EXAMPLES)
     parser.add_argument("file", metavar="FILE.mlx", help="the executable")
-    parser.add_argument("-o", "--output", metavar="LISTING", help="write to a file instead of the terminal")
+    parser.add_argument("-o", "--output", metavar="LISTING", help="write to a file instead of the terminal (-)")
     parser.add_argument("--chip", type=int, metavar="N", help="of an executable for several chips, the one to print")
     parser.add_argument("--mlir", action="store_true", help="print IR of the coreasm dialect in place of a listing")
     parts = parser.add_argument_group("parts (default: all; options add up)")
@@ -82,6 +82,8 @@ def _run(options: argparse.Namespace) -> None:
     from ..support.errors import InputError
     from ..support.files import all_or_none, write_pieces
 
+    if options.output == "-":
+        options.output = None
     results = [Path(name) for name in (options.output, options.weights_file) if name is not None]
     check_folders(*results, inputs=[Path(options.file)])
     data = map_file(options.file)

@@ -89,6 +89,8 @@ class MeshloomOpt(xDSLOptMain):
         super().__init__("Run passes over Meshloom's IR, or over any xDSL dialect.", args)
         if self.args.input_file == "-":
             self.args.input_file = None  # standard input
+        if self.args.output_file == "-":
+            self.args.output_file = None  # standard output
         check_target(self.args.target, self.available_targets)
         if self.args.seed < 0:
             raise InputError(f"--seed {self.args.seed}: expected 0 or more")

@@ -62,6 +62,8 @@ def verify_tiling(root: TilingInterface, tiling: TilingAttr) -> None:
             raise VerifyException(f"grid = {grid} in dimension {dim}, which is {one.kind}: expected 1")
         if steps > 1 and (fixed or (reduction and root.combine is None)):
             raise VerifyException(f"steps = {steps} in dimension {dim}, which is {one.kind} and cannot be split")
+        if steps > max(one.size, 1):
+            raise VerifyException(f"steps = {steps} in dimension {dim}, which has size {one.size}: expected no more")
 
 
 def verify_reduced_last(root: TilingInterface, tiling: TilingAttr) -> None:

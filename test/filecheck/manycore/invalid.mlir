@@ -144,6 +144,17 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
+// CHECK: steps = 5 in dimension 0, which has size 4: expected no more
+builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  %x = "test.op"() : () -> tensor<4x8xf32>
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [5, 1], order = [0, 1]> {
+    %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+}
+
+// -----
+
 // CHECK: prefetch of 3 steps: expected 1 to the task's 2
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>

@@ -12,11 +12,13 @@ from meshloom.dialects.locations import is_known
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.opt import MeshloomOpt
 from meshloom.tools.pass_pipeline import read_passes
+from meshloom.tools.pass_plugins import load_passes
 from meshloom.tools.read_module import read_module
 from meshloom.tools.text_parser import LocatingParser
 from meshloom.tools.universe import DIALECTS, all_passes
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import PassPipeline
 from xdsl.printer import Printer
 
 ROOT = Path(__file__).parents[3]
@@ -85,19 +87,21 @@ def test_passes_on_networks_keep_locations(network: ModuleOp, pipeline: str, con
     check_text(module, context)
 
 
-def runs(path: Path) -> Iterator[tuple[str, str]]:
+def runs(path: Path) -> Iterator[tuple[str, PassPipeline]]:
     """The inputs of a test of text, and each pipeline that a line of it applies."""
     text = path.read_text()
+    plugins = re.findall(r"^// RUN: .*--load-pass-plugin %S/(\S+)", text, re.MULTILINE)
+    available = load_passes([str(path.parent / one) for one in set(plugins)], all_passes())
     found = set(re.findall(r"^// RUN: meshloom-opt %s .*?-p (?:'([^']+)'|(\S+))", text, re.MULTILINE))
     for quoted, plain in sorted(found):
         for part in re.split(r"^// -----\n", text, flags=re.MULTILINE):
-            yield part, quoted or plain
+            yield part, read_passes(quoted or plain, available)
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_texts_keep_locations(path: Path, context: Context) -> None:
     """Of the inputs of the other tests, those that are valid, through the passes that these tests apply."""
-    for text, pipeline in [*runs(path), (path.read_text(), "")]:
+    for text, pipeline in [*runs(path), (path.read_text(), PassPipeline(()))]:
         try:
             module = LocatingParser(context, text, path.name).parse_module()
             module.verify()
@@ -105,7 +109,7 @@ def test_texts_keep_locations(path: Path, context: Context) -> None:
             continue
         assert "loc(unknown)" in text or nowhere(module) == []
         check_text(module, context)
-        for one in read_passes(pipeline, all_passes()).passes if pipeline else ():
+        for one in pipeline.passes:
             try:
                 one.apply(context, module)
             except MeshloomError:

@@ -175,3 +175,13 @@ sys.exit(run_tool(body))
 def test_examples_in_a_help_text_line_up() -> None:
     text = make_parser("tool", "Does.", "\n  tool one\n  tool two\n").format_help()
     assert "examples:\n  tool one\n  tool two\n" in text
+
+
+def test_a_dash_stands_for_standard_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty.mlir").write_text("builtin.module {\n}\n")
+    assert opt.main(["empty.mlir", "-o", "-"]) == 0
+    assert capsys.readouterr().out.startswith("builtin.module")
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.mlir"]
