@@ -16,7 +16,7 @@ Measure = Literal["estimated", "emulated"]
 
 WORTHWHILE = 0.999
 """
-A variant that departs from what the program says (another order, more launches, more chips) is taken only if it takes
+A variant that departs from what stands (another order, more launches, loads at other times) is taken only if it takes
 less than this share of the cycles.
 """
 
@@ -51,7 +51,7 @@ class Search(Generic[T]):
     """Cycles of the best, once they are known."""
     _least_estimate: float = float("inf")
 
-    def try_variant(self, variant: str, estimate: float, make: Callable[[], T], share: float = 1.0) -> None:
+    def try_variant(self, variant: str, make: Callable[[], T], *, estimate: float = 0.0, share: float = 1.0) -> None:
         """
         Make a variant and keep it if it takes less than this share of the least cycles, unless its estimated cycles are
         hopeless. If MeshloomError is raised, it has failed.
@@ -90,6 +90,11 @@ class Search(Generic[T]):
             self._least = self.cycles(found)
             self._note(variant, f"{self.measure} {self._least:,.0f} cycles")
         return self._least
+
+    @property
+    def is_any(self) -> bool:
+        """Whether a variant could be made."""
+        return self._best is not None
 
     @property
     def is_timed(self) -> bool:

@@ -53,13 +53,14 @@ def recorded() -> Generator[list[Tried]]:
     tried: list[Tried] = []
     try_variant = Search[Any].try_variant
 
-    def noted(search: Any, variant: str, estimate: float, make: Callable[[], Any], share: float = 1.0) -> None:
+    def noted(search: Any, variant: str, make: Callable[[], Any], *, estimate: float = 0.0, share: float = 1.0) -> None:
         def made() -> Any:
             found = make()
-            tried.append(Tried(variant, estimate, search.cycles(found)))
+            if estimate:
+                tried.append(Tried(variant, estimate, search.cycles(found)))
             return found
 
-        try_variant(search, variant, estimate, made, share)
+        try_variant(search, variant, made, estimate=estimate, share=share)
 
     with patch.object(Search, "try_variant", noted):
         yield tried

@@ -50,16 +50,17 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, orders: int) -
             pass  # more values are needed at once
         finally:
             arrange_tasks(block, program)
-    return [replace(plan, network=_read_back(plan.network, function, chip)) for plan in found]
+    return [replace(plan, network=_read_back(plan.network, function, chip, memo)) for plan in found]
 
 
 def given_plan(function: FuncOp, chip: Chip, memo: PlanMemo) -> Plan:
     """The plan of tasks that are tiled. Raises as `plan_network`."""
-    return Plan("tilings as given", _read_back(plan_network(function, chip, column_major(chip), memo), function, chip))
+    network = plan_network(function, chip, column_major(chip), memo)
+    return Plan("tilings as given", _read_back(network, function, chip, memo))
 
 
-def _read_back(plan: NetworkPlan, function: FuncOp, chip: Chip) -> NetworkPlan:
+def _read_back(plan: NetworkPlan, function: FuncOp, chip: Chip, memo: PlanMemo) -> NetworkPlan:
     """A plan as its tasks say it: tilings that were written by hand are compiled in the same way."""
     arrange_tasks(function.body.block, [info.op for info in plan.tasks])
     write_tilings(plan)
-    return replace(plan_network(function, chip, column_major(chip)), lead=plan.lead)
+    return replace(plan_network(function, chip, column_major(chip), memo), lead=plan.lead)

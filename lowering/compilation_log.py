@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-Action = Literal["compile", "try", "fit", "split", "split operator", "frames", "fuse", "link", "chip"]
+Action = Literal["compile", "try", "fit", "split", "split operator", "fuse", "link", "chip"]
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
+from ..analysis.search import WORTHWHILE, Search, Trial
 from ..analysis.subgraphs.chip_stages import cut_stages
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import argument_names, find_main, result_names
@@ -45,8 +47,6 @@ from .write_stages import write_stages
 
 ROUNDS = 5
 """Times that the network is cut and compiled at most."""
-WORTHWHILE = 0.995
-"""It is cut again only if the interval is expected to fall to less than this share."""
 LEAST_SHARE = 4
 """A chip is expected to have room for weights in its DRAM divided by this, at least."""
 
@@ -72,6 +72,7 @@ class _Stage:
 class _Tried:
     """A way to cut the network, carried out."""
 
+    bounds: tuple[int, ...]
     when: PipelineSchedule
     modules: list[StageModule]
     stages: list[_Stage]
@@ -127,18 +128,25 @@ class _ChipsDriver:
         units = self._units(given)
         one_chip = (0, len(units.parts))
         alone = self._expected(units, one_chip)
-        tried: dict[tuple[int, ...], _Tried] = {}
+        search = Search[_Tried](lambda one: one.when.interval, "emulated")
+        seen: set[tuple[int, ...]] = set()
+
+        def attempt(bounds: tuple[int, ...]) -> None:
+            seen.add(bounds)
+            search.try_variant(self._cuts(units, bounds), partial(self._try, units, bounds))
+            search.best()  # raises what went wrong
+
         for _ in range(ROUNDS):
             bounds = (0, *cut_stages(units.stage_costs(self.chip, self.capacity), self.chips), len(units.parts))
-            shortest = min((one.when.interval for one in tried.values()), default=float("inf"))
-            if bounds in tried or self._expected(units, bounds) >= shortest * WORTHWHILE:
+            if bounds in seen or (seen and self._expected(units, bounds) >= search.least() * WORTHWHILE):
                 break
-            tried[bounds] = self._try(units, bounds)
-        if one_chip not in tried and all(one.when.interval > alone for one in tried.values()):
+            attempt(bounds)
+        if one_chip not in seen and search.least() > alone:
             # Parts of a task list are not always compiled as well as the whole.
-            tried[one_chip] = self._try(units, one_chip)
-        bounds = min(tried, key=lambda one: (tried[one].when.interval, tried[one].when.latency, one))
-        when, modules, stages = tried[bounds].when, tried[bounds].modules, tried[bounds].stages
+            attempt(one_chip)
+        self._note_trials(units, search.trials)
+        best = search.best()
+        when, modules, stages, bounds = best.when, best.modules, best.stages, best.bounds
         note = self._note(len(stages), len(units.parts))
         compiled = [stage.compilation for stage in stages]
         programs = [one.module for one in compiled]
@@ -188,7 +196,7 @@ class _ChipsDriver:
         when = schedule([one.feeds for one in modules], [stage.timing.total_cycles for stage in stages])
         for (low, high), stage in zip(pairwise(bounds), stages, strict=True):
             self._learn(units, low, high, stage)
-        return _Tried(when, modules, stages)
+        return _Tried(bounds, when, modules, stages)
 
     # ---- Stages
 
@@ -251,12 +259,18 @@ class _ChipsDriver:
 
     # ---- What people are told
 
+    def _cuts(self, units: Units, bounds: Sequence[int]) -> str:
+        """The network as it is cut, in words."""
+        last = [f"'{name_of(units.parts[cut - 1][-1])}'" for cut in bounds[1:-1]]
+        return f"{len(bounds) - 1} chips, cut after {', '.join(last)}" if last else "one chip"
+
     def _note_cuts(self, units: Units, bounds: Sequence[int], expected: float) -> None:
-        ops = [op for part in units.parts for op in part]
-        last = [name_of(units.parts[cut - 1][-1]) for cut in bounds[1:-1]]
-        after = ", ".join(f"'{name}'" for name in last)
-        text = f"is cut for {len(bounds) - 1} chips, after {after}" if last else "goes on one chip"
-        self._add("all", ops, f"{text}: about {expected:,.0f} cycles an input", None)
+        text = f"{self._cuts(units, bounds)}: expected {expected:,.0f} cycles an input"
+        self._add("all", [op for part in units.parts for op in part], text, None)
+
+    def _note_trials(self, units: Units, trials: Sequence[Trial]) -> None:
+        for trial in trials:
+            self._add("all", [op for part in units.parts for op in part], str(trial), None)
 
     def _note_stages(self, stages: Sequence[_Stage]) -> None:
         for number, stage in enumerate(stages):

@@ -18,9 +18,10 @@ from xdsl.ir import Operation
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..analysis.function_graph import BlockGraph, block_graph
+from ..analysis.search import WORTHWHILE, Search, Trial
 from ..analysis.subgraphs.fuse_grouped import PartSize
 from ..analysis.subgraphs.fusion import FusionStrategy, Interval
-from ..analysis.subgraphs.fusion import Outcome as Trial
+from ..analysis.subgraphs.fusion import Outcome as FusionOutcome
 from ..analysis.subgraphs.op_graph import Ints, Segment, Segments, serial_order
 from ..analysis.subgraphs.split_rule import SplitRule
 from ..analysis.subgraphs.weight_bytes import AtWeightBytes
@@ -52,8 +53,6 @@ FEWEST_ATTEMPTS = 256
 FUSED_SHARE = 4
 """Automatic fusing compiles at most so many times the nodes that there are."""
 FEWEST_FUSED = 4096
-WORTHWHILE = 0.97
-"""A longer list is taken only if it takes less than this share of the time: more launches are more to look after."""
 OVERLAP_SHARE = 8
 """Weights that come from the host are cut into parts of DRAM divided by this, where that is faster."""
 
@@ -214,8 +213,7 @@ class Driver:
                     f"bytes of SRAM a core, {code.dram_bytes:,} bytes of DRAM"
                 )
                 self._note("compile", part, True, text)
-                for trial in code.trials:
-                    self._note("try", part, True, str(trial))
+                self.note_trials(code.trials, part)
 
     def _within_dram(self, part: Subgraph, outcome: Outcome | None) -> Outcome | None:
         most = self.most_dram if len(part.operators) > 1 else self.most_alone
@@ -355,30 +353,31 @@ class Driver:
         serial, residency = self._fit(parts)
         if not residency.blocks:
             return parts
-        before = self._total(parts, serial, residency)
-        if before * WORTHWHILE <= self._least(parts, serial, residency):
+        search = self._search()
+        search.try_variant(f"{len(parts)} launches", lambda: parts)
+        if search.least() * WORTHWHILE <= self._least(parts, serial, residency):
             return parts
         rule = AtWeightBytes(self.chip.dram_bytes // OVERLAP_SHARE)
         cut = [self._parts(part, self._cut(parts, number, rule)) for number, part in enumerate(parts)]
         finer = [one for part, made in zip(parts, cut, strict=True) for one in (made if len(made) > 1 else [part])]
         if len(finer) == len(parts):
             return parts
-        self._compile(finer, pool)
-        if any(isinstance(part.outcome, Failure) for part in finer):
-            return parts
-        try:
-            finer_serial, finer_residency = self._fit(finer)
-        except DramShortage:
-            return parts
-        after = self._total(finer, finer_serial, finer_residency)
-        better = after < before * WORTHWHILE
-        for part, made in zip(parts, cut, strict=True):
-            if len(made) > 1:
-                text = "is split" if better else "is not split"
-                text += f" into {len(made)} parts, for weights to come in beside other launches: with host copies "
-                text += f"{after:,.0f} cycles in all, {before:,.0f} without"
-                self._note("split", part, True, text)
-        return finer if better else parts
+
+        def compiled() -> list[Subgraph]:
+            self._compile(finer, pool)
+            for part in finer:
+                if isinstance(part.outcome, Failure):
+                    raise MeshloomError(self._reason(part, part.outcome, f"subgraph {part.label} does not compile"))
+            self._fit(finer)
+            return finer
+
+        search.try_variant(f"{len(finer)} launches, for weights to come in beside others", compiled, share=WORTHWHILE)
+        self.note_trials(search.trials)
+        return search.best()
+
+    def _search(self) -> Search[list[Subgraph]]:
+        """A search of lists that fit in DRAM in turn, by what they take with their host copies."""
+        return Search(lambda parts: self._total(parts, *self._fit(parts)), self.options.effort.measure)
 
     def cycles(self, found: Subgraphs) -> float:
         """What a list takes with its host copies."""
@@ -402,10 +401,12 @@ class Driver:
             return parts
         self.progress("fuse subgraphs")
         chosen = self._fuse(parts, make([self._size(part) for part in parts]), pool)
-        if self.options.fuse == "auto":
-            before, after = (self._total(one, *self._fit(one)) for one in (parts, chosen))
-            if after > before:  # no need for a margin: fewer launches are less to look after
-                return parts
+        if self.options.fuse == "auto" and len(chosen) < len(parts):
+            search = self._search()
+            search.try_variant(f"{len(chosen)} launches, of fused subgraphs", lambda: chosen)
+            search.try_variant(f"{len(parts)} launches", lambda: parts, share=WORTHWHILE)
+            self.note_trials(search.trials)
+            chosen = search.best()
         for part in chosen:
             if part.members:
                 self._note("fuse", part, True, f"stands for {len(part.members)} subgraphs")
@@ -423,7 +424,7 @@ class Driver:
             most //= OVERLAP_SHARE
         made: dict[Interval, Subgraph] = {}
 
-        def candidate(start: int, stop: int) -> Trial:
+        def candidate(start: int, stop: int) -> FusionOutcome:
             nonlocal left
             members = tuple(parts[start:stop])
             fused = members[0]
@@ -433,16 +434,16 @@ class Driver:
                 between = sum(member.code.segments[-1] for member in members)
                 # What passes through DRAM inside the members will most likely do so in the whole, too.
                 if automatic and (size > most or size + between > self.chip.dram_bytes):
-                    return Trial(None, f"{size} bytes of weights and {between} between them are too many")
+                    return FusionOutcome(None, f"{size} bytes of weights and {between} between them are too many")
                 if self.log.attempts >= last or len(nodes) > left:
-                    return Trial(None, "enough have been tried")
+                    return FusionOutcome(None, "enough have been tried")
                 left -= len(nodes)
                 fused = Subgraph(f"{members[0].label}+{members[-1].label}", nodes, members=members)
                 self._compile([fused], pool)
             made[start, stop] = fused
             if isinstance(fused.outcome, Failure):
-                return Trial(None, fused.outcome.message)
-            return Trial(self.cycles_of(fused) if timed else fused.code.estimated_cycles)
+                return FusionOutcome(None, fused.outcome.message)
+            return FusionOutcome(self.cycles_of(fused) if timed else fused.code.estimated_cycles)
 
         intervals = strategy(len(parts), candidate)
         chosen = [made[start, stop] if stop - start > 1 else parts[start] for start, stop in intervals]
@@ -470,6 +471,12 @@ class Driver:
         if part.key not in self._cycles:
             self._cycles[part.key] = piece_cycles(part.code, self.chip, self.cache.effort)
         return self._cycles[part.key]
+
+    def note_trials(self, trials: Sequence[Trial], part: Subgraph | None = None) -> None:
+        """What was tried, of a part or of the whole list."""
+        part = self._whole() if part is None else part
+        for trial in trials:
+            self._note("try", part, True, str(trial))
 
     def _note(self, action: Action, part: Subgraph, ok: bool, text: str) -> None:
         failure = part.outcome if not ok and isinstance(part.outcome, Failure) else Failure("")

@@ -30,7 +30,7 @@ class Effort:
 
 EFFORTS: dict[str, Effort] = {
     "fast": Effort("estimated", 1, ("default",), 1.0),
-    "default": Effort("emulated", 1, ("default", "row-major"), 1.03),
+    "default": Effort("emulated", 1, ("default", "row-major", "relaxed"), 1.03),
     "high": Effort("emulated", 8, ("default", "row-major", "relaxed", "anneal"), 1.25),
 }
 

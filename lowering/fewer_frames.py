@@ -7,20 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.operator_parts import data_bytes
+from ..analysis.search import WORTHWHILE, Search
 from ..chips import Chip
 from ..dialects.dataflow import ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.types import shape_of
-from ..support.errors import ResourceError
 from ..transforms.dataflow_split_frames import split_frames
-from .compilation_log import LogEntry
-from .compile_subgraphs import WORTHWHILE, Driver
+from .compile_subgraphs import Driver
 from .subgraph import Subgraphs
 
 TRIALS = 2
@@ -68,30 +67,27 @@ def fewer_frames(module: ModuleOp, counts: Sequence[int], whole: Attempt, least:
     The best of a network as it was compiled, and in so many parts by frames; more parts are tried only where fewer did
     help, and may not be all that helps. `module` is as it was before; `least` are cycles that it takes in any case.
     """
-    best = whole
+    driver = whole.driver
+    search = Search[Attempt](lambda attempt: attempt.cycles, driver.options.effort.measure)
+    search.try_variant("all frames at once", lambda: whole)
     for parts in counts:
+        best = search.best()
         if not best.may_gain(least):
             break
-        whole.driver.progress(f"compile in {parts} parts by frames")
+        driver.progress(f"compile in {parts} parts by frames")
         made = module.clone()
         names = {weight.sym_name.data for weight in made.walk() if isinstance(weight, WeightOp)}
         if not split_frames(find_main(made), parts, names):
             break
-        driver = whole.driver.for_another(find_main(made))
-        try:
-            attempt = Attempt(made, driver, driver.run())
-        except ResourceError as error:
-            _note(whole, False, f"does not compile in {parts} parts by frames: {error}")
-            continue
-        better = attempt.cycles < best.cycles * WORTHWHILE
-        done = f"is {'' if better else 'not '}split into {parts} parts by frames"
-        _note(whole, better, f"{done}: with host copies {attempt.cycles:,.0f} cycles in all, {best.cycles:,.0f} before")
-        if not better:
+        failures = len(search.failures)
+        search.try_variant(f"in {parts} parts by frames", partial(_attempt, made, driver), share=WORTHWHILE)
+        if search.best() is best and len(search.failures) == failures:
             break
-        best = attempt
-    return best
+    driver.note_trials(search.trials)
+    return search.best()
 
 
-def _note(whole: Attempt, ok: bool, text: str) -> None:
-    part = whole.found.parts[0]
-    whole.driver.log.add(LogEntry("frames", part.label, len(part.operators), *part.ends, ok, text))
+def _attempt(module: ModuleOp, driver: Driver) -> Attempt:
+    """A module that must not be split. Raises ResourceError where it does not fit."""
+    another = driver.for_another(find_main(module))
+    return Attempt(module, another, another.run())

@@ -166,7 +166,7 @@ class _PieceSearch:
                 _ = made.encoded  # raises here where that cannot be done
             return made
 
-        self.search.try_variant(plan.name, laid_out.estimated_cycles, make, plan.share)
+        self.search.try_variant(plan.name, make, estimate=laid_out.estimated_cycles, share=plan.share)
 
     def result(self) -> QuickestPiece:
         """What was found."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from numpy.typing import NDArray
@@ -11,11 +12,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ..analysis.nonzero_neurons import nonzero_neurons
+from ..analysis.search import WORTHWHILE, Search
 from ..analysis.sparse.layer_cost import Objective
 from ..chips import Chip
 from ..chips.cycles import bound_by_weights
 from ..dialects.dataflow import Dataflow
-from ..support.errors import BudgetError, InputError
+from ..support.errors import BudgetError, InputError, MeshloomError
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.contraction_weights import weight_uses, weights_out_of_reach
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
@@ -26,8 +28,6 @@ from ..transforms.sparse_split_inputs import split_inputs
 
 Compiled = TypeVar("Compiled")
 """What compilation makes."""
-FASTER = 0.995
-"""Dense weights, then few loads, only give way to what should take at most this share of the cycles: estimates err."""
 
 
 @dataclass(frozen=True)
@@ -99,49 +99,60 @@ def compile_encoded(
     """
     _check_level(module)
     given = 0
-    refusals: list[BudgetError] = []
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(module))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]
-    found: list[tuple[int, SparseNetwork[Compiled]]] = []
     plans: tuple[PlannedWeight, ...] = ()
     dense: tuple[tuple[str, str], ...] = ()
+    taken: dict[bool, int] = {}
+    """Cycles of the last network that was timed: encoded, or dense."""
+
+    def timed(network: SparseNetwork[Compiled]) -> int:
+        taken[network.taken] = cycles(network.compilation)
+        return taken[network.taken]
+
+    search = Search(timed, "emulated")
+
+    def compiled(variant: ModuleOp, objective: Objective, encoded: bool) -> SparseNetwork[Compiled]:
+        nonlocal given
+        compilation = compile(variant.clone())
+        given = max(given, budget_bytes(compilation))
+        return SparseNetwork(compilation, variant, plans, encoded, objective, dense)
+
     for objective in objectives:
-        encoded = module.clone()
-        plans = tuple(encode_weights(encoded, chip, calibration, objective))
-        dense = _stay_dense(encoded, plans)
+        variant = module.clone()
+        plans = tuple(encode_weights(variant, chip, calibration, objective))
+        dense = _stay_dense(variant, plans)
         if any(plan.is_sparse for plan in plans):
-            variant = encoded.clone()
-            try:
-                compilation = compile(encoded)
-            except BudgetError as refusal:
-                refusals.append(refusal)
-                continue
-            given = max(given, budget_bytes(compilation))
-            found.append((cycles(compilation), SparseNetwork(compilation, variant, plans, True, objective, dense)))
-    dense_variant = module.clone()
-    try:
-        plain = compile(module)
-    except BudgetError as refusal:
-        raise _refusal([*refusals, refusal], given) from None
+            make = partial(compiled, variant, objective, True)
+            search.try_variant(f"weights encoded for few {objective}", make, share=WORTHWHILE)
+    encoded = search.best() if search.is_any else None
+    without = partial(compiled, module, "cycles", False)
+    if encoded is None:
+        search.try_variant("dense weights", without)
+        _check_budget(search.failures, given)
+        return search.best()
+    fewest = search.least()
+    # Dense weights are the program's: others are taken if they take less than a share of the cycles.
+    search.try_variant("dense weights", without, share=1 / WORTHWHILE)
+    _check_budget(search.failures, given)
+    best = search.best()
+    found = replace(encoded, timed=(fewest, taken[False]))
+    return found if best.taken else replace(found, compilation=best.compilation, module=best.module, taken=False)
+
+
+def _check_budget(failures: Sequence[MeshloomError], given: int) -> None:
+    """
+    Raises what went wrong with one of the networks. Of budgets that were too small, one error for all of them: those
+    that were compiled had at most `given` bytes.
+    """
+    refusals: list[BudgetError] = []
+    for error in failures:
+        if not isinstance(error, BudgetError):
+            raise error
+        refusals.append(error)
     if refusals:
-        raise _refusal(refusals, max(given, budget_bytes(plain)))
-    if not found:
-        return SparseNetwork(plain, dense_variant, plans, False, "cycles", dense)
-    (taken, network), *others = found
-    for other in others:
-        if other[0] < FASTER * taken:
-            taken, network = other
-    without = cycles(plain)
-    network = replace(network, timed=(taken, without))
-    return (
-        network if taken <= FASTER * without else replace(network, compilation=plain, module=dense_variant, taken=False)
-    )
-
-
-def _refusal(refusals: Sequence[BudgetError], given: int) -> BudgetError:
-    """One for all networks: those that were compiled had at most `given` bytes."""
-    worst = max(refusals, key=lambda one: one.enough)
-    return BudgetError(worst.capacity, worst.reason, max(worst.enough, given))
+        worst = max(refusals, key=lambda one: one.enough)
+        raise BudgetError(worst.capacity, worst.reason, max(worst.enough, given))
 
 
 def _stay_dense(module: ModuleOp, plans: Sequence[PlannedWeight]) -> tuple[tuple[str, str], ...]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from ...chips import Chip
 from ...support.errors import InputError, ResourceError
+from ..search import WORTHWHILE
 from .load_ahead import loads_ahead
 from .network_estimate import TaskWorks
 from .plan_network import NetworkPlan
@@ -21,8 +22,6 @@ from .sram_layout import SramLayout, estimated_times, lay_out, lay_out_sram
 
 TASKS = 8
 """Tasks that are tried at most: those that wait longest."""
-WORTHWHILE = 0.998
-"""More buffers are taken if the network then takes less than this share of the time."""
 
 
 def lay_out_deep(network: NetworkPlan, chip: Chip, works: TaskWorks) -> SramLayout:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...chips import Chip
+from ..search import WORTHWHILE
 from .network_estimate import Code, TaskWorks, network_estimate
 from .plan_network import NetworkPlan
 
@@ -12,8 +13,6 @@ SHIFTS = (-1, 1, 2)
 """Tasks by which loads are moved."""
 TRIALS = 200
 """Estimates that are made at most."""
-WORTHWHILE = 0.999
-"""A move is made if the network takes less than this share of the time."""
 
 
 def shift_loads(network: NetworkPlan, code: Code, chip: Chip, known: TaskWorks) -> dict[int, int]:

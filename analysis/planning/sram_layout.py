@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...chips import Chip
 from ...support.errors import ResourceError
 from ..allocation import Allocation, allocate
+from ..search import WORTHWHILE
 from .interleaved import parts_interleave
 from .load_ahead import loads_ahead
 from .network_estimate import Code, TaskWorks, network_estimate
@@ -20,8 +21,6 @@ from .plan_network import NetworkPlan
 from .plan_task import ALIGNMENT, aligned
 from .shift_loads import shift_loads
 
-FASTER = 0.995
-"""Loads are shifted if the estimate becomes less than this share of what it was."""
 DOUBLING = 4
 """Loads ahead that are in the way are moved one at a time at first, and twice as many after so many rounds."""
 
@@ -112,7 +111,7 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
         return layout
     shifted = lay_out(network, chip, ahead)
     before = sum(estimated_times(network, layout, chip, works))
-    return shifted if sum(estimated_times(network, shifted, chip, works)) < before * FASTER else layout
+    return shifted if sum(estimated_times(network, shifted, chip, works)) < before * WORTHWHILE else layout
 
 
 def estimated_times(

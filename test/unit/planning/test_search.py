@@ -16,7 +16,7 @@ def test_the_first_of_the_cheapest_is_kept() -> None:
 
     search = Search(cycles, "emulated", hopeful=2.0)
     for one in "abcd":
-        search.try_variant(one, 20, lambda made=one: made)
+        search.try_variant(one, lambda made=one: made, estimate=20)
     assert search.best() == "b"
     assert sorted(asked) == ["a", "b", "c", "d"], "each once"
     assert [str(trial) for trial in search.trials] == [
@@ -29,25 +29,25 @@ def test_the_first_of_the_cheapest_is_kept() -> None:
 
 def test_one_variant_is_not_timed() -> None:
     search = Search[str](lambda one: pytest.fail("timed"), "emulated")
-    search.try_variant("a", 20, lambda: "a")
+    search.try_variant("a", lambda: "a", estimate=20)
     assert search.best() == "a"
     assert not search.is_timed
 
 
 def test_what_is_estimated_much_worse_than_another_is_not_made() -> None:
     search = Search[int](lambda one: one, "emulated", hopeful=1.5)
-    search.try_variant("first", 100, lambda: 100)
-    search.try_variant("hopeless", 151, lambda: pytest.fail("made"))
-    search.try_variant("hopeful", 150, lambda: 90)
+    search.try_variant("first", lambda: 100, estimate=100)
+    search.try_variant("hopeless", lambda: pytest.fail("made"), estimate=151)
+    search.try_variant("hopeful", lambda: 90, estimate=150)
     assert search.best() == 90
 
 
 def test_a_variant_that_has_to_be_better_by_some_share() -> None:
     search = Search[int](lambda one: one, "emulated", hopeful=2.0)
-    search.try_variant("first", 100, lambda: 100)
-    search.try_variant("a little better", 100, lambda: 95, share=0.9)
+    search.try_variant("first", lambda: 100, estimate=100)
+    search.try_variant("a little better", lambda: 95, estimate=100, share=0.9)
     assert search.best() == 100
-    search.try_variant("much better", 100, lambda: 89, share=0.9)
+    search.try_variant("much better", lambda: 89, estimate=100, share=0.9)
     assert search.best() == 89
 
 
@@ -56,9 +56,9 @@ def test_failures_count_where_nothing_can_be_made() -> None:
         raise MeshloomError(text)
 
     search = Search[int](lambda one: one, "emulated")
-    search.try_variant("one", 1, lambda: fail("first"))
-    search.try_variant("other", 1, lambda: fail("second"))
+    search.try_variant("one", lambda: fail("first"), estimate=1)
+    search.try_variant("other", lambda: fail("second"), estimate=1)
     with pytest.raises(MeshloomError, match="first"):
         search.best()
-    search.try_variant("third", 1, lambda: 3)
+    search.try_variant("third", lambda: 3, estimate=1)
     assert search.best() == 3

@@ -38,9 +38,8 @@ def test_a_batch_is_computed_a_few_frames_at_a_time() -> None:
     shapes = {"input_3": (16, 48, 48, 3)}
     automatic = compile_module(import_onnx(ONET, shapes), edge)
     whole = compile_module(import_onnx(ONET, shapes), edge, options=SubgraphOptions(split_failures=False))
-    actions = [entry.action for entry in automatic.log.entries if entry.action != "try"]
-    assert actions == ["compile", "frames"]
-    assert automatic.log.entries[-1].ok
+    assert "in 2 parts by frames" in automatic.log.entries[-1].text
+    assert automatic.log.entries[-1].text.endswith("less: taken")
     # The values of 16 frames do not fit in the cores, those of 8 do: only weights, inputs and results are in DRAM.
     assert whole.parts[0].code.segments[-1] > 0 == automatic.parts[0].code.segments[-1]
     assert run_timing(automatic.executable).cycles < 0.7 * run_timing(whole.executable).cycles

@@ -1,0 +1,120 @@
+"""
+What the constants of the search are worth: cycles and processor time of compiling with another value of one of them, as
+shares of what its own value gives.
+
+A JSON line for each constant and value: the geometric mean, the least and the largest share of the cycles over the
+models, and the share of the processor time in all.
+
+    python bench/constants.py rnet onet vad --chip tiny
+    python bench/constants.py --only analysis.search:WORTHWHILE
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from math import exp, log
+from time import process_time
+from unittest.mock import patch
+
+from light_models import LIGHT_MODELS
+from meshloom.tools.api import compile
+from public_models import PUBLIC_MODELS
+
+from models import load_model
+
+CONSTANTS: dict[str, tuple[float, ...]] = {
+    "analysis.search:WORTHWHILE": (1.0, 0.99, 0.97),
+    "analysis.planning.look_ahead:BEAM": (3, 12),
+    "analysis.planning.look_ahead:TILINGS": (2, 8),
+    "analysis.planning.look_ahead:NEAR": (1.0, 1.3),
+    "analysis.planning.look_ahead:CONTENTION": (0.0, 0.6),
+    "analysis.planning.deep_loads:TASKS": (4, 16),
+    "analysis.planning.shift_loads:TRIALS": (100, 400),
+    "analysis.planning.plan_network:CROWDED_STEPS": (4, 16),
+    "analysis.planning.plan_network:WORKING_SHARE": (0.85, 0.97),
+    "analysis.planning.plan_task:MUCH_MORE": (1.2, 2.0),
+    "analysis.planning.plan_task:MAX_GRIDS": (6, 24),
+    "analysis.planning.plan_task:MAX_REFINEMENTS": (32, 128),
+    "analysis.planning.estimate:NEIGHBOURS": (0.5, 0.9),
+    "analysis.placement.methods:LEAST_GAIN": (0.0, 0.01),
+    "analysis.placement.methods:RELAXED_GAIN": (0.0, 0.05),
+    "analysis.placement.methods:QUICK_TRIALS": (20, 80),
+    "transforms.manycore_split_reductions:GAIN": (0.9, 0.999),
+    "transforms.manycore_split_reductions:SECOND_TASK": (0, 500),
+}
+"""By module and name, the other values."""
+MODELS = ("rnet", "pnet", "onet", "magika", "vad", "vad-sequence", "vad-half")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Cycles by model, and the processor time of compiling all of them."""
+
+    cycles: dict[str, int]
+    seconds: float
+
+
+@contextmanager
+def changed(constant: str, value: float) -> Generator[None]:
+    """Another value of a constant, wherever it was imported. It keeps its type."""
+    place, name = constant.split(":")
+    own = vars(import_module(f"meshloom.{place}"))[name]
+    with ExitStack() as stack:
+        for module in [one for key, one in sys.modules.items() if key.startswith("meshloom.")]:
+            if vars(module).get(name) is own:
+                stack.enter_context(patch.object(module, name, type(own)(value)))
+        yield
+
+
+def measure(names: Iterable[str], chip: str) -> Measured:
+    """Compile each model and emulate it."""
+    cycles: dict[str, int] = {}
+    seconds = 0.0
+    for name in names:
+        data, inputs = load_model(name)
+        start = process_time()
+        network = compile(data, chip, {key: value.shape for key, value in inputs.items()})
+        seconds += process_time() - start
+        cycles[name] = network.timing.cycles
+    return Measured(cycles, seconds)
+
+
+def main() -> int:
+    """Print one line a constant and value."""
+    every = [*PUBLIC_MODELS, *(f"light-{name}" for name in LIGHT_MODELS)]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"default: {', '.join(MODELS)}")
+    parser.add_argument("--chip", default="edge")
+    parser.add_argument("--only", choices=tuple(CONSTANTS), metavar="MODULE:NAME", help="one of the constants")
+    options = parser.parse_args()
+    names = options.models or MODELS
+    if unknown := [name for name in names if name not in every]:
+        parser.error(f"unknown model {unknown[0]}")
+    measure(names[:1], options.chip)  # kernels are compiled once for all
+    own = measure(names, options.chip)
+    for constant in [options.only] if options.only else CONSTANTS:
+        for value in CONSTANTS[constant]:
+            with changed(constant, value):
+                other = measure(names, options.chip)
+            shares = [other.cycles[name] / own.cycles[name] for name in names]
+            line = {
+                "constant": constant,
+                "value": value,
+                "chip": options.chip,
+                "cycles": round(exp(sum(map(log, shares)) / len(shares)), 4),
+                "least": round(min(shares), 4),
+                "largest": round(max(shares), 4),
+                "cpu": round(other.seconds / own.seconds, 2),
+            }
+            print(json.dumps(line), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
