@@ -4,6 +4,7 @@ PASSES: dict[str, str] = {
     "dataflow-to-manycore": "dataflow_to_manycore:DataflowToManycorePass",
     "manycore-autotune": "manycore_autotune:ManycoreAutotunePass",
     "manycore-cut-stages": "manycore_cut_stages:ManycoreCutStagesPass",
+    "manycore-fuse-subgraphs": "manycore_fuse_subgraphs:ManycoreFuseSubgraphsPass",
     "manycore-outline-to-fit": "manycore_outline_to_fit:ManycoreOutlineToFitPass",
     "manycore-to-memory": "manycore_to_memory:ManycoreToMemoryPass",
     "memory-offload-to-fit": "memory_offload_to_fit:MemoryOffloadToFitPass",

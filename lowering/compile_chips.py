@@ -178,10 +178,10 @@ class _ChipsDriver:
         compiled = driver.pieces(given)
         if self.in_subgraphs:
             parts = [part.operators for part in compiled if part.operators]
-            cycles = [driver.cycles_of(part) for part in compiled if part.operators]
+            cycles = [driver.compiler.cycles_of(part) for part in compiled if part.operators]
         else:
             parts = units_of(self.function)
-            cycles = unit_cycles(parts, compiled, driver.cycles_of)
+            cycles = unit_cycles(parts, compiled, driver.compiler.cycles_of)
         return Units.of(self.function, parts, cycles, self.chip)
 
     def _expected(self, units: Units, bounds: Sequence[int]) -> float:

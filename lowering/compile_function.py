@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..chips import Chip
 from ..emulator.executable import Executable
 from .compilation_log import CompilationLog
+from .fuse_subgraphs import fuse_subgraphs
 from .manycore_autotune import autotune
 from .manycore_outline_to_fit import outline_to_fit
 from .manycore_to_memory import lower_module
@@ -87,6 +88,7 @@ def compile_function(
     Raises ResourceError if the network does not fit the chip.
     """
     found = outline_to_fit(module, chip, options, log, cache, progress)
+    found = fuse_subgraphs(module, chip, options.fuse, options.jobs, log, cache, progress) or found
     parts = tuple(_describe(number, found) for number in range(len(found.parts)))
     levels: list[Level] = [("subgraphs", module.clone())] if len(parts) > 1 else []
     progress("tile")

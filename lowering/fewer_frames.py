@@ -83,7 +83,7 @@ def fewer_frames(module: ModuleOp, counts: Sequence[int], whole: Attempt, least:
         search.try_variant(f"in {parts} parts by frames", partial(_attempt, made, driver), share=WORTHWHILE)
         if search.best() is best and len(search.failures) == failures:
             break
-    driver.note_trials(search.trials)
+    driver.compiler.note_trials(search.trials)
     return search.best()
 
 

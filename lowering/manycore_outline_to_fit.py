@@ -35,11 +35,11 @@ from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
 class ManycoreOutlineToFitPass(ModulePass):
     """
     Put the operators of `@main` into subgraphs where they do not fit the chip as a whole, or where `subgraphs` names a
-    rule: what does not compile is split, operators that do not fit alone are split themselves, and neighbours are made
-    one again as `fuse` says. A network that fits stays as it is; subgraphs that are there are kept, and split where
-    they do not fit.
+    rule: what does not compile is split, and operators that do not fit alone are split themselves. A network that fits
+    stays as it is; subgraphs that are there are kept, and split where they do not fit. Subgraphs of a network that came
+    whole and without a rule are `to_fit`: `manycore-fuse-subgraphs` may make neighbours one again.
 
-    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `jobs`, `effort`: as for
+    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `jobs`, `effort`: as for
     `meshloom-compile`.
     """
 
@@ -48,14 +48,13 @@ class ManycoreOutlineToFitPass(ModulePass):
 
     chip: str | None = None
     subgraphs: str = "auto"
-    fuse: str = "auto"
     jobs: int | None = None
     effort: str = "default"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rule, split_failures = parse_subgraphs(self.subgraphs)
         jobs = default_jobs() if self.jobs is None else self.jobs
-        options = SubgraphOptions(rule, split_failures, self.fuse, jobs, effort=find_effort(self.effort))
+        options = SubgraphOptions(rule, split_failures, jobs=jobs, effort=find_effort(self.effort))
         refuse_launches(op, self.name)
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
@@ -78,8 +77,8 @@ def outline_to_fit(
     function = find_main(module)
     ideal = note_ideal(module)
     given = inline_subgraphs(function)
-    automatic = not given and options.rule is None and options.split_failures
-    counts = possible_parts(module, chip) if automatic else []
+    to_fit = not given and options.rule is None
+    counts = possible_parts(module, chip) if to_fit and options.split_failures else []
     before = module.clone() if counts else module
     driver = Driver(function, chip, options, log, progress, cache)
     found = driver.run(given)
@@ -90,5 +89,5 @@ def outline_to_fit(
             replace_module(module, best.module)
         found = best.found
     function = find_main(module)
-    Rewriter.replace_op(function, outlined(function, found.parts))
+    Rewriter.replace_op(function, outlined(function, found.parts, to_fit=to_fit))
     return found

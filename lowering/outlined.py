@@ -22,18 +22,18 @@ def as_it_is(part: Subgraph, own: PartModule) -> Block:
     return find_main(own.module).body.detach_block(0)
 
 
-def outlined(function: FuncOp, parts: Sequence[Subgraph], body: Body = as_it_is) -> FuncOp:
+def outlined(function: FuncOp, parts: Sequence[Subgraph], body: Body = as_it_is, *, to_fit: bool = False) -> FuncOp:
     """
     The function with a `manycore.subgraph` for each of its parts, or what is in it alone where there is one part.
-    What runs on the host stays outside.
+    What runs on the host stays outside. `to_fit` is a property of the subgraphs.
     """
     with at(function):
-        return _Builder(function).function_of(parts, body)
+        return _Builder(function, to_fit).function_of(parts, body)
 
 
 class _Builder:
-    def __init__(self, function: FuncOp) -> None:
-        self.function = function
+    def __init__(self, function: FuncOp, to_fit: bool) -> None:
+        self.function, self.to_fit = function, to_fit
         self.block = Block(arg_types=[value.type for value in function.body.block.args])
         self.values: dict[SSAValue, SSAValue] = {}
         """Values of the function -> the same here."""
@@ -86,7 +86,7 @@ class _Builder:
             types = [value.type for value in leaving]
             with at(part.nodes[0]):  # those of all would be a long list
                 body.add_op(YieldOp(*leaving))
-                subgraph = SubgraphOp(part.label, entering, types, Region(body))
+                subgraph = SubgraphOp(part.label, entering, types, Region(body), to_fit=self.to_fit)
             self.block.add_op(subgraph)
             leaving = list(subgraph.outputs)
         for old, new in zip(own.results, leaving, strict=True):

@@ -12,6 +12,7 @@ from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_pack import SparsePackPass
 from .manycore_autotune import ManycoreAutotunePass
 from .manycore_cut_stages import ManycoreCutStagesPass
+from .manycore_fuse_subgraphs import ManycoreFuseSubgraphsPass
 from .manycore_outline_to_fit import ManycoreOutlineToFitPass
 from .manycore_to_memory import ManycoreToMemoryPass
 from .memory_offload_to_fit import MemoryOffloadToFitPass
@@ -41,9 +42,11 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     elif options.chips is not None:
         yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, effort)
         # The rule has cut what is cut.
-        yield ManycoreOutlineToFitPass(chip, "whole" if subgraphs == "whole" else "auto", fuse, effort=effort)
+        yield ManycoreOutlineToFitPass(chip, "whole" if subgraphs == "whole" else "auto", effort=effort)
     else:
-        yield ManycoreOutlineToFitPass(chip, subgraphs, fuse, effort=effort)
+        yield ManycoreOutlineToFitPass(chip, subgraphs, effort=effort)
+    if options.budget is None and fuse != "none":
+        yield ManycoreFuseSubgraphsPass(chip, fuse, effort=effort)
     yield ManycoreAutotunePass(chip, effort=effort)
     yield ManycoreToMemoryPass()
-    yield MemoryToCoreasmPass()
+    yield MemoryToCoreasmPass(chip)

@@ -10,6 +10,7 @@ from xdsl.traits import IsTerminator
 
 from ..analysis.function_graph import BlockGraph, is_source
 from ..analysis.subgraphs.op_graph import Segments
+from .inline_subgraphs import Group
 from .piece_cache import Outcome
 from .piece_code import PieceCode
 from .piece_text import PieceText
@@ -68,6 +69,11 @@ def name_of(op: Operation) -> str:
     """What people call an operation: its result's name, or its kind."""
     hint = next((result.name_hint for result in op.results if result.name_hint), None)
     return hint or op.name.partition(".")[2]
+
+
+def subgraphs_of(groups: Sequence[Group]) -> list[Subgraph]:
+    """Groups of operations, none of them without an operator."""
+    return with_work([Subgraph(one.name, tuple(filter(is_node, one.operations))) for one in groups])
 
 
 def with_work(parts: Sequence[Subgraph]) -> list[Subgraph]:

@@ -38,6 +38,14 @@ FUSIONS: dict[str, Callable[[Sequence[PartSize]], FusionStrategy] | None] = {
 }
 """Fusion strategies by name, made from the sizes of the subgraphs that are there."""
 
+
+def find_fusion(name: str) -> str:
+    """The name of a fusion strategy. Raises InputError for another one."""
+    if name not in FUSIONS:
+        raise InputError(f"no fusion strategy is named '{name}': choose from {', '.join(FUSIONS)}")
+    return name
+
+
 ON_FAILURE: tuple[SplitRule, ...] = (AtDataOutputs(), AtFewestBytes(2))
 """The rules that cut what does not compile, where no other is given or that one does not cut."""
 
@@ -62,8 +70,7 @@ class SubgraphOptions:
     """How much is tried for each part."""
 
     def __post_init__(self) -> None:
-        if self.fuse not in FUSIONS:
-            raise InputError(f"no fusion strategy is named '{self.fuse}': choose from {', '.join(FUSIONS)}")
+        find_fusion(self.fuse)
         if self.jobs < 1:
             raise InputError(f"--jobs must be at least 1, got {self.jobs}")
 

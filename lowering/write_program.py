@@ -23,6 +23,7 @@ from ..dialects.memory.values import held_bytes
 from ..emulator.executable import TensorInfo
 from .controller import Begin, Copy, Join, Start, Wait
 from .device_program import Datum, DeviceProgram, PlacedLaunch
+from .dram_layout import padded
 from .name_chip import name_chip
 from .name_launch import rename_tasks, value_name
 from .part_locations import restore_locations
@@ -77,9 +78,9 @@ class _Memory:
         return made
 
     def type_at(self, address: int, nbytes: int) -> BufferType:
-        """The type under which exactly these bytes are known, else one of bytes."""
+        """The type under which these bytes are known, but for those that fill up the last block, else one of bytes."""
         known = self._at.get(address)
-        if known is not None and buffer_of(known).nbytes == nbytes:
+        if known is not None and nbytes in (size := buffer_of(known).nbytes, padded(size)):
             return buffer_of(known)
         return BufferType((nbytes,), ui8, self._space, address)
 

@@ -11,12 +11,14 @@ from meshloom.tools import assemble, opt
 from meshloom.tools import compile as compile_tool
 from public_models import PUBLIC_MODELS
 
+CHIPS = Path(__file__).parents[2] / "chips"
 OPTIONS = {
     "dense": [],
     "sparse": ["--sparse"],
     "subgraphs": ["--subgraphs", "fewest-bytes,parts=3"],
     "budget": ["--budget", "0.7"],
     "chips": ["--chips", "2"],
+    "unfused": ["--fuse", "none"],
 }
 QUICK = [
     ("rnet", "edge", "dense"),
@@ -24,7 +26,8 @@ QUICK = [
     ("vad", "edge", "dense"),
     ("rnet", "edge", "sparse"),
 ]
-ALL = [case for case in itertools.product(PUBLIC_MODELS, ("tiny", "edge", "grid"), OPTIONS) if case not in QUICK]
+MATRIX = itertools.product(PUBLIC_MODELS, ("tiny", "edge", "grid"), ("dense", "sparse", "subgraphs", "budget", "chips"))
+ALL = [case for case in MATRIX if case not in QUICK]
 
 
 def run(main_of: object, *arguments: object) -> None:
@@ -73,6 +76,15 @@ def check(name: str, chip: str, how: str, folder: Path, capsys: pytest.CaptureFi
     run(opt.main, PUBLIC_MODELS[name].path, *of_model(name), "-p", passes, "-o", text)
     run(assemble.main, text, "-o", again)
     assert again.read_bytes() == expected
+
+
+@pytest.mark.parametrize("how", ["dense", "unfused"])
+def test_a_network_over_the_dram(how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In launches that were fused again, or not: blocks of weights, down to a few bytes, come from the host."""
+    text = (CHIPS / "tiny.toml").read_text().replace('name = "tiny"', 'name = "small"')
+    chip = tmp_path / "small.toml"
+    chip.write_text(re.sub(r"dram_bytes = \d+", f"dram_bytes = {128 << 10}", text))
+    check("rnet", str(chip), how, tmp_path, capsys)
 
 
 @pytest.mark.parametrize(("name", "chip", "how"), QUICK)

@@ -1,0 +1,47 @@
+"""Pass `manycore-fuse-subgraphs`: neighbouring subgraphs become one launch where that is good (spec 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ..analysis.nature import Nature, reassociating
+from ..dialects.manycore.stage import networks_of
+from ..transforms.chip_option import chip_for
+from .above_launches import refuse_launches
+from .compilation_log import CompilationLog
+from .effort import find_effort
+from .fuse_subgraphs import fuse_subgraphs
+from .piece_cache import cache_for
+from .subgraph_options import default_jobs, find_fusion
+
+
+@dataclass(frozen=True)
+class ManycoreFuseSubgraphsPass(ModulePass):
+    """
+    Make neighbouring subgraphs of `@main` one where they compile as one and the strategy finds that to be good.
+
+    `strategy`: one of those of `meshloom-compile --fuse`; with `auto`, subgraphs that were cut off because more did not
+    fit (`to_fit`) grow again where the whole list then takes no longer, and others stay. `chip`: a name, or the path of
+    a `.toml`; without it, the module's. `jobs`, `effort`: as for `meshloom-compile`.
+    """
+
+    name = "manycore-fuse-subgraphs"
+    nature: ClassVar[Nature] = reassociating(0.0)
+
+    chip: str | None = None
+    strategy: str = "auto"
+    jobs: int | None = None
+    effort: str = "default"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_launches(op, self.name)
+        strategy, effort = find_fusion(self.strategy), find_effort(self.effort)
+        jobs = default_jobs() if self.jobs is None else self.jobs
+        for network in networks_of(op):
+            chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
+            fuse_subgraphs(network, chip, strategy, jobs, CompilationLog(), cache_for(chip, effort))
