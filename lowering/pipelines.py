@@ -31,11 +31,8 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     options.checked(sparse)
     chip, subgraphs, fuse, effort = options.chip, options.subgraphs, options.fuse, options.effort
     if sparse:
-        yield SparseEncodeIfFasterPass(**{one.name: getattr(options, one.name) for one in fields(options)})
-    yield CanonicalizePass()
-    yield DataflowFoldAffinePass()
-    yield SparsePackPass(chip)
-    yield SparseToDataflowPass()
+        yield encode_pass(options)
+    yield from simplifying_passes(chip)
     if options.budget is not None:
         saving = options.budget, options.save, options.compress_to, options.launch_bytes
         yield MemoryOffloadToFitPass(chip, *saving, effort=effort)
@@ -50,3 +47,16 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     yield ManycoreAutotunePass(chip, effort=effort)
     yield ManycoreToMemoryPass()
     yield MemoryToCoreasmPass(chip)
+
+
+def encode_pass(options: SearchOptions) -> SparseEncodeIfFasterPass:
+    """The pass that encodes weights where the network, compiled as the options say, is faster for it."""
+    return SparseEncodeIfFasterPass(**{one.name: getattr(options, one.name) for one in fields(options)})
+
+
+def simplifying_passes(chip: str | None) -> Iterator[ModulePass]:
+    """Simplify operators, and bring encoded weights into the form that matrix units take (`chip`, or the module's)."""
+    yield CanonicalizePass()
+    yield DataflowFoldAffinePass()
+    yield SparsePackPass(chip)
+    yield SparseToDataflowPass()

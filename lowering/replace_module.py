@@ -6,7 +6,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 
 def replace_module(module: ModuleOp, other: ModuleOp) -> None:
-    """Make a module, whose name stays, what another one is, which is left empty."""
+    """Make a module, whose name stays, what another one is, which is left empty. One that is itself stays."""
+    if other is module:
+        return
     block = module.body.block
     for op in list(block.ops):
         op.detach()

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..analysis.nature import Nature, reassociating
+from ..chips import Chip
 from ..transforms.chip_option import chip_for
-from .compile_network import compile_network
+from .compile_network import CompileOptions, compile_network
 from .piece_cache import cache_for
 from .replace_module import replace_module
 from .search_options import SearchOptions
+from .stages import Progress
+
+if TYPE_CHECKING:
+    from .chips_compilation import ChipsCompilation
+    from .compile_function import Compilation
+    from .sparse_weights import SparseNetwork
 
 
 @dataclass(frozen=True)
@@ -31,8 +39,24 @@ class SparseEncodeIfFasterPass(SearchOptions, ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
-        options = self.read(op, sparse=True)
-        cache = cache_for(chip, options.subgraphs.effort)
-        sparse = compile_network(op.clone(), chip, options, cache=cache).sparse
-        assert sparse is not None
-        replace_module(op, sparse.module)
+        encode_if_faster(op, chip, self.read(op, sparse=True))
+
+
+def encode_if_faster(
+    module: ModuleOp,
+    chip: Chip,
+    options: CompileOptions,
+    progress: Progress = lambda stage: None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> SparseNetwork[Compilation | ChipsCompilation]:
+    """
+    Rewrite a module as pass `sparse-encode-if-faster` does; `options` ask for sparse execution. Returns what was
+    decided, without the module.
+
+    Raises what `compile_network` does.
+    """
+    cache = cache_for(chip, options.subgraphs.effort) if options.subgraphs.cache is None else None
+    sparse = compile_network(module.clone(), chip, options, progress, tell, cache).sparse
+    assert sparse is not None
+    replace_module(module, sparse.module)
+    return sparse

@@ -17,6 +17,7 @@ from ..analysis.sparse.layer_cost import Objective
 from ..chips import Chip
 from ..chips.cycles import bound_by_weights
 from ..dialects.dataflow import Dataflow
+from ..dialects.locations import located
 from ..support.errors import BudgetError, InputError, MeshloomError
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.contraction_weights import weight_uses, weights_out_of_reach
@@ -25,6 +26,7 @@ from ..transforms.sparse_balance_lanes import balance_lanes
 from ..transforms.sparse_plan import PlannedWeight, plan_encodings
 from ..transforms.sparse_select_encoding import convert
 from ..transforms.sparse_split_inputs import split_inputs
+from .below_operators import below_operators
 
 Compiled = TypeVar("Compiled")
 """What compilation makes."""
@@ -92,12 +94,12 @@ def compile_encoded(
     cut otherwise for it. Of networks with layers that are bound by their weights there are two encoded ones: with few
     loads of these, and with few cycles of each layer; the latter is taken where it is faster.
 
-    Raises InputError for a module that has operations of `manycore`: weights are encoded before tasks are made; and
-    BudgetError where one of the networks needs more device memory than there is, with what is enough for all of them.
-    `budget_bytes` says how much there was for a network that was compiled: a budget that is a share of what a network
-    needs is another number of bytes for each.
+    Raises InputError for a module that has operations of `manycore`, see `check_operators`; and BudgetError where one
+    of the networks needs more device memory than there is, with what is enough for all of them. `budget_bytes` says
+    how much there was for a network that was compiled: a budget that is a share of what a network needs is another
+    number of bytes for each.
     """
-    _check_level(module)
+    check_operators(module)
     given = 0
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(module))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]
@@ -161,12 +163,13 @@ def _stay_dense(module: ModuleOp, plans: Sequence[PlannedWeight]) -> tuple[tuple
     return (*((label, reason) for (_, reason), label in planned.items()), *weights_out_of_reach(module))
 
 
-def _check_level(module: ModuleOp) -> None:
-    """Raises InputError if tasks or subgraphs have been made."""
-    for op in module.walk():
-        if op.name.startswith("manycore."):
-            raise InputError(
-                f"--sparse encodes the weights of whole operators, but the module is at level 'manycore' already "
-                f"('{op.name}'): without --sparse, encode them by passes before those that reach 'manycore': "
-                f"sparse-balance-lanes, sparse-split-inputs, sparse-select-encoding, sparse-pack"
-            )
+def check_operators(module: ModuleOp) -> None:
+    """Raises InputError, located, if tasks, subgraphs or instructions were made already: then it is too late."""
+    if (op := below_operators(module)) is not None:
+        level = op.name.partition(".")[0]
+        error = InputError(
+            f"--sparse encodes the weights of whole operators, but the module is at level '{level}' already "
+            f"('{op.name}'): give the module of operators, and in -p the passes that made this one, before which "
+            f"--sparse then encodes (in a list for meshloom-opt, sparse-encode-if-faster stands before them)"
+        )
+        raise located(error, op)

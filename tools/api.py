@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
-from ..chips import Chip, load_chip
+from ..chips import Chip, chip_names, load_chip
 from ..support.arguments import check_argument, check_names
 from ..support.errors import InputError
 from .inputs import checked_inputs
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..emulator.executable import Executable
     from ..emulator.timing import TimingResult
     from ..lowering.chips_compilation import ChipsCompilation
+    from ..lowering.compile_network import CompileOptions
     from ..lowering.offload.compile_launches import Budget
     from ..lowering.subgraph_options import SubgraphOptions
     from .chips_api import CompiledPipeline
@@ -161,9 +162,10 @@ def compile(
     work side by side (docs/chips.md). `sparse` encodes weights that have zeros, layer by layer where that is faster;
     with `calibration`, values for the inputs, zeros of activations are left out, too (docs/sparse.md). `effort`: how
     much is tried, fast (nothing is emulated), default or high. `passes` run first, given as the text of `-p` or as
-    objects (docs/extend.md). A module at the level of launches or of instructions, given or made by `passes`, is
-    compiled from there on. Raises InputError for arguments of a wrong type or that do not go together, and for models
-    and chips that cannot be used, MeshloomError if the network does not fit the chip or a pass fails.
+    objects (docs/extend.md); with `sparse`, weights are encoded before those that make tasks or subgraphs. A module at
+    the level of launches or of instructions, given or made by `passes`, is compiled from there on. Raises InputError
+    for arguments of a wrong type or that do not go together, and for models and chips that cannot be used,
+    MeshloomError if the network does not fit the chip or a pass fails.
     """
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
@@ -177,22 +179,28 @@ def compile(
     from ..lowering.memory_to_coreasm import select_instructions
     from ..lowering.offload.compile_launches import Budget
     from ..lowering.read_program import is_program
+    from ..lowering.sparse_weights import check_operators
     from ..lowering.subgraph_options import SubgraphOptions
 
-    if pipeline is not None:
-        from .pass_pipeline import apply_passes
-
-        apply_passes(pipeline, module, progress)
-    if is_program(module):
-        select_instructions(module, target)
-    if is_assembled(module):
-        return _of(assembled(module))
     limit = Budget(budget) if isinstance(budget, int | float) else budget
     wanted = SubgraphOptions() if subgraphs is None else subgraphs
     if effort != "default":
         wanted = replace(wanted, effort=find_effort(effort))
-    inputs = None if calibration is None else calibration_values(module, calibration)
-    asked = CompileOptions(wanted, limit, chips, sparse, inputs)
+    asked = CompileOptions(wanted, limit, chips, sparse)
+
+    def inputs(one: ModuleOp) -> dict[str, NDArray[Any]] | None:
+        return None if calibration is None else calibration_values(one, calibration)
+
+    if pipeline is not None and _apply_passes(pipeline, module, chip, target, asked, inputs, progress):
+        asked = replace(asked, sparse=False)
+    if asked.sparse and (is_program(module) or is_assembled(module)):
+        check_operators(module)
+    if is_program(module):
+        select_instructions(module, target)
+    if is_assembled(module):
+        return _of(assembled(module))
+    if asked.sparse or not sparse:
+        asked = replace(asked, calibration=inputs(module))
     compilation = compile_network(module, target, asked, progress).compilation
     if isinstance(compilation, ChipsCompilation):
         return _on_chips(compilation)
@@ -257,6 +265,40 @@ def _pipeline(passes: object) -> PassPipeline | None:
     for one in given:
         check_argument("an element of passes", one, (ModulePass,), "a pass: an object, not its class")
     return PassPipeline(given) if given else None
+
+
+def _apply_passes(
+    pipeline: PassPipeline,
+    module: ModuleOp,
+    chip: str | Chip,
+    target: Chip,
+    asked: CompileOptions,
+    calibration: Callable[[ModuleOp], dict[str, NDArray[Any]] | None],
+    progress: Callable[[str], None],
+) -> bool:
+    """Apply passes to a module for a chip, as given and read; whether weights were encoded among them."""
+    from .pass_pipeline import apply_passes
+
+    if not asked.sparse:
+        apply_passes(pipeline, module, progress)
+        return False
+    from ..lowering.search_options import SearchOptions
+    from .encoding_passes import EncodeAsCompiled, encoding_passes
+
+    name = _name_of(chip)
+    encode = EncodeAsCompiled(
+        SearchOptions(name), lambda module: target, asked, calibration, progress, lambda line: None
+    )
+    unnamed = target if name is None else None
+    apply_passes(pipeline, module, progress, before_tasks=encoding_passes(encode, unnamed))
+    return bool(encode.found)
+
+
+def _name_of(chip: str | Chip) -> str | None:
+    """What stands for a chip in a module: its name or its file; None if it has neither."""
+    if not isinstance(chip, Chip):
+        return str(chip)
+    return chip.name if chip.name in chip_names() and load_chip(chip.name) == chip else None
 
 
 def _module(

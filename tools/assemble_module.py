@@ -16,19 +16,23 @@ if TYPE_CHECKING:
 
 NOT_FOR_INSTRUCTIONS = ("chips", "sparse", "calibrate", "budget", "report", "log")
 """Options that concern levels above."""
+ENCODING = ("sparse", "calibrate")
+"""Those that passes on the way to instructions may have done."""
 
 
-def assemble_module(module: ModuleOp, options: argparse.Namespace, chip: Chip | None) -> Executable | ChipPipeline:
+def assemble_module(
+    module: ModuleOp, options: argparse.Namespace, chip: Chip | None, encoded: bool = False
+) -> Executable | ChipPipeline:
     """
     What a module of instructions describes, for one chip or for several; `chip` is the one of `--chip`, which must be
-    the module's.
+    the module's. `encoded`: what `--sparse` asks for was done on the way.
 
     Raises InputError for another chip, for options that concern the levels above, and for what makes no executable.
     """
     from ..lowering.assembled import assembled
 
     for name in NOT_FOR_INSTRUCTIONS:
-        if getattr(options, name) not in (None, False, []):
+        if getattr(options, name) not in (None, False, []) and not (encoded and name in ENCODING):
             raise InputError(f"{options.model} is at the level of instructions: --{name} concerns levels above")
     found = assembled(module, str(options.model))
     if chip is not None and found.chip != chip:

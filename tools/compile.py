@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..support.errors import InputError
 from ..support.files import all_or_none, write_atomically
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..chips import Chip
     from ..lowering.chips_compilation import ChipsCompilation
     from ..lowering.pipeline import Compilation
+    from ..lowering.sparse_weights import SparseNetwork
     from .report.sparse_layers import SparseLayer
     from .stages import Stages
 
@@ -78,7 +80,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     add_plugin_option(parser)
     parser.add_argument(
-        "--sparse", action="store_true", help="encode weights that have zeros, layer by layer where that is faster"
+        "--sparse",
+        action="store_true",
+        help="encode weights that have zeros, layer by layer where that is faster; before passes of -p that make tasks "
+        "or subgraphs",
     )
     parser.add_argument(
         "--calibrate",
@@ -109,7 +114,7 @@ def _compile(options: argparse.Namespace) -> None:
     if options.print_pipeline:
         from .print_pipeline import pipeline_text
 
-        print(pipeline_text(options))
+        print(pipeline_text(options, pipeline, Progress("meshloom-compile", options.quiet).note))
         return
     if options.output is None:
         raise InputError("give the executable to write: -o OUT.mlx")
@@ -130,46 +135,40 @@ def _compile(options: argparse.Namespace) -> None:
         raise InputError("--calibrate measures activations for --sparse: give both")
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
-        from ..dialects.manycore import chip_of
         from ..lowering.assembled import is_assembled
+        from ..lowering.compile_network import CompileOptions, compile_network
         from ..lowering.read_program import is_program
         from .levels import check_level
+        from .passes_first import apply_given, calibration_of, find_chip
         from .read_module import read_module
         from .stages import Stages
 
         stages = Stages(progress, "import")
+        log = LogLines(options.log, progress, options.quiet)
+        asked = CompileOptions(subgraphs, budget, options.chips, options.sparse)
         module = read_module(options.model, shapes, progress.note, values)
+        encoded: list[SparseNetwork[Compilation | ChipsCompilation]] = []
         if options.print_ir_after_all is not None:
             stages.dump_to(options.print_ir_after_all, module)
         if pipeline is not None:
-            from .pass_pipeline import apply_passes
-
-            apply_passes(pipeline, module, stages.begin, options.output)
+            encoded = apply_given(pipeline, module, options, asked, named, stages, log)
         stages.begin("check level")
         if is_program(module):
             _select_instructions(module, options.model, named)
         if is_assembled(module):
-            _assemble(module, options, named, stages)
+            _assemble(module, options, named, stages, encoded)
             return
         check_level(module)
-        chip = chip_of(module) if named is None else named
-        if chip is None:
-            raise InputError(f"{options.model} does not name its chip: give --chip NAME, or --chip FILE.toml")
-        log = LogLines(options.log, progress, options.quiet)
-
-        from ..lowering.compile_network import CompileOptions, compile_network
-
-        calibration = None
-        if options.calibrate:
-            from ..lowering.calibration import calibration_inputs
-
-            calibration = calibration_inputs(module, options.calibrate)
-        asked = CompileOptions(subgraphs, budget, options.chips, options.sparse, calibration)
+        chip = find_chip(module, options.model, named)
+        if encoded:
+            asked = replace(asked, sparse=False)
+        elif options.calibrate:
+            asked = replace(asked, calibration=calibration_of(module, options.calibrate))
         try:
             compiled = compile_network(module, chip, asked, stages.note, log)
         finally:
             log.write()
-        compilation, sparse = compiled.compilation, compiled.sparse
+        compilation, sparse = compiled.compilation, encoded[0] if encoded else compiled.sparse
         layers: list[SparseLayer] = []
         if sparse is not None and options.report is not None:
             from .report.sparse_layers import sparse_layers
@@ -182,10 +181,15 @@ def _compile(options: argparse.Namespace) -> None:
     if not options.quiet:
         print(_summary(options.output.name, compilation))
         if sparse is not None:
-            from .dense_weights import dense_weights_text
+            _print_dense_weights(sparse)
 
-            if text := dense_weights_text(sparse):
-                print(text)
+
+def _print_dense_weights(sparse: SparseNetwork[Any]) -> None:
+    """Which weights stay dense, and why."""
+    from .dense_weights import dense_weights_text
+
+    if text := dense_weights_text(sparse):
+        print(text)
 
 
 def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, ModuleOp]]:
@@ -206,25 +210,30 @@ def _instructions(compilation: Compilation) -> ModuleOp:
 
 def _select_instructions(module: ModuleOp, model: Path, named: Chip | None) -> None:
     """Bring a module of launches over buffers to the level of instructions."""
-    from ..dialects.manycore import chip_of
     from ..lowering.memory_to_coreasm import select_instructions
+    from .passes_first import find_chip
 
-    chip = chip_of(module) if named is None else named
-    if chip is None:
-        raise InputError(f"{model} does not name its chip: give --chip NAME, or --chip FILE.toml")
-    select_instructions(module, chip)
+    select_instructions(module, find_chip(module, model, named))
 
 
-def _assemble(module: ModuleOp, options: argparse.Namespace, chip: Chip | None, stages: Stages) -> None:
-    """Write the executable of a module that is at the level of instructions."""
+def _assemble(
+    module: ModuleOp,
+    options: argparse.Namespace,
+    chip: Chip | None,
+    stages: Stages,
+    encoded: Sequence[SparseNetwork[Any]],
+) -> None:
+    """Write the executable of a module that is at the level of instructions; `encoded`: on the way there."""
     from ..emulator.chip_pipeline_file import write_any
     from .assemble_module import assemble_module, assembly_summary
 
     stages.begin("assemble")
-    found = assemble_module(module, options, chip)
+    found = assemble_module(module, options, chip, bool(encoded))
     write_any(found, options.output)
     if not options.quiet:
         print(assembly_summary(options.output.name, found))
+        for sparse in encoded:
+            _print_dense_weights(sparse)
 
 
 def _write(

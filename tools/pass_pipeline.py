@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,7 +14,10 @@ from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from ..support.errors import InputError
+from ..lowering.below_operators import below_operators
+from ..lowering.program_notes import NOTES
+from ..lowering.replace_module import replace_module
+from ..support.errors import BudgetError, InputError, ResourceError
 from .diagnostics import verify
 from .reproducer import reproduced
 
@@ -55,19 +58,75 @@ def without_types(message: str) -> str:
 
 
 def apply_passes(
-    pipeline: PassPipeline, module: ModuleOp, begin: Callable[[str], None], output: Path | None = None
+    pipeline: PassPipeline,
+    module: ModuleOp,
+    begin: Callable[[str], None],
+    output: Path | None = None,
+    before_tasks: Sequence[ModulePass] = (),
 ) -> None:
     """
     Apply a pipeline to a module, verified after each pass; `begin` is told the name of each as it begins.
 
+    `before_tasks` are put before the first pass that makes tasks or subgraphs of whole operators, and not used where
+    there is none. Such a pass is found by applying it: it begins twice, the second time after them.
+
     Raises MeshloomError naming the pass that failed or left an invalid module, see `reproduced`; a reproducer goes
     beside `output`.
     """
+    context = _context()
+    waiting = list(pipeline.passes)
+    while waiting:
+        begin(waiting[0].name)
+        with reproduced(module, waiting, output):
+            if not before_tasks:
+                waiting[0].apply(context, module)
+            elif not _applied_above_tasks(waiting[0], context, module):
+                waiting, before_tasks = [*before_tasks, *waiting], ()
+                continue
+            verify(module)
+        waiting = waiting[1:]
+
+
+def passes_above_tasks(pipeline: PassPipeline, module: ModuleOp) -> int:
+    """
+    How many passes of a pipeline come before the first that makes tasks or subgraphs of whole operators. They are
+    applied to the module.
+
+    Raises MeshloomError as `apply_passes` does.
+    """
+    context = _context()
+    for number in range(len(pipeline.passes)):
+        with reproduced(module, pipeline.passes[number:], None):
+            if not _applied_above_tasks(pipeline.passes[number], context, module):
+                return number
+            verify(module)
+    return len(pipeline.passes)
+
+
+def _context() -> Context:
+    """With all dialects."""
     context = Context()
     for name, dialect in Universe.get_multiverse().all_dialects.items():
         context.register_dialect(name, dialect)
-    for number, one in enumerate(pipeline.passes):
-        begin(one.name)
-        with reproduced(module, pipeline.passes[number:], output):
-            one.apply(context, module)
-            verify(module)
+    return context
+
+
+def _applied_above_tasks(one: ModulePass, context: Context, module: ModuleOp) -> bool:
+    """
+    Apply a pass, unless it is the first that makes tasks or subgraphs: then the module stays as it is.
+
+    So does one that makes some where they are needed, as `manycore-outline-to-fit`: it notes the work of the network as
+    it stands. And where something does not fit, tasks were being made: nothing else asks whether it does.
+    """
+    if below_operators(module) is not None:
+        one.apply(context, module)
+        return True
+    before = module.clone()
+    try:
+        one.apply(context, module)
+        if below_operators(module) is None and (NOTES in module.attributes) == (NOTES in before.attributes):
+            return True
+    except (ResourceError, BudgetError):
+        pass
+    replace_module(module, before)
+    return False

@@ -3,21 +3,57 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass, PassPipeline
+
+    from ..lowering.search_options import SearchOptions
 
 TEXTS = ("chip", "chips", "subgraphs", "fuse", "budget", "save", "compress_to", "launch_bytes", "effort")
 """Options of the command line that are options of the search."""
 
 
-def pipeline_text(options: argparse.Namespace) -> str:
-    """
-    A pipeline for `meshloom-opt -p`, from the level of the input down to instructions.
-
-    Raises InputError for what makes no sense.
-    """
-    from ..lowering.pipelines import compiler_passes
+def search_options(options: argparse.Namespace) -> SearchOptions:
+    """The options of the search as texts, unchecked."""
     from ..lowering.search_options import SearchOptions
 
-    texts = {name: getattr(options, name) for name in TEXTS}
-    asked = SearchOptions(**texts, calibrate=tuple(options.calibrate))
-    passes = [str(one.pipeline_pass_spec()) for one in compiler_passes(asked, options.sparse)]
-    return ",".join([*([options.passes] if options.passes.strip() else []), *passes])
+    return SearchOptions(**{name: getattr(options, name) for name in TEXTS}, calibrate=tuple(options.calibrate))
+
+
+def pipeline_text(options: argparse.Namespace, given: PassPipeline | None, tell: Callable[[str], None]) -> str:
+    """
+    A pipeline for `meshloom-opt -p`, from the level of the input down to instructions; `given` are the passes of `-p`.
+
+    With `--sparse`, weights are encoded before tasks are made: to find where, the model is read (`tell` is told what
+    the import assumes) and the given passes are applied to it, up to the first that makes some. Raises InputError for
+    what makes no sense, MeshloomError for a pass that fails.
+    """
+    from ..lowering.pipelines import compiler_passes, encode_pass, simplifying_passes
+
+    asked = search_options(options)
+    passes = list(compiler_passes(asked, options.sparse))
+    if given is None:
+        return _text(passes)
+    if options.sparse:
+        from .pass_pipeline import passes_above_tasks
+
+        if (above := passes_above_tasks(given, _module(options, tell))) < len(given.passes):
+            encoding = [encode_pass(asked), *simplifying_passes(asked.chip)]
+            return _text([*given.passes[:above], *encoding, *given.passes[above:], *passes[1:]])
+    return f"{options.passes},{_text(passes)}"
+
+
+def _module(options: argparse.Namespace, tell: Callable[[str], None]) -> ModuleOp:
+    """The module that is to be compiled."""
+    from .cli import parse_shapes
+    from .read_module import read_module
+    from .values import parse_values
+
+    return read_module(options.model, parse_shapes(options.shape), tell, parse_values(options.value))
+
+
+def _text(passes: Iterable[ModulePass]) -> str:
+    return ",".join(str(one.pipeline_pass_spec()) for one in passes)

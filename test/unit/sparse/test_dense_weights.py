@@ -1,4 +1,4 @@
-"""What `meshloom-compile --sparse` says of weights that stay dense, and where it does not apply at all."""
+"""What `meshloom-compile --sparse` says of weights that stay dense."""
 
 from __future__ import annotations
 
@@ -8,43 +8,10 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.lowering.sparse_weights import SparseNetwork, compile_encoded
-from meshloom.support.errors import InputError
 from meshloom.tools.compile import main
 from meshloom.tools.dense_weights import dense_weights_text
 from meshloom.tools.read_module import read_module
-from meshloom.transforms.manycore_outline_subgraphs import ManycoreOutlineSubgraphsPass
 from onnx import TensorProto, helper, numpy_helper
-from xdsl.context import Context
-
-SHAPES = {"w": (16, 8, 3, 3), "d": (16, 1, 3, 3), "v": (16, 512), "s": (512, 96)}
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    """A convolution, a depthwise one and two products, the last of them with one weight in ten that is not zero."""
-    generator = np.random.default_rng(0)
-    values = {name: generator.standard_normal(shape).astype(np.float32) for name, shape in SHAPES.items()}
-    values["s"] *= generator.random(SHAPES["s"]) < 0.1
-    values["v"][0, 0] = 0
-    nodes = [
-        helper.make_node("Conv", ["x", "w"], ["a"]),
-        helper.make_node("Conv", ["a", "d"], ["b"], group=16),
-        helper.make_node("ReduceMean", ["b"], ["c"], axes=[2, 3], keepdims=0),
-        helper.make_node("MatMul", ["c", "v"], ["e"]),
-        helper.make_node("Relu", ["e"], ["f"]),
-        helper.make_node("MatMul", ["f", "s"], ["y"]),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "net",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 9, 9])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 96])],
-        [numpy_helper.from_array(value, name) for name, value in values.items()],
-    )
-    path = tmp_path / "net.onnx"
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    path.write_bytes(made.SerializeToString())
-    return path
 
 
 def test_each_dense_tensor_has_its_reason(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,28 +63,3 @@ def test_nothing_is_timed_where_nothing_has_zeros(tmp_path: Path, capsys: pytest
     out = capsys.readouterr().out
     assert "all weights stay dense:" in out
     assert "faster" not in out
-
-
-@pytest.mark.parametrize(
-    ("passes", "operation"),
-    [
-        ("canonicalize,dataflow-to-manycore,manycore-tile{chip=tiny}", "manycore.task"),
-        ("manycore-outline-subgraphs{rule=fewest-bytes parts=2}", "manycore.subgraph"),
-    ],
-)
-def test_sparse_with_passes_that_reach_manycore_is_an_error(
-    model: Path, passes: str, operation: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program = model.with_suffix(".mlx")
-    assert main([str(model), "--chip", "tiny", "--sparse", "-p", passes, "-o", str(program)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "--sparse encodes the weights of whole operators" in line
-    assert f"'{operation}'" in line
-    assert not program.exists()
-
-
-def test_compile_encoded_refuses_tasks_and_subgraphs(model: Path) -> None:
-    module = read_module(model, {})
-    ManycoreOutlineSubgraphsPass(rule=("fewest-bytes",), parts=2).apply(Context(), module)
-    with pytest.raises(InputError, match="at level 'manycore' already"):
-        compile_encoded(module, load_chip("tiny"), lambda one: one, lambda one: 0)

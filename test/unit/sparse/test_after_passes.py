@@ -1,0 +1,306 @@
+"""`--sparse` after passes that make tasks or subgraphs: weights are encoded before these, as one does by hand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshloom.chips import load_chip
+from meshloom.lowering import sparse_weights
+from meshloom.support.errors import InputError
+from meshloom.tools import assemble, opt
+from meshloom.tools.api import CompiledNetwork
+from meshloom.tools.compile import main
+from meshloom.tools.oracle import Oracle, compare
+from meshloom.tools.read_module import read_module
+from meshloom.transforms.manycore_outline_subgraphs import ManycoreOutlineSubgraphsPass
+from onnx import TensorProto, helper, numpy_helper
+
+import meshloom
+
+FOLLOW = "canonicalize,dataflow-fold-affine,sparse-pack,sparse-to-dataflow"
+"""What follows `sparse-encode-if-faster` in the compiler's own list."""
+SUBGRAPHS = "manycore-outline-subgraphs{rule=fewest-bytes parts=2}"
+WHOLE = "manycore-outline-to-fit{chip=tiny}"
+PASSES = {
+    "subgraphs": ("", SUBGRAPHS),
+    "tasks": ("canonicalize,", "dataflow-to-manycore,manycore-tile{chip=tiny}"),
+    "a network that fits": ("", WHOLE),
+    "a rule": ("", 'manycore-outline-to-fit{chip=tiny subgraphs="fewest-bytes,parts=2"}'),
+    "launches": ("", "memory-offload-to-fit{chip=tiny budget=110000}"),
+    "a program": ("cse,", f"{SUBGRAPHS},manycore-autotune{{chip=tiny}},manycore-to-memory"),
+    "instructions": ("", f"{WHOLE},manycore-autotune,manycore-to-memory,memory-to-coreasm"),
+    "all in one": ("dataflow-fold-affine,", "meshloom{chip=tiny}"),
+}
+"""Passes on operators, and those that make tasks or subgraphs of them."""
+
+ROWS, W, V = 8, (256, 96), (96, 128)
+DENSE = (W[0] * W[1] + V[0] * V[1]) * 4
+"""Bytes of its weights, without encoding."""
+
+OWN = """
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from meshloom.support.errors import ResourceError
+from meshloom.transforms.manycore_outline_subgraphs import ManycoreOutlineSubgraphsPass
+
+
+class Own(ModulePass):
+    name = "own"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        {}
+        ManycoreOutlineSubgraphsPass(rule=("fewest-bytes",), parts=2).apply(ctx, op)
+"""
+ENCODED = "any(one.name == 'sparse.panel_matmul' for one in op.walk())"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `net.onnx`: y = relu(x w - 8) v; one in ten weights of w, and few neurons, are not zero."""
+    generator = np.random.default_rng(0)
+    w, v = (generator.standard_normal(shape).astype(np.float32) for shape in (W, V))
+    w *= generator.random(W) < 0.1
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["a"]),
+            helper.make_node("Sub", ["a", "eight"], ["b"]),
+            helper.make_node("Relu", ["b"], ["c"]),
+            helper.make_node("MatMul", ["c", "v"], ["y"]),
+        ],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [ROWS, W[0]])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [ROWS, V[1]])],
+        [numpy_helper.from_array(a, name) for name, a in (("w", w), ("v", v), ("eight", np.array(8, np.float32)))],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    (tmp_path / "net.onnx").write_bytes(made.SerializeToString())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def compiled(output: str, passes: str, *options: str) -> bytes:
+    """The executable's bytes."""
+    assert main(["net.onnx", "--chip", "tiny", "-p", passes, *options, "-q", "-o", output]) == 0
+    return Path(output).read_bytes()
+
+
+def by_hand(before: str, after: str, options: str = "") -> bytes:
+    return compiled("by_hand.mlx", f"{before}sparse-encode-if-faster{{chip=tiny{options}}},{FOLLOW},{after}")
+
+
+def loaded(file: str) -> CompiledNetwork:
+    network = meshloom.load(file)
+    assert isinstance(network, CompiledNetwork)
+    return network
+
+
+def check_outputs(network: CompiledNetwork) -> None:
+    """Compare with ONNX Runtime."""
+    inputs = {"x": np.random.default_rng(1).standard_normal((ROWS, W[0])).astype(np.float32)}
+    outputs = network.run(inputs, check=True).outputs
+    assert compare("y", outputs["y"], Oracle("net.onnx").run(inputs)["y"]).equal
+
+
+@pytest.mark.parametrize("how", PASSES)
+def test_the_same_bytes_as_by_hand(how: str) -> None:
+    before, after = PASSES[how]
+    assert compiled("net.mlx", before + after, "--sparse") == by_hand(before, after)
+    network = loaded("net.mlx")
+    # Nine in ten of the weights w are zero: most of their bytes are gone.
+    assert network.executable.weight_bytes + network.executable.host_weight_bytes < DENSE / 2
+    check_outputs(network)
+
+
+@pytest.mark.parametrize("how", ["subgraphs", "tasks"])
+def test_the_same_bytes_with_calibration(how: str) -> None:
+    before, after = PASSES[how]
+    found = compiled("net.mlx", before + after, "--sparse", "--calibrate", "random")
+    assert found == by_hand(before, after, " calibrate=random")
+    assert found != compiled("weights.mlx", before + after, "--sparse"), "activations decide nothing"
+    check_outputs(loaded("net.mlx"))
+
+
+def test_the_other_options_hold_for_the_decision_and_for_what_follows() -> None:
+    options = "--effort", "fast"
+    found = compiled("net.mlx", "canonicalize,dataflow-to-manycore", "--sparse", *options)
+    passes = f"canonicalize,sparse-encode-if-faster{{chip=tiny effort=fast}},{FOLLOW},dataflow-to-manycore"
+    assert found == compiled("again.mlx", passes, *options)
+
+
+def test_python_gives_the_same_bytes() -> None:
+    expected = compiled("net.mlx", SUBGRAPHS, "--sparse")
+    seen: list[str] = []
+    texts = meshloom.compile("net.onnx", "tiny", sparse=True, passes=SUBGRAPHS, progress=seen.append)
+    texts.save("texts.mlx")
+    assert Path("texts.mlx").read_bytes() == expected
+    names = ["import", "manycore-outline-subgraphs", "sparse-encode-if-faster"]
+    assert seen[:3] == names
+    assert [one for one in seen if one in FOLLOW][-4:] == FOLLOW.split(",")
+    assert seen.count("manycore-outline-subgraphs") == 2
+    objects = [ManycoreOutlineSubgraphsPass(rule=("fewest-bytes",), parts=2)]
+    meshloom.compile("net.onnx", load_chip("tiny"), sparse=True, passes=objects).save("objects.mlx")
+    assert Path("objects.mlx").read_bytes() == expected
+
+
+def test_python_calibrates_and_goes_down_to_instructions() -> None:
+    x = np.random.default_rng(3).standard_normal((ROWS, W[0])).astype(np.float32)
+    np.save("x.npy", x)
+    passes = "".join(PASSES["instructions"])
+    network = meshloom.compile("net.onnx", "tiny", sparse=True, calibration={"x": x}, passes=passes)
+    network.save("python.mlx")
+    expected = compiled("net.mlx", passes, "--sparse", "--calibrate", "x=x.npy")
+    assert Path("python.mlx").read_bytes() == expected
+    check_outputs(network)
+
+
+def test_python_takes_a_chip_without_a_name() -> None:
+    chip = replace(load_chip("tiny"), name="mine")
+    network = meshloom.compile("net.onnx", chip, sparse=True, passes=SUBGRAPHS)
+    named = meshloom.compile("net.onnx", "tiny", sparse=True, passes=SUBGRAPHS)
+    assert network.executable.weight_bytes == named.executable.weight_bytes
+    assert network.timing.cycles == named.timing.cycles
+    check_outputs(network)
+
+
+@pytest.mark.parametrize("how", ["subgraphs", "tasks", "a network that fits"])
+def test_the_printed_list_gives_the_same_bytes(how: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = PASSES[how]
+    expected = compiled("net.mlx", before + after, "--sparse")
+    capsys.readouterr()
+    assert main(["net.onnx", "--chip", "tiny", "-p", before + after, "--sparse", "--print-pipeline"]) == 0
+    passes = capsys.readouterr().out.strip()
+    assert passes.startswith(f"{before}sparse-encode-if-faster")
+    assert passes.count("sparse-encode-if-faster") == 1
+    assert opt.main(["net.onnx", "-p", passes, "-o", "net.mlir"]) == 0
+    assert assemble.main(["net.mlir", "-o", "again.mlx"]) == 0
+    assert Path("again.mlx").read_bytes() == expected
+
+
+def test_passes_on_operators_stand_before_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["net.onnx", "--chip", "tiny", "-p", "cse", "--sparse", "--print-pipeline"]) == 0
+    assert capsys.readouterr().out.startswith("cse,sparse-encode-if-faster")
+
+
+def test_what_is_said_and_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--chip", "tiny", "--sparse", "-p", SUBGRAPHS, "-o", "net.mlx", "--report", "net.html", "--log", "log"]
+    assert main(["net.onnx", *options, "--print-ir-after-all", "levels"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    reasons = lines[lines.index("weights that stay dense:") + 1 :]
+    assert any(line.startswith("  none of them is zero: v") for line in reasons)
+    assert "Sparse weights" in Path("net.html").read_text()
+    assert "compiles to" in Path("log").read_text()
+    stages = [path.stem.partition("-")[2] for path in sorted(Path("levels").glob("*.mlir"))]
+    first = ["import", "sparse-encode-if-faster", "sparse-pack", "manycore-outline-subgraphs"]
+    assert stages[:4] == first
+    # The level that a pass left goes on to the same bytes.
+    assert main(["levels/03-manycore-outline-subgraphs.mlir", "-q", "-o", "again.mlx"]) == 0
+    assert Path("again.mlx").read_bytes() == Path("net.mlx").read_bytes()
+
+
+def test_instructions_say_which_weights_stay_dense(capsys: pytest.CaptureFixture[str]) -> None:
+    passes = "".join(PASSES["instructions"])
+    assert main(["net.onnx", "--chip", "tiny", "--sparse", "-p", passes, "-o", "net.mlx"]) == 0
+    assert "weights that stay dense:\n  none of them is zero: v" in capsys.readouterr().out
+
+
+def test_a_network_that_is_not_faster_goes_on_dense(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sparse_weights, "FASTER", 0.0)
+    assert main(["net.onnx", "--chip", "tiny", "--sparse", "-p", SUBGRAPHS, "-o", "net.mlx"]) == 0
+    assert "the network is not faster" in capsys.readouterr().out
+    found = Path("net.mlx").read_bytes()
+    assert found == by_hand("", SUBGRAPHS)
+    assert found == compiled("dense.mlx", f"{FOLLOW.replace('sparse-pack', 'sparse-pack{chip=tiny}')},{SUBGRAPHS}")
+
+
+def test_a_pass_of_ones_own_that_makes_subgraphs() -> None:
+    Path("own.py").write_text(OWN.format("pass"))
+    expected = compiled("net.mlx", SUBGRAPHS, "--sparse")
+    assert compiled("own.mlx", "own", "--sparse", "--load-pass-plugin", "own.py") == expected
+
+
+def test_what_does_not_fit_with_dense_weights_is_tried_with_encoded_ones() -> None:
+    refusal = f"if not {ENCODED}: raise ResourceError('too large', 'DRAM', 2, 1)"
+    Path("own.py").write_text(OWN.format(refusal))
+    expected = compiled("net.mlx", SUBGRAPHS, "--sparse")
+    assert compiled("own.mlx", "own", "--sparse", "--load-pass-plugin", "own.py") == expected
+    assert main(["net.onnx", "--chip", "tiny", "-q", "-o", "no.mlx", "-p", "own", "--load-pass-plugin", "own.py"]) == 1
+
+
+def test_a_reproducer_holds_the_encoded_network(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("own.py").write_text(OWN.format(f"if {ENCODED}: raise KeyError('encoded')"))
+    plugin = "--load-pass-plugin", "own.py"
+    assert main(["net.onnx", "--chip", "tiny", "--sparse", "-q", "-o", "net.mlx", "-p", "own,cse", *plugin]) == 1
+    error = capsys.readouterr().err
+    found = re.search(r"pass 'own' failed: KeyError: 'encoded' \(reproducer: (.*?);", error)
+    assert found is not None
+    assert 'pipeline: "builtin.module(own,cse)"' in Path(found[1]).read_text()
+    assert opt.main([found[1], "--run-reproducer", *plugin]) == 1
+    assert "pass 'own' failed: KeyError: 'encoded'" in capsys.readouterr().err
+    assert not Path("net.mlx").exists()
+
+
+def test_a_reproducer_before_the_encoding_names_its_passes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*arguments: object) -> None:
+        raise KeyError("panels")
+
+    monkeypatch.setattr("meshloom.transforms.sparse_pack.pack_module", fails)
+    monkeypatch.setattr("meshloom.lowering.sparse_encode_if_faster.encode_if_faster", fails)
+    monkeypatch.setattr("meshloom.tools.encoding_passes.encode_if_faster", fails)
+    assert main(["net.onnx", "--chip", "tiny", "--sparse", "-q", "-o", "net.mlx", "-p", SUBGRAPHS]) == 1
+    found = re.search(
+        r"pass 'sparse-encode-if-faster' failed: KeyError: 'panels' \(reproducer: (.*?);", capsys.readouterr().err
+    )
+    assert found is not None
+    assert opt.main([found[1], "--run-reproducer"]) == 1
+    assert "pass 'sparse-encode-if-faster' failed" in capsys.readouterr().err
+
+
+TASK_FILES = {
+    "manycore.subgraph": SUBGRAPHS,
+    "manycore.task": "dataflow-to-manycore",
+    "manycore.launch": f"{WHOLE},manycore-autotune,manycore-to-memory",
+}
+
+
+@pytest.mark.parametrize("operation", TASK_FILES)
+def test_a_module_of_tasks_or_subgraphs_is_refused(operation: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.main(["net.onnx", "-p", TASK_FILES[operation], "-o", "low.mlir"]) == 0
+    capsys.readouterr()
+    module = read_module("low.mlir", {})
+    with pytest.raises(InputError, match="--sparse encodes the weights of whole operators"):
+        meshloom.compile(module, "tiny", sparse=True)
+    if operation == "manycore.launch":
+        return
+    with pytest.raises(InputError, match=operation):
+        sparse_weights.compile_encoded(module, load_chip("tiny"), lambda one: one, lambda one: 0)
+    assert main(["low.mlir", "--chip", "tiny", "--sparse", "-q", "-o", "net.mlx"]) == 2
+    line = capsys.readouterr().err.splitlines()[0]
+    assert f"the module is at level 'manycore' already ('{operation}'): give the module of operators" in line
+    assert not Path("net.mlx").exists()
+
+
+def test_subgraphs_that_passes_take_away_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt.main(["net.onnx", "-p", SUBGRAPHS, "-o", "low.mlir"]) == 0
+    passes = f"manycore-inline-subgraphs,{SUBGRAPHS}"
+    assert main(["low.mlir", "--chip", "tiny", "--sparse", "-q", "-p", passes, "-o", "net.mlx"]) == 0
+    check_outputs(loaded("net.mlx"))
+    assert loaded("net.mlx").executable.weight_bytes < DENSE / 2
+
+
+def test_calibration_that_is_no_input_is_refused_before_the_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("x.npy", np.zeros((2, 2), np.float32))
+    arguments = ["--chip", "tiny", "--sparse", "--calibrate", "x=x.npy", "-p", SUBGRAPHS, "-q", "-o", "net.mlx"]
+    assert main(["net.onnx", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: pass 'sparse-encode-if-faster': ")
+    assert not Path("net.mlx").exists()

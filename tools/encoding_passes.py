@@ -1,0 +1,77 @@
+"""What `--sparse` puts between the passes of `-p`, before the first one that makes tasks or subgraphs of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec
+
+from ..chips import Chip
+from ..lowering.compile_network import CompileOptions
+from ..lowering.pipelines import encode_pass, simplifying_passes
+from ..lowering.search_options import SearchOptions
+from ..lowering.sparse_encode_if_faster import SparseEncodeIfFasterPass, encode_if_faster
+from ..lowering.stages import Progress
+from ..transforms.sparse_pack import SparsePackPass, pack_module
+
+if TYPE_CHECKING:
+    from ..lowering.chips_compilation import ChipsCompilation
+    from ..lowering.compile_function import Compilation
+    from ..lowering.sparse_weights import SparseNetwork
+
+
+@dataclass(frozen=True)
+class EncodeAsCompiled(ModulePass):
+    """Pass `sparse-encode-if-faster` with the options of a compilation as objects, which keeps what was decided."""
+
+    name: ClassVar[str] = SparseEncodeIfFasterPass.name
+
+    text: SearchOptions
+    """The options as far as text says them, for reproducers."""
+    chip: Callable[[ModuleOp], Chip]
+    options: CompileOptions
+    calibration: Callable[[ModuleOp], Mapping[str, NDArray[Any]] | None]
+    progress: Progress
+    tell: Callable[[str], None]
+    found: list[SparseNetwork[Compilation | ChipsCompilation]] = field(default_factory=list)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        options = replace(self.options, calibration=self.calibration(op))
+        self.found.append(encode_if_faster(op, self.chip(op), options, self.progress, self.tell))
+
+    def spec(self, *, include_default: bool = False) -> ArgSpec:
+        """As that pass is written."""
+        return encode_pass(self.text).spec(include_default=include_default)
+
+
+@dataclass(frozen=True)
+class PackForChip(ModulePass):
+    """Pass `sparse-pack` for a chip that has no name and no file."""
+
+    name: ClassVar[str] = SparsePackPass.name
+
+    chip: Chip
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        pack_module(op, self.chip)
+
+    def spec(self, *, include_default: bool = False) -> ArgSpec:
+        """As that pass is written, without the chip."""
+        return SparsePackPass().spec(include_default=include_default)
+
+
+def encoding_passes(encode: EncodeAsCompiled, unnamed: Chip | None = None) -> tuple[ModulePass, ...]:
+    """
+    `encode`, and the passes that bring what it encodes into the form in which tasks are made of it: for its chip, or
+    for one that is `unnamed`.
+    """
+    passes = simplifying_passes(encode.text.chip)
+    if unnamed is not None:
+        passes = (PackForChip(unnamed) if isinstance(one, SparsePackPass) else one for one in passes)
+    return encode, *passes
