@@ -130,10 +130,7 @@ class _PieceSearch:
         """Try a piece with weights loaded earlier, where that gives another estimate."""
         estimates = {piece.laid_out.estimated_cycles}
         for lead in LEADS:
-            name = f"weights loaded up to {lead.farthest} tasks ahead"
-            name += ", beside those of tasks between" if lead.waiting else ", before those of tasks between"
-            name += ", of several steps at once" if lead.deep else ""
-            self.try_plan(Plan(name, piece.network), replace(piece.plan, lead=lead), estimates)
+            self.try_plan(Plan(str(lead), piece.network), replace(piece.plan, lead=lead), estimates)
 
     def arrange(self, network: NetworkPlan) -> None:
         """Put the tasks in a plan's order, with its tilings."""

@@ -12,6 +12,7 @@ PASSES: dict[str, str] = {
     "manycore-outline-subgraphs": "manycore_outline_subgraphs:ManycoreOutlineSubgraphsPass",
     "manycore-place": "manycore_place:ManycorePlacePass",
     "manycore-split-reductions": "manycore_split_reductions:ManycoreSplitReductionsPass",
+    "manycore-prefetch": "manycore_prefetch:ManycorePrefetchPass",
     "manycore-schedule": "manycore_schedule:ManycoreSchedulePass",
     "manycore-tile": "manycore_tile:ManycoreTilePass",
     "memory-insert-offload": "memory_insert_offload:MemoryInsertOffloadPass",

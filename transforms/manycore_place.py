@@ -18,12 +18,12 @@ from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.locations import located
-from ..dialects.manycore import TaskOp, TilingAttr
+from ..dialects.manycore import TilingAttr
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError, MeshloomError
 from .chip_option import chip_for
 from .no_subgraphs import refuse_subgraphs
+from .refuse_untiled import refuse_untiled
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,7 @@ class ManycorePlacePass(ModulePass):
             self._place(find_main(network), chip_for(network, self.chip, f"{self.name}{{chip=NAME}}"))
 
     def _place(self, function: FuncOp, chip: Chip) -> None:
-        for task in function.body.block.ops:
-            if isinstance(task, TaskOp) and task.placement is None:
-                message = f"task '{task.sym_name.data}' is not tiled: use manycore-tile before manycore-place"
-                raise located(InputError(message), task)
+        refuse_untiled(function, self.name)
         network = plan_network(function, chip, column_major(chip))
         place_function(function, chip, network, self.method, PlaceObjective(self.objective), self.seed)
 

@@ -22,6 +22,11 @@ class Lead:
     deep: bool
     """Constants of several steps may be loaded together (see `deep_loads`)."""
 
+    def __str__(self) -> str:
+        order = "beside those of tasks between" if self.waiting else "before those of tasks between"
+        steps = ", of several steps at once" if self.deep else ""
+        return f"weights loaded up to {self.farthest} tasks ahead, {order}{steps}"
+
 
 LEADS = (Lead(10, True, False), Lead(10, True, True), Lead(10, False, True), Lead(24, False, True))
 """From late to early. The earlier, the more of DRAM's time is used, and the longer others wait for it."""

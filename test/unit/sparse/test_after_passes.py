@@ -212,7 +212,7 @@ def test_instructions_say_which_weights_stay_dense(capsys: pytest.CaptureFixture
 def test_a_network_that_is_not_faster_goes_on_dense(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sparse_weights, "FASTER", 0.0)
+    monkeypatch.setattr(sparse_weights, "WORTHWHILE", 1e-9)
     assert main(["net.onnx", "--chip", "tiny", "--sparse", "-p", SUBGRAPHS, "-o", "net.mlx"]) == 0
     assert "the network is not faster" in capsys.readouterr().out
     found = Path("net.mlx").read_bytes()

@@ -1,0 +1,69 @@
+"""Pass `manycore-prefetch`: choose when the constants of tasks are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from ..analysis.nature import EXACT, Nature
+from ..analysis.planning.deep_loads import lay_out_deep
+from ..analysis.planning.load_ahead import LEADS, Lead
+from ..analysis.planning.network_estimate import TaskWorks
+from ..analysis.planning.placement import column_major
+from ..analysis.planning.plan_network import plan_network
+from ..analysis.planning.sram_layout import SramLayout, estimated_times
+from ..analysis.search import Search
+from ..chips import Chip
+from ..dialects.dataflow.entry_function import find_main
+from ..dialects.manycore.stage import networks_of
+from .chip_option import chip_for
+from .no_subgraphs import refuse_subgraphs
+from .prefetch import write_prefetch
+from .refuse_untiled import refuse_untiled
+
+
+@dataclass(frozen=True)
+class ManycorePrefetchPass(ModulePass):
+    """
+    Say of each tiled task of `@main` how many tasks before it its constants are loaded, and for how many of its steps,
+    so that the network is estimated to take the fewest cycles: DRAM is idle while tasks compute, but who loads for a
+    later task may hold up its own. Tasks that say it already stay as they are.
+
+    `chip`: a name, or the path of a `.toml`; without it, the module's.
+    """
+
+    name = "manycore-prefetch"
+    nature: ClassVar[Nature] = EXACT
+
+    chip: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_subgraphs(op, self.name)
+        for network in networks_of(op):
+            function = find_main(network)
+            refuse_untiled(function, self.name)
+            choose_prefetch(function, chip_for(network, self.chip, f"{self.name}{{chip=NAME}}"))
+
+
+def choose_prefetch(function: FuncOp, chip: Chip) -> None:
+    """
+    Write `prefetch` to the tasks of a function, which are tiled.
+
+    Raises ResourceError where their buffers do not fit the cores, InputError for a prefetch as written that does not.
+    """
+    network = plan_network(function, chip, column_major(chip))
+    works = TaskWorks(network, chip)
+
+    def laid_out(lead: Lead) -> SramLayout:
+        return lay_out_deep(replace(network, lead=lead), chip, works)
+
+    search = Search[SramLayout](lambda layout: sum(estimated_times(network, layout, chip, works)), "estimated")
+    for lead in LEADS:
+        search.try_variant(str(lead), partial(laid_out, lead))
+    write_prefetch(network, search.best())
