@@ -8,7 +8,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from ..dialects.manycore import SubgraphOp
-from ..transforms.outline import inline
+from ..transforms.outline import InlineSubgraph
+from ..transforms.rewrite_once import rewrite_once
 
 
 @dataclass
@@ -35,6 +36,5 @@ def inline_subgraphs(function: FuncOp) -> list[Group]:
         else:
             groups.append(Group(str(len(groups)), [op]))
         loose = not isinstance(op, SubgraphOp)
-    for subgraph in subgraphs:
-        inline(subgraph)
+    rewrite_once(function, {SubgraphOp: (InlineSubgraph(),)})
     return groups

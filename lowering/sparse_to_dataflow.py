@@ -9,9 +9,9 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ..analysis.nature import Nature, reassociating
 from ..analysis.sparse.encode import decode
@@ -19,7 +19,7 @@ from ..dialects.dataflow import CastOp, CompareOp, ConstantOp, ReduceOp, Reshape
 from ..dialects.dataflow.elementwise import Predicate
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, is_float, shape_of, tensor, tensor_of
-from ..dialects.locations import at, located
+from ..dialects.locations import located
 from ..dialects.sparse import (
     CombineOp,
     CompactOp,
@@ -28,13 +28,13 @@ from ..dialects.sparse import (
     DecodeOp,
     EncodeOp,
     MatmulOp,
-    PanelOp,
     PruneGroupsOp,
 )
 from ..dialects.sparse.types import decoded, index_of
 from ..dialects.sparse.values import encode_array
 from ..support.errors import InputError
 from ..transforms.known_values import source_of
+from ..transforms.rewrite_once import Patterns, rewrite_once
 
 
 @dataclass(frozen=True)
@@ -64,78 +64,88 @@ def lower_sparse(module: ModuleOp) -> None:
                     f"dense ones, which sparse.encode and sparse.decode connect to the rest"
                 )
                 raise located(error, function)
-    for op in list(module.walk()):
-        if op.name.startswith("sparse.") and not isinstance(op, PanelOp):
-            with at(op):
-                value = _Dense(op).lower()
-            value.name_hint = value.name_hint or op.results[0].name_hint
-            # Those who read an encoded tensor are replaced as well, one after the other.
-            op.results[0].replace_all_uses_with(value)
-            Rewriter.erase_op(op)
+    # Those who read an encoded tensor are replaced as well, one after the other.
+    rewrite_once(module, PATTERNS)
 
 
-@dataclass
-class _Dense:
-    """The dense form of one operation, whose operands have been replaced already."""
+class EncodedWeights(RewritePattern):
+    """decode(encode(w)) for known w: weights of which some are zero"""
 
-    op: Operation
-
-    def lower(self) -> SSAValue:
-        """The value that stands for its result."""
-        match self.op:
-            case EncodeOp():
-                return self._encode(self.op)
-            case DecodeOp():
-                return self.op.operand
-            case ConnectionsOp():
-                zero = self._number(0, self.op.operand)
-                return self._add(CompareOp(self.op.operand, zero, Predicate.NE))
-            case CombineOp():
-                return self._add(SelectOp(self.op.lhs, self.op.rhs, self._number(0, self.op.lhs)))
-            case CompactOp():
-                return self._add(SelectOp(self.op.connections, self.op.operand, self._number(0, self.op.operand)))
-            case MatmulOp() | ConvOp():
-                first, second = self.op.operands
-                return self._add(self.op.dense(first, second))
-            case PruneGroupsOp():
-                return self._prune(self.op)
-            case _:
-                raise InputError(f"'{self.op.name}' cannot be compiled: it has no dense form")
-
-    def _add(self, op: Operation) -> SSAValue:
-        Rewriter.insert_op(op, InsertPoint.before(self.op))
-        return op.results[0]
-
-    def _number(self, value: float, like: SSAValue) -> SSAValue:
-        return self._add(ConstantOp.splat(value, tensor(element_of(like), ())))
-
-    def _encode(self, op: EncodeOp) -> SSAValue:
-        index = index_of(op.result.type)
-        assert index is not None
-        source = op.operand.owner
-        if isinstance(source, ConstantOp | WeightOp):
-            type = tensor_of(op.operand)
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: EncodeOp, rewriter: PatternRewriter) -> None:
+        source, index, type = op.operand.owner, index_of(op.result.type), tensor_of(op.operand)
+        if isinstance(source, ConstantOp | WeightOp) and index is not None:
             kept = decode(encode_array(evaluate(source, ()), type, index))
             name = source.sym_name.data if isinstance(source, WeightOp) else "weights"
-            return self._add(source_of(kept, type.element_type, f"{name}_kept"))
+            rewriter.replace(op, source_of(kept, type.element_type, f"{name}_kept"))
+
+
+class EncodedNeurons(RewritePattern):
+    """decode(encode(x)) == x where |x| is above the threshold, else 0"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: EncodeOp, rewriter: PatternRewriter) -> None:
+        index = index_of(op.result.type)
+        assert index is not None
         if index.threshold == 0:
-            return op.operand
+            rewriter.replace(op, (), (op.operand,))
+            return
         if index.format.group > 1:
             raise InputError(
                 f"{decoded(tensor_of(op.result))} is encoded in groups of {index.format.group} above a threshold while "
                 f"the network runs: no chip does that; use group = 1"
             )
-        return self._above(op.operand, index.threshold)
+        rewriter.replace(op, (), (_above(op.operand, index.threshold, rewriter),))
 
-    def _above(self, x: SSAValue, threshold: float) -> SSAValue:
-        """x where |x| > threshold (and where it is no number), else 0."""
-        limit = threshold if is_float(element_of(x)) else math.floor(threshold)
-        zero = self._number(0, x)
-        high = self._add(CompareOp(x, self._number(limit, x), Predicate.LE))
-        low = self._add(CompareOp(x, self._number(-limit, x), Predicate.GE))
-        return self._add(SelectOp(high, self._add(SelectOp(low, zero, x)), x))
 
-    def _prune(self, op: PruneGroupsOp) -> SSAValue:
+class Decode(RewritePattern):
+    """decode(x) == x, which is dense"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DecodeOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, (), (op.operand,))
+
+
+class Connections(RewritePattern):
+    """connections(x) == (x != 0)"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConnectionsOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, (), (_nonzero(op.operand, rewriter),))
+
+
+class Combine(RewritePattern):
+    """combine(a, b) == select(a, b, 0): what connects in both masks"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CombineOp, rewriter: PatternRewriter) -> None:
+        both = rewriter.insert(SelectOp(op.lhs, op.rhs, _number(0, op.lhs, rewriter)))
+        rewriter.replace(op, (), both.results)
+
+
+class Compact(RewritePattern):
+    """compact(x, connections) == select(connections, x, 0)"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CompactOp, rewriter: PatternRewriter) -> None:
+        kept = rewriter.insert(SelectOp(op.connections, op.operand, _number(0, op.operand, rewriter)))
+        rewriter.replace(op, (), kept.results)
+
+
+class Contraction(RewritePattern):
+    """matmul(a, b) and conv(a, b) are those of dense operands"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
+        first, second = op.operands
+        rewriter.replace(op, op.dense(first, second))
+
+
+class PruneGroups(RewritePattern):
+    """prune_groups(x): all groups side by side, those times 0 of which few elements are above the threshold"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: PruneGroupsOp, rewriter: PatternRewriter) -> None:
         shape = shape_of(op.operand)
         size, rest = divmod(math.prod(shape), op.group_count)
         if rest:
@@ -143,12 +153,43 @@ class _Dense:
                 f"sparse.prune_groups cuts {math.prod(shape)} elements into {op.group_count} groups while the network "
                 f"runs: a chip takes groups of equal size"
             )
-        groups = self._add(ReshapeOp(op.operand, (op.group_count, size)))
-        large = self._add(
-            CompareOp(self._above(groups, op.threshold.value.data), self._number(0, groups), Predicate.NE)
-        )
-        counted = self._add(ReduceOp(self._add(CastOp(large, f32)), "sum", [1]))
+        groups = rewriter.insert(ReshapeOp(op.operand, (op.group_count, size))).result
+        large = _nonzero(_above(groups, op.threshold.value.data, rewriter), rewriter)
+        counted = rewriter.insert(ReduceOp(rewriter.insert(CastOp(large, f32)).result, "sum", [1])).result
         # More than `limit` small ones: fewer than size - limit large ones.
-        enough = self._add(CompareOp(counted, self._number(size - op.limit.value.data, counted), Predicate.GE))
-        kept = self._add(SelectOp(enough, groups, self._number(0, groups)))
-        return self._add(ReshapeOp(kept, shape))
+        least = _number(size - op.limit.value.data, counted, rewriter)
+        enough = rewriter.insert(CompareOp(counted, least, Predicate.GE))
+        kept = rewriter.insert(SelectOp(enough.result, groups, _number(0, groups, rewriter)))
+        rewriter.replace(op, (), rewriter.insert(ReshapeOp(kept.result, shape)).results)
+
+
+PATTERNS: Patterns = {
+    EncodeOp: (EncodedWeights(), EncodedNeurons()),
+    DecodeOp: (Decode(),),
+    ConnectionsOp: (Connections(),),
+    CombineOp: (Combine(),),
+    CompactOp: (Compact(),),
+    MatmulOp: (Contraction(),),
+    ConvOp: (Contraction(),),
+    PruneGroupsOp: (PruneGroups(),),
+}
+"""The patterns of all operations but those on panels."""
+
+
+def _number(value: float, like: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """A number of the element type of a value."""
+    return rewriter.insert(ConstantOp.splat(value, tensor(element_of(like), ()))).result
+
+
+def _nonzero(x: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    """Whether each element is not zero."""
+    return rewriter.insert(CompareOp(x, _number(0, x, rewriter), Predicate.NE)).result
+
+
+def _above(x: SSAValue, threshold: float, rewriter: PatternRewriter) -> SSAValue:
+    """x where |x| > threshold (and where it is no number), else 0."""
+    limit = threshold if is_float(element_of(x)) else math.floor(threshold)
+    zero = _number(0, x, rewriter)
+    high = rewriter.insert(CompareOp(x, _number(limit, x, rewriter), Predicate.LE)).result
+    low = rewriter.insert(CompareOp(x, _number(-limit, x, rewriter), Predicate.GE)).result
+    return rewriter.insert(SelectOp(high, rewriter.insert(SelectOp(low, zero, x)).result, x)).result

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.pattern_rewriter import PatternRewriter
 
 from ..analysis.sparse.encode import Mask, counts
 from ..analysis.sparse.strings import Strings
@@ -17,7 +17,6 @@ from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.constants import attribute_of, widen_bf16
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of, tensor
-from ..dialects.locations import at
 from ..frontend.weights import STORE
 
 Array = NDArray[Any]
@@ -57,16 +56,33 @@ class WeightUse:
 
 def weight_uses(module: ModuleOp) -> list[WeightUse]:
     """All known weights of matrix products and convolutions, in the program's order; not of depthwise convolutions."""
-    uses: list[WeightUse] = []
-    for op in module.walk():
-        if not isinstance(op, MatmulOp | ConvOp) or (isinstance(op, ConvOp) and op.is_depthwise):
-            continue
-        for position in (1, 0):
-            source = op.operands[position].owner
-            if isinstance(source, ConstantOp | WeightOp) and not (isinstance(op, ConvOp) and position == 0):
-                uses.append(WeightUse(op, position, source, _output_axis(op, position)))
-                break
-    return uses
+    return [use for op in module.walk() if (use := weight_use(op)) is not None]
+
+
+def weight_use(op: Operation) -> WeightUse | None:
+    """The known weights of a matrix product or convolution; None for those without, and for other operations."""
+    if not isinstance(op, MatmulOp | ConvOp) or (isinstance(op, ConvOp) and op.is_depthwise):
+        return None
+    for position in (1, 0):
+        source = op.operands[position].owner
+        if isinstance(source, ConstantOp | WeightOp) and not (isinstance(op, ConvOp) and position == 0):
+            return WeightUse(op, position, source, _output_axis(op, position))
+    return None
+
+
+def uses_of(source: ConstantOp | WeightOp) -> list[WeightUse]:
+    """The contractions whose weights these are, in the program's order."""
+    uses = [found for use in source.result.uses if (found := weight_use(use.operation)) and found.position == use.index]
+    return sorted(uses, key=lambda use: _place(use.op)) if len(uses) > 1 else uses
+
+
+def _place(op: Operation) -> tuple[int, ...]:
+    """Where an operation stands: numbers that are in the program's order."""
+    around, block = op.parent_op(), op.parent
+    if around is None or block is None or (region := block.parent) is None:
+        return ()
+    within = around.get_region_index(region), region.get_block_index(block), block.get_operation_index(op)
+    return (*_place(around), *within)
 
 
 def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
@@ -127,14 +143,6 @@ def stored_weights(use: WeightUse) -> Mask:
     return mask.reshape(groups, -1, mask.shape[1])
 
 
-def by_source(uses: list[WeightUse]) -> list[list[WeightUse]]:
-    """The uses of each weight."""
-    groups: dict[ConstantOp | WeightOp, list[WeightUse]] = {}
-    for use in uses:
-        groups.setdefault(use.source, []).append(use)
-    return list(groups.values())
-
-
 def stored_values(source: ConstantOp | WeightOp) -> Array:
     """The elements in storage form. Raises InputError where the file of a weight is missing or has changed."""
     return evaluate(source, ())
@@ -146,18 +154,20 @@ def numeric_values(source: ConstantOp | WeightOp) -> Array:
     return widen_bf16(stored) if element_of(source.result) == bf16 else stored
 
 
-def replace_weights(uses: list[WeightUse], values: Array, suffix: str) -> None:
-    """Let all these uses of one weight have other values (in storage form), in a weight with a suffix to its name."""
+def replace_weights(uses: list[WeightUse], values: Array, suffix: str, rewriter: PatternRewriter) -> None:
+    """
+    Let all these uses of one weight have other values (in storage form), in a weight with a suffix to its name, which
+    stands in front of it. The weight goes if nothing else reads it.
+    """
     source = uses[0].source
-    with at(source):
-        new = _source_like(source, values, suffix)
+    new = _source_like(source, values, suffix)
     new.result.name_hint = source.result.name_hint
-    Rewriter.insert_op(new, InsertPoint.before(source))
+    rewriter.insert(new)
     for use in uses:
         use.op.operands[use.position] = new.result
+        rewriter.notify_op_modified(use.op)
     if source.result.first_use is None:
-        source.detach()
-        source.erase()
+        rewriter.erase(source)
 
 
 def _source_like(source: ConstantOp | WeightOp, values: Array, suffix: str) -> ConstantOp | WeightOp:

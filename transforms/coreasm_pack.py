@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ..dialects.coreasm.ops import UnpackedOp
+from ..dialects.coreasm.ops import UnpackedControllerOp, UnpackedOp, UnpackedProgramOp
 from ..dialects.coreasm.packing import packed
+from .rewrite_once import rewrite_once
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,12 @@ class CoreasmPackPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Replace `coreasm.unpacked_program` and `coreasm.unpacked_controller`."""
-        for program in [each for each in op.walk() if isinstance(each, UnpackedOp)]:
-            result = packed(program)
-            result.location = program.location
-            Rewriter.replace_op(program, result)
+        rewrite_once(op, {UnpackedProgramOp: (PackProgram(),), UnpackedControllerOp: (PackProgram(),)})
+
+
+class PackProgram(RewritePattern):
+    """A block of instructions as one op."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: UnpackedOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, packed(op))

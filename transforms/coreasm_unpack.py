@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ..dialects.coreasm.packed import PackedOp
+from ..dialects.coreasm.packed import ControllerOp, PackedOp, ProgramOp
 from ..dialects.coreasm.packing import unpacked
-from ..dialects.locations import at
+from .rewrite_once import rewrite_once
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,12 @@ class CoreasmUnpackPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Replace `coreasm.program` and `coreasm.controller`."""
-        for program in [each for each in op.walk() if isinstance(each, PackedOp)]:
-            with at(program):
-                result = unpacked(program)
-            Rewriter.replace_op(program, result)
+        rewrite_once(op, {ProgramOp: (UnpackProgram(),), ControllerOp: (UnpackProgram(),)})
+
+
+class UnpackProgram(RewritePattern):
+    """A packed program as a block of instructions."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: PackedOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, unpacked(op))

@@ -11,12 +11,13 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
 
 from ..analysis.nature import Nature, reassociating
-from ..dialects.dataflow import AddOp, ConvOp, DivOp, MatmulOp, MulOp, WeightOp
+from ..dialects.dataflow import AddOp, ConvOp, DivOp, MatmulOp, MulOp, NegOp, SubOp, WeightOp
 from ..dialects.dataflow.sources import LARGEST_CONSTANT
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.locations import at
@@ -24,6 +25,7 @@ from ..dialects.manycore import SubgraphOp
 from .affine import Affine, affine_of, affine_operand, joined
 from .known_values import SMALLEST_NORMAL, Doubles, is_known, known_doubles, largest_finite, rounded, source_of
 from .leaving_values import leaves
+from .rewrite_once import rewrite_once
 
 FEW = 64
 """Elements up to which a division alone stays: a multiplication saves nothing there, and its factor is rounded."""
@@ -48,10 +50,8 @@ class DataflowFoldAffinePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
-        for holder in list(op.walk()):
-            if isinstance(holder, FuncOp | SubgraphOp):
-                for block in holder.body.blocks:
-                    _Folding(names).run(block)
+        chains = (AffineChain(names),)
+        rewrite_once(op, {AddOp: chains, SubOp: chains, MulOp: chains, DivOp: chains, NegOp: chains})
 
 
 @dataclass
@@ -63,30 +63,32 @@ class _Segment:
 
 
 @dataclass
-class _Folding:
-    """Rewrites one block. `names` are those of all weights of the module."""
+class AffineChain(RewritePattern):
+    """(x * a + b) * c + d == x * (a * c) + (b * c + d) for known a, b, c, d: from the first operation of a chain on"""
 
     names: set[str]
+    """Of all weights of the module."""
     done: set[Operation] = field(default_factory=set[Operation])
+    """What was in chains already."""
 
-    def run(self, block: Block) -> None:
-        """Rewrite all chains, first to last."""
-        for op in list(block.ops):
-            if op not in self.done and affine_operand(op) is not None:
-                chain = _chain(op)
-                self.done.update(chain)
-                for segment in list(_segments(chain)):
-                    with at(segment.ops):
-                        self._rewrite(segment)
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AddOp | SubOp | MulOp | DivOp | NegOp, rewriter: PatternRewriter) -> None:
+        if op in self.done or affine_operand(op) is None or not isinstance(op.parent_op(), FuncOp | SubgraphOp):
+            return
+        chain = _chain(op)
+        self.done.update(chain)
+        for segment in list(_segments(chain)):
+            with at(segment.ops):
+                self._rewrite(segment, rewriter)
 
-    def _rewrite(self, segment: _Segment) -> None:
+    def _rewrite(self, segment: _Segment, rewriter: PatternRewriter) -> None:
         """Replace a segment where that needs fewer operations (a division of more than a few elements counts twice)."""
         base, last = affine_operand(segment.ops[0]), segment.ops[-1].results[0]
         assert base is not None
         if leaves(base) or leaves(last):  # `base` would be read in the place of `last`, or `last` in that of `base`
             return
         function = segment.function.simplified()
-        contraction = self._with_scale(base, function.scale)
+        contraction = self._with_scale(base, function.scale, rewriter)
         if contraction is not None:
             function = Affine(None, function.offset)
         before = len(segment.ops)
@@ -94,19 +96,18 @@ class _Folding:
             before += sum(isinstance(op, DivOp) for op in segment.ops)
         if contraction is None and len(function.parts) >= before:
             return
-        value, point = base, InsertPoint.before(segment.ops[-1])
-        if contraction is not None:
-            value = contraction.results[0]
+        value = base if contraction is None else contraction.results[0]
+        rewriter.insertion_point = InsertPoint.before(segment.ops[-1])
         if function.scale is not None:
-            value = self._insert(MulOp(value, self._source(function.scale, last, "scale", point)), point)
+            value = rewriter.insert(MulOp(value, self._source(function.scale, last, "scale", rewriter))).result
         if function.offset is not None:
-            value = self._insert(AddOp(value, self._source(function.offset, last, "offset", point)), point)
+            value = rewriter.insert(AddOp(value, self._source(function.offset, last, "offset", rewriter))).result
         if value is not base:
             value.name_hint = last.name_hint or value.name_hint
-        last.replace_all_uses_with(value)
-        _erase([*segment.ops])
+        rewriter.replace_all_uses_with(last, value)
+        _erase([*segment.ops], rewriter)
 
-    def _with_scale(self, base: SSAValue, scale: Doubles | None) -> Operation | None:
+    def _with_scale(self, base: SSAValue, scale: Doubles | None, rewriter: PatternRewriter) -> Operation | None:
         """A contraction that gives base * scale, where base is one of known weights and has no other use."""
         op = base.owner
         if scale is None or not base.has_one_use() or not isinstance(op, ConvOp | MatmulOp):
@@ -123,30 +124,24 @@ class _Folding:
             shape[axis] = -1
             product = np.broadcast_to(known, shape_of(weights)) * scale.reshape(shape)
             if _keeps_digits(product, axis, element_of(weights)):
-                point = InsertPoint.before(op)
+                rewriter.insertion_point = InsertPoint.before(op)
                 clone = op.clone()
                 with at(op):
-                    clone.operands[index] = self._place(product, element_of(weights), _name_of(weights), point)
-                self._insert(clone, point)
-                return clone
+                    clone.operands[index] = self._known(product, element_of(weights), _name_of(weights), rewriter)
+                return rewriter.insert(clone)
         return None
 
-    def _source(self, array: Doubles, last: SSAValue, what: str, point: InsertPoint) -> SSAValue:
-        return self._place(array, element_of(last), f"{last.name_hint or 'folded'}_{what}", point)
+    def _source(self, array: Doubles, last: SSAValue, what: str, rewriter: PatternRewriter) -> SSAValue:
+        return self._known(array, element_of(last), f"{last.name_hint or 'folded'}_{what}", rewriter)
 
-    def _place(self, array: Doubles, element: Attribute, name: str, point: InsertPoint) -> SSAValue:
+    def _known(self, array: Doubles, element: Attribute, name: str, rewriter: PatternRewriter) -> SSAValue:
         stored = rounded(array, element)
         if stored.nbytes > LARGEST_CONSTANT:
             unique, number = name, 1
             while unique in self.names:
                 unique, number = f"{name}_{number}", number + 1
             self.names.add(name := unique)
-        return self._insert(source_of(stored, element, name), point)
-
-    @staticmethod
-    def _insert(op: Operation, point: InsertPoint) -> SSAValue:
-        Rewriter.insert_op(op, point)
-        return op.results[0]
+        return rewriter.insert(source_of(stored, element, name)).results[0]
 
 
 def _chain(op: Operation) -> list[Operation]:
@@ -204,13 +199,12 @@ def _name_of(weights: SSAValue) -> str:
     return f"{weights.owner.sym_name.data}_scaled" if isinstance(weights.owner, WeightOp) else "scaled"
 
 
-def _erase(ops: list[Operation]) -> None:
+def _erase(ops: list[Operation], rewriter: PatternRewriter) -> None:
     """Erase a chain that has no use any more, and contractions and known values that only it used."""
     while ops:
         op = ops.pop()
         if op.parent is None or any(result.first_use is not None for result in op.results):
             continue
         owners = [value.owner for value in op.operands if is_known(value) or isinstance(value.owner, ConvOp | MatmulOp)]
-        op.detach()
-        op.erase()
+        rewriter.erase(op)
         ops += [owner for owner in owners if isinstance(owner, Operation)]

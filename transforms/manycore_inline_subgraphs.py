@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..dialects.manycore import SubgraphOp
-from .outline import inline
+from .outline import InlineSubgraph
+from .rewrite_once import rewrite_once
 
 
 @dataclass(frozen=True)
@@ -19,5 +20,4 @@ class ManycoreInlineSubgraphsPass(ModulePass):
     name = "manycore-inline-subgraphs"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for subgraph in [inner for inner in op.walk() if isinstance(inner, SubgraphOp)]:
-            inline(subgraph)
+        rewrite_once(op, {SubgraphOp: (InlineSubgraph(),)})

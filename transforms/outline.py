@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.function_graph import BlockGraph, is_source
@@ -71,22 +72,16 @@ def _add_sources(op: Operation, sources: dict[Operation, None]) -> None:
     sources[op] = None
 
 
-def inline(subgraph: SubgraphOp) -> None:
-    """Put the body of a subgraph in its place."""
-    block = subgraph.body.block
-    last = block.last_op
-    assert isinstance(last, YieldOp)
-    yielded: list[SSAValue] = list(last.operands)
-    Rewriter.erase_op(last)
-    values: dict[SSAValue, SSAValue] = dict(zip(block.args, subgraph.inputs, strict=True))
-    for argument, value in values.items():
-        argument.replace_all_uses_with(value)
-    yielded = [values.get(value, value) for value in yielded]
-    for op in list(block.ops):
-        op.detach()
-        Rewriter.insert_op(op, InsertPoint.before(subgraph))
-    for result, value in zip(subgraph.outputs, yielded, strict=True):
-        if value.name_hint is None:
-            value.name_hint = result.name_hint
-        result.replace_all_uses_with(value)
-    Rewriter.erase_op(subgraph)
+class InlineSubgraph(RewritePattern):
+    """The body of a subgraph in its place."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SubgraphOp, rewriter: PatternRewriter) -> None:
+        block = op.body.block
+        last = block.last_op
+        assert isinstance(last, YieldOp)
+        values: dict[SSAValue, SSAValue] = dict(zip(block.args, op.inputs, strict=True))
+        yielded = [values.get(value, value) for value in last.operands]
+        rewriter.erase(last)
+        rewriter.inline_block(block, InsertPoint.before(op), op.inputs)
+        rewriter.replace(op, (), yielded)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -11,7 +11,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
 
 from ..analysis.nature import EXACT, Nature
 from ..analysis.sparse.bits import Bytes
@@ -34,7 +35,7 @@ from ..dialects.dataflow import (
 )
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_bytes, element_of, is_float, shape_of, tensor_of, ui8
-from ..dialects.locations import at, keeps_location
+from ..dialects.locations import at
 from ..dialects.sparse import (
     ConvOp,
     DecodeOp,
@@ -50,6 +51,7 @@ from ..dialects.sparse.types import index_of
 from ..dialects.sparse.values import encode_array, strings_of
 from .chip_option import chip_for
 from .known_values import Array, source_of
+from .rewrite_once import rewrite_once
 from .sparse_plan import MATRIX_RATES
 
 Contraction: TypeAlias = MatmulOp | ConvOp
@@ -81,30 +83,77 @@ def pack_module(module: ModuleOp, chip: Chip) -> None:
 
     Neurons that are encoded while the program runs stay as they are in memory: the matrix unit is fed without zeros.
     """
-    packed: dict[tuple[SSAValue, int, int], tuple[PanelsAttr, SSAValue]] = {}
-    for op in list(module.walk()):
-        if not isinstance(op, MatmulOp | ConvOp):
-            continue
+    patterns = (ContractionOnPanels(chip), ContractionOfDecodedNeurons())
+    rewrite_once(module, {MatmulOp: patterns, ConvOp: patterns})
+
+
+@dataclass
+class ContractionOnPanels(RewritePattern):
+    """matmul(x, encode(w)) == panel_matmul(x, panels of w) for known w, conv alike"""
+
+    chip: Chip
+    packed: dict[tuple[SSAValue, int, int], tuple[PanelsAttr, SSAValue]] = field(
+        default_factory=dict[tuple[SSAValue, int, int], tuple[PanelsAttr, SSAValue]]
+    )
+    """Panels that are there already, by encoded weights and size."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
         if (encode := packable(op)) is None:
-            _on_dense_weights(op)
-            continue
-        panels = choose_panels(op, encode, chip)
+            return
+        panels = choose_panels(op, encode, self.chip)
         key = (encode.result, panels.width, panels.depth)
-        if key not in packed:
-            layout, data = _packed(encode, panels, chip)
-            with at(encode):
-                source = source_of(data, ui8, f"{encode.operand.name_hint or 'weights'}_packed")
-            source.results[0].name_hint = encode.operand.name_hint
-            Rewriter.insert_op(source, InsertPoint.before(encode))
-            packed[key] = layout, source.results[0]
-        new = _on_panels(op, *packed[key])
-        new.result.name_hint = op.results[0].name_hint
-        Rewriter.replace_op(op, new)
+        if key not in self.packed:
+            self.packed[key] = self._pack(encode, panels, rewriter)
+        neurons, nonzero = _unencoded(op, rewriter)
+        if nonzero is None and often_zero(neurons):
+            nonzero = ALL_NONZERO
+        rewriter.replace(op, _on_panels(op, neurons, *self.packed[key], nonzero))
         if encode.result.first_use is None:
             dense = encode.operand.owner
-            Rewriter.erase_op(encode)
+            rewriter.erase(encode)
             if isinstance(dense, Operation) and dense.results[0].first_use is None:
-                Rewriter.erase_op(dense)
+                rewriter.erase(dense)
+
+    def _pack(self, encode: EncodeOp, panels: Panels, rewriter: PatternRewriter) -> tuple[PanelsAttr, SSAValue]:
+        """Put panels in front of the operation that encodes the weights."""
+        layout, data = _packed(encode, panels, self.chip)
+        with at(encode):
+            source = source_of(data, ui8, f"{encode.operand.name_hint or 'weights'}_packed")
+        source.results[0].name_hint = encode.operand.name_hint
+        rewriter.insert(source, InsertPoint.before(encode))
+        return layout, source.results[0]
+
+
+class ContractionOfDecodedNeurons(RewritePattern):
+    """matmul(encode(x), w) == matmul(x, w), of whose x zeros may be left out, for other w; conv alike"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
+        neurons, nonzero = _unencoded(op, rewriter)
+        if nonzero is None:
+            return
+        weights = op.operands[1]
+        if index_of(weights.type) is not None:
+            weights = rewriter.insert(DecodeOp(weights)).result
+        rewriter.replace(op, op.dense(neurons, weights, nonzero))
+
+
+def _unencoded(op: Contraction, rewriter: PatternRewriter) -> tuple[SSAValue, Nonzero | None]:
+    """The neurons of a contraction as they lie in memory, and the share that should not be zero, where it is known."""
+    neurons = op.operands[0]
+    if (encode := encoding(neurons)) is None:
+        return neurons, None
+    return rewriter.insert(DecodeOp(neurons)).result, encode.expected
+
+
+def _on_panels(
+    op: Contraction, neurons: SSAValue, layout: PanelsAttr, weights: SSAValue, nonzero: Nonzero | None
+) -> PanelOp:
+    if isinstance(op, MatmulOp):
+        flag = op.transpose_a is not None
+        return PanelMatmulOp(neurons, weights, layout, tensor_of(op.result), transpose_a=flag, nonzero=nonzero)
+    return PanelConvOp.of(op, neurons, weights, layout, nonzero)
 
 
 def packable(op: Contraction) -> EncodeOp | None:
@@ -184,43 +233,6 @@ def _packed(encode: EncodeOp, panels: Panels, chip: Chip) -> tuple[PanelsAttr, B
     matrix = np.ascontiguousarray(strings.matrix(kept))
     sized, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES[str(type.element_type)]))
     return PanelsAttr(sized, work), data
-
-
-@keeps_location
-def _on_panels(op: Contraction, layout: PanelsAttr, weights: SSAValue) -> PanelOp:
-    neurons, nonzero = _unencoded(op)
-    if nonzero is None and often_zero(neurons):
-        nonzero = ALL_NONZERO
-    if isinstance(op, MatmulOp):
-        flag = op.transpose_a is not None
-        return PanelMatmulOp(neurons, weights, layout, tensor_of(op.result), transpose_a=flag, nonzero=nonzero)
-    return PanelConvOp.of(op, neurons, weights, layout, nonzero)
-
-
-@keeps_location
-def _on_dense_weights(op: Contraction) -> None:
-    """A contraction of neurons that are encoded while the program runs, as one of which zeros may be left out."""
-    neurons, nonzero = _unencoded(op)
-    if nonzero is None:
-        return
-    weights = op.operands[1]
-    if index_of(weights.type) is not None:
-        decode = DecodeOp(weights)
-        Rewriter.insert_op(decode, InsertPoint.before(op))
-        weights = decode.result
-    dense = op.dense(neurons, weights, nonzero)
-    dense.result.name_hint = op.results[0].name_hint
-    Rewriter.replace_op(op, dense)
-
-
-def _unencoded(op: Contraction) -> tuple[SSAValue, Nonzero | None]:
-    """The neurons of a contraction as they lie in memory, and the share that should not be zero, where it is known."""
-    neurons = op.operands[0]
-    if (encode := encoding(neurons)) is None:
-        return neurons, None
-    decode = DecodeOp(neurons)
-    Rewriter.insert_op(decode, InsertPoint.before(op))
-    return decode.result, encode.expected
 
 
 def often_zero(value: SSAValue) -> bool:

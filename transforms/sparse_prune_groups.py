@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
 
 from ..analysis.nature import Nature, lossy
 from ..analysis.sparse.bits import Ints
 from ..analysis.sparse.prune import apply, contiguous_groups, group_pruning, string_groups
 from ..analysis.sparse.strings import Strings
-from ..dialects.locations import at
+from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.sparse import PruneGroupsOp
 from ..support.errors import InputError
-from .contraction_weights import WeightUse, by_source, numeric_values, replace_weights, stored_values, weight_uses
+from .contraction_weights import numeric_values, replace_weights, stored_values, uses_of, weight_use
 from .options import Number, number
+from .rewrite_once import rewrite_once
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,15 @@ class SparsePruneGroupsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self._check()
-        uses = weight_uses(op)
+        patterns: dict[type[Operation], tuple[RewritePattern, ...]] = {}
         if self.neuron_groups is not None and self.neuron_limit is not None:
-            self._prune_neurons(uses, self.neuron_groups, self.neuron_limit)
+            neurons = (PruneNeurons(self.neuron_groups, self._threshold("neuron"), self.neuron_limit),)
+            patterns |= {MatmulOp: neurons, ConvOp: neurons}
         if self.weight_limit is not None:
-            for group in by_source(uses):
-                self._prune_weights(group, self.weight_limit)
+            threshold, limit = self._threshold("weight"), self.weight_limit
+            weights = (PruneWeights(self.weight_groups, self.weight_group_size, threshold, limit),)
+            patterns |= {ConstantOp: weights, WeightOp: weights}
+        rewrite_once(op, patterns)
 
     def _check(self) -> None:
         if self.weight_groups is not None and self.weight_group_size is not None:
@@ -77,30 +82,52 @@ class SparsePruneGroupsPass(ModulePass):
         threshold = self.weight_threshold if what == "weight" else self.neuron_threshold
         return number(f"{what}_threshold", threshold, 0)
 
-    def _prune_weights(self, uses: list[WeightUse], limit: int) -> None:
-        """All uses of one weight, in the strings of the first one."""
-        strings, source = uses[0].strings, uses[0].source
-        mask = group_pruning(
-            strings.matrix(numeric_values(source)), self._groups(strings), self._threshold("weight"), limit
-        )
-        replace_weights(uses, apply(stored_values(source), strings.tensor(mask)), "pruned")
+
+@dataclass(frozen=True)
+class PruneNeurons(RewritePattern):
+    """matmul(x, w) == matmul(prune_groups(x), w) for known w, conv alike; x is pruned once for all that read it"""
+
+    groups: int
+    threshold: float
+    limit: int
+    pruned: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Neurons that are pruned already, and what reads them then."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
+        if (use := weight_use(op)) is None:
+            return
+        position = 1 - use.position
+        neurons = op.operands[position]
+        if neurons not in self.pruned:
+            prune = PruneGroupsOp(neurons, self.groups, self.threshold, self.limit)
+            self.pruned[neurons] = rewriter.insert(prune, _after(neurons)).result
+        op.operands[position] = self.pruned[neurons]
+        rewriter.notify_op_modified(op)
+
+
+@dataclass(frozen=True)
+class PruneWeights(RewritePattern):
+    """The weights of contractions, groups of mostly small ones as zeros; cut into neurons as the first reads them"""
+
+    groups: int | None
+    group_size: int | None
+    threshold: float
+    limit: int
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConstantOp | WeightOp, rewriter: PatternRewriter) -> None:
+        if not (uses := uses_of(op)):
+            return
+        strings = uses[0].strings
+        mask = group_pruning(strings.matrix(numeric_values(op)), self._groups(strings), self.threshold, self.limit)
+        replace_weights(uses, apply(stored_values(op), strings.tensor(mask)), "pruned", rewriter)
 
     def _groups(self, strings: Strings) -> Ints:
-        if self.weight_group_size is not None:
-            return string_groups(strings.count, strings.length, self.weight_group_size)
-        groups = contiguous_groups(strings.count * strings.length, self.weight_groups or 1)
+        if self.group_size is not None:
+            return string_groups(strings.count, strings.length, self.group_size)
+        groups = contiguous_groups(strings.count * strings.length, self.groups or 1)
         return groups.reshape(strings.count, strings.length)
-
-    def _prune_neurons(self, uses: list[WeightUse], groups: int, limit: int) -> None:
-        pruned: dict[SSAValue, SSAValue] = {}
-        for use in uses:
-            neurons = use.op.operands[1 - use.position]
-            if neurons not in pruned:
-                with at(use.op):
-                    new = PruneGroupsOp(neurons, groups, self._threshold("neuron"), limit)
-                Rewriter.insert_op(new, _after(neurons))
-                pruned[neurons] = new.result
-            use.op.operands[1 - use.position] = pruned[neurons]
 
 
 def _after(value: SSAValue) -> InsertPoint:

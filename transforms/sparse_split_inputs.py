@@ -8,7 +8,7 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32, i32
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ..analysis.nature import Nature, reassociating
 from ..analysis.sparse.choose import all_choices
@@ -18,10 +18,10 @@ from ..analysis.sparse.split_inputs import best_split, in_parts
 from ..chips import Chip
 from ..dialects.dataflow import ConvOp, MatmulOp, ReduceOp, ReshapeOp
 from ..dialects.dataflow.types import element_of, shape_of
-from ..dialects.locations import at
 from .chip_option import chip_for
-from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
+from .contraction_weights import WeightUse, numeric_values, stored_values, weight_use
 from .known_values import source_of
+from .rewrite_once import rewrite_once
 from .sparse_plan import is_faster, layer_of, on_panels
 
 
@@ -47,12 +47,37 @@ class SparseSplitInputsPass(ModulePass):
 def split_inputs(module: ModuleOp, chip: Chip, objective: Objective = "cycles") -> dict[str, int]:
     """Cut products where that should be faster on a chip; the number of parts of each, by the name of its weights."""
     found: dict[str, int] = {}
-    for use in weight_uses(module):
-        if may_split(use) and (parts := _best_parts(use, chip, objective)) > 1:
-            found[use.name] = parts
-            with at(use.op):
-                _split(use, parts)
+    rewrite_once(module, {MatmulOp: (ProductInParts(chip, objective, found),)})
     return found
+
+
+@dataclass(frozen=True)
+class ProductInParts(RewritePattern):
+    """x @ w == the sum over the groups of conv(x, w in groups), for one row x, where the chip should be faster so"""
+
+    chip: Chip
+    objective: Objective
+    found: dict[str, int]
+    """Receives the number of parts, by the name of the weights."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
+        use = weight_use(op)
+        if use is None or not may_split(use) or (parts := _best_parts(use, self.chip, self.objective)) == 1:
+            return
+        self.found[use.name] = parts
+        source, element = use.source, element_of(op.result)
+        matrix = in_parts(use.strings.matrix(stored_values(source)), parts)
+        neurons = ReshapeOp(op.lhs, (1, use.strings.inputs, 1))
+        weights = source_of(matrix[:, :, None], element_of(source.result), f"{use.name}_parts")
+        weights.results[0].name_hint = source.result.name_hint
+        product = ConvOp(neurons.result, weights.results[0], groups=parts, result_element=element)
+        product.result.name_hint = op.result.name_hint
+        apart = ReshapeOp(product.result, (parts, use.strings.outputs))
+        total = ReduceOp(apart.result, "sum", [0])
+        rewriter.replace(op, [neurons, weights, product, apart, total, ReshapeOp(total.result, shape_of(op.result))])
+        if source.result.first_use is None:
+            rewriter.erase(source)
 
 
 def may_split(use: WeightUse) -> bool:
@@ -69,20 +94,3 @@ def _best_parts(use: WeightUse, chip: Chip, objective: Objective) -> int:
         return 1  # they stay dense
     best = best_split(chip, layer, mask, min(choices, key=lambda choice: choice.nbytes))
     return best.parts if is_faster(best.cost, dense_cost(chip, layer, dense)) else 1
-
-
-def _split(use: WeightUse, parts: int) -> None:
-    op, source, outputs = use.op, use.source, use.strings.outputs
-    result = op.results[0]
-    matrix = in_parts(use.strings.matrix(stored_values(source)), parts)
-    neurons = ReshapeOp(op.operands[0], (1, use.strings.inputs, 1))
-    weights = source_of(matrix[:, :, None], element_of(source.result), f"{use.name}_parts")
-    weights.results[0].name_hint = source.result.name_hint
-    product = ConvOp(neurons.result, weights.results[0], groups=parts, result_element=element_of(result))
-    product.result.name_hint = result.name_hint
-    apart = ReshapeOp(product.result, (parts, outputs))
-    total = ReduceOp(apart.result, "sum", [0])
-    whole = ReshapeOp(total.result, shape_of(result))
-    Rewriter.replace_op(op, [neurons, weights, product, apart, total, whole])
-    if source.result.first_use is None:
-        Rewriter.erase_op(source)
