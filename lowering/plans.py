@@ -115,6 +115,12 @@ def plan_copy(
     return prepare(plan, table, vector=one_pass(chip, points, dtype) < moved)
 
 
+def plan_fill(table: DescriptorTable, chip: Chip, shape: tuple[int, ...], dtype: int, out: tuple[int, ...]) -> Prepared:
+    """An immediate to elements with the strides `out`, by the unit that takes fewer cycles."""
+    vector = plan_copy(table, chip, shape, dtype, out).vector
+    return plan_elementwise(table, shape, (out, None))._replace(vector=vector)
+
+
 def plan_reduction(
     table: DescriptorTable, out: View, a: View, reduced: int, *, ordered: bool = False, scan: bool = False
 ) -> Prepared:
