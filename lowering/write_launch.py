@@ -7,7 +7,7 @@ from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ..analysis.planning.plan_network import NetworkPlan, storage_root
@@ -15,6 +15,7 @@ from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind
 from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout
 from ..analysis.task_info import TaskInfo
+from ..dialects.dataflow.entry_function import main_function
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.locations import at
 from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, Scratch
@@ -41,8 +42,8 @@ def launch_function(
     types = [BufferType(shape_of(value), element_of(value), Space.DRAM) for value in outside]
     block = Block(arg_types=types)
     buffers: dict[SSAValue, SSAValue] = dict(zip(outside, block.args, strict=True))
-    block.add_ops([_Writer(network, dram, sram, schedule, notes, buffers).write("main"), ReturnOp()])
-    return FuncOp("main", (types, []), Region(block))
+    block.add_op(_Writer(network, dram, sram, schedule, notes, buffers).write("main"))
+    return main_function(block, [])
 
 
 class _Writer:
