@@ -57,14 +57,9 @@ def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str],
     kept = [
         (address, slot.nbytes) for slot, address in zip(steps.slots, host.addresses, strict=True) if slot.kind == "kept"
     ]
-    return DeviceProgram(
-        tuple(launches),
-        tuple(_actions(layout, host)),
-        (*resident, *held),
-        tuple(_tensors(function, layout, host)),
-        tuple(kept),
-        notes,
-    )
+    tensors = tuple(_tensors(function, layout, host))
+    actions = tuple(_actions(layout, host))
+    return DeviceProgram(tuple(launches), actions, (*resident, *held), tensors, tuple(kept), notes)
 
 
 def _address(place: Place, layout: DeviceLayout) -> int:
@@ -100,6 +95,7 @@ def _tensors(function: FuncOp, layout: DeviceLayout, host: _Host) -> list[Tensor
 
 def _actions(layout: DeviceLayout, host: _Host) -> list[Action]:
     steps = layout.steps
+    waits = ordered_waits(steps.program)
     todo: list[Copy | None] = [
         None
         if isinstance(action, Run)
@@ -109,4 +105,4 @@ def _actions(layout: DeviceLayout, host: _Host) -> list[Action]:
         )
         for action in steps.actions
     ]  # fmt: skip
-    return stepwise_actions(todo, ordered_waits(steps.program))
+    return stepwise_actions(todo, waits)

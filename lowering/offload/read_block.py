@@ -14,7 +14,6 @@ from ...dialects.memory.stash import (
     CompressOp,
     DecompressOp,
     DoneOp,
-    MoveOp,
     RecomputeOp,
     SwapInOp,
     SwapOutOp,
@@ -303,11 +302,6 @@ def _name(value: SSAValue) -> str:
         return value.name_hint
     owner = value.owner
     return owner.name.partition(".")[2] if isinstance(owner, Operation) else "argument"
-
-
-def is_memory_op(op: Operation) -> bool:
-    """Whether an operation saves memory, so that a function with it is compiled in steps."""
-    return isinstance(op, MoveOp | RecomputeOp | DoneOp | AfterOp)
 
 
 def _between_launches(op: Operation) -> InputError:
