@@ -38,7 +38,6 @@ from .link_codes import link_codes
 from .program_notes import notes_of
 from .read_launch import read_launch
 from .relocate import LaunchCode
-from .task_notes import TaskNote, joined_notes
 from .write_launch import CONSTANTS, CYCLES, FIGURES, WORKING
 from .write_program import OPERATORS
 
@@ -100,7 +99,6 @@ class _Reader:
         linked = link_codes(
             self.chip, [launch.code for launch in launches], [launch.segments for launch in launches], names
         )
-        notes = [tuple(map(_task_note, launch.tasks)) for launch in launches]
         weights, _ = self._image(Space.DRAM)
         host_weights, host_address = self._image(Space.HOST)
         return Executable(
@@ -114,7 +112,7 @@ class _Reader:
             weights_address=0,
             dram_bytes_used=self._end(Space.DRAM),
             source_names=linked.source_names,
-            notes={**self._notes(launches), "tasks": joined_notes(notes, names)},
+            notes=self._notes(launches),
             host_weights=host_weights,
             host_weights_address=host_address,
             host_bytes_used=self._kept_end(),
@@ -228,16 +226,18 @@ class _Reader:
             [
                 launch.op.sym_name.data,
                 _number(launch.op, OPERATORS),
-                sum(note["cycles"] for note in map(_task_note, launch.tasks)),
+                sum(_figure(task, CYCLES) for task in launch.tasks),
             ]
             for launch in launches
         ]
+        tasks = [_task_note(task) for launch in launches for task in launch.tasks]
         return {
             "entry": "main",
             "sram_allocated": str(max((peak for peak, _ in figures), default=0)),
             "sram_lower_bound": str(max((bound for _, bound in figures), default=0)),
             "subgraphs": json.dumps(parts),
             **notes_of(self.module),
+            "tasks": json.dumps(tasks, separators=(",", ":")),
         }
 
 
@@ -299,8 +299,10 @@ def _figure(task: ExecuteOp, name: str) -> int:
     return value.value.data if isinstance(value, IntegerAttr) else 0
 
 
-def _task_note(task: ExecuteOp) -> TaskNote:
+def _task_note(task: ExecuteOp) -> dict[str, object]:
+    """What reports tell of a task beside what the binary says."""
     return {
+        "name": task.sym_name.data,
         "ops": [op.name.removeprefix("dataflow.") for op in task.ops],
         "grid": list(task.tiling.grid),
         "cores": len(set(task.tiling.cores)),
