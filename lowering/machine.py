@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ..chips import Chip
 from ..dialects.coreasm.isa import UNIT_OF_OPCODE, Unit
+from .core_sets import CoreSetTable
 from .emitter import Emitter
-from .link import CoreSetTable
 from .messages import Messages
 from .semaphores import Pair, SemaphorePool
 from .stream import FIELDS, NO_SOURCE, CoreStream, DescriptorTable, Effect
