@@ -146,11 +146,11 @@ def numeric_values(source: ConstantOp | WeightOp) -> Array:
     return widen_bf16(stored) if element_of(source.result) == bf16 else stored
 
 
-def replace_weights(uses: list[WeightUse], values: Array, suffix: str) -> None:
-    """Let all these uses of one weight have other values (in storage form), in a weight with a suffix to its name."""
+def replace_weights(uses: list[WeightUse], values: Array) -> None:
+    """Let all these uses of one weight have other values (in storage form), in a weight named as its pruned form."""
     source = uses[0].source
     with at(source):
-        new = _source_like(source, values, suffix)
+        new = _pruned(source, values)
     new.result.name_hint = source.result.name_hint
     Rewriter.insert_op(new, InsertPoint.before(source))
     for use in uses:
@@ -160,13 +160,13 @@ def replace_weights(uses: list[WeightUse], values: Array, suffix: str) -> None:
         source.erase()
 
 
-def _source_like(source: ConstantOp | WeightOp, values: Array, suffix: str) -> ConstantOp | WeightOp:
+def _pruned(source: ConstantOp | WeightOp, values: Array) -> ConstantOp | WeightOp:
     element = element_of(source.result)
     if isinstance(source, ConstantOp):
         return ConstantOp(attribute_of(values, element))
     ref = STORE.put(values)
     return WeightOp(
-        f"{source.sym_name.data}_{suffix}",
+        f"{source.sym_name.data}_pruned",
         tensor(element, values.shape),
         source=ref.source,
         offset=ref.offset,

@@ -47,7 +47,7 @@ class DataflowPrunePass(ModulePass):
             raise InputError(f"n={self.n} m={self.m}: expected 0 <= n <= m and m of at least 1")
         for uses in by_source(weight_uses(op)):
             if uses[0].strings.count * uses[0].strings.length >= self.smallest:
-                replace_weights(uses, apply(stored_values(uses[0].source), self._mask(uses[0], density)), "pruned")
+                replace_weights(uses, apply(stored_values(uses[0].source), self._mask(uses[0], density)))
 
     def _mask(self, use: WeightUse, density: float) -> Mask:
         values = numeric_values(use.source)

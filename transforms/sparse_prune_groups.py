@@ -83,7 +83,7 @@ class SparsePruneGroupsPass(ModulePass):
         mask = group_pruning(
             strings.matrix(numeric_values(source)), self._groups(strings), self._threshold("weight"), limit
         )
-        replace_weights(uses, apply(stored_values(source), strings.tensor(mask)), "pruned")
+        replace_weights(uses, apply(stored_values(source), strings.tensor(mask)))
 
     def _groups(self, strings: Strings) -> Ints:
         if self.weight_group_size is not None:
