@@ -6,10 +6,11 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Concatenate, ParamSpec
 
 from ..chips.chip import Chip
+from ..dialects.coreasm.encoding import NO_SOURCE
 from ..dialects.coreasm.isa import OPCODE
 from ..support.errors import MeshloomError
 from .plans import Prepared, cache_of
-from .stream import DRAM, NO_SOURCE, SRAM, CoreStream, DescriptorTable, Effect
+from .stream import DRAM, SRAM, CoreStream, DescriptorTable, Effect
 from .view import ITEM_BYTES, View
 
 _Given = ParamSpec("_Given")

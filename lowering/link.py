@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chips.chip import Chip
+from ..dialects.coreasm.encoding import NO_SOURCE
 from ..emulator.executable import Launch, Program, idle_program
 from .relocate import LaunchCode
 from .roll_loops import roll_loops
 from .share_programs import share_programs
-from .stream import NO_SOURCE, UNUSED, CoreStream
+from .stream import UNUSED, CoreStream
 from .synchronise import synchronise
 from .wide_words import WIDE, IsaFacts, isa_facts, wide_words
 
