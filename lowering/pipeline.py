@@ -19,7 +19,7 @@ from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_pack import pack_module
 from .compilation_log import CompilationLog
-from .compile_function import Compilation, CompiledPart, compile_function
+from .compile_function import Compilation, compile_function
 from .name_chip import name_chip
 from .offload.compile_launches import Budget
 from .offload.saved_module import saves_memory
@@ -27,17 +27,6 @@ from .piece_cache import PieceCache
 from .sparse_to_dataflow import lower_sparse
 from .stages import Level, Progress
 from .subgraph_options import SubgraphOptions
-
-__all__ = [
-    "Budget",
-    "Compilation",
-    "CompilationLog",
-    "CompiledPart",
-    "Progress",
-    "SubgraphOptions",
-    "compile_module",
-    "find_main",
-]
 
 
 def compile_module(

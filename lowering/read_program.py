@@ -36,7 +36,7 @@ from .launch_schedule import LaunchSchedule, schedule_digest
 from .link import launch_code
 from .link_codes import link_codes
 from .program_notes import notes_of
-from .read_launch import read_launch
+from .read_launch import address_of, read_launch
 from .relocate import LaunchCode
 from .write_launch import CONSTANTS, CYCLES, FIGURES, WORKING
 from .write_program import OPERATORS
@@ -144,16 +144,12 @@ class _Reader:
 
     def _image(self, space: Space) -> tuple[NDArray[np.uint8], int]:
         """The bytes that lie in a memory before the run, and the address of the first: in DRAM always 0."""
-        holds = [op for op in self.ops if isinstance(op, HoldOp) and buffer_of(op.buffer).space is space]
-        start = 0 if space is Space.DRAM else min((_range(op.buffer)[0] for op in holds), default=0)
-        end = max((_range(op.buffer)[1] for op in holds), default=start)
-        data = np.zeros(end - start, np.uint8)
-        for op in holds:
-            at = _range(op.buffer)[0] - start
-            for value in op.values:
-                content = constant_bytes(_constant(value))
-                data[at : at + content.size] = content
-                at += padded(content.size)
+        pieces = [piece for piece in data_of(self.module) if piece.space == space.value]
+        start = 0 if space is Space.DRAM else min((piece.address for piece in pieces), default=0)
+        data = np.zeros(max((piece.end for piece in pieces), default=start) - start, np.uint8)
+        for piece in pieces:
+            at = piece.address - start
+            data[at : at + piece.nbytes] = piece.load()
         return data, start
 
     def _tensors(self) -> list[TensorInfo]:
@@ -263,10 +259,8 @@ def _buffers(function: FuncOp) -> list[SSAValue]:
 
 def _range(value: SSAValue) -> tuple[int, int]:
     """First byte of a buffer, and where the next one may begin. Raises InputError for one without an address."""
-    type = buffer_of(value)
-    if type.offset is None:
-        raise located(InputError(f"{type} has no address: run manycore-to-memory, or give one"), value)
-    return type.offset, type.offset + padded(type.nbytes)
+    start = address_of(value)
+    return start, start + padded(buffer_of(value).nbytes)
 
 
 def _pairs(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
