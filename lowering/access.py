@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..dialects.coreasm.encoding import MAX_DIMS
 from ..support.errors import MeshloomError
-from .stream import MAX_DIMS
 
 _I32 = 1 << 31
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-import numpy as np
-
 from ..chips import Chip, chip_names, load_chip
 from ..chips.load import chip_from_table
 from ..dialects.coreasm.encoding import TENSOR_TYPES
@@ -23,7 +21,7 @@ from ..emulator.executable import ROLES, Buffer, Executable, TensorInfo, as_view
 from ..emulator.executable_check import check_executable
 from ..support.errors import InputError, shortened
 from ..support.input_files import read_regular
-from .program_code import SourceTable, launch_of, program_numbers
+from .program_code import SourceTable, core_sets_of, launch_of
 
 
 class _Assembler:
@@ -142,32 +140,31 @@ class _Assembler:
         self.controller = self.code = CodeReader(self._fail, controller=True)
 
     def _weights(self, tokens: LineTokens, lines: Iterator[tuple[int, str]]) -> None:
-        self.code = None
-        self.weights_address = tokens.integer("an address")
-        tokens.expect("bytes")
-        size = tokens.integer("a size")
-        tokens.expect("sha256")
-        digest = tokens.string("a hash")
-        given = self._file(tokens) if tokens.keyword("file") else self._inline(tokens, lines)
-        self.weights = self._checked(tokens, given, size, digest, 0)
+        self.weights_address, self.weights = self._image(tokens, lines, host=False)
 
     def _host(self, tokens: LineTokens, lines: Iterator[tuple[int, str]]) -> None:
+        self.host_weights_address, self.host_weights = self._image(tokens, lines, host=True)
+
+    def _image(self, tokens: LineTokens, lines: Iterator[tuple[int, str]], *, host: bool) -> tuple[int, Buffer]:
+        """The address and the bytes of what lies in DRAM, or in the host's memory, before the run."""
         self.code = None
-        self.host_weights_address = tokens.integer("an address")
+        address = tokens.integer("an address")
         tokens.expect("bytes")
         size = tokens.integer("a size")
         tokens.expect("sha256")
         digest = tokens.string("a hash")
-        tokens.expect("used")
-        self.host_used = tokens.integer("bytes")
+        if host:
+            tokens.expect("used")
+            self.host_used = tokens.integer("bytes")
         if tokens.keyword("file"):
             given = self._file(tokens)
-            tokens.expect("at")
-            given = given[tokens.integer("an offset") :]
+            if host:
+                tokens.expect("at")
+                given = given[tokens.integer("an offset") :]
         else:
             given = self._inline(tokens, lines)
-        start = 0 if self.weights is None else as_view(self.weights).nbytes
-        self.host_weights = self._checked(tokens, given, size, digest, start)
+        start = as_view(self.weights).nbytes if host and self.weights is not None else 0
+        return address, self._checked(tokens, given, size, digest, start)
 
     def _file(self, tokens: LineTokens) -> bytes:
         path = self.folder / tokens.string("a file name")
@@ -201,11 +198,7 @@ class _Assembler:
         if not self.version or self.chip is None or self.controller is None:
             raise InputError(f"{self.place}: a listing needs '.meshloom', '.chip' and '.controller'")
         chip = self.chip
-        sets = np.zeros((len(self.sets), chip.cores), np.bool_)
-        for row, members in zip(sets, self.sets, strict=True):
-            if any(core >= chip.cores for core in members):
-                raise InputError(f"{self.place}: a core set names a core above {chip.cores - 1}")
-            row[members] = True
+        sets = core_sets_of([(members, self.place) for members in self.sets], chip.cores)
         table = SourceTable(self.sources)
         programs = [table.program(name, code.finish(self.line)) for name, code in self.programs]
         exe = Executable(
@@ -213,8 +206,8 @@ class _Assembler:
             b"" if self.weights is None else self.weights, self.weights_address, self.dram_used, self.sources,
             self.notes, self.host_weights, self.host_weights_address, self.host_used,
         )  # fmt: skip
-        names = program_numbers([program.name for program in programs])
-        exe.launches = [launch_of(runs, names, chip.cores, self.place) for runs in self.launches]
+        numbers = {program.name: number for number, program in enumerate(programs)}
+        exe.launches = [launch_of(runs, numbers, chip.cores, self.place) for runs in self.launches]
         check_executable(exe, self.place)
         return exe
 

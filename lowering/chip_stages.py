@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ..analysis.grouping import group_operations
 from ..analysis.planning.plan_network import storage_root
-from ..dialects.dataflow.entry_function import argument_names, name_attributes, result_names
+from ..dialects.dataflow.entry_function import argument_names, main_function, result_names
 from ..emulator.chip_pipeline import NETWORK, Feed
 from .serial import Part, operators, sources
 
@@ -124,9 +124,5 @@ def _module(
         argument.name_hint = value.name_hint
     clones = {op: op.clone(mapping) for op in ops}
     block.add_ops(list(clones.values()))
-    block.add_op(ReturnOp(*(mapping[value] for value in outputs.values())))
-    types = [value.type for value in inputs], [value.type for value in outputs.values()]
-    function = FuncOp(
-        "main", types, Region(block), arg_attrs=name_attributes(inputs.values()), res_attrs=name_attributes(outputs)
-    )
+    function = main_function(block, [mapping[value] for value in outputs.values()], (inputs.values(), outputs))
     return ModuleOp([function]), clones

@@ -9,12 +9,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..chips import Chip
 from ..emulator.executable import Executable
-from .compilation_log import CompilationLog
+from .compilation_log import CompilationLog, LogEntry
 from .fuse_subgraphs import fuse_subgraphs
 from .manycore_autotune import autotune
 from .manycore_outline_to_fit import outline_to_fit
 from .manycore_to_memory import lower_module
-from .offload.compile_launches import LaunchCompilation
+from .memory_offload_to_fit import offload_to_fit
+from .offload.compile_launches import Budget, LaunchCompilation
+from .offload.lower_saved import lower_saved
 from .piece_cache import PieceCache
 from .piece_code import PieceCode
 from .read_program import read_program
@@ -80,25 +82,36 @@ def compile_function(
     log: CompilationLog,
     progress: Progress,
     cache: PieceCache,
+    budget: Budget | None = None,
 ) -> Compilation:
     """
-    Compile @main of a simplified `dataflow` (or tiled `manycore`) module, as `compile_module` does. The module becomes
-    the program at the `memory` level.
+    Compile @main of a simplified `dataflow` (or tiled `manycore`) module, as `compile_module` does; with a `budget`, in
+    launches that save memory. The module becomes the program at the `memory` level.
 
     Raises ResourceError if the network does not fit the chip.
     """
-    found = outline_to_fit(module, chip, options, log, cache, progress)
-    found = fuse_subgraphs(module, chip, options.fuse, options.jobs, log, cache, progress) or found
-    parts = tuple(_describe(number, found) for number in range(len(found.parts)))
-    levels: list[Level] = [("subgraphs", module.clone())] if len(parts) > 1 else []
+    if budget is None:
+        found = outline_to_fit(module, chip, options, log, cache, progress)
+        found = fuse_subgraphs(module, chip, options.fuse, options.jobs, log, cache, progress) or found
+        parts = tuple(_describe(number, found) for number in range(len(found.parts)))
+        levels: list[Level] = [("subgraphs", module.clone())] if len(parts) > 1 else []
+    else:
+        offload_to_fit(module, chip, options, budget, cache, progress)
+        parts, levels = (), [("offload", module.clone())]
     progress("tile")
     codes = autotune(module, chip, cache, options.jobs)
     levels.append(("manycore", module.clone()))
     progress("link")
-    lower_module(module, chip)
+    saving = None
+    if budget is None:
+        lower_module(module, chip)
+    else:
+        lowered = lower_saved(module, chip, cache)
+        saving, codes = lowered.saving, [piece.code for _, piece in lowered.launches]
+        parts = tuple(_launch(name, code, log) for (name, _), code in zip(lowered.launches, codes, strict=True))
     executable = read_program(module, chip, {code.digest: code.code for code in codes})
     levels.append(("memory", module))
-    return Compilation(executable, module, parts, log, lambda: levels, cache.hits)
+    return Compilation(executable, module, parts, log, lambda: levels, cache.hits, saving)
 
 
 def _describe(number: int, found: Subgraphs) -> CompiledPart:
@@ -107,3 +120,12 @@ def _describe(number: int, found: Subgraphs) -> CompiledPart:
     streamed = number in found.residency.blocks
     size = constant_bytes_read(part.operators)
     return CompiledPart(part.label, operator_count(part.operators), first, last, part.code, size, streamed)
+
+
+def _launch(name: str, code: PieceCode, log: CompilationLog) -> CompiledPart:
+    """A launch between which memory is saved; it is noted in the log."""
+    count = len(code.tasks)
+    tasks = "1 task" if count == 1 else f"{count} tasks"
+    text = f"is a launch of {tasks}, {code.sram_peak:,} bytes of SRAM a core and {code.dram_bytes:,} of DRAM"
+    log.add(LogEntry("compile", name, count, name, name, True, text))
+    return CompiledPart(name, count, name, name, code, 0, False)

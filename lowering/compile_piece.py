@@ -20,7 +20,6 @@ from .module_text import KeptModule
 from .piece_code import PieceCode
 from .quickest_piece import QuickestPiece, quickest_lead, quickest_piece
 from .stages import Progress
-from .task_notes import task_notes
 
 
 def compile_piece(
@@ -38,7 +37,6 @@ def piece_code(module: ModuleOp, found: QuickestPiece) -> PieceCode:
     """What is kept of a compiled module: its code, and its tasks as they were tiled."""
     encoded = found.placed.encoded
     network, sram = encoded.network, encoded.sram
-    notes = task_notes(network, encoded.cycles)
     write_prefetch(network, sram)
     return PieceCode(
         encoded.code,
@@ -46,8 +44,7 @@ def piece_code(module: ModuleOp, found: QuickestPiece) -> PieceCode:
         tuple(info.name for info in network.tasks),
         sram.peak,
         sram.lower_bound,
-        sum(encoded.cycles),
-        notes,
+        encoded.cycles,
         sram.buffers,
         KeptModule(module),
         schedule_digest(encoded.schedule),

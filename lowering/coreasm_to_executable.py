@@ -34,7 +34,7 @@ from ..emulator.executable_check import WordError, check_executable
 from ..frontend.weights import reference_of
 from ..support.errors import InputError
 from .executable_data import Data, Space
-from .program_code import SourceTable, launch_of, program_numbers
+from .program_code import SourceTable, core_sets_of, launch_of
 
 _Op = TypeVar("_Op", bound=Operation)
 _EXECUTABLE = (
@@ -60,7 +60,7 @@ def coreasm_to_executable(module: ModuleOp, place: str = "the module", load: boo
         raise InputError(f"{where}: an executable has one 'coreasm.controller', there are {len(controllers)}")
     sources = SourceTable([name for op in _all(module, SourcesOp) for name in op.all])
     programs = [_program(op, sources, place) for op in module.ops if isinstance(op, ProgramOp | UnpackedProgramOp)]
-    numbers = program_numbers([program.name for program in programs])
+    numbers = {program.name: number for number, program in enumerate(programs)}
     data = [_data(op) for op in module.ops if isinstance(op, DataOp | BytesOp)]
     tensors = [_tensor(op) for op in _all(module, TensorOp)]
     dram, host = (_Image.of(module, space, data, tensors, place) for space in ("dram", "host"))
@@ -133,14 +133,12 @@ def _launch(op: LaunchOp, numbers: Mapping[str, int], chip: Chip, place: str) ->
 
 
 def _core_sets(module: ModuleOp, chip: Chip, place: str) -> NDArray[np.bool_]:
-    rows = [(op, number, one) for op in _all(module, SetsOp) for number, one in enumerate(op.all)]
-    sets = np.zeros((len(rows), chip.cores), np.bool_)
-    for row, (op, number, members) in zip(sets, rows, strict=True):
-        if any(core >= chip.cores for core in members):
-            where = place_of(op, number) or _where(op, place)
-            raise InputError(f"{where}: a core set names a core above {chip.cores - 1}")
-        row[list(members)] = True
-    return sets
+    sets = [
+        (members, place_of(op, number) or _where(op, place))
+        for op in _all(module, SetsOp)
+        for number, members in enumerate(op.all)
+    ]
+    return core_sets_of(sets, chip.cores)
 
 
 def _tensor(op: TensorOp) -> TensorInfo:

@@ -15,6 +15,7 @@ from .plans import (
     plan_dot,
     plan_elementwise,
     plan_encoded,
+    plan_fill,
     plan_gather,
     plan_reduction,
     plan_scatter,
@@ -69,9 +70,7 @@ class Emitter(Transfers):
                 operands.append(immediate_bits(source, 12 if name == "select" and index == 0 else dtype))
                 strides.append(None)
         key = (shape, *strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = self._plans[key] = plan_elementwise(self._table, shape, strides)
+        prepared = self._planned(key, plan_elementwise, shape, strides)
         self._issue(prepared, OPCODE[name], 0, dtype | out.dtype << 4, 0, operands)
 
     def reduce(self, name: str, out: View, a: View, reduced: int, accumulate: bool = False) -> None:
@@ -87,9 +86,7 @@ class Emitter(Transfers):
                 self.copy(out, a)
             return
         key = ("reduce", reduced, a.shape, out.strides, a.strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = self._plans[key] = plan_reduction(self._table, out, a, reduced)
+        prepared = self._planned(key, plan_reduction, out, a, reduced)
         again = OPCODE[f"reduce.{name}.acc"]
         first = again if accumulate else OPCODE[f"reduce.{name}"]
         self._issue(prepared, first, again, a.dtype | out.dtype << 4, prepared.counts[1], [out, a])
@@ -99,9 +96,7 @@ class Emitter(Transfers):
         if 0 in out.shape:
             return
         key = ("arg", a.shape, out.strides, a.strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = self._plans[key] = plan_reduction(self._table, out, a, 1, ordered=True)
+        prepared = self._planned(key, plan_reduction, out, a, 1, ordered=True)
         self._issue(prepared, OPCODE[f"reduce.{name}"], 0, a.dtype | out.dtype << 4, 1, [out, a])
 
     def cumsum(self, out: View, a: View) -> None:
@@ -109,9 +104,7 @@ class Emitter(Transfers):
         if 0 in out.shape:
             return
         key = ("scan", a.shape, out.strides, a.strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = self._plans[key] = plan_reduction(self._table, out, a, 1, scan=True)
+        prepared = self._planned(key, plan_reduction, out, a, 1, scan=True)
         self._issue(prepared, OPCODE["cumsum"], 0, a.dtype | out.dtype << 4, 0, [out, a])
 
     def dot(self, out: View, a: View, b: View, reduced: int, accumulate: bool = False) -> None:
@@ -119,9 +112,7 @@ class Emitter(Transfers):
         if 0 in out.shape:
             return
         key = ("dot", reduced, a.shape, out.strides, a.strides, b.strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = self._plans[key] = plan_dot(self._table, out, a, b, reduced)
+        prepared = self._planned(key, plan_dot, out, a, b, reduced)
         self._dot(prepared, out, a, b, accumulate)
 
     def _dot(self, prepared: Prepared, out: View, a: View, b: View, accumulate: bool) -> None:
@@ -137,14 +128,8 @@ class Emitter(Transfers):
         descriptor = self._table.intern(out.shape, out.strides)
         low, high = out.extent
         self._check(low, high)
-        self.stream.emit(
-            OPCODE["iota"],
-            dtype=out.dtype << 4 | out.dtype,
-            addr=(out.address, start, step),
-            desc=(descriptor, IMMEDIATE, IMMEDIATE),
-            effects=((SRAM, low, high, True),),
-            source=self.source,
-        )
+        addr, desc = (out.address, start, step), (descriptor, IMMEDIATE, IMMEDIATE)
+        self._emit("iota", out.dtype * 17, addr, desc, ((SRAM, low, high, True),))
 
     # --- the matrix unit -----------------------------------------------------------------------------------------
 
@@ -173,10 +158,7 @@ class Emitter(Transfers):
             return
         types = (a.dtype, b.dtype, out.dtype)
         key = ("mm", groups, types, nonzero, out.shape, out.strides, a.shape, a.strides, b.strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = plan_contraction(self._table, self.chip, out, a, b, groups, nonzero)
-            self._plans[key] = prepared
+        prepared = self._planned(key, plan_contraction, self.chip, out, a, b, groups, nonzero)
         if prepared.vector:
             self._dot(prepared, out, a, b, accumulate)
             return
@@ -198,25 +180,17 @@ class Emitter(Transfers):
         if 0 in out.shape:
             return
         key = ("encoded", m, out.dtype, out.shape, out.strides, a.shape, a.strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = self._plans[key] = plan_encoded(self._table, out, a, m)
+        prepared = self._planned(key, plan_encoded, out, a, m)
         nm, nk, nn = prepared.counts
         block = self._table.intern_block(*weights.block.descriptor)
-        opcode = OPCODE[f"matmul.{'zw' if weights.skip_zeros else 'w'}{'.acc' if accumulate else ''}"]
+        name = f"matmul.{'zw' if weights.skip_zeros else 'w'}{'.acc' if accumulate else ''}"
+        dtype, imm = a.dtype | out.dtype << 4, nm << 4 | nk << 8 | nn << 12
         low, high = weights.view.extent
         self._check(low, high)
         for step in prepared.steps:
             effects, (d, s) = self._ranges(prepared, step.offsets, (out, a))
-            self.stream.emit(
-                opcode,
-                dtype=a.dtype | out.dtype << 4,
-                imm=nm << 4 | nk << 8 | nn << 12,
-                addr=(d, s, low, weights.expected_cycles),
-                desc=(*prepared.descs, block),
-                effects=(*effects, (SRAM, low, high, False)),
-                source=self.source,
-            )
+            addr, desc = (d, s, low, weights.expected_cycles), (*prepared.descs, block)
+            self._emit(name, dtype, addr, desc, (*effects, (SRAM, low, high, False)), imm)
 
     # --- the data access unit ------------------------------------------------------------------------------------
 
@@ -231,10 +205,7 @@ class Emitter(Transfers):
             self.unary("mov", out, a)
             return
         key = ("copy", out.dtype, out.shape, out.strides, a.strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = plan_copy(self._table, self.chip, out.shape, out.dtype, out.strides, a.strides)
-            self._plans[key] = prepared
+        prepared = self._planned(key, plan_copy, self.chip, out.shape, out.dtype, out.strides, a.strides)
         op = OPCODE["mov" if prepared.vector else "copy"]
         self._issue(prepared, op, 0, out.dtype * 17, 0, [out, a])
 
@@ -247,11 +218,7 @@ class Emitter(Transfers):
                 self.fill(View(out.space, out.address + offset, _I32, out.shape, out.strides), half)
             return
         key = ("fill", out.dtype, out.shape, out.strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = plan_copy(self._table, self.chip, out.shape, out.dtype, out.strides)
-            one = plan_elementwise(self._table, out.shape, (out.strides, None))
-            prepared = self._plans[key] = one._replace(vector=prepared.vector)
+        prepared = self._planned(key, plan_fill, self.chip, out.shape, out.dtype, out.strides)
         op = OPCODE["mov" if prepared.vector else "fill"]
         self._issue(prepared, op, 0, out.dtype * 17, 0, [out, immediate_bits(value, out.dtype)])
 
@@ -261,9 +228,7 @@ class Emitter(Transfers):
         if 0 in out.shape:
             return
         key = ("gather", out.shape, out.strides, data.shape, data.strides, indices.strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = self._plans[key] = plan_gather(self._table, out, data, indices)
+        prepared = self._planned(key, plan_gather, out, data, indices)
         dtype, imm = data.dtype | indices.dtype << 4, prepared.counts[0]
         if data.space == "sram":
             self._issue(prepared, OPCODE["gather"], 0, dtype, imm, [out, data, indices])
@@ -272,15 +237,7 @@ class Emitter(Transfers):
         for step in prepared.steps:
             effects, (d, s, i) = self._ranges(prepared, step.offsets, (out, data, indices))
             low, high = split_address(s)
-            self.stream.emit(
-                OPCODE["load.gather"],
-                dtype=dtype,
-                imm=imm,
-                addr=(d, low, high, i),
-                desc=(to, of, UNUSED, by),
-                effects=effects,
-                source=self.source,
-            )
+            self._emit("load.gather", dtype, (d, low, high, i), (to, of, UNUSED, by), effects, imm)
 
     def scatter(self, name: str, out: View, updates: View, indices: View) -> None:
         """D[I[n], inner...] = (`set`), += (`add`) or max= (`max`) S[n, inner...] for n ascending; negative indices (i32
@@ -288,8 +245,6 @@ class Emitter(Transfers):
         if 0 in updates.shape or 0 in out.shape:
             return
         key = ("scatter", out.shape, out.strides, updates.strides, indices.shape, indices.strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = self._plans[key] = plan_scatter(self._table, out, updates, indices)
+        prepared = self._planned(key, plan_scatter, out, updates, indices)
         op = OPCODE["scatter" if name == "set" else f"scatter.{name}"]
         self._issue(prepared, op, 0, out.dtype | indices.dtype << 4, 1, [out, updates, indices])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Concatenate, ParamSpec
 
 from ..chips.chip import Chip
+from ..dialects.coreasm.encoding import NO_SOURCE
 from ..dialects.coreasm.isa import OPCODE
 from ..support.errors import MeshloomError
 from .plans import Prepared, cache_of
-from .stream import DRAM, NO_SOURCE, SRAM, CoreStream, Effect
+from .stream import DRAM, SRAM, CoreStream, DescriptorTable, Effect
 from .view import ITEM_BYTES, View
+
+_Given = ParamSpec("_Given")
 
 
 class Issuer:
@@ -21,6 +25,19 @@ class Issuer:
         self.source = NO_SOURCE
         self._table = stream.descriptors
         self._plans = cache_of(self._table, chip)
+
+    def _planned(
+        self,
+        key: Hashable,
+        plan: Callable[Concatenate[DescriptorTable, _Given], Prepared],
+        *given: _Given.args,
+        **options: _Given.kwargs,
+    ) -> Prepared:
+        """What `plan` makes of the operands that `key` stands for; worked out once."""
+        prepared = self._plans.get(key)
+        if prepared is None:
+            prepared = self._plans[key] = plan(self._table, *given, **options)
+        return prepared
 
     def _emit(
         self, name: str, dtype: int, addr: Sequence[int], desc: Sequence[int], effects: Sequence[Effect], imm: int = 0

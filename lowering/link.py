@@ -1,4 +1,4 @@
-"""Streams of all cores to an executable: synchronise, roll, share, and write the controller's program."""
+"""Streams of all cores to the machine code of a launch: synchronise, roll, share."""
 
 from __future__ import annotations
 
@@ -8,57 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chips.chip import Chip
-from ..emulator.executable import Buffer, Executable, Launch, Program, TensorInfo, idle_program
-from .controller import Boundary, Copy, boundary_actions, controller_words
-from .core_sets import CoreSetTable
+from ..dialects.coreasm.encoding import NO_SOURCE
+from ..emulator.executable import Launch, Program, idle_program
 from .relocate import LaunchCode
 from .roll_loops import roll_loops
 from .share_programs import share_programs
-from .stream import NO_SOURCE, UNUSED, CoreStream
+from .stream import UNUSED, CoreStream
 from .synchronise import synchronise
 from .wide_words import WIDE, IsaFacts, isa_facts, wide_words
-
-__all__ = ["CoreSetTable", "Programs", "core_words", "launch_code", "link"]
-
-
-def link(
-    chip: Chip,
-    streams: Sequence[Mapping[int, CoreStream]],
-    core_sets: CoreSetTable,
-    tensors: Sequence[TensorInfo],
-    weights: Buffer = b"",
-    weights_address: int = 0,
-    dram_bytes_used: int = 0,
-    source_names: Sequence[str] = (),
-    notes: Mapping[str, str] | None = None,
-) -> Executable:
-    """The executable of one stream per working core (by core number) for every launch, in order.
-
-    All streams share one descriptor table. Inputs are copied to DRAM before the first launch, outputs back after the
-    last. Raises MeshloomError if a program needs more descriptors than it can name.
-    """
-    programs = Programs()
-    launches: list[Launch] = []
-    for launch, cores in enumerate(streams):
-        code = launch_code(chip, cores, core_sets.array(), f"launch{launch}")
-        launches.append(programs.add(code.programs, code.launch))
-    boundaries = [Boundary() for _ in launches]
-    if boundaries:
-        boundaries[0].before = [_copy(tensor) for tensor in tensors if tensor.role == "input"]
-        boundaries[-1].after = [_copy(tensor) for tensor in tensors if tensor.role == "output"]
-    return Executable(
-        chip=chip,
-        tensors=list(tensors),
-        programs=programs.all,
-        launches=launches,
-        core_sets=core_sets.array(),
-        controller=controller_words(boundary_actions(boundaries)),
-        weights=weights,
-        weights_address=weights_address,
-        dram_bytes_used=dram_bytes_used,
-        source_names=list(source_names),
-        notes=dict(notes or {}),
-    )
 
 
 def launch_code(chip: Chip, streams: Mapping[int, CoreStream], core_sets: NDArray[np.bool_], name: str) -> LaunchCode:
@@ -117,7 +74,3 @@ def core_words(stream: CoreStream, facts: IsaFacts) -> NDArray[np.void]:
     halt = np.zeros(1, dtype=WIDE)
     halt["op"], halt["desc"], halt["source"] = facts.halt, UNUSED, NO_SOURCE
     return np.concatenate([rolled, halt])
-
-
-def _copy(tensor: TensorInfo) -> Copy:
-    return Copy(tensor.role == "input", tensor.dram_address, tensor.host_address, tensor.nbytes)

@@ -19,11 +19,10 @@ from ..dialects.coreasm.isa import ISA_VERSION
 from ..dialects.coreasm.launch_text import ranges, run_lines, runs_of
 from ..dialects.coreasm.line_tokens import quote
 from ..dialects.coreasm.program_text import code_lines
-from ..emulator.executable import Executable, Program, TensorInfo, as_view
+from ..emulator.executable import Buffer, Executable, Program, TensorInfo, as_view
 from .program_code import SourceTable, controller_code, launch_programs
 
 PART_NAMES = ("headers", "tensors", "sets", "sources", "programs", "launches", "controller", "weights")
-PartName = Literal["headers", "tensors", "sets", "sources", "programs", "launches", "controller", "weights"]
 """Parts of a listing, in their order."""
 BASE64_LINE = 57 * 2
 """Bytes of weights a line."""
@@ -67,11 +66,14 @@ def listing(
                 yield ".controller"
                 yield from code_lines(controller_code(exe), indent=1)
             case _:
-                yield from _weights(exe, weights, weights_file)
+                file = f" file {quote(weights_file)}" if weights == "file" else ""
+                yield ""
+                yield from _image(f".weights {exe.weights_address:#x}", exe.weights, file, weights)
                 if exe.host_weight_bytes or exe.host_bytes_used or exe.host_weights_address:
                     if weights == "none":
                         yield ".end"
-                    yield from _host_weights(exe, weights, weights_file)
+                    rest = f" used {exe.host_bytes_used}" + (f"{file} at {exe.weight_bytes}" if file else "")
+                    yield from _image(f".host {exe.host_weights_address:#x}", exe.host_weights, rest, weights)
 
 
 def _headers(exe: Executable) -> Iterator[str]:
@@ -105,29 +107,10 @@ def _program(program: Program, sources: SourceTable) -> Iterator[str]:
     yield from code_lines(sources.code(program), sources.names, indent=1)
 
 
-def _weights(exe: Executable, how: str, file: str) -> Iterator[str]:
-    view = as_view(exe.weights)
-    digest = hashlib.sha256(view).hexdigest()
-    where = f" file {quote(file)}" if how == "file" else ""
-    yield ""
-    yield f".weights {exe.weights_address:#x} bytes {len(view)} sha256 {quote(digest)}{where}"
+def _image(directive: str, data: Buffer, rest: str, how: str) -> Iterator[str]:
+    view = as_view(data)
+    yield f"{directive} bytes {len(view)} sha256 {quote(hashlib.sha256(view).hexdigest())}{rest}"
     if how == "inline":
-        yield from _base64(view)
-
-
-def _host_weights(exe: Executable, how: str, file: str) -> Iterator[str]:
-    view = as_view(exe.host_weights)
-    digest = hashlib.sha256(view).hexdigest()
-    where = f" file {quote(file)} at {exe.weight_bytes}" if how == "file" else ""
-    yield (
-        f".host {exe.host_weights_address:#x} bytes {len(view)} sha256 {quote(digest)}"
-        f" used {exe.host_bytes_used}{where}"
-    )
-    if how == "inline":
-        yield from _base64(view)
-
-
-def _base64(view: memoryview) -> Iterator[str]:
-    for at in range(0, len(view), BASE64_LINE):
-        yield "  " + base64.b64encode(view[at : at + BASE64_LINE]).decode()
-    yield ".end"
+        for at in range(0, len(view), BASE64_LINE):
+            yield "  " + base64.b64encode(view[at : at + BASE64_LINE]).decode()
+        yield ".end"

@@ -16,7 +16,6 @@ from ..dialects.locations import located
 from ..support.errors import InputError
 from .dram_layout import segment_dram
 from .schedule_launch import schedule_launch
-from .task_notes import task_notes
 from .write_launch import launch_function
 
 
@@ -44,6 +43,6 @@ def lower_launch(function: FuncOp, chip: Chip) -> LoweredLaunch:
         raise located(InputError(message), loose[0].op)
     dram, works = segment_dram(function, network, chip), TaskWorks(network, chip)
     sram = lay_out_deep(network, chip, works)
-    notes = task_notes(network, estimated_times(network, sram, chip, works))
-    launch = launch_function(network, dram, sram, schedule_launch(network, dram, sram), notes)
+    cycles = estimated_times(network, sram, chip, works)
+    launch = launch_function(network, dram, sram, schedule_launch(network, dram, sram), cycles)
     return LoweredLaunch(launch, dram.sizes, tuple(info.name for info in network.tasks))

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chips import Chip
+from ..dialects.coreasm.encoding import NO_SOURCE
 from ..dialects.coreasm.isa import UNIT_OF_OPCODE, Unit
+from .core_sets import CoreSetTable
 from .emitter import Emitter
-from .link import CoreSetTable
 from .messages import Messages
 from .semaphores import Pair, SemaphorePool
-from .stream import FIELDS, NO_SOURCE, CoreStream, DescriptorTable, Effect
+from .stream import FIELDS, CoreStream, DescriptorTable, Effect
 from .view import View
 
 ORDER_SPACE = 2

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -20,7 +20,6 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp, TaskOp, YieldOp
 from ..dialects.manycore.stage import networks_of
-from ..support.errors import MeshloomError, ResourceError
 from ..transforms.chip_option import chip_for
 from .above_launches import refuse_launches
 from .effort import find_effort
@@ -30,7 +29,7 @@ from .piece_cache import Failure, PieceCache, cache_for
 from .piece_code import PieceCode
 from .piece_pool import PiecePool
 from .piece_text import PieceText, is_stand_in, piece_text
-from .serial import PartModule, operators, part_module
+from .serial import operators, part_module, subgraph_module
 from .subgraph import Subgraph
 from .subgraph_options import default_jobs
 
@@ -70,14 +69,14 @@ def autotune(module: ModuleOp, chip: Chip, cache: PieceCache, jobs: int) -> list
     """
     function = find_main(module)
     subgraphs = [op for op in function.walk() if isinstance(op, SubgraphOp)]
-    parts = [_part_of(one) for one in subgraphs] or [part_module(operators(function))]
+    parts = [subgraph_module(one) for one in subgraphs] or [part_module(operators(function))]
     constants = [part.constants for part in parts]
     texts = [piece_text(part) for part in parts]
     names = [one.sym_name.data for one in subgraphs] or [""]
     codes = _compiled(texts, names, chip, cache, jobs)
     bodies = [_body(*one) for one in zip(texts, codes, constants, strict=True)]
     if not subgraphs:
-        whole = Subgraph("all", tuple(op for op in operators(function)))
+        whole = Subgraph("all", operators(function))
         Rewriter.replace_op(function, outlined(function, [whole], lambda part, own: bodies[0]))
         return codes
     for subgraph, body in zip(subgraphs, bodies, strict=True):
@@ -90,18 +89,6 @@ def autotune(module: ModuleOp, chip: Chip, cache: PieceCache, jobs: int) -> list
         subgraph.detach_region(subgraph.body)
         subgraph.add_region(Region(body))
     return codes
-
-
-def _part_of(subgraph: SubgraphOp) -> PartModule:
-    """A subgraph as a module of its own."""
-    constants = tuple(op for op in subgraph.body.block.ops if isinstance(op, ConstantOp | WeightOp))
-    body = subgraph.clone().body.detach_block(0)
-    last = body.last_op
-    assert isinstance(last, YieldOp)
-    values = list(last.operands)
-    Rewriter.replace_op(last, ReturnOp(*values))
-    types = [argument.type for argument in body.args], [value.type for value in values]
-    return PartModule(ModuleOp([FuncOp("main", types, Region(body))]), constants, (), ())
 
 
 def _compiled(
@@ -119,10 +106,7 @@ def _compiled(
         assert outcome is not None
         if isinstance(outcome, Failure):
             where = f"subgraph @{name}" if name else "the network"
-            message = f"{where} does not compile for chip '{chip.name}': {text.named(outcome.message)}"
-            if outcome.resource:
-                raise ResourceError(message, outcome.resource, outcome.needed, outcome.available)
-            raise MeshloomError(message)
+            raise outcome.error(f"{where} does not compile for chip '{chip.name}': {text.named(outcome.message)}")
         found.append(outcome)
     return found
 

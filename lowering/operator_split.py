@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -31,6 +32,12 @@ from ..transforms.take_apart import (
 from .dram_layout import bytes_of
 from .piece_cache import Failure
 from .subgraph import name_of
+
+_Whole = TypeVar("_Whole")
+_Taken = TypeVar("_Taken")
+_TakeApart: TypeAlias = Callable[
+    [_Whole, Callable[[], Splitter], Callable[[TilingInterface], Parts], int, Callable[[str], str]], _Taken | None
+]
 
 MARGIN = 0.75
 """Parts aim at this share of what would just fit: beside an operator's data stand its neighbours' and buffers."""
@@ -83,17 +90,13 @@ class OperatorSplitter:
         return Split(text, {op: operations_between(before, after)})
 
     def _take_apart(self, op: ConcatOp, failure: Failure) -> Split | None:
-        splitter, made = self._splitters()
         users = [use.operation for use in op.result.uses]
         readers = list(
             dict.fromkeys("the host" if isinstance(user, ReturnOp) else f"'{name_of(user)}'" for user in users)
         )
-        most = int(failure.available * MARGIN) // 2
-        replaced = take_apart(op, splitter, self._parts_of(failure), most, self._splitter().unique)
+        replaced = self._in_parts(take_apart, op, failure)
         if replaced is None:
             return None
-        for one in made:
-            self._remember(one)
         first = ", ".join(readers[:4]) + (", ..." if len(readers) > 4 else "")
         return Split(f"its operator is left out: what it puts together goes in parts to {first}", replaced)
 
@@ -121,35 +124,29 @@ class OperatorSplitter:
         value = storage_root(value)
         if not isinstance(value, BlockArgument):
             return None
-        splitter, made = self._splitters()
-        most = int(failure.available * MARGIN) // 2
-        taken = take_input_apart(value, splitter, self._parts_of(failure), most, self._splitter().unique)
+        taken = self._in_parts(take_input_apart, value, failure)
         if taken is None:
             return None
-        for one in made:
-            self._remember(one)
         added, replaced = taken
         count = sum(isinstance(one, SliceOp) for one in added)
         return Split(f"the input '{value.name_hint}' that it reads comes in {count} blocks", replaced, added)
 
-    def _parts_of(self, failure: Failure) -> Callable[[TilingInterface], Parts]:
-        """Into how many parts an operator is split that reads something too large."""
-
-        def parts(reader: TilingInterface) -> Parts:
-            limit = self._limit(reader, failure)
-            return self._splitter().as_producer(reader, limit, choose_parts(reader, limit, name_of(reader)))
-
-        return parts
-
-    def _splitters(self) -> tuple[Callable[[], Splitter], list[Splitter]]:
-        """What makes splitters, and the list of all that it has made."""
+    def _in_parts(self, take: _TakeApart[_Whole, _Taken], whole: _Whole, failure: Failure) -> _Taken | None:
+        """What comes of taking something apart that is too large; what reads it is split where it has to be."""
         made: list[Splitter] = []
 
         def splitter() -> Splitter:
             made.append(self._splitter())
             return made[-1]
 
-        return splitter, made
+        def parts(reader: TilingInterface) -> Parts:
+            limit = self._limit(reader, failure)
+            return self._splitter().as_producer(reader, limit, choose_parts(reader, limit, name_of(reader)))
+
+        taken = take(whole, splitter, parts, int(failure.available * MARGIN) // 2, self._splitter().unique)
+        for one in made if taken is not None else ():
+            self._remember(one)
+        return taken
 
     def _splitter(self) -> Splitter:
         # Parts of a producer that was split are read as they are, unless they were split in turn; slices that others

@@ -11,7 +11,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp, YieldOp
 from .serial import PartModule, part_module
-from .subgraph import Subgraph
+from .subgraph import Subgraph, name_of
 
 Body = Callable[[Subgraph, PartModule], Block]
 """The block of a part's `@main`: on its arguments, with its constants in it."""
@@ -22,18 +22,26 @@ def as_it_is(part: Subgraph, own: PartModule) -> Block:
     return find_main(own.module).body.detach_block(0)
 
 
-def outlined(function: FuncOp, parts: Sequence[Subgraph], body: Body = as_it_is, *, to_fit: bool = False) -> FuncOp:
+def outlined(
+    function: FuncOp,
+    parts: Sequence[Subgraph],
+    body: Body = as_it_is,
+    *,
+    to_fit: bool = False,
+    launches: bool = False,
+) -> FuncOp:
     """
     The function with a `manycore.subgraph` for each of its parts, or what is in it alone where there is one part.
-    What runs on the host stays outside. `to_fit` is a property of the subgraphs.
+    What runs on the host stays outside. `to_fit` is a property of the subgraphs. `launches`: a part alone is a
+    subgraph, too, and all that they give has a name.
     """
     with at(function):
-        return _Builder(function, to_fit).function_of(parts, body)
+        return _Builder(function, to_fit, launches).function_of(parts, body)
 
 
 class _Builder:
-    def __init__(self, function: FuncOp, to_fit: bool) -> None:
-        self.function, self.to_fit = function, to_fit
+    def __init__(self, function: FuncOp, to_fit: bool, launches: bool) -> None:
+        self.function, self.to_fit, self.launches = function, to_fit, launches
         self.block = Block(arg_types=[value.type for value in function.body.block.args])
         self.values: dict[SSAValue, SSAValue] = {}
         """Values of the function -> the same here."""
@@ -44,7 +52,7 @@ class _Builder:
     def function_of(self, parts: Sequence[Subgraph], body: Body) -> FuncOp:
         for part in parts:
             own = part_module(part.operators)
-            self._part(part, own, body(part, own), alone=len(parts) == 1)
+            self._part(part, own, body(part, own), alone=len(parts) == 1 and not self.launches)
         last = self.function.body.block.last_op
         assert isinstance(last, ReturnOp)
         returned = [self._value(value) for value in last.operands]
@@ -84,7 +92,7 @@ class _Builder:
                 self.block.add_op(op)
         else:
             types = [value.type for value in leaving]
-            with at(part.nodes[0]):  # those of all would be a long list
+            with at(part.nodes[0] if part.nodes else self.function):  # those of all would be a long list
                 body.add_op(YieldOp(*leaving))
                 subgraph = SubgraphOp(part.label, entering, types, Region(body), to_fit=self.to_fit)
             self.block.add_op(subgraph)
@@ -92,3 +100,5 @@ class _Builder:
         for old, new in zip(own.results, leaving, strict=True):
             self.values[old] = new
             new.name_hint = old.name_hint
+            if self.launches and new.name_hint is None and isinstance(old.owner, Operation):
+                new.name_hint = name_of(old.owner)

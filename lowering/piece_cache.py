@@ -18,7 +18,7 @@ from typing import TypeAlias, cast
 
 from ..chips import Chip
 from ..emulator.executable_file import FORMAT_VERSION, map_file
-from ..support.errors import InputError, MeshloomError
+from ..support.errors import InputError, MeshloomError, ResourceError
 from ..support.files import write_atomically
 from .cache_entry import read_entry, write_entry
 from .effort import EFFORTS, Effort
@@ -39,6 +39,14 @@ class Failure:
     resource: str = ""
     needed: int = 0
     available: int = 0
+
+    def error(self, message: str) -> MeshloomError:
+        """The error that says so."""
+        return (
+            ResourceError(message, self.resource, self.needed, self.available)
+            if self.resource
+            else MeshloomError(message)
+        )
 
 
 Outcome: TypeAlias = PieceCode | Failure

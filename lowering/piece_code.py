@@ -9,7 +9,6 @@ from ..analysis.search import Trial
 from .dram_layout import padded
 from .module_text import KeptModule
 from .relocate import LaunchCode
-from .task_notes import TaskNote
 
 
 @dataclass(frozen=True)
@@ -23,10 +22,8 @@ class PieceCode:
     """Names of its tasks; words refer to them."""
     sram_peak: int
     sram_lower_bound: int
-    estimated_cycles: int
-    """What planning expects the run to take."""
-    notes: tuple[TaskNote, ...]
-    """Of its tasks, for reports."""
+    task_cycles: tuple[int, ...]
+    """What each task is expected to add to the run."""
     buffers: tuple[SramBuffer, ...]
     """In the SRAM of its cores, for reports."""
     tiled: KeptModule
@@ -37,6 +34,11 @@ class PieceCode:
     """Of one launch by itself, where it was emulated."""
     trials: tuple[Trial, ...] = ()
     """The variants that were compared."""
+
+    @property
+    def estimated_cycles(self) -> int:
+        """What planning expects the run to take."""
+        return sum(self.task_cycles)
 
     @property
     def dram_bytes(self) -> int:

@@ -14,13 +14,9 @@ from .launch_image import launch_image
 from .module_text import KeptModule
 from .piece_code import PieceCode
 from .relocate import LaunchCode
-from .task_notes import TaskNote
 
 _NOTE = "piece"
-_FIGURES = (
-    "segments", "tasks", "sram_peak", "sram_lower_bound", "estimated_cycles", "notes", "buffers", "digest", "cycles",
-    "trials",
-)  # fmt: skip
+_FIGURES = ("segments", "sram_peak", "sram_lower_bound", "task_cycles", "buffers", "digest", "cycles", "trials")
 _TILED = "tiled"
 
 
@@ -42,15 +38,14 @@ def piece_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> PieceC
     if not isinstance(note, dict) or set(cast("dict[str, object]", note)) != {*_FIGURES, _TILED}:
         raise InputError(f"{place} is damaged: its note is not complete")
     found = cast("dict[str, list[int]]", note)
-    peak, bound, estimated = (cast("int", note[name]) for name in _FIGURES[2:5])
+    peak, bound = (cast("int", note[name]) for name in ("sram_peak", "sram_lower_bound"))
     return PieceCode(
         LaunchCode(exe.programs, exe.launches[0], exe.core_sets),
         tuple(found["segments"]),
         tuple(exe.source_names),
         peak,
         bound,
-        estimated,
-        tuple(cast("list[TaskNote]", note["notes"])),
+        tuple(found["task_cycles"]),
         tuple(SramBuffer(*one) for one in cast("list[tuple[str, int, int, int, int, int]]", note["buffers"])),
         KeptModule(str(found[_TILED])),
         str(found["digest"]),

@@ -15,6 +15,7 @@ from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
 from .module_text import located_text
+from .name_launch import unique_names
 from .part_locations import number_location
 from .piece_code import PieceCode
 from .serial import PartModule
@@ -40,14 +41,7 @@ class PieceText:
 
     def task_names(self, piece: PieceCode) -> tuple[str, ...]:
         """The network's names of a compiled part's tasks, unique in it."""
-        seen: dict[str, int] = {}
-        found: list[str] = []
-        for task in piece.tasks:
-            name = self.named(task)
-            count = seen.get(name, 0)
-            seen[name] = count + 1
-            found.append(f"{name}.{count}" if count else name)
-        return tuple(found)
+        return tuple(unique_names([self.named(task) for task in piece.tasks]))
 
 
 def piece_text(part: PartModule) -> PieceText:

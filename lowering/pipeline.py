@@ -18,30 +18,15 @@ from ..support.errors import InputError
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.sparse_pack import pack_module
-from .compilation_log import CompilationLog, LogEntry
-from .compile_function import Compilation, CompiledPart, compile_function
-from .manycore_autotune import autotune
-from .memory_offload_to_fit import offload_to_fit
+from .compilation_log import CompilationLog
+from .compile_function import Compilation, compile_function
 from .name_chip import name_chip
 from .offload.compile_launches import Budget
-from .offload.lower_saved import lower_saved
 from .offload.saved_module import saves_memory
 from .piece_cache import PieceCache
-from .read_program import read_program
 from .sparse_to_dataflow import lower_sparse
 from .stages import Level, Progress
 from .subgraph_options import SubgraphOptions
-
-__all__ = [
-    "Budget",
-    "Compilation",
-    "CompilationLog",
-    "CompiledPart",
-    "Progress",
-    "SubgraphOptions",
-    "compile_module",
-    "find_main",
-]
 
 
 def compile_module(
@@ -72,14 +57,12 @@ def compile_module(
     function = find_main(module)
     log = CompilationLog(tell)
     cache = PieceCache(chip, options.cache, options.effort) if cache is None else cache
-    saved = saves_memory(module)
-    if budget is not None or saved:
-        if not saved and any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
+    if budget is not None or saves_memory(module):
+        if not saves_memory(module) and any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
             raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")
         check_launches(options, "a module that saves memory")
-        found = _with_saving(module, chip, options, budget or Budget(), log, progress, cache)
-    else:
-        found = compile_function(module, chip, options, log, progress, cache)
+        budget = budget or Budget()
+    found = compile_function(module, chip, options, log, progress, cache, budget)
 
     def levels() -> list[Level]:
         return [("simplify", simplified), *found.levels()]
@@ -111,33 +94,3 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
     pack_module(module, chip)
     lower_sparse(module)
     name_chip(module, chip)
-
-
-def _with_saving(
-    module: ModuleOp,
-    chip: Chip,
-    options: SubgraphOptions,
-    budget: Budget,
-    log: CompilationLog,
-    progress: Progress,
-    cache: PieceCache,
-) -> Compilation:
-    """The executable of launches with memory saving between them. The module becomes the program."""
-    offload_to_fit(module, chip, options, budget, cache, progress)
-    levels: list[Level] = [("offload", module.clone())]
-    progress("tile")
-    autotune(module, chip, cache, options.jobs)
-    levels.append(("manycore", module.clone()))
-    progress("link")
-    lowered = lower_saved(module, chip, cache)
-    parts = tuple(
-        CompiledPart(name, len(piece.task_names), name, name, piece.code, 0, False) for name, piece in lowered.launches
-    )
-    for part in parts:
-        tasks = "1 task" if len(part.code.tasks) == 1 else f"{len(part.code.tasks)} tasks"
-        text = f"is a launch of {tasks}, {part.code.sram_peak:,} bytes of SRAM a core"
-        text += f" and {part.code.dram_bytes:,} of DRAM"
-        log.add(LogEntry("compile", part.label, part.operators, part.first, part.last, True, text))
-    executable = read_program(module, chip, {part.code.digest: part.code.code for part in parts})
-    levels.append(("memory", module))
-    return Compilation(executable, module, parts, log, lambda: levels, saving=lowered.saving)

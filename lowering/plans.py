@@ -15,12 +15,10 @@ from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..analysis.sparse.product_cycles import dense_weights_cycles
 from ..chips.chip import RATES, Chip
 from ..chips.cycles import RATE_BY_WIDTH, copy_cycles, matmul_cycles, vector_cycles
+from ..dialects.coreasm.encoding import TYPES
 from .access import Dim, Layout, Plan, Step, plan_access
 from .stream import IMMEDIATE, DescriptorTable
 from .view import ITEM_BYTES, View
-
-TYPE_NAMES = ("f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "bool", "f24",
-              "f8e4m3", "f8e5m2")  # fmt: skip
 
 _REDUCTION = Layout(((0,), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
 _ORDERED_REDUCTION = Layout(((0,), (0, 1)), ordered=frozenset({1}))
@@ -73,7 +71,7 @@ def _dims(shape: Sequence[int], group: int, *strides: Sequence[int]) -> list[Dim
 
 def rate_of(dtype: int) -> int:
     """Elements of a type per cycle and lane."""
-    return RATES.get(TYPE_NAMES[dtype], RATE_BY_WIDTH.get(ITEM_BYTES[dtype], 1))
+    return RATES.get(TYPES[dtype].name, RATE_BY_WIDTH.get(ITEM_BYTES[dtype], 1))
 
 
 def one_pass(chip: Chip, points: int, dtype: int) -> int:
@@ -113,6 +111,12 @@ def plan_copy(
         run = plan.dims[-1].size
     moved = copy_cycles(chip, points // run, run * item)
     return prepare(plan, table, vector=one_pass(chip, points, dtype) < moved)
+
+
+def plan_fill(table: DescriptorTable, chip: Chip, shape: tuple[int, ...], dtype: int, out: tuple[int, ...]) -> Prepared:
+    """An immediate to elements with the strides `out`, by the unit that takes fewer cycles."""
+    vector = plan_copy(table, chip, shape, dtype, out).vector
+    return plan_elementwise(table, shape, (out, None))._replace(vector=vector)
 
 
 def plan_reduction(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +73,21 @@ def launch_programs(exe: Executable, launch: int) -> list[str]:
     return [exe.programs[number].name for number in numbers]
 
 
-def program_numbers(names: list[str]) -> Mapping[str, int]:
-    """Number of each program, by its name."""
-    return {name: number for number, name in enumerate(names)}
+def core_sets_of(sets: Sequence[tuple[Sequence[int], str]], cores: int) -> NDArray[np.bool_]:
+    """[sets, cores] of core sets, each with its place in the text. Raises InputError."""
+    rows = np.zeros((len(sets), cores), np.bool_)
+    for row, (members, where) in zip(rows, sets, strict=True):
+        if any(core >= cores for core in members):
+            raise InputError(f"{where}: a core set names a core above {cores - 1}")
+        row[list(members)] = True
+    return rows
 
 
 def launch_of(runs: Iterable[tuple[Run, str]], numbers: Mapping[str, int], cores: int, place: str) -> Launch:
-    """The launch of runs, each with its place in the text; `place` is that of the launch. Raises InputError."""
+    """
+    The launch of runs, each with its place in the text, of programs with these `numbers`; `place` is that of the
+    launch. Raises InputError.
+    """
     program_of_core = np.full(cores, -1, np.int32)
     params: list[NDArray[np.uint32]] = [np.zeros(0, np.uint32)] * cores
     for run, where in runs:

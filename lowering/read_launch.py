@@ -83,7 +83,7 @@ class _Reader:
     def scratch(self) -> dict[SSAValue, int]:
         """Buffers in DRAM that stay within the launch -> their addresses."""
         allocs = [op for op in self.block.ops if isinstance(op, AllocOp)]
-        return {op.buffer: _address(op.buffer) for op in allocs if buffer_of(op.buffer).space is Space.DRAM}
+        return {op.buffer: address_of(op.buffer) for op in allocs if buffer_of(op.buffer).space is Space.DRAM}
 
     @cached_property
     def outside(self) -> list[SSAValue]:
@@ -115,7 +115,7 @@ class _Reader:
             if type.space is Space.SRAM:
                 if value not in self.writer:
                     raise InputError(f"a task reads {type} as a whole, which no task of the launch writes")
-                made: Buffer = TileBuffer(_address(value), self.writer[value])
+                made: Buffer = TileBuffer(address_of(value), self.writer[value])
             else:
                 reuses = tuple(self._buffer(one) for one in self.reuses.get(value, ()))
                 made = DramBuffer(self._in_segment(value), type.nbytes, self.writer.get(value), reuses)
@@ -140,8 +140,8 @@ class _Reader:
         reads = tuple(self._read(op, info, index) for index in range(len(info.reads)))
         return ScheduledTask(
             info, tiling, tuple(map(self._buffer, op.inputs)), self._buffer(op.target), reads,
-            tuple(map(_address, op.staging)),
-            {place: _address(value) for place, value in enumerate(op.temporaries, 1)},
+            tuple(map(address_of, op.staging)),
+            {place: address_of(value) for place, value in enumerate(op.temporaries, 1)},
         )  # fmt: skip
 
     def _read(self, op: ExecuteOp, info: TaskInfo, index: int) -> ScheduledRead:
@@ -153,7 +153,7 @@ class _Reader:
             if producer is None:
                 raise InputError(f"task @{info.name} reads {value.type} as a whole, which no task of the launch writes")
             source = producer
-        slots = tuple(map(_address, op.read_buffers(index)))
+        slots = tuple(map(address_of, op.read_buffers(index)))
         constant = isinstance(value.owner, HoldOp)
         return ScheduledRead(
             read, slots, partial(_plan_read, self.chip, info, op.tiling.data, index, slots, source, constant)
@@ -226,10 +226,9 @@ def _plan_read(
     return plan
 
 
-def _address(value: SSAValue) -> int:
-    """Raises InputError for a buffer without one."""
-    type = value.type
-    assert isinstance(type, BufferType)
+def address_of(value: SSAValue) -> int:
+    """The address of a buffer. Raises InputError for one without."""
+    type = buffer_of(value)
     if type.offset is None:
         raise located(InputError(f"{type} has no address: run manycore-to-memory, or give one"), value)
     return type.offset

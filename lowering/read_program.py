@@ -36,9 +36,8 @@ from .launch_schedule import LaunchSchedule, schedule_digest
 from .link import launch_code
 from .link_codes import link_codes
 from .program_notes import notes_of
-from .read_launch import read_launch
+from .read_launch import address_of, read_launch
 from .relocate import LaunchCode
-from .task_notes import TaskNote, joined_notes
 from .write_launch import CONSTANTS, CYCLES, FIGURES, WORKING
 from .write_program import OPERATORS
 
@@ -100,7 +99,6 @@ class _Reader:
         linked = link_codes(
             self.chip, [launch.code for launch in launches], [launch.segments for launch in launches], names
         )
-        notes = [tuple(map(_task_note, launch.tasks)) for launch in launches]
         weights, _ = self._image(Space.DRAM)
         host_weights, host_address = self._image(Space.HOST)
         return Executable(
@@ -114,7 +112,7 @@ class _Reader:
             weights_address=0,
             dram_bytes_used=self._end(Space.DRAM),
             source_names=linked.source_names,
-            notes={**self._notes(launches), "tasks": joined_notes(notes, names)},
+            notes=self._notes(launches),
             host_weights=host_weights,
             host_weights_address=host_address,
             host_bytes_used=self._kept_end(),
@@ -146,16 +144,12 @@ class _Reader:
 
     def _image(self, space: Space) -> tuple[NDArray[np.uint8], int]:
         """The bytes that lie in a memory before the run, and the address of the first: in DRAM always 0."""
-        holds = [op for op in self.ops if isinstance(op, HoldOp) and buffer_of(op.buffer).space is space]
-        start = 0 if space is Space.DRAM else min((_range(op.buffer)[0] for op in holds), default=0)
-        end = max((_range(op.buffer)[1] for op in holds), default=start)
-        data = np.zeros(end - start, np.uint8)
-        for op in holds:
-            at = _range(op.buffer)[0] - start
-            for value in op.values:
-                content = constant_bytes(_constant(value))
-                data[at : at + content.size] = content
-                at += padded(content.size)
+        pieces = [piece for piece in data_of(self.module) if piece.space == space.value]
+        start = 0 if space is Space.DRAM else min((piece.address for piece in pieces), default=0)
+        data = np.zeros(max((piece.end for piece in pieces), default=start) - start, np.uint8)
+        for piece in pieces:
+            at = piece.address - start
+            data[at : at + piece.nbytes] = piece.load()
         return data, start
 
     def _tensors(self) -> list[TensorInfo]:
@@ -228,16 +222,18 @@ class _Reader:
             [
                 launch.op.sym_name.data,
                 _number(launch.op, OPERATORS),
-                sum(note["cycles"] for note in map(_task_note, launch.tasks)),
+                sum(_figure(task, CYCLES) for task in launch.tasks),
             ]
             for launch in launches
         ]
+        tasks = [_task_note(task) for launch in launches for task in launch.tasks]
         return {
             "entry": "main",
             "sram_allocated": str(max((peak for peak, _ in figures), default=0)),
             "sram_lower_bound": str(max((bound for _, bound in figures), default=0)),
             "subgraphs": json.dumps(parts),
             **notes_of(self.module),
+            "tasks": json.dumps(tasks, separators=(",", ":")),
         }
 
 
@@ -263,10 +259,8 @@ def _buffers(function: FuncOp) -> list[SSAValue]:
 
 def _range(value: SSAValue) -> tuple[int, int]:
     """First byte of a buffer, and where the next one may begin. Raises InputError for one without an address."""
-    type = buffer_of(value)
-    if type.offset is None:
-        raise located(InputError(f"{type} has no address: run manycore-to-memory, or give one"), value)
-    return type.offset, type.offset + padded(type.nbytes)
+    start = address_of(value)
+    return start, start + padded(buffer_of(value).nbytes)
 
 
 def _pairs(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
@@ -299,8 +293,10 @@ def _figure(task: ExecuteOp, name: str) -> int:
     return value.value.data if isinstance(value, IntegerAttr) else 0
 
 
-def _task_note(task: ExecuteOp) -> TaskNote:
+def _task_note(task: ExecuteOp) -> dict[str, object]:
+    """What reports tell of a task beside what the binary says."""
     return {
+        "name": task.sym_name.data,
         "ops": [op.name.removeprefix("dataflow.") for op in task.ops],
         "grid": list(task.tiling.grid),
         "cores": len(set(task.tiling.cores)),

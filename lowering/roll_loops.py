@@ -8,7 +8,7 @@ at the end of the body. Loops nest; a register that an inner loop has moved is c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,10 @@ def roll_loops(words: NDArray[np.void], facts: IsaFacts) -> NDArray[np.void]:
         return words.copy()
     is_address, values = address_operands(words, facts.high_half)
     items = _Items.of_words(_classes(words, is_address, facts.high_half), is_address, values)
-    forest = _Forest()
+    loops: list[_Loop] = []
     for least in _PERIODS:
-        items = _fold_all(items, forest, least)
-    writer = _Writer(words, is_address, facts, forest)
+        items = _fold_all(items, loops, least)
+    writer = _Writer(words, is_address, facts, loops)
     writer.top_level(items.shape[:, 0])
     return writer.finish()
 
@@ -86,19 +86,12 @@ class _Loop:
     """Key number (from 1; 0: fixed) of every address of the children in order."""
 
 
-@dataclass
-class _Forest:
-    """The loops found so far."""
-
-    loops: list[_Loop] = field(default_factory=list[_Loop])
-
-
-def _fold_all(items: _Items, forest: _Forest, least: int) -> _Items:
+def _fold_all(items: _Items, loops: list[_Loop], least: int) -> _Items:
     """Fold, shortest periods first, until nothing is found any more."""
     for _ in range(_MAX_ROUNDS):
         before = len(items.classes)
         for period in candidate_periods(items.classes, _PERIODS[least]).tolist():
-            items = _fold(items, forest, period, least)
+            items = _fold(items, loops, period, least)
             # Inner loops change the periods of what is around them: look again after a real change.
             if len(items.classes) * 16 < before * 15:
                 break
@@ -107,7 +100,7 @@ def _fold_all(items: _Items, forest: _Forest, least: int) -> _Items:
     return items
 
 
-def _fold(items: _Items, forest: _Forest, period: int, least: int) -> _Items:
+def _fold(items: _Items, known: list[_Loop], period: int, least: int) -> _Items:
     count, width = len(items.classes), len(items.values)
     loop_keys = np.empty((width + 64, 3), np.int64)
     loop_operands = np.empty(width + 1, np.int64)
@@ -127,7 +120,7 @@ def _fold(items: _Items, forest: _Forest, period: int, least: int) -> _Items:
         period,
         least,
         *before,
-        len(forest.loops),
+        len(known),
         new.classes,
         new.first,
         new.values,
@@ -148,7 +141,7 @@ def _fold(items: _Items, forest: _Forest, period: int, least: int) -> _Items:
     )
     last = (0, 0, 0)
     for repeat, child_end, key_end, operand_end in loops[:found].tolist():
-        forest.loops.append(
+        known.append(
             _Loop(
                 repeat,
                 children[last[0] : child_end],
@@ -171,11 +164,11 @@ class _Writer:
     """Writes words and loops in order, choosing registers: a loop takes the next free ones, siblings reuse them."""
 
     def __init__(
-        self, words: NDArray[np.void], is_address: NDArray[np.bool_], facts: IsaFacts, forest: _Forest
+        self, words: NDArray[np.void], is_address: NDArray[np.bool_], facts: IsaFacts, loops: list[_Loop]
     ) -> None:
         self._words = words
         self._facts = facts
-        self._forest = forest
+        self._loops = loops
         self._slots: list[list[int]] = [[k for k in range(4) if mask >> k & 1] for mask in range(16)]
         self._mask: list[int] = (is_address.astype(np.int64) @ np.array([1, 2, 4, 8])).tolist()
         self._index: list[int] = []
@@ -190,7 +183,7 @@ class _Writer:
                 self._index.append(node)
                 self._regs.append(0)
             else:
-                loop = self._forest.loops[-1 - node]
+                loop = self._loops[-1 - node]
                 self._loop(loop, [0] * len(loop.operands), 0)
 
     def finish(self) -> NDArray[np.void]:
@@ -212,7 +205,7 @@ class _Writer:
         self._regs.append(0)
 
     def _width(self, node: int) -> int:
-        return self._mask[node].bit_count() if node >= 0 else len(self._forest.loops[-1 - node].operands)
+        return self._mask[node].bit_count() if node >= 0 else len(self._loops[-1 - node].operands)
 
     def _loop(self, loop: _Loop, outer: list[int], used: int) -> None:
         """Write a loop inside loops that hold `used` registers; `outer`: their register (or 0) for every address."""
@@ -247,11 +240,11 @@ class _Writer:
                 self._index.append(node)
                 self._regs.append(sum(register << 4 * slot for slot, register in zip(slots, inside, strict=True)))
             else:
-                self._loop(self._forest.loops[-1 - node], inside, used)
+                self._loop(self._loops[-1 - node], inside, used)
         for key, register in moved:
             owner, inner_key, step = keys[key - 1]
             if owner >= 0:
-                inner = self._forest.loops[-1 - children[owner]]
+                inner = self._loops[-1 - children[owner]]
                 step -= inner.count * int(inner.keys[inner_key - 1, 2])
             if step:
                 self._control_word(facts.addi, register, step, 0, like)
@@ -261,5 +254,5 @@ class _Writer:
     def _first_word(self, loop: _Loop) -> int:
         node = int(loop.children[0])
         while node < 0:
-            node = int(self._forest.loops[-1 - node].children[0])
+            node = int(self._loops[-1 - node].children[0])
         return node

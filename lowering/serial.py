@@ -15,16 +15,17 @@ from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from ..analysis.planning.plan_network import storage_root
 from ..analysis.task_info import value_bytes
 from ..dialects.dataflow import ConcatOp, ConstantOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.base import ints
-from ..dialects.dataflow.entry_function import argument_names, result_names
+from ..dialects.dataflow.entry_function import argument_names, main_function, result_names
 from ..dialects.dataflow.partial_conv import PartialConvOp
 from ..dialects.dataflow.types import dtype_code, shape_of
-from ..dialects.manycore import TaskOp
+from ..dialects.manycore import SubgraphOp, TaskOp, YieldOp
 from ..transforms.take_apart import ON_HOST
 from .constants import ConstantTable
 from .dram_layout import bytes_of
@@ -200,12 +201,20 @@ def part_module(part: Part) -> PartModule:
     for value, argument in zip(entering, block.args, strict=True):
         argument.name_hint = value.name_hint
     block.add_ops([op.clone(mapping) for op in ops])
-    results = [mapping[value] for value in leaving]
-    block.add_op(ReturnOp(*results))
-    types = [value.type for value in entering], [value.type for value in leaving]
-    module = ModuleOp([FuncOp("main", types, Region(block))])
+    module = ModuleOp([main_function(block, [mapping[value] for value in leaving])])
     constants = tuple(op for op in ops if isinstance(op, ConstantOp | WeightOp))
     return PartModule(module, constants, tuple(entering), tuple(leaving))
+
+
+def subgraph_module(subgraph: SubgraphOp) -> PartModule:
+    """A subgraph as a module of its own."""
+    constants = tuple(op for op in subgraph.body.block.ops if isinstance(op, ConstantOp | WeightOp))
+    body = subgraph.clone().body.detach_block(0)
+    last = body.last_op
+    assert isinstance(last, YieldOp)
+    values = list(last.operands)
+    Rewriter.erase_op(last)
+    return PartModule(ModuleOp([main_function(body, values)]), constants, (), ())
 
 
 def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:

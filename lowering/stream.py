@@ -19,18 +19,16 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dialects.coreasm.encoding import MAX_DIMS, NO_SOURCE
+
 IMMEDIATE = 0xFFFF_FFFF
 """Descriptor operand: the address field holds the value."""
 UNUSED = 0xFFFF_FFFE
 """Descriptor operand: the instruction has no such operand."""
 CORE_SET_FLAG = 0x8000_0000
 """Descriptor operands from here up to `UNUSED` are core-set indices."""
-NO_SOURCE = 0xFFFF_FFFF
-"""Source index of an instruction that stems from no named operation."""
 SRAM, DRAM = 0, 1
 """Spaces of effects. Further small numbers may be used for order that stems from no memory."""
-MAX_DIMS = 5
-"""Dimensions of an access descriptor."""
 
 Effect: TypeAlias = tuple[int, int, int, bool]
 """(space, first byte, one past the last byte, writes?)"""

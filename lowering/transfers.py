@@ -87,10 +87,7 @@ class Transfers(Issuer):
             return None
         strides = a.broadcast_to(out.shape).strides
         key = (out.shape, out.strides, strides)
-        prepared = self._plans.get(key)
-        if prepared is None:
-            prepared = self._plans[key] = plan_elementwise(self._table, out.shape, (out.strides, strides))
-        return prepared
+        return self._planned(key, plan_elementwise, out.shape, (out.strides, strides))
 
     # --- synchronisation between cores ---------------------------------------------------------------------------
 

@@ -83,9 +83,9 @@ def _expected(part: Subgraph) -> dict[Operation, float]:
     held = sources(part.operators)[0]
     tasks = {op.sym_name.data: op for op in part.operators if isinstance(op, TaskOp)}
     found: dict[Operation, float] = {}
-    for name, note in zip(part.code.tasks, part.code.notes, strict=True):
+    for name, cycles in zip(part.code.tasks, part.code.task_cycles, strict=True):
         numbered = _NUMBERED.search(name)
         op = held[int(numbered[1])] if numbered is not None else tasks.get(name)
         if op is not None:
-            found[op] = found.get(op, 0.0) + float(note["cycles"])
+            found[op] = found.get(op, 0.0) + float(cycles)
     return found

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ..analysis.sparse.block import Block
+from ..dialects.coreasm.encoding import TYPES
 from ..support.errors import MeshloomError
 
 Space: TypeAlias = Literal["sram", "dram"]
 
-ITEM_BYTES = (4, 2, 2, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1, 3, 1, 1)
-"""Bytes of an element by type code (f32 f16 bf16 f64 i8 u8 i16 u16 i32 u32 i64 u64 bool f24 f8e4m3 f8e5m2)."""
+ITEM_BYTES = tuple(type.bytes for type in TYPES)
+"""Bytes of an element by type code."""
 
 
 def dense_strides(shape: Sequence[int], item_bytes: int) -> tuple[int, ...]:

@@ -7,21 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dialects.coreasm.check import PATCHABLE
+from ..dialects.coreasm.encoding import WORD
+from ..dialects.coreasm.isa import INSTRUCTIONS, OPCODE, UNIT_OF_OPCODE
 from .stream import CORE_SET_FLAG, StreamArrays
 
-WIDE = np.dtype(
-    [
-        ("op", "u1"),
-        ("dtype", "u1"),
-        ("wait", "u1"),
-        ("signal", "u1"),
-        ("regs", "<u2"),
-        ("imm", "<u2"),
-        ("addr", "<u4", (4,)),
-        ("desc", "<u4", (4,)),
-        ("source", "<u4"),
-    ]
-)
+WIDE = np.dtype([*WORD.descr[:-1], ("desc", "<u4", (4,)), ("source", "<u4")])
 """One instruction; `desc` as in `stream` (descriptor number, core set, IMMEDIATE or UNUSED)."""
 
 
@@ -43,9 +34,6 @@ class IsaFacts:
 
 def isa_facts() -> IsaFacts:
     """The facts of the instruction set in use."""
-    from ..dialects.coreasm.check import PATCHABLE
-    from ..dialects.coreasm.isa import INSTRUCTIONS, OPCODE, UNIT_OF_OPCODE
-
     high_half = np.full((256, 4), -1, dtype=np.int8)
     for instruction in INSTRUCTIONS:
         for operand in instruction.operands:

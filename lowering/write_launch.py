@@ -7,7 +7,7 @@ from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ..analysis.planning.plan_network import NetworkPlan, storage_root
@@ -15,14 +15,14 @@ from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind
 from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout
 from ..analysis.task_info import TaskInfo
+from ..dialects.dataflow.entry_function import main_function
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.locations import at
 from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, Scratch
 from ..dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, LoadOp, Space, StoreOp
-from .dram_layout import SEGMENT_BITS, DramSegments
+from .dram_layout import SEGMENT_BITS, DramSegments, bytes_of
 from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Store
 from .name_launch import name_buffers, unique_names
-from .task_notes import TaskNote
 
 FIGURES = "manycore.figures"
 """Attribute of tasks over buffers, for reports: the cycles by which the compiler expects them to lengthen the run, the
@@ -31,18 +31,19 @@ CYCLES, WORKING, CONSTANTS = "cycles", "working_bytes", "constant_bytes"
 
 
 def launch_function(
-    network: NetworkPlan, dram: DramSegments, sram: SramLayout, schedule: LaunchSchedule, notes: Sequence[TaskNote]
+    network: NetworkPlan, dram: DramSegments, sram: SramLayout, schedule: LaunchSchedule, cycles: Sequence[int]
 ) -> FuncOp:
     """
     A function with the launch of a scheduled network, on buffers in DRAM that have no addresses yet: those of
     constants, arguments and results, in the order of `dram.sizes`. What stays within the launch lies from address 0 on.
+    `cycles`: what each task is expected to add to the run.
     """
     outside = [value for value in dram.addresses if value not in dram.lives]
     types = [BufferType(shape_of(value), element_of(value), Space.DRAM) for value in outside]
     block = Block(arg_types=types)
     buffers: dict[SSAValue, SSAValue] = dict(zip(outside, block.args, strict=True))
-    block.add_ops([_Writer(network, dram, sram, schedule, notes, buffers).write("main"), ReturnOp()])
-    return FuncOp("main", (types, []), Region(block))
+    block.add_op(_Writer(network, dram, sram, schedule, cycles, buffers).write("main"))
+    return main_function(block, [])
 
 
 class _Writer:
@@ -52,10 +53,10 @@ class _Writer:
         dram: DramSegments,
         sram: SramLayout,
         schedule: LaunchSchedule,
-        notes: Sequence[TaskNote],
+        cycles: Sequence[int],
         buffers: dict[SSAValue, SSAValue],
     ) -> None:
-        self.network, self.dram, self.sram, self.schedule, self.notes = network, dram, sram, schedule, notes
+        self.network, self.dram, self.sram, self.schedule, self.cycles = network, dram, sram, schedule, cycles
         self.buffers = buffers
         """Storage root -> the buffer that holds it."""
         self.names = unique_names([info.name for info in network.tasks])
@@ -160,8 +161,10 @@ class _Writer:
             _unnamed(info.op.body),
             *([self._action(number, one) for one in part] for part in (execute.begin, execute.steps, execute.last)),
         )
-        note = self.notes[number]
-        figures = {CYCLES: note["cycles"], WORKING: note["working"], CONSTANTS: note["constants"]}
+        constants = {info.operands[read.read.operand] for read in plan.reads if read.constant}
+        figures = {
+            CYCLES: self.cycles[number], WORKING: plan.working_bytes, CONSTANTS: sum(map(bytes_of, constants)),
+        }  # fmt: skip
         op.attributes[FIGURES] = DictionaryAttr({key: IntegerAttr(value, i64) for key, value in figures.items()})
         name_buffers(op)
         return op

@@ -8,12 +8,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ..chips import Chip
-from ..dialects.dataflow.entry_function import name_attributes
+from ..dialects.dataflow.entry_function import main_function
 from ..dialects.dataflow.types import ELEMENT_TYPES, tensor_of, ui8
 from ..dialects.locations import at
 from ..dialects.manycore import LaunchOp
@@ -159,16 +158,9 @@ class _Writer:
                     tokens[action] = self._launch(program.launches[number])
                 case Join(number):
                     self.add(WaitOp(tokens[Begin(number)]))
-        self.add(ReturnOp(*results))
+        names = [tensor.name for tensor in inputs], [tensor.name for tensor in outputs]
+        module = ModuleOp([main_function(self.block, results, names)])
         _free_after_last_use(self.block)
-        function = FuncOp(
-            "main",
-            ([value.type for value in self.block.args], [value.type for value in results]),
-            Region(self.block),
-            arg_attrs=name_attributes(tensor.name for tensor in inputs),
-            res_attrs=name_attributes(tensor.name for tensor in outputs),
-        )
-        module = ModuleOp([function])
         name_chip(module, chip)
         if program.notes:
             notes: dict[str, Attribute] = {key: StringAttr(text) for key, text in sorted(program.notes.items())}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..chips import Chip
 from ..dialects.dataflow import ReshapeOp
-from ..dialects.dataflow.entry_function import name_attributes
+from ..dialects.dataflow.entry_function import main_function
 from ..dialects.manycore import CHIP
 from ..dialects.manycore.stage import StageOp
 from ..emulator.chip_pipeline import NETWORK, ChipPipeline, Feed
@@ -54,15 +53,7 @@ def write_stages(
             value.name_hint = value_name(name, "tensor")
             given[Feed(number, name)] = value
     results = [given[Feed(number, name)] for name, number in outputs]
-    block.add_op(ReturnOp(*results))
-    function = FuncOp(
-        "main",
-        ([value.type for value in block.args], [value.type for value in results]),
-        Region(block),
-        arg_attrs=name_attributes(inputs),
-        res_attrs=name_attributes(name for name, _ in outputs),
-    )
-    found: list[Operation] = [function]
+    found: list[Operation] = [main_function(block, results, (inputs, [name for name, _ in outputs]))]
     for number, module in enumerate(modules):
         stage_module = module.clone()
         stage_module.sym_name = StringAttr(f"chip{number}")

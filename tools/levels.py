@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ..dialects.locations import located
-from ..lowering.offload.read_block import is_memory_op
+from ..dialects.memory.stash import is_memory_op
 from ..support.errors import InputError
 
 COMPILED = ("builtin", "func", "dataflow", "sparse", "manycore")

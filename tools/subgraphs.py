@@ -13,7 +13,7 @@ from .progress import ERASE, Progress
 from .table import table
 
 if TYPE_CHECKING:
-    from ..lowering.pipeline import CompiledPart
+    from ..lowering.compile_function import CompiledPart
     from ..lowering.subgraph_options import SubgraphOptions
 
 

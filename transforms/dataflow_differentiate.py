@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from ..analysis.nature import INTERFACE_CHANGING, Nature
 from ..dialects.dataflow import WeightOp
-from ..dialects.dataflow.entry_function import NAME, argument_names, find_main, result_names
+from ..dialects.dataflow.entry_function import NAME, argument_names, find_main
 from ..dialects.dataflow.types import Tensor, element_of, is_float, shape_of, tensor_of
 from ..dialects.locations import at, located, named
 from ..dialects.manycore.stage import stages_of
@@ -117,7 +117,6 @@ class _Step:
     def __init__(self, main: FuncOp) -> None:
         self.main = main
         self.names = argument_names(main)
-        self.old_names = result_names(main)
         last = main.body.block.last_op
         if not isinstance(last, ReturnOp):
             raise InputError("function @main does not end with func.return")

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..analysis.nature import EXACT, Nature, looser
-from ..analysis.operator_parts import Parts, choose_parts, data_bytes
+from ..analysis.operator_parts import Parts, choose_parts
 from ..chips import Chip, load_chip
 from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.tiling import TilingInterface
@@ -107,14 +107,3 @@ def _split_block(block: Block, limit: int, names: set[str], done: Splitting) -> 
         done.parts.append((name, parts))
         done.nature = looser(done.nature, splitting_nature(op))
         waiting.extendleft(reversed(splitter.split(op, parts)))
-
-
-def operators_over(block: Block, limit: int) -> list[Operation]:
-    """The operators of a block that `split_to_fit` would split."""
-    return [
-        op
-        for op in block.ops
-        if isinstance(op, TilingInterface)
-        and not isinstance(op, ReshapeOp | SliceOp | ConcatOp)
-        and data_bytes(op, [dim.size for dim in op.iteration_space()]) > limit
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -14,9 +14,9 @@ from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp, YieldOp
 
 
-def outline(block: Block, nodes: BlockGraph, segments: Segments, name: Callable[[int], str] = str) -> list[SubgraphOp]:
+def outline(block: Block, nodes: BlockGraph, segments: Segments) -> list[SubgraphOp]:
     """
-    Replace the operations of a block by one subgraph for each part, in order; `name` gives a part's name by its number.
+    Replace the operations of a block by one subgraph for each part, in order, each named by its number.
 
     Constants and weights are copied into each subgraph that reads them; those that nobody reads any more go.
     """
@@ -26,15 +26,20 @@ def outline(block: Block, nodes: BlockGraph, segments: Segments, name: Callable[
     for number, part in enumerate(segments.parts):
         ops = [nodes.ops[int(node)] for node in part.nodes]
         with at(ops[0]):  # those of all operators would be a long list
-            made.append(_outline(ops, name(number), InsertPoint.before(last)))
-    for op in reversed([op for op in block.ops if is_source(op)]):
-        if op.results[0].first_use is None:
-            Rewriter.erase_op(op)
+            made.append(outline_operations(ops, str(number), InsertPoint.before(last)))
+    erase_unread_sources(block)
     return made
 
 
-def _outline(ops: Sequence[Operation], name: str, point: InsertPoint) -> SubgraphOp:
-    """Move operations into a new subgraph at `point`."""
+def erase_unread_sources(block: Block) -> None:
+    """Erase constants and weights that nobody reads any more."""
+    for op in reversed([op for op in block.ops if is_source(op)]):
+        if op.results[0].first_use is None:
+            Rewriter.erase_op(op)
+
+
+def outline_operations(ops: Sequence[Operation], name: str, point: InsertPoint) -> SubgraphOp:
+    """Move operations into a new subgraph at `point`; constants and weights that they read are copied into it."""
     members = set(ops)
     entering: dict[SSAValue, None] = {}
     sources: dict[Operation, None] = {}

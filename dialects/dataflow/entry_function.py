@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Block, Region, SSAValue
 
 from ...support.errors import InputError
 
@@ -28,6 +29,16 @@ def find_main(module: ModuleOp) -> func.FuncOp:
             _check_names(result_names(op), "results")
             return op
     raise InputError("the module has no function @main: name the entry function 'main'")
+
+
+def main_function(
+    block: Block, results: Sequence[SSAValue], names: tuple[Iterable[str], Iterable[str]] | None = None
+) -> func.FuncOp:
+    """`@main` of a block, at whose end the results are returned; `names`: of arguments and results in the network."""
+    block.add_op(func.ReturnOp(*results))
+    attributes = (None, None) if names is None else tuple(map(name_attributes, names))
+    types = [value.type for value in block.args], [value.type for value in results]
+    return func.FuncOp("main", types, Region(block), arg_attrs=attributes[0], res_attrs=attributes[1])
 
 
 def _check_attributes(function: func.FuncOp) -> None:

@@ -282,3 +282,8 @@ class AfterOp(IRDLOperation):
 def tokens_of(op: Operation) -> Sequence[SSAValue]:
     """The tokens that an operation waits for."""
     return op.tokens if isinstance(op, MoveOp | RecomputeOp | AfterOp) else ()
+
+
+def is_memory_op(op: Operation) -> bool:
+    """Whether an operation saves memory, or says when that is done, so that a function with it is compiled in steps."""
+    return isinstance(op, MoveOp | RecomputeOp | DoneOp | AfterOp)

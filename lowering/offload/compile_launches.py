@@ -16,12 +16,12 @@ from ...dialects.manycore import SubgraphOp
 from ...support.errors import BudgetError, InputError, ResourceError
 from ..compilation_log import CompilationLog
 from ..compile_subgraphs import Driver
+from ..outlined import outlined
 from ..piece_cache import PieceCache
 from ..stages import Progress
-from ..subgraph import name_of
+from ..subgraph import Subgraph
 from ..subgraph_options import SubgraphOptions
 from .device_layout import DeviceLayout, lay_out
-from .outline_launches import outline_launches
 from .pieces import Pieces
 from .read_block import read_block
 from .save_memory import LaunchPlanning, Saving, planning_of, save_memory
@@ -128,9 +128,7 @@ class _Cutter:
         copy = self.function.clone()
         log = CompilationLog(lambda line: None)
         parts = Driver(copy, self.chip, self.options, log, self.progress, self.cache).compiled(most, alone)
-        names = [name_of(part.operators[-1]) if part.operators else "" for part in parts]
-        outline_launches(copy, [part.operators for part in parts], names)
-        return copy
+        return outlined(copy, [Subgraph(part.ends[1], part.operators) for part in parts], launches=True)
 
 
 def placed_launches(function: FuncOp, chip: Chip, cache: PieceCache, capacity: float | None) -> LaunchCompilation:

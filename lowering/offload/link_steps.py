@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.func import FuncOp
 
@@ -15,26 +15,24 @@ from ..device_program import Datum, DeviceProgram, PlacedLaunch
 from ..dram_layout import ALIGNMENT
 from ..lower_launch import lower_launch
 from .device_layout import DeviceLayout, ordered_waits
-from .device_steps import Move, Place, Run
+from .device_steps import Move, Place, Run, Slot
 
 
-class _Host:
-    """Host memory: inputs, outputs, constants that are copied in, and what is kept there for a while."""
-
-    def __init__(self, layout: DeviceLayout) -> None:
-        self.addresses: list[int] = [0] * len(layout.steps.slots)
-        cursor = 0
-        for kind in ("input", "output", "constant", "kept"):
-            for number, slot in enumerate(layout.steps.slots):
-                if slot.kind == kind:
-                    self.addresses[number] = cursor
-                    cursor += -(-slot.nbytes // ALIGNMENT) * ALIGNMENT
+def _host_addresses(slots: Sequence[Slot]) -> list[int]:
+    """Of inputs, outputs, constants that are copied in, and what is kept on the host for a while."""
+    addresses, cursor = [0] * len(slots), 0
+    for kind in ("input", "output", "constant", "kept"):
+        for number, slot in enumerate(slots):
+            if slot.kind == kind:
+                addresses[number] = cursor
+                cursor += -(-slot.nbytes // ALIGNMENT) * ALIGNMENT
+    return addresses
 
 
 def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str], chip: Chip) -> DeviceProgram:
     """The program. `notes`: of the caller."""
     steps = layout.steps
-    host = _Host(layout)
+    host = _host_addresses(steps.slots)
     launches: list[PlacedLaunch] = []
     lowered: dict[str, FuncOp] = {}
     """Functions with a launch, by what they do: many launches may be equal."""
@@ -51,20 +49,13 @@ def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str],
     ]
     held = [
         Datum("host", address, (steps.constants[slot.number],))
-        for slot, address in zip(steps.slots, host.addresses, strict=True)
+        for slot, address in zip(steps.slots, host, strict=True)
         if slot.kind == "constant"
     ]
-    kept = [
-        (address, slot.nbytes) for slot, address in zip(steps.slots, host.addresses, strict=True) if slot.kind == "kept"
-    ]
-    return DeviceProgram(
-        tuple(launches),
-        tuple(_actions(layout, host)),
-        (*resident, *held),
-        tuple(_tensors(function, layout, host)),
-        tuple(kept),
-        notes,
-    )
+    kept = [(address, slot.nbytes) for slot, address in zip(steps.slots, host, strict=True) if slot.kind == "kept"]
+    tensors = tuple(_tensors(function, layout, host))
+    actions = tuple(_actions(layout, host))
+    return DeviceProgram(tuple(launches), actions, (*resident, *held), tensors, tuple(kept), notes)
 
 
 def _address(place: Place, layout: DeviceLayout) -> int:
@@ -77,7 +68,7 @@ def _segments(run: Run, layout: DeviceLayout) -> tuple[int, ...]:
     return (*(_address(place, layout) for place in run.places), *(0 for _ in range(missing)))
 
 
-def _tensors(function: FuncOp, layout: DeviceLayout, host: _Host) -> list[TensorInfo]:
+def _tensors(function: FuncOp, layout: DeviceLayout, host: Sequence[int]) -> list[TensorInfo]:
     block = function.body.block
     last = block.last_op
     assert last is not None
@@ -92,21 +83,22 @@ def _tensors(function: FuncOp, layout: DeviceLayout, host: _Host) -> list[Tensor
     for number, (value, name, role) in enumerate(zip(values, names, roles, strict=True)):
         slot = layout.steps.slots[number]
         info = TensorInfo(
-            name, role, dtype_code(value), shape_of(value), where.get(number, 0), slot.nbytes, host.addresses[number]
+            name, role, dtype_code(value), shape_of(value), where.get(number, 0), slot.nbytes, host[number]
         )
         table.append(info)
     return table
 
 
-def _actions(layout: DeviceLayout, host: _Host) -> list[Action]:
+def _actions(layout: DeviceLayout, host: Sequence[int]) -> list[Action]:
     steps = layout.steps
+    waits = ordered_waits(steps.program)
     todo: list[Copy | None] = [
         None
         if isinstance(action, Run)
         else Copy(
-            action.to_device, _address(action.place, layout), host.addresses[action.slot],
+            action.to_device, _address(action.place, layout), host[action.slot],
             steps.slots[action.slot].nbytes,
         )
         for action in steps.actions
     ]  # fmt: skip
-    return stepwise_actions(todo, ordered_waits(steps.program))
+    return stepwise_actions(todo, waits)

@@ -49,6 +49,7 @@ def lower_saved(module: ModuleOp, chip: Chip, cache: PieceCache) -> LoweredSavin
     note = memory_note(saving.layout, saving.capacity, saving.unsaved_peak)
     notes = {IDEAL: json.dumps(ideal), NOTE: note} | notes_of(module)
     with at(saving.function):
-        lowered = write_program(link_steps(saving.function, saving.layout, notes, chip), chip)
+        program = link_steps(saving.function, saving.layout, notes, chip)
+        lowered = write_program(program, chip)
     replace_module(module, lowered)
     return LoweredSaving(saving, launches)

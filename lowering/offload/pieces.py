@@ -8,22 +8,21 @@ from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IntAttr, LocationAttr, ModuleOp, bf16, f16, f32
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ...chips import Chip
 from ...dialects.dataflow import CastOp, ConstantOp, WeightOp
+from ...dialects.dataflow.entry_function import main_function
 from ...dialects.dataflow.types import Tensor, tensor
-from ...dialects.manycore import SubgraphOp, YieldOp
+from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.formats import Format
 from ...dialects.memory.packing import PackingOp, PackOp, UnpackOp
-from ...support.errors import MeshloomError, ResourceError
 from ..piece_cache import Failure, PieceCache
 from ..piece_code import PieceCode
 from ..piece_cycles import piece_cycles
 from ..piece_pool import compile_anonymous
 from ..piece_text import piece_text
-from ..serial import PartModule
+from ..serial import PartModule, subgraph_module
 
 ELEMENTS = {Format.F16: f16, Format.BF16: bf16}
 """Formats that are element types: cores compute with them, too."""
@@ -65,8 +64,7 @@ class Pieces:
 
     def _of_subgraph(self, subgraph: SubgraphOp) -> Piece:
         """A subgraph's code. Raises MeshloomError naming it where it does not compile."""
-        constants = tuple(op for op in subgraph.body.block.ops if isinstance(op, ConstantOp | WeightOp))
-        return self._piece(subgraph.clone().body.detach_block(0), constants, subgraph.sym_name.data)
+        return self._piece(subgraph_module(subgraph), subgraph.sym_name.data)
 
     def of_compress(self, type: Tensor, format: Format, name: str) -> Piece:
         """The conversion of an f32 tensor to a narrower format."""
@@ -85,30 +83,19 @@ class Pieces:
         body = Block(arg_types=[source])
         op = convert(body.args[0])
         op.result.name_hint = name
-        body.add_ops([op, YieldOp(op.result)])
-        return self._piece(body, (), name)
+        body.add_op(op)
+        return self._piece(PartModule(ModuleOp([main_function(body, [op.result])]), (), (), ()), name)
 
-    def _piece(self, body: Block, constants: tuple[ConstantOp | WeightOp, ...], name: str) -> Piece:
-        last = body.last_op
-        assert isinstance(last, YieldOp)
-        values = list(last.operands)
-        last.detach()
-        last.erase()
-        body.add_op(ReturnOp(*values))
-        types = [argument.type for argument in body.args], [value.type for value in values]
-        module = ModuleOp([FuncOp("main", types, Region(body))])
-        text = piece_text(PartModule(module, constants, (), ()))
+    def _piece(self, part: PartModule, name: str) -> Piece:
+        text = piece_text(part)
         key = self.cache.key(text.text)
         if self.cache.get(key) is None:
             self.cache.put(key, compile_anonymous(text.module, self.chip, self.cache.effort))
         code = self.cache.get(key)
         if isinstance(code, Failure):
-            message = f"launch '{name}' does not compile: {text.named(code.message)}"
-            if code.resource:
-                raise ResourceError(message, code.resource, code.needed, code.available)
-            raise MeshloomError(message)
+            raise code.error(f"launch '{name}' does not compile: {text.named(code.message)}")
         assert code is not None
-        return Piece(code, text.task_names(code), constants, self._time(key, code), text.locations)
+        return Piece(code, text.task_names(code), part.constants, self._time(key, code), text.locations)
 
     def _time(self, key: str, code: PieceCode) -> int:
         if key not in self._cycles:

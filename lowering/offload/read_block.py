@@ -14,7 +14,6 @@ from ...dialects.memory.stash import (
     CompressOp,
     DecompressOp,
     DoneOp,
-    MoveOp,
     RecomputeOp,
     SwapInOp,
     SwapOutOp,
@@ -129,8 +128,11 @@ class _Reader:
                 self.resident.add(place.number)
             else:
                 place = Place("buffer", self._buffer(value))
-            name = self.slots[slot]
-            self._add(copy_draft(self.chip, _name(value), "output", Move(False, place, slot), name.nbytes))
+            self._copy(_name(value), "output", Move(False, place, slot))
+
+    def _copy(self, name: str, purpose: Purpose, move: Move, waits: frozenset[int] = frozenset()) -> Draft:
+        """A copy of all of a slot of host memory."""
+        return self._add(copy_draft(self.chip, name, purpose, move, self.slots[move.slot].nbytes, waits))
 
     def _add(self, draft: Draft) -> Draft:
         self.drafts.append(draft)
@@ -156,10 +158,8 @@ class _Reader:
         if root not in self.buffers:
             if root not in self.inputs:
                 raise InputError(f"value '{_name(root)}' is read where it is not in the device's memory")
-            slot = self.inputs[root]
-            buffer = self._define(root)
-            move = Move(True, Place("buffer", buffer), slot)
-            self._add(copy_draft(self.chip, _name(root), "input", move, self.slots[slot].nbytes))
+            move = Move(True, Place("buffer", self._define(root)), self.inputs[root])
+            self._copy(_name(root), "input", move)
         return self.buffers[root]
 
     def _place(self, value: SSAValue) -> Place:
@@ -179,9 +179,7 @@ class _Reader:
             slot = len(self.slots)
             self.slots.append(Slot("constant", number, nbytes))
             buffer = self.brought[number] = self._new(nbytes, _name(op.results[0]))
-            self._add(
-                copy_draft(self.chip, self.names[buffer], "input", Move(True, Place("buffer", buffer), slot), nbytes)
-            )
+            self._copy(self.names[buffer], "input", Move(True, Place("buffer", buffer), slot))
         return Place("buffer", self.brought[number])
 
     def _waits(self, op: Operation) -> frozenset[int]:
@@ -198,7 +196,7 @@ class _Reader:
                 made = self.maker.get(self.buffers.get(memory_of(op.value), -1))
                 self.control[op.token] = waits | ({id(made)} if made is not None else frozenset())
             case SubgraphOp():
-                self._launch(op, {}, "compute", waits)
+                self._run(self.pieces.of_subgraph(op), list(op.inputs), list(op.outputs), "compute", waits)
             case RecomputeOp():
                 self._recompute(op, waits)
             case SwapOutOp() | SwapInOp():
@@ -207,13 +205,6 @@ class _Reader:
                 self._convert(op, waits)
             case _:
                 raise _between_launches(op)
-
-    def _launch(
-        self, op: SubgraphOp, inside: dict[SSAValue, SSAValue], purpose: Purpose, waits: frozenset[int]
-    ) -> Draft:
-        """`inside`: values of a recomputation's body and what they stand for."""
-        operands = [inside.get(memory_of(value), value) for value in op.inputs]
-        return self._run(self.pieces.of_subgraph(op), operands, list(op.outputs), purpose, waits)
 
     def _run(
         self, piece: Piece, operands: list[SSAValue], results: list[SSAValue], purpose: Purpose, waits: frozenset[int]
@@ -242,8 +233,11 @@ class _Reader:
         for one in body.ops:
             if isinstance(one, SubgraphOp):
                 # The body may run several times: each time its values are others.
-                copy = one.clone()
-                draft = self._launch_again(one, copy, inside, waits)
+                copy, operands = one.clone(), [inside[memory_of(value)] for value in one.inputs]
+                draft = self._run(self.pieces.of_subgraph(one), operands, list(copy.outputs), "recompute", waits)
+                for before, now in zip(one.outputs, copy.outputs, strict=True):
+                    now.name_hint = before.name_hint
+                    inside[before] = now
             elif not isinstance(one, ReshapeOp | YieldOp):
                 raise _between_launches(one)
         for value, result in zip(last.operands, op.values, strict=True):
@@ -253,26 +247,12 @@ class _Reader:
             self.names[self.buffers[result]] = _name(result)
         self.control[op.token] = frozenset({id(draft)}) if draft is not None else waits
 
-    def _launch_again(
-        self, op: SubgraphOp, copy: SubgraphOp, inside: dict[SSAValue, SSAValue], waits: frozenset[int]
-    ) -> Draft:
-        operands = [inside[memory_of(value)] for value in op.inputs]
-        draft = self._run(self.pieces.of_subgraph(op), operands, list(copy.outputs), "recompute", waits)
-        for before, now in zip(op.outputs, copy.outputs, strict=True):
-            now.name_hint = before.name_hint
-            inside[before] = now
-        return draft
-
     def _swap(self, op: SwapOutOp | SwapInOp, waits: frozenset[int]) -> None:
         root = memory_of(op.source)
         if isinstance(op, SwapInOp):
-            slot = self.homes[op.source]
             stash = self.control.get(op.source, frozenset())
-            buffer = self._define(op.result)
-            move = Move(True, Place("buffer", buffer), slot)
-            draft = self._add(
-                copy_draft(self.chip, _name(op.result), "swap in", move, self.slots[slot].nbytes, waits | stash)
-            )
+            move = Move(True, Place("buffer", self._define(op.result)), self.homes[op.source])
+            draft = self._copy(_name(op.result), "swap in", move, waits | stash)
         elif isinstance(root, BlockArgument):
             # The host still has it.
             self.homes[op.result] = self.inputs[root]
@@ -283,7 +263,7 @@ class _Reader:
             self.slots.append(Slot("kept", slot, stash_of(op.result).nbytes))
             self.homes[op.result] = slot
             move = Move(False, Place("buffer", self._buffer(op.source)), slot)
-            draft = self._add(copy_draft(self.chip, _name(op.result), "swap out", move, self.slots[slot].nbytes, waits))
+            draft = self._copy(_name(op.result), "swap out", move, waits)
             self.control[op.result] = frozenset({id(draft)})
         self.control[op.token] = frozenset({id(draft)})
 
@@ -303,11 +283,6 @@ def _name(value: SSAValue) -> str:
         return value.name_hint
     owner = value.owner
     return owner.name.partition(".")[2] if isinstance(owner, Operation) else "argument"
-
-
-def is_memory_op(op: Operation) -> bool:
-    """Whether an operation saves memory, so that a function with it is compiled in steps."""
-    return isinstance(op, MoveOp | RecomputeOp | DoneOp | AfterOp)
 
 
 def _between_launches(op: Operation) -> InputError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
 from ...dialects.dataflow.entry_function import find_main
-from .read_block import is_memory_op
+from ...dialects.memory.stash import is_memory_op
 
 CAPACITY = "memory.capacity"
 """Attribute of modules: bytes of DRAM that the launches may use."""

@@ -13,7 +13,7 @@ from ...support.errors import InputError
 
 @dataclass(frozen=True)
 class TaskNote:
-    """A task as the compiler planned it (see `lowering.task_notes`)."""
+    """A task as the compiler planned it (see `lowering.read_program`)."""
 
     name: str
     ops: tuple[str, ...]

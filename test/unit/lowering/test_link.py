@@ -6,8 +6,10 @@ from meshloom.chips import Chip, load_chip
 from meshloom.dialects.coreasm.isa import BY_CODE, OPCODE
 from meshloom.emulator.executable import Executable, TensorInfo, from_bytes, to_bytes
 from meshloom.emulator.executable_check import check_executable
+from meshloom.lowering.controller import Boundary, Copy, boundary_actions, controller_words
 from meshloom.lowering.core_sets import CoreSetTable
-from meshloom.lowering.link import link
+from meshloom.lowering.link import launch_code
+from meshloom.lowering.link_codes import link_codes
 from meshloom.lowering.stream import CoreStream, DescriptorTable, split_address
 from meshloom.support.errors import MeshloomError
 
@@ -56,9 +58,16 @@ def linked(chip: Chip, cores: list[int], launches: int = 1) -> Executable:
         TensorInfo("y", "output", 0, shape, size, size, size),
     ]
     streams = [{core: negate_stream(table, core, size) for core in cores} for _ in range(launches)]
-    return link(
-        chip, streams, CoreSetTable(chip.cores), tensors, dram_bytes_used=2 * size, source_names=["l", "n", "s"]
-    )
+    no_sets = CoreSetTable(chip.cores).array()
+    codes = [launch_code(chip, one, no_sets, "launch") for one in streams]
+    found = link_codes(chip, codes, [np.zeros(1, np.int64)] * launches, [()] * launches)
+    boundaries = [Boundary() for _ in range(launches)]
+    boundaries[0].before = [Copy(True, 0, 0, size)]
+    boundaries[-1].after = [Copy(False, size, size, size)]
+    return Executable(
+        chip, tensors, found.programs, found.launches, found.core_sets, controller_words(boundary_actions(boundaries)),
+        dram_bytes_used=2 * size, source_names=["l", "n", "s"],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("cores", [[0], [0, 1, 2, 3]])
@@ -106,4 +115,4 @@ def test_too_many_core_sets(monkeypatch: pytest.MonkeyPatch):
 def test_streams_must_share_their_descriptors():
     streams = {core: negate_stream(DescriptorTable(), core, 4096) for core in range(2)}
     with pytest.raises(ValueError, match="descriptor table"):
-        link(load_chip("tiny"), [streams], CoreSetTable(4), [])
+        launch_code(load_chip("tiny"), streams, CoreSetTable(4).array(), "launch")

@@ -3,7 +3,8 @@
 import time
 
 import pytest
-from meshloom.lowering.stream import IMMEDIATE, NO_SOURCE, UNUSED, CoreStream, DescriptorTable, split_address
+from meshloom.dialects.coreasm.encoding import NO_SOURCE
+from meshloom.lowering.stream import IMMEDIATE, UNUSED, CoreStream, DescriptorTable, split_address
 
 
 def test_descriptors_are_interned_and_normalised():
