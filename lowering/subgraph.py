@@ -72,8 +72,10 @@ def name_of(op: Operation) -> str:
 
 
 def subgraphs_of(groups: Sequence[Group]) -> list[Subgraph]:
-    """Groups of operations, none of them without an operator."""
-    return with_work([Subgraph(one.name, tuple(filter(is_node, one.operations))) for one in groups])
+    """Groups of operations, none of them without an operator; one of nothing where there is nothing."""
+    return with_work([Subgraph(one.name, tuple(filter(is_node, one.operations))) for one in groups]) or [
+        Subgraph("all", ())
+    ]
 
 
 def with_work(parts: Sequence[Subgraph]) -> list[Subgraph]:

@@ -7,6 +7,9 @@
 // RUN: sed 's/tensor<4x8xf32> {$/tensor<4x8xf32> to_fit {/; /func.func/s/ to_fit//' %s > %t.mlir
 // RUN: meshloom-opt %t.mlir | filecheck %s --check-prefix MARKED
 // RUN: meshloom-opt %t.mlir -p 'manycore-fuse-subgraphs{chip=tiny}' | filecheck %s --check-prefix ONE
+// RUN: sed -e '/= dataflow/d' -e 's/yield %%0/yield %%a/' %s > %t.empty.mlir
+// RUN: meshloom-opt %t.empty.mlir -p 'manycore-fuse-subgraphs{chip=tiny strategy=pairs}' | filecheck %s --check-prefix EMPTY
+// RUN: meshloom-opt %t.empty.mlir -p 'manycore-outline-to-fit{chip=tiny}' | filecheck %s --check-prefix EMPTY
 // RUN: not meshloom-opt %s -p 'manycore-fuse-subgraphs{chip=tiny strategy=best}' 2>&1 | filecheck %s --check-prefix STRATEGY
 
 // KEPT:     manycore.subgraph @"1"({{.*}}) -> tensor<4x8xf32> {
@@ -17,6 +20,8 @@
 // ONE:      dataflow.add
 // ONE-NEXT: dataflow.relu
 // ONE-NEXT: func.return
+// EMPTY:         func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+// EMPTY-NEXT:    func.return %x
 // STRATEGY: error: {{.*}}no fusion strategy is named 'best': choose from auto, none
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %sum = manycore.subgraph @"1"(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> {
