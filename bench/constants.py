@@ -39,7 +39,7 @@ CONSTANTS: dict[str, tuple[float, ...]] = {
     "analysis.planning.plan_network:CROWDED_STEPS": (4, 16),
     "analysis.planning.plan_network:WORKING_SHARE": (0.85, 0.97),
     "analysis.planning.plan_task:MUCH_MORE": (1.2, 2.0),
-    "analysis.planning.plan_task:MAX_GRIDS": (6, 24),
+    "analysis.planning.plan_task:MAX_GRIDS": (4, 16),
     "analysis.planning.plan_task:MAX_REFINEMENTS": (32, 128),
     "analysis.planning.estimate:NEIGHBOURS": (0.5, 0.9),
     "analysis.placement.methods:LEAST_GAIN": (0.0, 0.01),

@@ -31,7 +31,7 @@ MATRIX_WORK = 0.2
 MUCH_MORE = 1.5
 """Tilings that cost a task more than so many times the best are not looked at."""
 MAX_REFINEMENTS = 64
-MAX_GRIDS = 12
+MAX_GRIDS = 8
 """Grids that are looked at closely."""
 
 

@@ -27,7 +27,7 @@ Array = NDArray[Any]
 @st.composite
 def tilings(draw: st.DrawFn, sizes: Sequence[int], reductions: Sequence[int] = ()) -> TilingAttr:
     grid = [1 if dim in reductions else draw(st.integers(1, 3)) for dim in range(len(sizes))]
-    steps = [draw(st.integers(1, 3)) for _ in sizes]
+    steps = [draw(st.integers(1, min(3, size))) for size in sizes]
     cores = draw(st.permutations(range(math.prod(grid))))
     return TilingAttr(grid, cores, steps, draw(st.permutations(range(len(sizes)))))
 
