@@ -259,7 +259,7 @@ def sweep(case: Case, count: int, seed: int, folder: Path, capfd: pytest.Capture
 
 @pytest.mark.parametrize("case", CASES, indirect=True)
 def test_damaged_files(case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    sweep(case, 50, 1, tmp_path, capfd)
+    sweep(case, 25, 1, tmp_path, capfd)
 
 
 @pytest.mark.slow

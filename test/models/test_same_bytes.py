@@ -78,7 +78,7 @@ def check(name: str, chip: str, how: str, folder: Path, capsys: pytest.CaptureFi
     assert again.read_bytes() == expected
 
 
-@pytest.mark.parametrize("how", ["dense", "unfused"])
+@pytest.mark.parametrize("how", [pytest.param("dense", marks=pytest.mark.slow), "unfused"])
 def test_a_network_over_the_dram(how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In launches that were fused again, or not: blocks of weights, down to a few bytes, come from the host."""
     text = (CHIPS / "tiny.toml").read_text().replace('name = "tiny"', 'name = "small"')

@@ -27,8 +27,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 """Language, name of a file or nothing, text."""
-LONG = {"docs/memory-saving.md", "docs/orders.md", "docs/sparse.md", "docs/subgraphs.md", "docs/training.md"}
-"""Pages whose commands compile for a quarter of a minute and longer."""
+LONG = {
+    f"docs/{name}.md"
+    for name in ("chips", "extend", "memory-saving", "orders", "rationale/memory", "sparse", "subgraphs", "training")
+}
+"""Pages whose commands take a quarter of a minute and longer."""
 NUMBER = re.compile(r"\d[\d,.]*")
 LINK = re.compile(r"\]\(([^):#]*)(?:#([^)]+))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)

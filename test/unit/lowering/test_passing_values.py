@@ -108,9 +108,20 @@ def networks(draw: st.DrawFn) -> tuple[list[tuple[str, list[int]]], list[int]]:
     return lines, sorted({len(lines), draw(st.integers(1, len(lines)))})
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(networks(), st.sampled_from([3 << 10, 4 << 10, 12 << 10]))
 def test_random_networks(drawn: tuple[list[tuple[str, list[int]]], list[int]], sram_bytes: int) -> None:
+    check_random(drawn, sram_bytes)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(networks(), st.sampled_from([3 << 10, 4 << 10, 12 << 10]))
+def test_many_random_networks(drawn: tuple[list[tuple[str, list[int]]], list[int]], sram_bytes: int) -> None:
+    check_random(drawn, sram_bytes)
+
+
+def check_random(drawn: tuple[list[tuple[str, list[int]]], list[int]], sram_bytes: int) -> None:
     """No race, the right values; and as buffers, none that are alive together share bytes."""
     module = network(*drawn)
     chip = replace(CHIP, sram_bytes=sram_bytes)
