@@ -13,10 +13,10 @@ from ..analysis.subgraphs.fusion import FusionStrategy, Interval, Outcome
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import SubgraphOp
+from ..transforms.dataflow_merge_constants import merge_constants
 from .compilation_log import CompilationLog
 from .compile_subgraphs import ATTEMPTS_AN_OPERATOR, FEWEST_ATTEMPTS, OVERLAP_SHARE
 from .inline_subgraphs import inline_subgraphs
-from .merge_constants import merge_constants
 from .outlined import outlined
 from .part_compiler import PartCompiler
 from .piece_cache import Failure, PieceCache
@@ -54,7 +54,7 @@ def fuse_subgraphs(
     if make is None or len(subgraphs) < 2 or (strategy == "auto" and not all(op.to_fit for op in subgraphs)):
         return None
     parts = subgraphs_of(inline_subgraphs(function))
-    merge_constants(function)
+    merge_constants(function.body.block)
     progress("fuse subgraphs")
     compiler = PartCompiler(function, chip, cache, CompilationLog(), progress)
     with PiecePool(chip, cache.effort, jobs) as pool:

@@ -17,6 +17,7 @@ from ..dialects.sparse import Sparse
 from ..support.errors import InputError
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
 from ..transforms.sparse_pack import pack_module
 from .compilation_log import CompilationLog
 from .compile_function import Compilation, compile_function
@@ -91,6 +92,7 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
         context.load_dialect(dialect)
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
+    DataflowMergeConstantsPass().apply(context, module)
     pack_module(module, chip)
     lower_sparse(module)
     name_chip(module, chip)

@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
 from ..transforms.sparse_pack import SparsePackPass
 from .manycore_autotune import ManycoreAutotunePass
 from .manycore_cut_stages import ManycoreCutStagesPass
@@ -58,5 +59,6 @@ def simplifying_passes(chip: str | None) -> Iterator[ModulePass]:
     """Simplify operators, and bring encoded weights into the form that matrix units take (`chip`, or the module's)."""
     yield CanonicalizePass()
     yield DataflowFoldAffinePass()
+    yield DataflowMergeConstantsPass()
     yield SparsePackPass(chip)
     yield SparseToDataflowPass()

@@ -5,6 +5,7 @@ PASSES: dict[str, str] = {
     "coreasm-unpack": "coreasm_unpack:CoreasmUnpackPass",
     "dataflow-differentiate": "dataflow_differentiate:DataflowDifferentiatePass",
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
+    "dataflow-merge-constants": "dataflow_merge_constants:DataflowMergeConstantsPass",
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",
     "dataflow-split-frames": "dataflow_split_frames:DataflowSplitFramesPass",
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
