@@ -106,7 +106,7 @@ class Driver:
             return subgraphs_of(given)
         whole = self.compiler.whole()
         if self.options.rule is None:
-            return [whole]
+            return [replace(whole, to_fit=True)]
         return self._parts(whole, self._cut([whole], 0, self.options.rule)) or [whole]
 
     # ---- Compile, split on failure
@@ -249,7 +249,7 @@ class Driver:
         pieces = [part.nodes[low:high] for low, high in pairwise(bounds)]
         made = with_work([Subgraph("", nodes) for nodes in pieces if nodes])
         prefix = "" if part.label == "all" else f"{part.label}."
-        return [Subgraph(f"{prefix}{number}", one.nodes) for number, one in enumerate(made, 1)]
+        return [Subgraph(f"{prefix}{number}", one.nodes, to_fit=part.to_fit) for number, one in enumerate(made, 1)]
 
     def _overlapped(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
         """

@@ -43,15 +43,18 @@ def fuse_subgraphs(
 ) -> Subgraphs | None:
     """
     Make neighbouring subgraphs of `@main` one as one of `FUSIONS` says. Returns what is there then, with what it
-    compiled to; None, with the module as it was, where there is nothing to fuse: `auto` fuses only where all subgraphs
-    were made to fit.
+    compiled to; None where there is nothing to fuse: `auto` fuses only where all subgraphs were made to fit. None is
+    `to_fit` afterwards: what is apart now is meant to be.
 
-    Raises ResourceError for a subgraph that does not fit the chip.
+    Raises MeshloomError for a subgraph that does not compile, or does not fit the chip.
     """
     make = FUSIONS[strategy]
     function = find_main(module)
     subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
-    if make is None or len(subgraphs) < 2 or (strategy == "auto" and not all(op.to_fit for op in subgraphs)):
+    meant = strategy == "auto" and any(op.to_fit is None for op in subgraphs)
+    for op in subgraphs:
+        op.to_fit = None
+    if make is None or len(subgraphs) < 2 or meant:
         return None
     parts = subgraphs_of(inline_subgraphs(function))
     merge_constants(function.body.block)
@@ -60,6 +63,10 @@ def fuse_subgraphs(
     with PiecePool(chip, cache.effort, jobs) as pool:
         compiler.compile(parts, pool)  # they are known: the log has them already
         compiler.log = log
+        for part in parts:
+            if isinstance(part.outcome, Failure):
+                what = f"subgraph @{part.label} does not compile for chip '{chip.name}', see manycore-outline-to-fit"
+                raise part.outcome.error(compiler.reason(part, part.outcome, what))
         fusion = _Fusion(compiler, parts, strategy, pool)
         chosen = fusion.fuse(make([fusion.size(part) for part in parts]))
         if strategy == "auto" and len(chosen) < len(parts):

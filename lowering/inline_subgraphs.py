@@ -18,6 +18,8 @@ class Group:
 
     name: str
     operations: list[Operation]
+    to_fit: bool = False
+    """It is apart because more does not fit."""
 
 
 def inline_subgraphs(function: FuncOp) -> list[Group]:
@@ -30,7 +32,7 @@ def inline_subgraphs(function: FuncOp) -> list[Group]:
     subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
     for op in function.body.block.ops if subgraphs else ():
         if isinstance(op, SubgraphOp):
-            groups.append(Group(op.sym_name.data, list(op.body.block.ops)[:-1]))
+            groups.append(Group(op.sym_name.data, list(op.body.block.ops)[:-1], op.to_fit is not None))
         elif loose:
             groups[-1].operations.append(op)
         else:

@@ -77,8 +77,8 @@ def outline_to_fit(
     function = find_main(module)
     ideal = note_ideal(module)
     given = inline_subgraphs(function)
-    to_fit = not given and options.rule is None
-    counts = possible_parts(module, chip) if to_fit and options.split_failures else []
+    automatic = not given and options.rule is None and options.split_failures
+    counts = possible_parts(module, chip) if automatic else []
     before = module.clone() if counts else module
     driver = Driver(function, chip, options, log, progress, cache)
     found = driver.run(given)
@@ -89,5 +89,5 @@ def outline_to_fit(
             replace_module(module, best.module)
         found = best.found
     function = find_main(module)
-    Rewriter.replace_op(function, outlined(function, found.parts, to_fit=to_fit))
+    Rewriter.replace_op(function, outlined(function, found.parts))
     return found

@@ -27,21 +27,19 @@ def outlined(
     parts: Sequence[Subgraph],
     body: Body = as_it_is,
     *,
-    to_fit: bool = False,
     launches: bool = False,
 ) -> FuncOp:
     """
     The function with a `manycore.subgraph` for each of its parts, or what is in it alone where there is one part.
-    What runs on the host stays outside. `to_fit` is a property of the subgraphs. `launches`: a part alone is a
-    subgraph, too, and all that they give has a name.
+    What runs on the host stays outside. `launches`: a part alone is a subgraph, too, and all that they give has a name.
     """
     with at(function):
-        return _Builder(function, to_fit, launches).function_of(parts, body)
+        return _Builder(function, launches).function_of(parts, body)
 
 
 class _Builder:
-    def __init__(self, function: FuncOp, to_fit: bool, launches: bool) -> None:
-        self.function, self.to_fit, self.launches = function, to_fit, launches
+    def __init__(self, function: FuncOp, launches: bool) -> None:
+        self.function, self.launches = function, launches
         self.block = Block(arg_types=[value.type for value in function.body.block.args])
         self.values: dict[SSAValue, SSAValue] = {}
         """Values of the function -> the same here."""
@@ -94,7 +92,7 @@ class _Builder:
             types = [value.type for value in leaving]
             with at(part.nodes[0] if part.nodes else self.function):  # those of all would be a long list
                 body.add_op(YieldOp(*leaving))
-                subgraph = SubgraphOp(part.label, entering, types, Region(body), to_fit=self.to_fit)
+                subgraph = SubgraphOp(part.label, entering, types, Region(body), to_fit=part.to_fit)
             self.block.add_op(subgraph)
             leaving = list(subgraph.outputs)
         for old, new in zip(own.results, leaving, strict=True):

@@ -125,10 +125,6 @@ class PartCompiler:
         network = network_of(serial, [part.code.segments[-1] for part in parts])
         return serial, plan_residency(network, self.chip.dram_bytes)
 
-    def cycles(self, found: Subgraphs) -> float:
-        """What a list takes with its host copies."""
-        return self.total(found.parts, found.serial, found.residency)
-
     def least(self, parts: Sequence[Subgraph], serial: Serial, residency: Residency) -> float:
         """Cycles that the list takes at least, however well copies hide behind launches."""
         launches = HostLayout(serial, residency).boundaries()

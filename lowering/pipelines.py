@@ -43,7 +43,7 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
         yield ManycoreOutlineToFitPass(chip, "whole" if subgraphs == "whole" else "auto", effort=effort)
     else:
         yield ManycoreOutlineToFitPass(chip, subgraphs, effort=effort)
-    if options.budget is None and fuse != "none":
+    if options.budget is None:
         yield ManycoreFuseSubgraphsPass(chip, fuse, effort=effort)
     yield ManycoreAutotunePass(chip, effort=effort)
     yield ManycoreToMemoryPass()

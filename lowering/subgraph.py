@@ -30,6 +30,8 @@ class Subgraph:
     outcome: Outcome | None = None
     members: tuple[Subgraph, ...] = ()
     """The subgraphs that it was fused from."""
+    to_fit: bool = False
+    """It is apart because more does not fit."""
 
     @property
     def operators(self) -> Part:
@@ -73,9 +75,11 @@ def name_of(op: Operation) -> str:
 
 def subgraphs_of(groups: Sequence[Group]) -> list[Subgraph]:
     """Groups of operations, none of them without an operator; one of nothing where there is nothing."""
-    return with_work([Subgraph(one.name, tuple(filter(is_node, one.operations))) for one in groups]) or [
-        Subgraph("all", ())
-    ]
+    return with_work([_of_group(one) for one in groups]) or [Subgraph("all", ())]
+
+
+def _of_group(group: Group) -> Subgraph:
+    return Subgraph(group.name, tuple(filter(is_node, group.operations)), to_fit=group.to_fit)
 
 
 def with_work(parts: Sequence[Subgraph]) -> list[Subgraph]:
