@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,12 @@ from ..dialects.dataflow.tiling import (
     TilingInterface,
     split_evenly,
 )
-from ..dialects.dataflow.types import element_bytes, element_of
+from ..dialects.dataflow.types import element_bytes, element_of, shape_of
 from ..dialects.manycore import ExecuteOp, TaskOp
 from .slices import EXTENT, Extent, Slices, Tiles, extents_of
 from .sparse.nonzero import ALL_NONZERO, Nonzero
 
+T = TypeVar("T")
 Ranges: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
 """Dimensions, and (offset, size) along each."""
 
@@ -75,10 +76,20 @@ class TaskInfo:
         """Values that the task reads."""
         return tuple(self.op.operands)
 
-    @property
+    @cached_property
     def arguments(self) -> tuple[BlockArgument, ...]:
         """The operands as tensors inside the task."""
         return tuple(self.holder.body.block.args)
+
+    @cached_property
+    def argument_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Of the operands inside the task."""
+        return tuple(map(shape_of, self.arguments))
+
+    @cached_property
+    def argument_bytes(self) -> tuple[int, ...]:
+        """Bytes of an element of each operand."""
+        return tuple(map(value_bytes, self.arguments))
 
     @cached_property
     def result(self) -> SSAValue:
@@ -101,8 +112,22 @@ class TaskInfo:
 
     def share(self, other: TaskInfo) -> None:
         """Work out nothing again that is known of `other`, whose content is the same."""
-        for name in ("_slices", "_largest", "_results", "_costs", "_axes_moved", "_moving", "_extents"):
+        for name in ("_slices", "_largest", "_results", "_costs", "_axes_moved", "_moving", "_extents", "_known"):
             self.__dict__[name] = getattr(other, name)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """
+        What `make` works out, once for all tasks that `share`; `key`: what it is, and all that it depends on beside the
+        content of the task.
+        """
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = make()
+        return cast("T", found)
+
+    @cached_property
+    def _known(self) -> dict[Hashable, object]:
+        return {}
 
     @cached_property
     def space(self) -> tuple[IterDim, ...]:

@@ -9,16 +9,19 @@ clocks, so that loads of later tasks overlap with the work of earlier ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...chips import Chip
 from ...chips.cycles import RATE_BY_WIDTH, matmul_cycles, vector_cycles
-from ...dialects.coreasm.isa import MAX_DIMS
+from ...dialects.coreasm import isa
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
 from ..sparse.product_cycles import dense_weights_cycles, product_cycles
 from ..task_info import TaskInfo, value_bytes
+from .clock_kernels import CLOCKS, WORK, run_task
 from .reads import ReadSize
 
 PASS_THROUGH = 2
@@ -29,10 +32,8 @@ MESSAGE = 15
 """Cycles of the network for an exchange beside its bytes."""
 NEIGHBOURS = 0.7
 """What a task takes of DRAM and the network beside its work, tasks around it miss: by this share."""
-STAGING = 2
-"""Buffers from which parts of a result go to DRAM: a part waits until the one so many before has arrived there."""
-EXAMINED_STEPS = 12
-"""Steps that are run one by one; those after them take as long as the last ones of these."""
+_UNITS = {unit.name: int(unit) for unit in isa.Unit}
+_NO_SPANS = np.empty((0, 3))
 Sizes = tuple[int, int, int, int]
 """(batch, M, K, N) of matrix products."""
 
@@ -74,7 +75,7 @@ def _products(sizes: Sizes, window: tuple[Sequence[int], Sequence[int]], cycles:
     """
     batch, m, k, n = sizes
     rows, depth = ([size for size in own if size > 1] for own in window)
-    if (batch > 1) + len(rows) + len(depth) <= MAX_DIMS:
+    if (batch > 1) + len(rows) + len(depth) <= isa.MAX_DIMS:
         return cycles(sizes)
     options = [(batch, (1, m, k, n), window)] if batch > 1 else []
     options += [(size, (batch, m // size, k, n), (_without(rows, size), depth)) for size in rows]
@@ -104,9 +105,11 @@ NO_WORK = StepWork("VPU", 0, 0, 0)
 
 
 def step_work(info: TaskInfo, step: Box, chip: Chip) -> StepWork:
-    """Cycles of the operations of a task's body for one step."""
-    if step.volume == 0:
-        return NO_WORK
+    """Cycles of the operations of a task's body for one step, of which only the sizes count."""
+    return info.once(("work", step.sizes), lambda: _step_work(info, step, chip)) if step.volume else NO_WORK
+
+
+def _step_work(info: TaskInfo, step: Box, chip: Chip) -> StepWork:
     first = value_bytes(info.root.operands[0]) if info.root.operands else info.value_bytes[0]
     unit, root = op_cycles(info.cost(0, step), chip, first)
     early = {number for number, _ in info.addends}
@@ -152,14 +155,17 @@ class TaskWork(NamedTuple):
     """DRAM: one part of the result."""
     serial: bool = False
     """The root of a part waits for the rest of the part before, which works on the same memory."""
-    crossing: tuple[tuple[float, float], ...] = ()
-    """Links that what is gathered shares with reads from DRAM (see `exchange_time`)."""
     parts: int = 0
     """In how many what is gathered comes. Each comes after its place has been prepared; 0: that is left out."""
     later_constants: float = 0.0
     """DRAM: the constants in `later`."""
     early: int = 1
     """The first steps, whose constants are loaded together, into buffers of their own."""
+    crossing: tuple[tuple[float, float], ...] = ()
+    """
+    (share of DRAM's reads, how much of the time an exchange uses it) of links that what is gathered shares with reads
+    from DRAM (see `exchange_time`).
+    """
 
     @property
     def own_dram(self) -> float:
@@ -219,122 +225,36 @@ def task_work(
     )  # fmt: skip
 
 
-@dataclass
 class Clocks:
-    """From when on the units of a core, the network and DRAM are free."""
+    """From when on the units of a core, the network and DRAM are free, when tasks run one after another on them."""
 
-    chip: Chip
-    units: dict[Unit, float] = field(default_factory=lambda: dict[Unit, float]({"MPU": 0.0, "VPU": 0.0, "DAU": 0.0}))
-    network: float = 0.0
-    dram: float = 0.0
-    before: float = HANDSHAKE
-    """Cycles until an exchange begins, beside those in which it is on the network."""
-    after: float = HANDSHAKE
-    message: float = MESSAGE
-    worked: list[tuple[Unit, float, float]] = field(default_factory=list[tuple[Unit, float, float]])
-    """(unit, start, cycles) of what units have done so far."""
-
-    @property
-    def latency(self) -> float:
-        """Of reading DRAM, with the way over half the chip."""
-        return self.chip.dram_latency + self.chip.hop_cycles * (self.chip.rows + self.chip.cols) / 2
-
-    def load(self, ready: float, cycles: float) -> float:
-        """Read DRAM for so many cycles from `ready` on at the earliest; when all is there."""
-        if not cycles:
-            return ready
-        self.dram = max(self.dram, ready) + cycles
-        return self.dram + self.latency
-
-    def send(self, ready: float, cycles: float, crossing: Sequence[tuple[float, float]] = ()) -> float:
-        """
-        Exchange values for so many cycles if nothing else uses the network; when all is there.
-
-        `crossing`: (share of DRAM's reads, how much of the time the exchange uses it) of links that both use.
-        """
-        if not cycles:
-            return ready
-        start = max(self.network, ready + self.before) + self.message
-        meanwhile, longest = max(0.0, self.dram - start), cycles
-        for share, used in crossing:
-            alone = used * cycles
-            beside = alone + share * meanwhile
-            longest = max(longest, beside if share >= 1 else min(beside, alone / (1 - share)))
-        self.network = start + longest
-        return self.network + self.after
-
-    def _load_later(self, task: TaskWork, number: int, ready: float, arrivals: list[float]) -> float:
-        """
-        Load what the step after `number` needs from `ready` on, when the step before is over; when all is there.
-        `arrivals`: by step, when constants are there that come earlier.
-        """
-        if task.early == 1:
-            return self.load(ready, task.later)
-        loaded = self.load(ready, task.later - task.later_constants)
-        # The buffers of the step before are free: for that step which is as many steps later as there are buffers.
-        if number and number + task.early <= task.steps:
-            arrivals.append(self.load(ready, task.later_constants))
-        return max(loaded, arrivals[number + 1])
-
-    def work(self, unit: Unit, ready: float, cycles: float) -> float:
-        """Keep a unit busy; when it is done."""
-        start = max(self.units[unit], ready)
-        self.units[unit] = start + cycles
-        self.worked.append((unit, start, cycles))
-        return start + cycles
+    def __init__(self, chip: Chip) -> None:
+        self._clock, self._rates = np.zeros(CLOCKS), clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE)
 
     def run(self, task: TaskWork, inputs: float, constants: float, free: float = 0.0) -> float:
         """
         Run a task whose values are complete at `inputs`, and whose first constants are in the cores at `constants`;
         when its result is complete. Its values from DRAM are loaded from `free` on at the earliest.
         """
-        step, steps = task.step, task.steps
-        arrivals = [constants - more * task.later_constants for more in range(task.early - 1, -1, -1)]
-        loaded = max(self.load(max(inputs, free), task.values), arrivals[0])
-        prepared = self.work("VPU", inputs, task.prepare) if task.prepare else inputs
-        writable = prepared - task.prepare * (1 - 1 / task.parts) if task.parts else inputs
-        gathered = self.send(writable, task.gather, task.crossing)
-        # Cores that load for others begin a step before these have it from them: passing it on does not hold up the
-        # next load, for which there is room as soon as the loading core has begun the step.
-        lead = max(loaded, prepared, gathered, self.units[step.unit])
-        following = max(lead, self.send(loaded, task.passed_values))
-        each = steps // task.outputs
-        begun = self.work("VPU", arrivals[0], step.begun) if step.begun else 0.0
-        start = end = lead
-        ends: list[float] = []
-        stored = [0.0] * STAGING
-        for number in range(min(steps, EXAMINED_STEPS)):
-            arrived = following
-            if task.stored and number % each == 0:
-                begun = max(begun, stored[-STAGING])
-            before, start = start, max(self.units[step.unit], arrived, begun)
-            lead = min(start, max(lead + step.root, loaded, before) if number else lead)
-            if number + 1 < steps:
-                following = loaded = self._load_later(task, number, lead if number else inputs, arrivals)
-                if task.later:
-                    following = self.send(loaded, task.passed_constants + task.passed_values)
-                if task.arriving:
-                    following = max(following, self.send(gathered, task.arriving / (steps - 1), task.crossing))
-            done = self.work(step.unit, start, step.root)
-            if (number + 1) % each == 0:
-                if step.begun and number + 1 < steps:
-                    begun = self.work("VPU", following, step.begun)
-                done = self.work("VPU", done, step.rest) if step.rest else done
-                if task.serial and step.rest:
-                    self.units[step.unit] = max(self.units[step.unit], done)
-                if task.stored:
-                    self.dram += task.stored
-                    done = max(self.dram, done + task.stored)
-                    stored.append(done + self.latency)
-            end = max(end, done)
-            ends.append(end)
-        if steps > EXAMINED_STEPS:
-            half = EXAMINED_STEPS // 2
-            more = (ends[-1] - ends[half - 1]) / half * (steps - EXAMINED_STEPS)
-            end += more
-            self.units = {unit: free + more for unit, free in self.units.items()}
-            self.dram += more * (task.later > 0 or task.stored > 0)
-        return end
+        works, crossing = task_arrays([task])
+        return run_task(self._clock, self._rates, works[0], crossing, inputs, constants, free, _NO_SPANS)[0]
+
+
+@lru_cache(64)
+def clock_rates(chip: Chip, before: float, after: float, message: float) -> NDArray[np.float64]:
+    """
+    [4] cycles before an exchange begins, after it, of the network beside its bytes; and from reading DRAM until what is
+    read is there, over half the chip.
+    """
+    latency = chip.dram_latency + chip.hop_cycles * (chip.rows + chip.cols) / 2
+    return np.array([before, after, message, latency])
+
+
+def task_arrays(works: Sequence[TaskWork]) -> tuple[NDArray[np.void], NDArray[np.float64]]:
+    """What tasks do, for the kernels: [tasks] WORK, and the rows of `crossing` of all of them, task by task."""
+    rows = [(_UNITS[work.step.unit], *work.step[1:], *work[1:-1]) for work in works]
+    links = [link for work in works for link in work.crossing]
+    return np.array(rows, WORK), np.array(links, np.float64).reshape(-1, 2)
 
 
 def alone(task: TaskWork, chip: Chip) -> float:

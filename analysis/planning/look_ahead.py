@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ...support.errors import ResourceError
+from .clock_kernels import Tasks
 from .estimate import TaskWork
 from .load_ahead import LEADS
 from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, work_beside
@@ -105,7 +106,7 @@ class _Search:
     """It says which values stay in the cores."""
     layout: SramLayout
     """Its layout says when constants are loaded."""
-    works: list[TaskWork]
+    works: Tasks
     """What its tasks do."""
     chip: Chip
     place: PlaceTiles
@@ -122,7 +123,7 @@ class _Search:
         """Plans of all tasks; None where values that stay leave no room for one."""
         tasks, code = self.network.tasks, self.layout.code
         shapes = shapes_read(tasks)
-        beam = [_Partial((), {}, NetworkRun(self.network, code, self.chip), 0.0)]
+        beam = [_Partial((), {}, NetworkRun(code, self.chip, self.works), 0.0)]
         for info in tasks:
             reached: dict[Hashable, _Partial] = {}
             for partial in beam:
@@ -159,7 +160,7 @@ class _Search:
             self._exact[id(plan)] = exact_work(info, plan, self.chip)
         work = work_beside(self._exact[id(plan)], number not in code.apart, info, plan)
         run = partial.run.fork()
-        run.advance(work, self.works)
+        run.advance(work)
         times = (work.computing, work.dram, work.network)
         missed = CONTENTION * (sum(times) - max(times)) + plan.price - plan.cycles
         held = {**partial.held, info.result: plan} if plan.resident else partial.held

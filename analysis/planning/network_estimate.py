@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ...dialects.coreasm.isa import Unit
 from ..task_info import TaskInfo
-from .estimate import Clocks, TaskWork
+from .clock_kernels import CLOCKS, MAX_SPANS, Run, Tasks, Times, run_tasks
+from .estimate import TaskWork, clock_rates, task_arrays
 from .exchange_time import credit_cycles, follow
 from .gather_schedule import gather_transfers
 from .interleaved import parts_interleave
@@ -42,137 +42,96 @@ class TaskWorks:
     """What the tasks of a network do; the times of their exchanges are worked out once."""
 
     def __init__(self, network: NetworkPlan, chip: Chip) -> None:
-        self._network = network
-        self._works = [exact_work(info, plan, chip) for info, plan in zip(network.tasks, network.plans, strict=True)]
+        tasks = list(zip(network.tasks, network.plans, strict=True))
+        works = [exact_work(info, plan, chip) for info, plan in tasks]
+        self._interleave = np.array([parts_interleave(info, plan) for info, plan in tasks], np.bool_)
+        number_of = {info.result: number for number, info in enumerate(network.tasks)}
+        sources = [[number_of[value] for value in values if value in number_of] for values in network.roots]
+        arrays, crossing = task_arrays(works)
+        self._tasks = Tasks(
+            arrays, crossing, _starts([len(work.crossing) for work in works]),
+            np.array(list(chain.from_iterable(sources)), np.int64), _starts([len(own) for own in sources]),
+        )  # fmt: skip
 
-    def beside(self, code: Code) -> list[TaskWork]:
-        """By task, with what `code` says of buffers and of constants that come early."""
-        tasks = zip(self._works, self._network.tasks, self._network.plans, strict=True)
-        return [
-            work_beside(work, number not in code.apart, info, plan)._replace(early=code.deep.get(number, 1))
-            for number, (work, info, plan) in enumerate(tasks)
-        ]
+    def beside(self, code: Code) -> Tasks:
+        """With what `code` says of buffers and of constants that come early."""
+        works = self._tasks.works.copy()
+        works["serial"] = self._interleave
+        works["serial"][list(code.apart)] = 0
+        for task, steps in code.deep.items():
+            works["early"][task] = steps
+        return self._tasks._replace(works=works)
 
 
-def network_estimate(network: NetworkPlan, code: Code, chip: Chip, works: Sequence[TaskWork]) -> list[int]:
+def network_estimate(code: Code, chip: Chip, tasks: Tasks) -> list[int]:
     """
-    By task, the cycles by which it ends later than all before it: their sum is the estimate of the run. `works`: what
-    tasks do, by `TaskWorks`.
+    By task, the cycles by which it ends later than all before it: their sum is the estimate of the run. `tasks`: what
+    they do, by `TaskWorks`.
     """
-    run = NetworkRun(network, code, chip)
-    reached = [0.0]
-    """Ends of all tasks so far, the latest last, from the start on."""
-    for work in works:
-        run.advance(work, works)
-        reached.append(run.reached)
-    # What is stored last has to arrive.
-    reached[-1] += chip.dram_latency
-    return [round(end) - round(start) for start, end in pairwise(reached)]
+    run = NetworkRun(code, chip, tasks)
+    run.finish()
+    ends = np.maximum.accumulate(run.ends)
+    ends[-1:] += chip.dram_latency  # what is stored last has to arrive
+    return np.diff(np.rint(ends), prepend=0.0).astype(np.int64).tolist()
 
 
 class NetworkRun:
     """Tasks on the clocks, one after another: the first of the network to begin with. All times are in cycles."""
 
-    def __init__(self, network: NetworkPlan, code: Code, chip: Chip) -> None:
-        self.network, self.chip, self.code = network, chip, code
-        self.later: dict[int, list[int]] = {}
-        """Task -> those whose first constants are loaded during it."""
-        for task, start in code.ahead.items():
-            self.later.setdefault(start, []).append(task)
-        self.clocks = Clocks(chip, before=credit_cycles(chip), after=2.0, message=0.0)
+    def __init__(self, code: Code, chip: Chip, tasks: Tasks) -> None:
+        self._tasks, self._times = tasks, _times(code, chip, len(tasks.works))
+        self._rates = clock_rates(chip, credit_cycles(chip), 2.0, 0.0)
+        count = len(tasks.works)
+        spans = np.empty((count, MAX_SPANS, 3) if code.issued is not None else (1, 0, 3))
+        constants, begins, ends = np.zeros((3, count))
+        self._run = Run(np.zeros(CLOCKS), constants, begins, ends, spans, np.zeros(count, np.int64))
+        self._known = 0
         self.reached = 0.0
         """When all tasks so far have ended."""
-        self.complete: dict[SSAValue, float] = {}
-        """Result -> when it is there."""
-        self.constants: dict[int, float] = {}
-        """Task -> when its first constants are in its cores."""
-        self.spans: list[dict[str, list[tuple[float, float]]]] = []
-        """By task, (start, cycles) of what units do for it."""
-        self.begins: list[float] = []
-        """By task, when its operands are in its cores."""
-        self.steps: list[int] = []
-        self.ends: list[float] = []
-        self.issued = np.zeros((len(network.tasks), len(Unit)), np.int64) if code.issued is None else code.issued
-        """[tasks, units] instructions of the busiest core."""
-        self.counts = np.cumsum(self.issued, axis=0)
-        """The same of a task and all before it."""
+
+    @property
+    def ends(self) -> NDArray[np.float64]:
+        """[tasks] when they end, of those that have run."""
+        return self._run.ends
 
     def fork(self) -> NetworkRun:
         """A run that goes on from here by itself."""
         run = copy(self)
-        run.clocks = replace(self.clocks, units=dict(self.clocks.units), worked=[])
-        run.complete, run.constants = dict(self.complete), dict(self.constants)
-        run.spans, run.begins = list(self.spans), list(self.begins)
-        run.steps, run.ends = list(self.steps), list(self.ends)
+        run._run = Run(*(array.copy() for array in self._run))
         return run
 
-    def advance(self, work: TaskWork, works: Sequence[TaskWork]) -> None:
-        """Run the next task, which does `work`, and load meanwhile what is loaded ahead for others of all `works`."""
-        number = len(self.ends)
-        if number not in self.code.ahead:
-            self._load(number, work, number)
-        self._task(number, work)
-        for task in self.later.get(number, ()):
-            self._load(task, works[task], number)
+    def advance(self, work: TaskWork) -> None:
+        """Run the next task, which does `work`, and load meanwhile what is loaded ahead for others."""
+        number, tasks = self._known, self._tasks
+        own, crossing = task_arrays([work])
+        works, starts = tasks.works.copy(), np.zeros_like(tasks.crossing_start)
+        works[number], starts[number + 1 :] = own[0], len(crossing)
+        tasks = tasks._replace(works=works, crossing=crossing, crossing_start=starts)
+        run_tasks(self._run, number, number + 1, tasks, self._times, self._rates)
+        self.reached = max(self.reached, float(self._run.ends[number]))
+        self._known += 1
 
-    def _load(self, number: int, work: TaskWork, during: int) -> None:
-        """Load the first constants of a task during an earlier one (its last step), and pass them on."""
-        there = self._free(number, True, during)
-        there = self.clocks.load(there, work.constants + (work.early - 1) * work.later_constants)
-        self.constants[number] = self.clocks.send(there, work.passed_constants) if work.constants else there
+    def finish(self) -> None:
+        """Run all tasks that have not run."""
+        run_tasks(self._run, self._known, len(self._tasks.works), self._tasks, self._times, self._rates)
 
-    def _task(self, number: int, work: TaskWork) -> None:
-        inputs = max((self.complete.get(value, 0.0) for value in self.network.roots[number]), default=0.0)
-        free = max(inputs, self._free(number, False, number)) if work.values else inputs
-        self.clocks.worked.clear()
-        end = self.clocks.run(work, inputs, self.constants[number], free)
-        spans: dict[str, list[tuple[float, float]]] = {}
-        for unit, start, cycles in self.clocks.worked:
-            spans.setdefault(unit, []).append((start, cycles))
-        self.spans.append(spans)
-        self.begins.append(max(inputs, self.constants[number]))
-        self.steps.append(work.steps)
-        self.ends.append(end)
-        self.reached = max(self.reached, end)
-        self.complete[self.network.tasks[number].result] = end
 
-    def _free(self, number: int, constants: bool, during: int) -> float:
-        """From when on loads may begin: there is memory, and cores have come to them."""
-        before = self.code.freed.get((number, constants), -1)
-        return max(self.ends[before] if before >= 0 else 0.0, self._reached(during))
+def _times(code: Code, chip: Chip, count: int) -> Times:
+    during = np.arange(count)
+    during[list(code.ahead)] = list(code.ahead.values())
+    later = np.flatnonzero(during < np.arange(count))
+    later = later[np.argsort(during[later], kind="stable")]
+    freed = np.full((count, 2), -1)
+    for (task, constants), before in code.freed.items():
+        freed[task, int(constants)] = before
+    issued = np.zeros((0, len(Unit)), np.int64) if code.issued is None else code.issued
+    starts = np.searchsorted(during[later], np.arange(count + 1))
+    return Times(during, freed, later, starts, issued, np.cumsum(issued, axis=0), chip.queue_depth)
 
-    def _reached(self, number: int) -> float:
-        """
-        When cores have all but the last step of a task in the queues of their units (or all of the tasks before, where
-        it has not run yet): all that does not fit into queues has begun.
-        """
-        if self.code.issued is None:
-            return 0.0
-        known = len(self.ends)
-        counts = self.counts[min(number, known - 1)].astype(float) if known else np.zeros(self.counts.shape[1])
-        if number < known:
-            counts -= self.issued[number] / self.steps[number]
-        time = 0.0
-        for unit in np.flatnonzero(counts > self.chip.queue_depth).tolist():
-            place = float(counts[unit]) - self.chip.queue_depth
-            task = int(np.searchsorted(self.counts[:known, unit], place, side="right"))
-            if task < known:
-                own = float(self.issued[task, unit])
-                share = 1 - (float(self.counts[task, unit]) - place) / own
-                time = max(time, self._at(task, Unit(unit).name, share))
-        return time
 
-    def _at(self, task: int, unit: str, share: float) -> float:
-        """When a unit has done a share of its instructions for a task: as it has of its cycles."""
-        spans = self.spans[task].get(unit)
-        if spans is None:
-            return self.begins[task] + share * (self.ends[task] - self.begins[task])
-        left = share * sum(cycles for _, cycles in spans)
-        for start, cycles in spans:
-            if left <= cycles:
-                return start + left
-            left -= cycles
-        return self.ends[task]
+def _starts(counts: Sequence[int]) -> NDArray[np.int64]:
+    """Where the rows of each begin, one after another, and where all end."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.array(counts, np.int64))])
 
 
 def work_beside(work: TaskWork, together: bool, info: TaskInfo, plan: TaskPlan) -> TaskWork:

@@ -393,7 +393,9 @@ class Cut:
         """With two buffers; the constants of all steps are kept if that fits in `room`."""
         if tiling.step_count > 1:
             kept = self.plan(tiling, keep_constants=True)
-            if any(size.kept for size in kept.sizes) and fits(kept, self.chip, room):
+            if not any(size.kept for size in kept.sizes):
+                return replace(kept, keeps_constants=False)
+            if fits(kept, self.chip, room):
                 return kept
         return self.plan(tiling)
 

@@ -11,10 +11,9 @@ from functools import cached_property
 from ...chips import Chip
 from ...chips.cycles import RATE_BY_WIDTH, dram_traffic, vector_cycles
 from ...dialects.dataflow.tiling import Box
-from ...dialects.dataflow.types import shape_of
 from ...dialects.manycore import Tiling
 from ..slices import Slices, Tiles
-from ..task_info import Read, TaskInfo, value_bytes
+from ..task_info import Read, TaskInfo
 from .storage import Distribution
 from .traffic import BoxArrays, exchange_traffic, most_missing
 
@@ -101,6 +100,10 @@ class ReadSize:
     """STREAM: the slices of all steps are loaded together, before the first step."""
 
 
+_NOTHING = ReadSize(1, 0, 0, 0)
+"""Of what is there, or what the instruction itself reads."""
+
+
 def last_tile(info: TaskInfo, tiling: Tiling) -> Box:
     """The last tile, as large as any (`split_evenly`)."""
     starts = tuple((count - 1) * size // count for size, count in zip(info.sizes, tiling.grid, strict=True))
@@ -117,8 +120,13 @@ def plan_read(
     info: TaskInfo, chip: Chip, tiles: Tiles, read: Read, source: Distribution | None, constant: bool
 ) -> ReadPlan:
     """Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None)."""
-    whole = info.read_slices(read, tiles)
-    item_bytes = value_bytes(info.arguments[read.operand])
+    if tiles.sampled:
+        # The same for all sources: searches with other values in the cores ask for it again.
+        key = "samples", read.uses[0], tiles.tiling.grid, tiles.tiling.cores
+        whole = info.once(key, lambda: info.read_slices(read, tiles))
+    else:
+        whole = info.read_slices(read, tiles)
+    item_bytes = info.argument_bytes[read.operand]
     if whole.like.indexed:
         return ReadPlan(read, ReadKind.INDEXED, constant, item_bytes, whole)
     if source is None:
@@ -144,27 +152,35 @@ def measure_read(
         case ReadKind.GATHER:
             return ReadSize(1, plan.gathered, 0, 0, gather_parts(plan, info, tiling))
         case ReadKind.STREAM:
-            number, index = plan.read.uses[0]
-            versions = version_count(info, tiling, plan.read)
-            shape = shape_of(info.arguments[plan.read.operand])
-            piece = info.largest_slice(number, index, step)
-            size = math.prod(piece) * plan.item_bytes
-            filled = info.filled(plan.read)
-            if keep_constants and plan.constant and versions > 1 and plan.whole.is_plain:
-                kept = info.largest_slice(number, index, tile)
-                whole = math.prod(kept) * plan.item_bytes
-                # What cores pass on to each other keeps the network busy: better while they compute.
-                if not any(is_shared(cores, whole) for cores in plan.whole.group_sizes):
-                    loads = sum(plan.whole.group_sizes.elements())
-                    loaded = round(loads * filled * burst_bytes(shape, kept, plan.item_bytes, chip))
-                    return ReadSize(1, whole, 0, loaded, kept=True)
-            groups = plan.whole.group_sizes
-            shared = any(is_shared(cores, size * versions) for cores in groups)
-            loads = sum(count * (1 if is_shared(cores, size * versions) else cores) for cores, count in groups.items())
-            loaded = round(loads * versions * filled * burst_bytes(shape, piece, plan.item_bytes, chip))
-            return ReadSize(versions, size, round(size * versions * filled) if shared else 0, loaded)
+            keep, sampled = keep_constants and plan.constant, plan.whole.tiles.sampled
+            key = "stream", plan.read.uses[0], tiling.grid, tiling.steps, tiling.order, keep, sampled
+            return info.once(key, lambda: _measure_stream(plan, info, chip, tiling, step, tile, keep))
         case _:
-            return ReadSize(1, 0, 0, 0)
+            return _NOTHING
+
+
+def _measure_stream(
+    plan: ReadPlan, info: TaskInfo, chip: Chip, tiling: Tiling, step: Box, tile: Box, keep: bool
+) -> ReadSize:
+    number, index = plan.read.uses[0]
+    versions = version_count(info, tiling, plan.read)
+    shape = info.argument_shapes[plan.read.operand]
+    piece = info.largest_slice(number, index, step)
+    size = math.prod(piece) * plan.item_bytes
+    filled = info.filled(plan.read)
+    groups = plan.whole.group_sizes
+    if keep and versions > 1 and plan.whole.is_plain:
+        kept = info.largest_slice(number, index, tile)
+        whole = math.prod(kept) * plan.item_bytes
+        # What cores pass on to each other keeps the network busy: better while they compute.
+        if not any(is_shared(cores, whole) for cores in groups):
+            loads = sum(groups.elements())
+            loaded = round(loads * filled * burst_bytes(shape, kept, plan.item_bytes, chip))
+            return ReadSize(1, whole, 0, loaded, kept=True)
+    shared = any(is_shared(cores, size * versions) for cores in groups)
+    loads = sum(count * (1 if is_shared(cores, size * versions) else cores) for cores, count in groups.items())
+    loaded = round(loads * versions * filled * burst_bytes(shape, piece, plan.item_bytes, chip))
+    return ReadSize(versions, size, round(size * versions * filled) if shared else 0, loaded)
 
 
 def burst_bytes(shape: Sequence[int], piece: Sequence[int], item_bytes: int, chip: Chip) -> int:

@@ -22,7 +22,7 @@ def shift_loads(network: NetworkPlan, code: Code, chip: Chip, known: TaskWorks) 
     loads come while tasks take longest beyond what they take alone.
     """
     works = known.beside(code)
-    times = network_estimate(network, code, chip, works)
+    times = network_estimate(code, chip, works)
     lost = [time - plan.cycles for time, plan in zip(times, network.plans, strict=True)]
     best, ahead, trials = sum(times), dict(code.ahead), 0
     for task in sorted(ahead, key=lambda task: (-max(lost[ahead[task] : task + 1]), task)):
@@ -34,7 +34,7 @@ def shift_loads(network: NetworkPlan, code: Code, chip: Chip, known: TaskWorks) 
             if start == task:
                 del moved[task]
             trials += 1
-            cycles = sum(network_estimate(network, replace(code, ahead=moved), chip, works))
+            cycles = sum(network_estimate(replace(code, ahead=moved), chip, works))
             if cycles < best * WORTHWHILE:
                 best, ahead = cycles, moved
     return dict(sorted(ahead.items()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -64,7 +65,7 @@ class SramLayout:
         """What the estimate has to know, but for the number of instructions."""
         return Code(self.ahead, self.apart, self.freed, deep=self.deep)
 
-    @property
+    @cached_property
     def freed(self) -> dict[tuple[int, bool], int]:
         """(task, constants or not) -> the last task before that uses memory to which its first loads go; none: -1."""
         if not self.buffers:
@@ -118,7 +119,7 @@ def estimated_times(
     network: NetworkPlan, layout: SramLayout, chip: Chip, works: TaskWorks, issued: NDArray[np.int64] | None = None
 ) -> list[int]:
     """`network_estimate` with buffers where `layout` has them; `issued`: as in `Code`."""
-    return network_estimate(network, replace(layout.code, issued=issued), chip, works.beside(layout.code))
+    return network_estimate(replace(layout.code, issued=issued), chip, works.beside(layout.code))
 
 
 def lay_out(

@@ -62,7 +62,7 @@ def test_loads_are_moved_where_the_estimate_is_less() -> None:
 
     def estimate(ahead: dict[int, int]) -> int:
         code = Code(ahead, (), {})
-        return sum(network_estimate(network, code, TINY, works.beside(code)))
+        return sum(network_estimate(code, TINY, works.beside(code)))
 
     # Each layer's weights only when the layer before begins: too late for the large ones.
     late = {task: task - 1 for task in range(1, 7)}

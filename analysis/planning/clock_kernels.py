@@ -1,0 +1,295 @@
+"""
+The kernels of the estimates: tasks run step by step on clocks of a core's units, the network and DRAM. All times are
+in cycles.
+
+- `clock` [5]: from when on the units that compute, the network and DRAM are free;
+- `rates` [4]: cycles before an exchange begins, after it has ended, of the network beside its bytes, and until what is
+  read from DRAM is there;
+- `task`: a `WORK` record;
+- `crossing` [n, 2]: links that its exchanges share with reads from DRAM, as in `estimate.TaskWork`;
+- `spans` [MAX_SPANS, 3]: (unit, start, cycles) of what units do for a task, for as many rows as there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dialects.coreasm.isa import Unit
+from ...support.jit import Array, jit
+
+UNITS = 3
+"""The first units of the instruction set, which compute."""
+_VPU = int(Unit.VPU)
+_NETWORK, _DRAM = UNITS, UNITS + 1
+CLOCKS = UNITS + 2
+STAGING = 2
+"""Buffers from which parts of a result go to DRAM: a part waits until the one so many before has arrived there."""
+EXAMINED_STEPS = 12
+"""Steps that are run one by one; those after them take as long as the last ones of these."""
+MAX_SPANS = 2 + 3 * EXAMINED_STEPS
+
+_COUNTS = ("unit", "steps", "outputs", "serial", "parts", "early")
+_FIELDS = (
+    "unit", "root", "rest", "begun", "steps", "outputs", "prepare", "gather", "arriving", "constants", "values",
+    "later", "passed_constants", "passed_values", "stored", "serial", "parts", "later_constants", "early",
+)  # fmt: skip
+WORK = np.dtype([(name, np.int64 if name in _COUNTS else np.float64) for name in _FIELDS])
+"""What a task does: the fields of its `StepWork`, and then of its `TaskWork`."""
+
+
+class Tasks(NamedTuple):
+    """What the tasks of a network do, and what they read of each other."""
+
+    works: Array
+    """[tasks] WORK."""
+    crossing: Array
+    """[rows, 2]."""
+    crossing_start: Array
+    """[tasks + 1] the rows of each."""
+    sources: Array
+    """[reads] tasks whose results are operands."""
+    source_start: Array
+    """[tasks + 1] the reads of each."""
+
+
+class Times(NamedTuple):
+    """When the loads of a network's tasks begin, and what they wait for."""
+
+    during: Array
+    """[tasks] the task during which the first constants of each are loaded: itself, or an earlier one."""
+    freed: Array
+    """[tasks, 2] the last task before that uses memory to which its first loads go (values, constants), or -1."""
+    later: Array
+    """The tasks whose first constants are loaded during an earlier one, by that one."""
+    later_start: Array
+    """[tasks + 1] those of each."""
+    issued: Array
+    """[tasks, units] instructions of the busiest core; [0, units]: as if queues of units had no end."""
+    counts: Array
+    """The same of a task and all before it."""
+    queue_depth: int
+
+
+class Run(NamedTuple):
+    """Tasks that have run."""
+
+    clock: Array
+    constants: Array
+    """[tasks] when the first constants are in the cores."""
+    begins: Array
+    """[tasks] when all operands are there."""
+    ends: Array
+    """[tasks]"""
+    spans: Array
+    """[tasks, MAX_SPANS, 3], or [1, 0, 3] where instructions are not known."""
+    span_counts: Array
+    """[tasks]"""
+
+
+@jit
+def _load(clock: Array, rates: Array, ready: float, cycles: float) -> float:
+    """Read DRAM for so many cycles from `ready` on at the earliest; when all is there."""
+    if cycles == 0:
+        return ready
+    clock[_DRAM] = max(clock[_DRAM], ready) + cycles
+    return clock[_DRAM] + rates[3]
+
+
+@jit
+def _send(clock: Array, rates: Array, ready: float, cycles: float, crossing: Array) -> float:
+    """Exchange values for so many cycles if nothing else uses the network; when all is there."""
+    if cycles == 0:
+        return ready
+    start = max(clock[_NETWORK], ready + rates[0]) + rates[2]
+    meanwhile, longest = max(0.0, clock[_DRAM] - start), cycles
+    for row in range(len(crossing)):
+        share, used = crossing[row]
+        own = used * cycles
+        beside = own + share * meanwhile
+        longest = max(longest, beside if share >= 1 else min(beside, own / (1 - share)))
+    clock[_NETWORK] = start + longest
+    return clock[_NETWORK] + rates[1]
+
+
+@jit
+def _work(clock: Array, unit: int, ready: float, cycles: float, spans: Array, count: int) -> tuple[float, int]:
+    """Keep a unit busy; when it is done, and the number of spans then."""
+    start = max(clock[unit], ready)
+    clock[unit] = start + cycles
+    if count < len(spans):
+        spans[count, 0], spans[count, 1], spans[count, 2] = unit, start, cycles
+    return start + cycles, count + 1
+
+
+@jit
+def run_task(
+    clock: Array, rates: Array, task: Any, crossing: Array, inputs: float, constants: float, free: float, spans: Array
+) -> tuple[float, int]:
+    """
+    Run a task whose values are complete at `inputs`, and whose first constants are in the cores at `constants`; when
+    its result is complete, and the number of spans. Its values from DRAM are loaded from `free` on at the earliest.
+    """
+    none, spanned = crossing[:0], 0
+    steps, unit, early = task.steps, task.unit, task.early
+    # By step, when constants are there that come earlier.
+    arrivals = np.empty(early + min(steps, EXAMINED_STEPS))
+    for step in range(early):
+        arrivals[step] = constants - (early - 1 - step) * task.later_constants
+    arrived_count = early
+    loaded = max(_load(clock, rates, max(inputs, free), task.values), float(arrivals[0]))
+    prepared = inputs
+    if task.prepare:
+        prepared, spanned = _work(clock, _VPU, inputs, task.prepare, spans, spanned)
+    writable = prepared - task.prepare * (1 - 1 / task.parts) if task.parts else inputs
+    gathered = _send(clock, rates, writable, task.gather, crossing)
+    # Cores that load for others begin a step before these have it from them: passing it on does not hold up the next
+    # load, for which there is room as soon as the loading core has begun the step.
+    lead = max(loaded, prepared, gathered, float(clock[unit]))
+    following = max(lead, _send(clock, rates, loaded, task.passed_values, none))
+    each = steps // task.outputs
+    begun = 0.0
+    if task.begun:
+        begun, spanned = _work(clock, _VPU, arrivals[0], task.begun, spans, spanned)
+    start = end = lead
+    examined = min(steps, EXAMINED_STEPS)
+    ends = np.empty(examined)
+    stored = np.zeros(STAGING + examined)
+    stored_count = STAGING
+    for number in range(examined):
+        arrived = following
+        if task.stored and number % each == 0:
+            begun = max(begun, float(stored[stored_count - STAGING]))
+        before, start = start, max(float(clock[unit]), arrived, begun)
+        lead = min(start, max(lead + task.root, loaded, before) if number else lead)
+        if number + 1 < steps:
+            # Room for what the next step needs there is when the step before this one is over.
+            ready = lead if number else inputs
+            if early == 1:
+                loaded = _load(clock, rates, ready, task.later)
+            else:
+                loaded = _load(clock, rates, ready, task.later - task.later_constants)
+                # The buffers of the step before are free: for the step as many steps later as there are buffers.
+                if number and number + early <= steps:
+                    arrivals[arrived_count] = _load(clock, rates, ready, task.later_constants)
+                    arrived_count += 1
+                loaded = max(loaded, float(arrivals[number + 1]))
+            following = loaded
+            if task.later:
+                following = _send(clock, rates, loaded, task.passed_constants + task.passed_values, none)
+            if task.arriving:
+                following = max(following, _send(clock, rates, gathered, task.arriving / (steps - 1), crossing))
+        done, spanned = _work(clock, unit, start, task.root, spans, spanned)
+        if (number + 1) % each == 0:
+            if task.begun and number + 1 < steps:
+                begun, spanned = _work(clock, _VPU, following, task.begun, spans, spanned)
+            if task.rest:
+                done, spanned = _work(clock, _VPU, done, task.rest, spans, spanned)
+                if task.serial:
+                    clock[unit] = max(clock[unit], done)
+            if task.stored:
+                clock[_DRAM] += task.stored
+                done = max(float(clock[_DRAM]), done + task.stored)
+                stored[stored_count] = done + rates[3]
+                stored_count += 1
+        end = max(end, done)
+        ends[number] = end
+    if steps > EXAMINED_STEPS:
+        half = EXAMINED_STEPS // 2
+        more = float(ends[-1] - ends[half - 1]) / half * (steps - EXAMINED_STEPS)
+        end += more
+        for one in range(UNITS):
+            clock[one] += more
+        if task.later > 0 or task.stored > 0:
+            clock[_DRAM] += more
+    return end, spanned
+
+
+@jit
+def run_tasks(run: Run, first: int, last: int, tasks: Tasks, times: Times, rates: Array) -> None:
+    """Run tasks `first` up to `last`, and load meanwhile what is loaded ahead for others."""
+    for number in range(first, last):
+        work = tasks.works[number]
+        if times.during[number] == number:
+            _load_first(run, number, number, number, tasks, times, rates)
+        inputs = 0.0
+        for row in range(tasks.source_start[number], tasks.source_start[number + 1]):
+            inputs = max(inputs, float(run.ends[tasks.sources[row]]))
+        free = inputs
+        if work.values:
+            free = max(inputs, _free(run, number, 0, number, number, tasks, times))
+        crossing = tasks.crossing[tasks.crossing_start[number] : tasks.crossing_start[number + 1]]
+        spans = run.spans[min(number, len(run.spans) - 1)]
+        end, count = run_task(run.clock, rates, work, crossing, inputs, run.constants[number], free, spans)
+        run.span_counts[number] = count
+        run.begins[number] = max(inputs, run.constants[number])
+        run.ends[number] = end
+        for row in range(times.later_start[number], times.later_start[number + 1]):
+            _load_first(run, times.later[row], number, number + 1, tasks, times, rates)
+
+
+@jit
+def _load_first(run: Run, task: int, during: int, known: int, tasks: Tasks, times: Times, rates: Array) -> None:
+    """Load the first constants of a task during an earlier one (its last step), and pass them on."""
+    work = tasks.works[task]
+    there = _free(run, task, 1, during, known, tasks, times)
+    there = _load(run.clock, rates, there, work.constants + (work.early - 1) * work.later_constants)
+    if work.constants:
+        there = _send(run.clock, rates, there, work.passed_constants, tasks.crossing[:0])
+    run.constants[task] = there
+
+
+@jit
+def _free(run: Run, task: int, constants: int, during: int, known: int, tasks: Tasks, times: Times) -> float:
+    """From when on loads may begin: there is memory, and cores have come to them. `known`: tasks that have run."""
+    before = times.freed[task, constants]
+    return max(float(run.ends[before]) if before >= 0 else 0.0, _reached(run, during, known, tasks, times))
+
+
+@jit
+def _reached(run: Run, number: int, known: int, tasks: Tasks, times: Times) -> float:
+    """
+    When cores have all but the last step of a task in the queues of their units (or all of the tasks before, where it
+    has not run yet): all that does not fit into queues has begun.
+    """
+    time = 0.0
+    if not len(times.issued) or not known:
+        return time
+    for unit in range(times.issued.shape[1]):
+        count = float(times.counts[min(number, known - 1), unit])
+        if number < known:
+            count -= times.issued[number, unit] / tasks.works[number].steps
+        if count <= times.queue_depth:
+            continue
+        place = count - times.queue_depth
+        task, end = 0, known  # the first one up to which more have been issued
+        while task < end:
+            middle = (task + end) // 2
+            if times.counts[middle, unit] <= place:
+                task = middle + 1
+            else:
+                end = middle
+        if task < known:
+            share = 1 - (times.counts[task, unit] - place) / times.issued[task, unit]
+            time = max(time, _at(run, task, unit, share))
+    return time
+
+
+@jit
+def _at(run: Run, task: int, unit: int, share: float) -> float:
+    """When a unit has done a share of its instructions for a task: as it has of its cycles."""
+    spans, cycles, found = run.spans[task, : run.span_counts[task]], 0.0, False
+    for row in range(len(spans)):
+        if spans[row, 0] == unit:
+            cycles += spans[row, 2]
+            found = True
+    if not found:
+        return run.begins[task] + share * (run.ends[task] - run.begins[task])
+    left = share * cycles
+    for row in range(len(spans)):
+        if spans[row, 0] == unit:
+            if left <= spans[row, 2]:
+                return spans[row, 1] + left
+            left -= spans[row, 2]
+    return run.ends[task]
