@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 
 from ..chips import Chip
 from ..dialects.dataflow.types import dtype_code
 from ..dialects.manycore import Tiling
-from .kernels import select_tile
+from .kernels import kernel_of
 from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Store, TileBuffer, core_local
 from .machine import Machine
 from .operand_views import OperandViews
@@ -107,6 +107,11 @@ class _TaskCode:
         self.reads = TaskReads(number, schedule, views, machine, self.steps)
         self.begun: dict[int, int] = {}
         """Core -> the newest step for which the sum of the addends has been emitted."""
+        number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(self.info.body)}
+        self._uses = [[number_of.get(value) for value in op.operands] for op in self.info.body]
+        """By operation of the body, for each operand the operation that computes it; None: the task reads it."""
+        self._dtypes = [dtype_code(op.results[0]) for op in self.info.body]
+        self._kernels = [kernel_of(op) for op in self.info.body]
 
     def emit(self, actions: Sequence[Action], step: int) -> None:
         """What cores do by themselves in a step, core by core."""
@@ -130,20 +135,21 @@ class _TaskCode:
         addends = info.addends
         if addends and not phase.accumulate and self.begun.get(core) != step:
             self._begin(core, step)
-        views: dict[SSAValue, View] = {}
-        for number, op in enumerate(info.body):
+        emitter = self.machine.emitters[core]
+        views: list[View] = []
+        for number, (op, kernel) in enumerate(zip(info.body, self._kernels, strict=True)):
             if number and not phase.complete:
                 break
             out = self._buffer(number, core, step)
-            views[op.results[0]] = out
+            views.append(out)
             if 0 < number <= len(addends):
                 continue
             operands = [
-                self.reads.operand(number, index, core, step) if isinstance(value, BlockArgument) else views[value]
-                for index, value in enumerate(op.operands)
+                self.reads.operand(number, index, core, step) if producer is None else views[producer]
+                for index, producer in enumerate(self._uses[number])
             ]
             accumulate = number == 0 and (phase.accumulate or bool(addends))
-            select_tile(op, box if number == 0 else result, out, operands, accumulate, self.machine.emitters[core])
+            kernel(op, box if number == 0 else result, out, operands, accumulate, emitter)
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:
                 # Before the vector unit waits for this step's root, so that the next one's need not wait for it.
                 if self._buffer(0, core, following).address != out.address:
@@ -173,7 +179,7 @@ class _TaskCode:
         """Where operation `number` of the body writes."""
         info, task = self.info, self.task
         result = self.results[core][step]
-        dtype = dtype_code(info.body[number].results[0])
+        dtype = self._dtypes[number]
         buffer = info.buffers.of_op[number]
         if buffer != info.buffers.result:
             return View.dense("sram", task.temporaries[buffer], dtype, result.sizes)

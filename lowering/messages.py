@@ -49,7 +49,7 @@ class Messages:
             np.array([source.address for *_, source, _ in messages], np.int64),
             np.array([target.address for *_, target in messages], np.int64),
             np.arange(len(messages)),
-            tuple(Form(replace(source, address=0), replace(target, address=0)) for *_, source, target in messages),
+            tuple(Form(source._replace(address=0), target._replace(address=0)) for *_, source, target in messages),
         )
 
     @staticmethod

@@ -134,7 +134,7 @@ class TaskReads:
             slot = read.slots[stream.version % len(read.slots)] if 0 not in piece.shape else 0
             dtype = self.task.operand_dtype(read.plan.read.operand)
             view = stream.views[step] = View.dense("sram", slot, dtype, piece.shape)
-            if view.count:
+            if view.volume:
                 self._load(index, stream.cores, view, piece, multicast_from)
 
     def load_all(self, index: int, multicast_from: int) -> None:

@@ -64,7 +64,7 @@ class Transfers(Issuer):
         if prepared is None or len(prepared.steps) != 1:
             shape = form.target.shape
             raise MeshloomError(f"a remote write of shape {shape} needs one packet stream: make it denser")
-        sent = bytes_without_zeros(self.chip, form.target.count, form.target.item_bytes, form.nonzero)
+        sent = bytes_without_zeros(self.chip, form.target.volume, form.target.item_bytes, form.nonzero)
         fields = np.empty((len(targets), FIELDS), np.uint32)
         fields[:, 0] = OPCODE["put" if sent is None else "put.z"]
         fields[:, 1], fields[:, 2] = form.source.dtype * 17, semaphore

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from operator import mul
+from typing import Literal, NamedTuple, TypeAlias
 
 from ..analysis.sparse.block import Block
 from ..dialects.coreasm.encoding import TYPES
@@ -26,8 +28,7 @@ def dense_strides(shape: Sequence[int], item_bytes: int) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """A tensor in memory: element i lies at byte `address` + sum of i[d] * `strides[d]`."""
 
     space: Space
@@ -50,17 +51,14 @@ class View:
         return ITEM_BYTES[self.dtype]
 
     @property
-    def count(self) -> int:
+    def volume(self) -> int:
         """Number of elements."""
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the elements, repeated ones counted again, gaps not."""
-        return self.count * self.item_bytes
+        return self.volume * self.item_bytes
 
     @property
     def extent(self) -> tuple[int, int]:
@@ -77,11 +75,10 @@ class View:
 
     def box(self, offsets: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None = None) -> View:
         """`sizes` elements from `offsets` on, every `steps`-th (1 if absent, negative walks down)."""
-        steps = (1,) * len(self.shape) if steps is None else steps
-        address = self.address
-        for offset, stride in zip(offsets, self.strides, strict=True):
-            address += offset * stride
-        strides = tuple(step * stride for step, stride in zip(steps, self.strides, strict=True))
+        strides = self.strides
+        if steps is not None:
+            strides = tuple(step * stride for step, stride in zip(steps, strides, strict=True))
+        address = self.address + sum(map(mul, offsets, self.strides))
         return View(self.space, address, self.dtype, tuple(sizes), strides)
 
     def part(self, dim: int, offset: int, size: int) -> View:

@@ -13,8 +13,11 @@ from ..view import View
 Kernel: TypeAlias = Callable[[Any, Box, View, Sequence[Operand], bool, Emitter], None]
 """(operation, tile, out, operands, accumulate, emitter): computes the tile of the operation into `out`.
 
-`operands` are the operation's slices for the tile with their padding materialised; shapes come from them, attributes
-from the operation. With `accumulate` the tile is a further part of a split reduction and is joined to what `out` holds.
+`tile` is the box in the operation's iteration space, `operands` are its slices for the tile with their padding
+materialised, `out` is the tile of the result; shapes come from the operands, attributes from the operation. With
+`accumulate` the tile is a further part of a split reduction and is joined to what `out` holds. Elementwise operations
+take numbers as operands (immediates) and may work in place. Kernels need no memory besides, and raise MeshloomError for
+operands that instructions cannot reach.
 """
 
 

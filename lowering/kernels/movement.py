@@ -44,7 +44,7 @@ def select_reshape(
     """A copy in row-major order; nothing where `out` is the operand's memory. Where the tile's elements are no box of
     the operand, runs of them are copied out of the box around them."""
     a = in_memory(operands[0])
-    if a.count == out.count:
+    if a.volume == out.volume:
         copy_flat(out, a, emitter)
         return
     whole = op.operand_shape(0)
@@ -79,7 +79,7 @@ def select_concat(
     for operand in operands:
         part = in_memory(operand)
         size = part.shape[axis]
-        if size and part.count:
+        if size and part.volume:
             emitter.copy(out.part(axis, offset, size), part)
             offset += size
 
@@ -99,7 +99,7 @@ def select_pad(
         offsets.append(first * steps[dim] - start)
         sizes.append(max(0, end - first))
     inside = math.prod(sizes)
-    if inside != out.count:
+    if inside != out.volume:
         emitter.fill(out, op.number)
     if inside:
         emitter.copy(out.box(offsets, sizes, steps), a)

@@ -17,7 +17,7 @@ from meshloom.dialects.dataflow.types import DTYPE_CODES, tensor
 from meshloom.emulator.functional import run_functional
 from meshloom.emulator.functional_build import Assembly
 from meshloom.lowering.emitter import Emitter
-from meshloom.lowering.kernels.select import DRAM_OPERANDS, select_tile
+from meshloom.lowering.kernels.select import DRAM_OPERANDS, kernel_of
 from meshloom.lowering.stream import IMMEDIATE, UNUSED, CoreStream, DescriptorTable
 from meshloom.lowering.synchronise import synchronise
 from meshloom.lowering.view import View
@@ -161,7 +161,7 @@ def run_op(
         if in_place:
             assert isinstance(operands[0], View)
             out = whole = operands[0]
-        select_tile(op, tile, out, operands, accumulate, core.emitter)
+        kernel_of(op)(op, tile, out, operands, accumulate, core.emitter)
     return core.run(whole)
 
 
