@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import itemgetter
 
 from ..dataflow.tiling import Box, split_blocks, split_evenly
 
@@ -33,21 +34,21 @@ class Tiling:
 
     def step_boxes(self, tile: Box) -> list[Box]:
         """The boxes that a core computes one after the other."""
-        parts = [
-            [(offset + low, size) for low, size in split_blocks(extent, count)]
-            for offset, extent, count in zip(tile.offsets, tile.sizes, self.steps, strict=True)
-        ]
-        boxes: list[Box] = []
-        for indices in self.step_indices():
-            ranges = [parts[dim][index] for dim, index in enumerate(indices)]
-            boxes.append(Box(tuple(r[0] for r in ranges), tuple(r[1] for r in ranges)))
-        return boxes
+        parts = [split_blocks(extent, count) for extent, count in zip(tile.sizes, self.steps, strict=True)]
+        offsets = [[start + low for low, _ in ranges] for start, ranges in zip(tile.offsets, parts, strict=True)]
+        return list(map(Box, self._looped(offsets), self._looped([[size for _, size in ranges] for ranges in parts])))
 
     def step_indices(self) -> list[tuple[int, ...]]:
         """Index per dimension of each step, in the order of execution."""
-        looped = product(*(range(self.steps[dim]) for dim in self.order))
-        place = {dim: position for position, dim in enumerate(self.order)}
-        return [tuple(index[place[dim]] for dim in range(len(self.steps))) for index in looped]
+        return list(self._looped([range(count) for count in self.steps]))
+
+    def _looped(self, values: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+        """By step, in the order of execution, what `values` has of each dimension for it."""
+        rows = product(*(values[dim] for dim in self.order))
+        if self.order == tuple(range(len(self.order))):
+            return rows
+        place = sorted(range(len(self.order)), key=self.order.__getitem__)
+        return map(itemgetter(*place), rows)
 
     @property
     def step_count(self) -> int:
