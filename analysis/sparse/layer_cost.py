@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...chips import RATES, Chip
 from ...chips.cycles import bound_by_weights, load_cycles
@@ -187,13 +188,14 @@ def encoded_cycles(
     ports = chip.dram_ports
     panel_cycles = nbytes / count / min(chip.dram_bytes_per_cycle / ports, chip.link_bytes_per_cycle)
     best = (math.inf, math.inf, math.inf)
+    of_rows: dict[int, NDArray[np.float64]] = {}  # cycles of each panel, however many of them a core has
     for m, own in grids(cores, layer.rows, count, few_loads):
-        share = m / layer.rows
-        cycles = [
-            product_cycles(chip, replace(one, rows=m, neuron_bytes=int(one.neuron_bytes * share)), layer.rate)
-            for one in work
-        ]
-        of_panel = np.array(cycles).reshape(parts, count).sum(axis=0)
+        if m not in of_rows:
+            share = m / layer.rows
+            tiles_of_rows = (replace(one, rows=m, neuron_bytes=int(one.neuron_bytes * share)) for one in work)
+            cycles = np.array([product_cycles(chip, one, layer.rate) for one in tiles_of_rows])
+            of_rows[m] = cycles.reshape(parts, count).sum(axis=0)
+        of_panel = of_rows[m]
         tiles = split_evenly(count, -(-count // own))
         compute = max(float(of_panel[low : low + size].sum()) for low, size in tiles)
         if chip.map_lanes == "joined":

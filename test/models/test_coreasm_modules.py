@@ -41,7 +41,7 @@ def reread(module: ModuleOp, context: Context) -> ModuleOp:
 @pytest.mark.parametrize(("name", "chip"), CASES)
 def test_text_gives_the_same_bytes(name: str, chip: str) -> None:
     model = PUBLIC_MODELS[name]
-    exe = compile(model.path, chip, model.shapes).executable
+    exe = compile(model.path, chip, model.shapes, values=model.values).executable
     want = to_bytes(exe)
     context = Context()
     for dialect in (Builtin, Coreasm, Manycore):
@@ -52,7 +52,7 @@ def test_text_gives_the_same_bytes(name: str, chip: str) -> None:
 
     inputs = model.inputs(1)
     results = run_main(packed, {tensor.name: inputs[tensor.name] for tensor in exe.inputs})
-    for tensor, value in Oracle(model.path).run(inputs).items():
+    for tensor, value in Oracle(model.path).run({**inputs, **model.constants()}).items():
         assert compare(tensor, np.asarray(results[tensor]), value).equal
 
     CoreasmUnpackPass().apply(context, packed)

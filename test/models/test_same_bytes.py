@@ -1,12 +1,22 @@
-"""Every printed level, and the list of passes, gives the executable that the compiler gives: byte for byte."""
+"""
+Every printed level, and the list of passes, gives the executable that the compiler gives: byte for byte.
+
+The long tests compile a part of a network twice: for the network, and where the same text comes again for the first
+time, which must give the same bytes. After that it is taken as it is known. The quick tests compile all anew.
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from meshloom.lowering.piece_cache import Failure, Outcome
+from meshloom.lowering.piece_file import piece_from_bytes, piece_to_bytes
+from meshloom.lowering.piece_pool import PiecePool
+from meshloom.lowering.piece_text import PieceText
 from meshloom.tools import assemble, opt
 from meshloom.tools import compile as compile_tool
 from public_models import PUBLIC_MODELS
@@ -28,6 +38,42 @@ QUICK = [
 ]
 MATRIX = itertools.product(PUBLIC_MODELS, ("tiny", "edge", "grid"), ("dense", "sparse", "subgraphs", "budget", "chips"))
 ALL = [case for case in MATRIX if case not in QUICK]
+
+
+class KnownPieces:
+    """Compiles parts in place of `PiecePool.compile`: what it has seen to be the same twice, it does not compile."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.comparing = False
+        """Whether parts that are known are compiled again, once, and compared."""
+        self.compared: set[tuple[str, str, str]] = set()
+        self._known: dict[tuple[str, str, str], bytes | Failure] = {}
+        self._compile = PiecePool.compile
+
+        def compile(pool: PiecePool, parts: Sequence[PieceText]) -> list[Outcome]:
+            return self.outcomes(pool, parts)
+
+        monkeypatch.setattr(PiecePool, "compile", compile)
+
+    def outcomes(self, pool: PiecePool, parts: Sequence[PieceText]) -> list[Outcome]:
+        """One for each part, as `PiecePool.compile` gives them. Asserts that a part compiles to what it did before."""
+        keys = [(part.text, pool.chip.fingerprint, str(pool.effort)) for part in parts]
+        new = [number for number, key in enumerate(keys) if not self._is_settled(key)]
+        found = dict(zip(new, self._compile(pool, [parts[number] for number in new]), strict=True))
+        for number, outcome in found.items():
+            made = outcome if isinstance(outcome, Failure) else piece_to_bytes(outcome, pool.chip)
+            if keys[number] in self._known:
+                assert made == self._known[keys[number]], keys[number][0]
+                self.compared.add(keys[number])
+            self._known[keys[number]] = made
+        return [found[number] if number in found else self._read(key, pool) for number, key in enumerate(keys)]
+
+    def _is_settled(self, key: tuple[str, str, str]) -> bool:
+        return key in self._known and (key in self.compared or not self.comparing)
+
+    def _read(self, key: tuple[str, str, str], pool: PiecePool) -> Outcome:
+        known = self._known[key]
+        return known if isinstance(known, Failure) else piece_from_bytes(known, pool.chip, "a part")
 
 
 def run(main_of: object, *arguments: object) -> None:
@@ -57,8 +103,17 @@ def compiled(name: str, chip: str, how: str, folder: Path, capsys: pytest.Captur
     return options
 
 
-def check(name: str, chip: str, how: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def check(
+    name: str,
+    chip: str,
+    how: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    pieces: KnownPieces | None = None,
+) -> None:
     options = compiled(name, chip, how, folder, capsys)
+    if pieces is not None:
+        pieces.comparing = True
     expected = (folder / "expected.mlx").read_bytes()
     texts = sorted((folder / "stages").glob("*.mlir"))
     levels = {path.stem.partition("-")[2] for path in texts}
@@ -95,6 +150,13 @@ def test_levels_and_passes(name: str, chip: str, how: str, tmp_path: Path, capsy
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "chip", "how"), ALL)
 def test_all_levels_and_passes(
-    name: str, chip: str, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    chip: str,
+    how: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    check(name, chip, how, tmp_path, capsys)
+    pieces = KnownPieces(monkeypatch)
+    check(name, chip, how, tmp_path, capsys, pieces)
+    assert pieces.compared

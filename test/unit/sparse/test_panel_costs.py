@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from meshloom.analysis.sparse import layer_cost
 from meshloom.analysis.sparse.choose import all_choices
 from meshloom.analysis.sparse.formats import DIRECT
 from meshloom.analysis.sparse.layer_cost import Layer, best_panels, encoded_cycles, panel_widths
 from meshloom.analysis.sparse.panels import Panels
+from meshloom.analysis.sparse.product_cycles import product_cycles
 from meshloom.analysis.sparse.strings import Strings
-from meshloom.chips import load_chip
+from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow.tiling import EncodedWork
 
 JOINED = load_chip("edge")  # 32 x 32 places
@@ -51,3 +53,19 @@ def test_each_port_of_dram_delivers_its_panels(count: int, memory: float) -> Non
     one = EncodedWork(1, 1, 16, 64, 1, 16 * 64, True, 0, 0, 64, 64)
     _, found, _ = encoded_cycles(JOINED, replace(LAYER, outputs=16 * count), panels, [one] * count, 16000)
     assert found == pytest.approx(memory, abs=0.5)
+
+
+def test_a_panel_is_costed_once_for_each_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A single row can be cut over the cores in as many ways as there are panels; each panel takes the same in all."""
+    costed: list[EncodedWork] = []
+
+    def noted(chip: Chip, work: EncodedWork, rate: int) -> float:
+        costed.append(work)
+        return product_cycles(chip, work, rate)
+
+    monkeypatch.setattr(layer_cost, "product_cycles", noted)
+    panels = Panels(DIRECT, 256, 16, 64, 64)
+    work = [EncodedWork(1, 1, 16, 64, 1, 16 * 64, True, 0, 0, 64, 64)] * 16
+    assert len(list(layer_cost.grids(len(JOINED.usable_cores), 1, 16))) > 1
+    encoded_cycles(JOINED, replace(LAYER, outputs=256), panels, work, 16000)
+    assert len(costed) == len(work)
