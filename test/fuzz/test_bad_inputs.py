@@ -19,6 +19,7 @@ from meshloom.tools import opt as opt_tool
 from meshloom.tools import plan as plan_tool
 from meshloom.tools import run as run_tool
 from meshloom.tools import topology as topology_tool
+from onnx import TensorProto, helper, numpy_helper
 from public_models import PUBLIC_MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,6 +115,17 @@ def cost_graph() -> bytes:
     return json.dumps({"tensors": tensors, "ops": ops}).encode()
 
 
+def small_onnx() -> bytes:
+    """An ONNX network that is compiled in a moment, where much of the damage goes as far as that."""
+    weights = numpy_helper.from_array(np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["a"], "product"), helper.make_node("Relu", ["a"], ["y"], "act")]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 4])]
+    graph = helper.make_graph(nodes, "net", inputs, outputs, [weights])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return made.SerializeToString()
+
+
 def array_file() -> bytes:
     """The network's input as a `.npy` file."""
     file = BytesIO()
@@ -167,7 +179,7 @@ def case(
             for suffix, data in topologies.items()
         ),
         Case("opt-onnx", ".onnx", onnx, opt_tool.main, lambda f, o: [str(f), "-o", str(o / "out.mlir")]),
-        Case("compile-onnx", ".onnx", onnx, compile_tool.main, build),
+        Case("compile-onnx", ".onnx", small_onnx(), compile_tool.main, build),
         Case("opt-mlir", ".mlir", text, opt_tool.main, lambda f, o: [str(f), "-o", str(o / "out.mlir")]),
         Case("compile-mlir", ".mlir", text, compile_tool.main, build),
         Case("chip", ".toml", chip, compile_tool.main, lambda f, o: build(network, o, f)),

@@ -15,8 +15,9 @@ from meshloom.support.errors import ResourceError
 from random_networks import RandomNetwork
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-QUICK = range(4)
-MANY = range(4, 300)
+QUICK = (1, 3, 4, 11, 14, 16)
+"""Six ways to fuse; seconds each, and all of them fit in parts."""
+MANY = [seed for seed in range(300) if seed not in QUICK]
 
 
 def compile_in(network: RandomNetwork, dram_bytes: int, fuse: str) -> Compilation | ResourceError:
@@ -47,8 +48,9 @@ def check(seed: int) -> bool:
     return len(compilation.parts) > 1
 
 
-def test_some_networks_in_little_dram() -> None:
-    assert sum(check(seed) for seed in QUICK) >= 1
+@pytest.mark.parametrize("seed", QUICK)
+def test_some_networks_in_little_dram(seed: int) -> None:
+    assert check(seed)
 
 
 @pytest.mark.slow

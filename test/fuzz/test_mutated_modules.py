@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from mutate_modules import RUNS, campaign, mutant, seeds
 
-COUNT, MANY = 40, 2000
+COUNT, MANY = 20, 2000
 """Mutants of each level."""
 
 

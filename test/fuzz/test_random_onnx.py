@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from onnx_campaign import try_model
 
-QUICK = range(20)
-MANY = range(20, 2020)
+QUICK = (0, 1, 2, 3, 4, 7, 9, 10, 12, 14, 15, 16, 18, 19)
+"""They take few seconds each."""
+MANY = [seed for seed in range(2020) if seed not in QUICK]
 FEWEST, MOST = 10, 40
 """Nodes of a model."""
 

@@ -11,7 +11,7 @@ from mutate_binary import Mutator
 from public_models import PUBLIC_MODELS
 
 QUICK = 66
-"""Mutations of one binary: with three binaries about 200."""
+"""Mutations of one binary."""
 KINDS = ("address", "stride", "order")
 
 
@@ -34,7 +34,7 @@ def verdicts(name: str, chip: str, count: int, seed: int) -> tuple[Counter[Verdi
     return counted, missed
 
 
-@pytest.mark.parametrize(("name", "chip"), [("rnet", "tiny"), ("onet", "tiny"), ("pnet", "edge")])
+@pytest.mark.parametrize(("name", "chip"), [("rnet", "tiny"), ("pnet", "edge")])
 def test_defects_are_found(name: str, chip: str) -> None:
     counted, missed = verdicts(name, chip, QUICK, seed=1)
     # At most one in twenty may hide, and then for a reason; a small sample may hold a few more.
@@ -44,7 +44,9 @@ def test_defects_are_found(name: str, chip: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "chip"), [("rnet", "tiny"), ("rnet", "edge"), ("onet", "edge"), ("pnet", "tiny")])
+@pytest.mark.parametrize(
+    ("name", "chip"), [("rnet", "tiny"), ("rnet", "edge"), ("onet", "edge"), ("onet", "tiny"), ("pnet", "tiny")]
+)
 def test_200_defects_are_found(name: str, chip: str) -> None:
     counted, missed = verdicts(name, chip, 200, seed=2)
     assert len(missed) <= 10, missed

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-QUICK = (("rnet", "tiny"), ("rnet", "edge"), ("magika", "edge"))
+QUICK = (("rnet", "tiny"), ("rnet", "edge"))
 CASES = [
     pytest.param(name, chip, marks=[] if (name, chip) in QUICK else [pytest.mark.slow], id=f"{name}-{chip}")
     for chip in ("edge", "tiny")

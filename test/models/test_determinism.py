@@ -36,13 +36,7 @@ def compile_and_run(name: str, chip: str, hash_seed: str, path: Path) -> str:
     ("name", "chip"),
     [
         ("rnet", "tiny"),
-        ("vad", "edge"),
-        *(
-            pytest.param(name, chip, marks=pytest.mark.slow)
-            for name in PUBLIC_MODELS
-            for chip in ("edge", "cloud")
-            if (name, chip) != ("vad", "edge")
-        ),
+        *(pytest.param(name, chip, marks=pytest.mark.slow) for name in PUBLIC_MODELS for chip in ("edge", "cloud")),
     ],
 )
 def test_two_processes_agree(name: str, chip: str, tmp_path: Path) -> None:

@@ -29,7 +29,18 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 """Language, name of a file or nothing, text."""
 LONG = {
     f"docs/{name}.md"
-    for name in ("chips", "extend", "memory-saving", "orders", "rationale/memory", "sparse", "subgraphs", "training")
+    for name in (
+        "capacity",
+        "chips",
+        "extend",
+        "mapping",
+        "memory-saving",
+        "orders",
+        "rationale/memory",
+        "sparse",
+        "subgraphs",
+        "training",
+    )
 }
 """Pages whose commands take a quarter of a minute and longer."""
 NUMBER = re.compile(r"\d[\d,.]*")

@@ -67,14 +67,13 @@ def text_of(module: ModuleOp, *, generic: bool = False, locations: bool = True) 
 
 def check_text(module: ModuleOp, context: Context) -> None:
     """Reading what is printed gives the same locations, and printing that the same text; also without locations."""
-    for generic in (False, True):
-        for locations in (False, True):
-            text = text_of(module, generic=generic, locations=locations)
-            again = LocatingParser(context, text, "again.mlir").parse_module()
-            # In the generic form, xDSL prints some floats of dense attributes as integers that it reads as such.
-            assert generic or text_of(again, locations=locations) == text
-            if locations:
-                assert [op.location for op in again.walk()] == [op.location for op in module.walk()]
+    for generic, locations in ((False, False), (False, True), (True, True)):
+        text = text_of(module, generic=generic, locations=locations)
+        again = LocatingParser(context, text, "again.mlir").parse_module()
+        # In the generic form, xDSL prints some floats of dense attributes as integers that it reads as such.
+        assert generic or text_of(again, locations=locations) == text
+        if locations:
+            assert [op.location for op in again.walk()] == [op.location for op in module.walk()]
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=PIPELINES.keys())
@@ -88,27 +87,28 @@ def test_passes_on_networks_keep_locations(network: ModuleOp, pipeline: str, con
 
 
 def runs(path: Path) -> Iterator[tuple[str, PassPipeline]]:
-    """The inputs of a test of text, and each pipeline that a line of it applies."""
+    """The inputs of a test of text, as they are and with each pipeline that a line of it applies."""
     text = path.read_text()
+    parts = list(dict.fromkeys([text, *re.split(r"^// -----\n", text, flags=re.MULTILINE)]))
+    yield from ((part, PassPipeline(())) for part in parts)
     plugins = re.findall(r"^// RUN: .*--load-pass-plugin %S/(\S+)", text, re.MULTILINE)
     available = load_passes([str(path.parent / one) for one in set(plugins)], all_passes())
     found = set(re.findall(r"^// RUN: meshloom-opt %s .*?-p (?:'([^']+)'|(\S+))", text, re.MULTILINE))
     for quoted, plain in sorted(found):
-        for part in re.split(r"^// -----\n", text, flags=re.MULTILINE):
+        for part in parts[1:] or parts:
             yield part, read_passes(quoted or plain, available)
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_texts_keep_locations(path: Path, context: Context) -> None:
     """Of the inputs of the other tests, those that are valid, through the passes that these tests apply."""
-    for text, pipeline in [*runs(path), (path.read_text(), PassPipeline(()))]:
+    for text, pipeline in runs(path):
         try:
             module = LocatingParser(context, text, path.name).parse_module()
             module.verify()
         except Exception:  # the test is about an error
             continue
         assert "loc(unknown)" in text or nowhere(module) == []
-        check_text(module, context)
         for one in pipeline.passes:
             try:
                 one.apply(context, module)

@@ -56,6 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
+@cache
 def compiled(step: ModuleOp, folder: Path, amount: float, kinds: str, format: Format = Format.F16) -> CompiledNetwork:
     """The step under a budget."""
     saving = Saving(frozenset(kinds.split(",")), format)

@@ -1,10 +1,13 @@
-"""A small model, and tools as processes."""
+"""A small model, and tools as users call them."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +18,34 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run a tool in an empty folder: `run("meshloom-run", "net.mlx", ...)`."""
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """
+    Run a tool in an empty folder: `run("meshloom-run", "net.mlx", ...)`.
+
+    In this process: starting one takes longer than most of what is tested.
+    """
+    commands = {one.name: one.attr for one in entry_points(group="console_scripts", module="meshloom.tools.entry")}
+
+    def call(tool: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+        given = [*map(str, arguments)]
+        capfd.readouterr()
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            patch.chdir(tmp_path)
+            warnings.resetwarnings()
+            try:
+                status = import_module(f"meshloom.tools.{commands[tool]}").main(given)
+            except SystemExit as leaving:
+                status = leaving.code
+        assert isinstance(status, int)
+        output, errors = capfd.readouterr()
+        return subprocess.CompletedProcess([tool, *given], status, output, errors)
+
+    return call
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Run:
+    """As `run`, in a process of its own."""
 
     def start(tool: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         command = [str(Path(sys.executable).with_name(tool)), *map(str, arguments)]

@@ -39,11 +39,11 @@ def test_allocated_and_touched_memory_have_names_of_their_own(model: Path, run: 
     assert f"{stats['peak_sram']['max']:,}" == touched
 
 
-def test_check_and_outputs(executable: Path, model: Path, run: Run) -> None:
+def test_check_and_outputs(executable: Path, model: Path, start: Run) -> None:
     x = np.random.default_rng(5).standard_normal((3, 6)).astype(np.float32)
     np.save(executable.with_name("x.npy"), x)
     arguments = ["--input", "x=x.npy", "--output", "results", "--stats", "stats.json", "--validate"]
-    done = run("meshloom-run", executable, "--check", model, *arguments, "--trace", "trace.json")
+    done = start("meshloom-run", executable, "--check", model, *arguments, "--trace", "trace.json")
     assert done.returncode == 0, done.stderr
     assert "OK: all outputs equal" in done.stdout
     folder = executable.with_name("results")
@@ -61,8 +61,8 @@ def test_quiet_says_nothing(executable: Path, model: Path, run: Run) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_same_bytes_twice(executable: Path, model: Path, run: Run) -> None:
-    assert run("meshloom-compile", model, "--chip", "tiny", "--shape", "x=3x6", "-o", "2.mlx", "-q").stdout == ""
+def test_same_bytes_twice(executable: Path, model: Path, start: Run) -> None:
+    assert start("meshloom-compile", model, "--chip", "tiny", "--shape", "x=3x6", "-o", "2.mlx", "-q").stdout == ""
     assert executable.read_bytes() == executable.with_name("2.mlx").read_bytes()
 
 
