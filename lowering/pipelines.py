@@ -21,6 +21,7 @@ from .memory_to_coreasm import MemoryToCoreasmPass
 from .search_options import SearchOptions
 from .sparse_encode_if_faster import SparseEncodeIfFasterPass
 from .sparse_to_dataflow import SparseToDataflowPass
+from .subgraph_options import parse_fusion
 
 
 def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass]:
@@ -44,7 +45,8 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     else:
         yield ManycoreOutlineToFitPass(chip, subgraphs, **how)
     if options.budget is None:
-        yield ManycoreFuseSubgraphsPass(chip, fuse, **how)
+        fusion = parse_fusion(fuse)
+        yield ManycoreFuseSubgraphsPass(chip, fusion.strategy, **fusion.bounds.given(), **how)
     yield ManycoreAutotunePass(chip, **how)
     yield ManycoreToMemoryPass()
     yield MemoryToCoreasmPass(chip)

@@ -14,7 +14,7 @@ from .compile_network import CompileOptions
 from .effort import EffortOptions
 from .offload.budget_options import parse_budget
 from .pipeline import check_launches
-from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+from .subgraph_options import SubgraphOptions, check_fusion, default_jobs, parse_subgraphs
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class SearchOptions(EffortOptions):
         """What they ask for but for calibration. Raises InputError for what makes no sense."""
         rule, split_failures = parse_subgraphs(self.subgraphs)
         subgraphs = SubgraphOptions(rule, split_failures, self.fuse, default_jobs(), effort=self.read_effort())
+        check_fusion(subgraphs)
         given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(self, name) is not None]
         budget = None
         if self.budget is not None:

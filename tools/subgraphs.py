@@ -32,8 +32,8 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
         default="auto",
         metavar="STRATEGY",
         help="make neighbours one again: auto (those that were split because they failed, unless that is slower), "
-        "none, grouped, pairs, forward, bidirectional, grow, grow-bidirectional, "
-        "optimal (by emulated cycles)",
+        "none, pairs, forward, bidirectional, grow, grow-bidirectional, optimal (by emulated cycles), or grouped with "
+        "bounds: grouped,max-tasks=64,min-macs=N,max-weight-bytes=N",
     )
     group.add_argument(
         "--effort",
