@@ -12,6 +12,7 @@ from xdsl.traits import IsTerminator
 from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
+from ..dialects.manycore import TaskOp
 from .subgraphs.loose_nodes import loose_nodes
 from .subgraphs.op_graph import Adjacency, OpGraph
 from .subgraphs.updates import state_types, update_nodes
@@ -94,7 +95,10 @@ def _names(ops: Sequence[Operation]) -> Iterator[str]:
 
 
 def _work(op: Operation) -> tuple[int, int]:
-    """Multiply-accumulates and other element operations (moved elements count as such), of a whole operation."""
+    """Multiply-accumulates and other element operations, moved elements among them, of a whole operation or task."""
+    if isinstance(op, TaskOp):
+        inside = [_work(inner) for inner in op.body.block.ops]
+        return sum(macs for macs, _ in inside), sum(others for _, others in inside)
     if not isinstance(op, TilingInterface) or isinstance(op, ReshapeOp):
         return 0, 0
     cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))

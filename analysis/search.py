@@ -44,6 +44,8 @@ class Search(Generic[T]):
     """What the cycles are."""
     hopeful: float = 1.0
     """A variant is tried if its estimate is at most so many times the least of all that were tried."""
+    enough: float = 0.0
+    """Once a variant takes at most so many cycles, no other is tried."""
     trials: list[Trial] = field(default_factory=list[Trial])
     failures: list[MeshloomError] = field(default_factory=list[MeshloomError])
     _best: tuple[str, T] | None = None
@@ -56,6 +58,8 @@ class Search(Generic[T]):
         Make a variant and keep it if it takes less than this share of the least cycles, unless its estimated cycles are
         hopeless. If MeshloomError is raised, it has failed.
         """
+        if self.is_over(variant):
+            return
         if self._best is not None and estimate > self.hopeful * self._least_estimate:
             least = self._least_estimate
             self._note(variant, f"estimated {estimate:,.0f} cycles, {over(estimate, least)}: not tried")
@@ -76,6 +80,13 @@ class Search(Generic[T]):
             self._best, self._least = (variant, found), cycles
         taken = "taken" if better else "not taken"
         self._note(variant, f"{self.measure} {cycles:,.0f} cycles, {over(cycles, before)}: {taken}")
+
+    def is_over(self, variant: str) -> bool:
+        """Whether what was found is enough, so that another variant need not even be made. That is noted then."""
+        if self._best is None or not self.enough or self.least() > self.enough:
+            return False
+        self._note(variant, f"at most {self.enough:,.0f} cycles are enough: not tried")
+        return True
 
     def fail(self, variant: str, error: MeshloomError) -> None:
         """A variant cannot be made: that counts only where none can."""

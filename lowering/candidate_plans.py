@@ -15,6 +15,7 @@ from ..support.errors import MeshloomError
 from ..transforms.manycore_schedule import find_order
 from ..transforms.manycore_tile import plans_of, write_tilings
 from ..transforms.reorder import arrange_tasks, tasks_of
+from .effort import Effort
 from .quickest_piece import Plan
 
 STEPS = 2_000_000
@@ -22,10 +23,10 @@ STEPS = 2_000_000
 NAMES = ("tilings that look ahead", "tilings task by task")
 
 
-def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, orders: int) -> list[Plan]:
+def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort) -> list[Plan]:
     """
-    Plans of the tasks of a function, which must not be tiled: in their order, and in up to `orders` others that are
-    estimated to be cheaper (spec 3). The tasks come to stand in the order of the last, with its tilings.
+    Plans of the tasks of a function, which must not be tiled: in their order, and in up to `effort.orders` others that
+    are estimated to be cheaper (spec 3). The tasks come to stand in the order of the last, with its tilings.
 
     `memo`: of the tasks. Raises as `plan_network` where they cannot be planned in their own order.
     """
@@ -34,8 +35,8 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, orders: int) -
     plans = plans_of(function, chip, memo)
     found = [Plan(*one) for one in zip(NAMES[-len(plans) :], plans, strict=True)]
     seen = {tuple(program)}
-    for seed in range(orders):
-        order = find_order(block, chip, seed=seed, steps=STEPS)
+    for seed in range(effort.orders):
+        order = find_order(block, chip, effort.method, seed, STEPS)
         if order is None:
             break
         tasks = tuple(program[int(number)] for number in order.order)

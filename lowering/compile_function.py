@@ -23,7 +23,7 @@ from .read_program import read_program
 from .serial import constant_bytes_read, operator_count
 from .stages import Level, Progress
 from .subgraph import Subgraphs
-from .subgraph_options import SubgraphOptions
+from .subgraph_options import SubgraphOptions, parse_fusion
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def compile_function(
     """
     if budget is None:
         found = outline_to_fit(module, chip, options, log, cache, progress)
-        found = fuse_subgraphs(module, chip, options.fuse, options.jobs, log, cache, progress) or found
+        found = fuse_subgraphs(module, chip, parse_fusion(options.fuse), options.jobs, log, cache, progress) or found
         parts = tuple(_describe(number, found) for number in range(len(found.parts)))
         levels: list[Level] = [("subgraphs", module.clone())] if len(parts) > 1 else []
     else:

@@ -19,7 +19,7 @@ from .offload.compile_launches import Budget
 from .piece_cache import PieceCache
 from .pipeline import compile_module
 from .stages import Progress
-from .subgraph_options import SubgraphOptions
+from .subgraph_options import SubgraphOptions, check_fusion
 
 if TYPE_CHECKING:
     from .chips_compilation import ChipsCompilation
@@ -63,6 +63,7 @@ def compile_network(
 
     Raises InputError for options that do not go together, else as `compile_module` and `compile_for_chips` do.
     """
+    check_fusion(options.subgraphs)
     staged = bool(stages_of(module))
     if staged:
         _check_staged(options)

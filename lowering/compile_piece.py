@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -61,11 +63,12 @@ def place_piece(
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
     progress("outline tasks")
-    orders = 0 if tasks_of(function.body.block) else effort.orders
+    if tasks_of(function.body.block):
+        effort = replace(effort, orders=0)
     DataflowToManycorePass().apply(Context(), module)
     progress("plan")
     memo = PlanMemo()
     if any(task.placement is not None for task in tasks_of(function.body.block)):  # the cores are given, too
         return quickest_lead(function, given_plan(function, chip, memo), chip, effort, progress)
     split_reductions(function, chip, memo)
-    return quickest_piece(function, candidate_plans(function, chip, memo, orders), chip, effort, progress)
+    return quickest_piece(function, candidate_plans(function, chip, memo, effort), chip, effort, progress)

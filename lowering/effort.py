@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypedDict, get_args
 
 from ..analysis.search import Measure
 from ..support.errors import InputError
+from ..transforms.manycore_schedule import Method
+from ..transforms.options import Number, positive
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,10 @@ class Effort:
     A variant is compiled if its estimate is at most so many times the least: bench/effort.py says which variants that
     leaves out.
     """
+    method: Method = "default"
+    """Of searching orders."""
+    enough: float = 0.0
+    """The first variant of a part that takes at most so many cycles is taken, and no other is tried."""
 
 
 EFFORTS: dict[str, Effort] = {
@@ -35,8 +42,53 @@ EFFORTS: dict[str, Effort] = {
 }
 
 
+PROGRAM, SEARCHED = "program", "searched"
+ORDERS = (PROGRAM, SEARCHED, *(name for name in get_args(Method) if name not in (PROGRAM, "default")))
+"""Orders of tasks: as they are, or beside that those that are searched, in the default way or by a method's name."""
+
+
+class EffortTexts(TypedDict):
+    """As the passes take them."""
+
+    effort: str
+    order: str
+    stop_at: Number | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffortOptions:
+    """What passes that compile parts are told about the effort, as `meshloom-compile` is."""
+
+    effort: str = "default"
+    order: str = SEARCHED
+    stop_at: Number | None = None
+
+    def how(self) -> EffortTexts:
+        """The options, for another pass that takes them."""
+        return {"effort": self.effort, "order": self.order, "stop_at": self.stop_at}
+
+    def read_effort(self) -> Effort:
+        """What they stand for. Raises InputError for what makes no sense."""
+        return with_order(find_effort(self.effort), self.order, self.stop_at)
+
+
 def find_effort(name: str) -> Effort:
     """The effort of a name. Raises InputError for another one."""
     if name not in EFFORTS:
         raise InputError(f"no effort is named '{name}': choose from {', '.join(EFFORTS)}")
     return EFFORTS[name]
+
+
+def with_order(effort: Effort, order: str = SEARCHED, stop_at: Number | None = None) -> Effort:
+    """
+    The effort with orders by a name of `ORDERS`, where the first variant of at most `stop_at` cycles is enough.
+
+    Raises InputError for another name, and for a number that is none.
+    """
+    if order not in ORDERS:
+        raise InputError(f"no order is named '{order}': choose from {', '.join(ORDERS)}")
+    if order == PROGRAM:
+        effort = replace(effort, orders=0)
+    method = next((name for name in get_args(Method) if name == order), "default")
+    enough = 0.0 if stop_at is None else positive("stop-at", stop_at)
+    return replace(effort, method=method, enough=enough)

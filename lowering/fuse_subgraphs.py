@@ -25,7 +25,7 @@ from .residency import DramShortage
 from .serial import constant_bytes_read
 from .stages import Progress
 from .subgraph import Subgraph, Subgraphs, subgraphs_of
-from .subgraph_options import FUSIONS
+from .subgraph_options import Fusion
 
 FUSED_SHARE = 4
 """Strategy `auto` compiles at most so many times the nodes that there are."""
@@ -35,26 +35,25 @@ FEWEST_FUSED = 4096
 def fuse_subgraphs(
     module: ModuleOp,
     chip: Chip,
-    strategy: str,
+    fusion: Fusion,
     jobs: int,
     log: CompilationLog,
     cache: PieceCache,
     progress: Progress = lambda stage: None,
 ) -> Subgraphs | None:
     """
-    Make neighbouring subgraphs of `@main` one as one of `FUSIONS` says. Returns what is there then, with what it
+    Make neighbouring subgraphs of `@main` one as a strategy says. Returns what is there then, with what it
     compiled to; None where there is nothing to fuse: `auto` fuses only where all subgraphs were made to fit. None is
     `to_fit` afterwards: what is apart now is meant to be.
 
     Raises MeshloomError for a subgraph that does not compile, or does not fit the chip.
     """
-    make = FUSIONS[strategy]
-    function = find_main(module)
+    strategy, function = fusion.strategy, find_main(module)
     subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
     meant = strategy == "auto" and any(op.to_fit is None for op in subgraphs)
     for op in subgraphs:
         op.to_fit = None
-    if make is None or len(subgraphs) < 2 or meant:
+    if strategy == "none" or len(subgraphs) < 2 or meant:
         return None
     parts = subgraphs_of(inline_subgraphs(function))
     merge_constants(function.body.block)
@@ -67,8 +66,8 @@ def fuse_subgraphs(
             if isinstance(part.outcome, Failure):
                 what = f"subgraph @{part.label} does not compile for chip '{chip.name}', see manycore-outline-to-fit"
                 raise part.outcome.error(compiler.reason(part, part.outcome, what))
-        fusion = _Fusion(compiler, parts, strategy, pool)
-        chosen = fusion.fuse(make([fusion.size(part) for part in parts]))
+        candidates = _Candidates(compiler, parts, strategy, pool)
+        chosen = candidates.fuse(fusion.make([candidates.size(part) for part in parts]))
         if strategy == "auto" and len(chosen) < len(parts):
             search = compiler.search()
             search.try_variant(f"{len(chosen)} launches, of fused subgraphs", lambda: chosen)
@@ -83,7 +82,7 @@ def fuse_subgraphs(
     return found
 
 
-class _Fusion:
+class _Candidates:
     def __init__(self, compiler: PartCompiler, parts: list[Subgraph], strategy: str, pool: PiecePool) -> None:
         self.compiler, self.parts, self.pool = compiler, parts, pool
         self.automatic, self.timed = strategy == "auto", strategy == "optimal"
@@ -139,5 +138,4 @@ class _Fusion:
         graph = self.compiler.block_graph()
         number_of = {op: number for number, op in enumerate(graph.ops)}
         nodes = [number_of[op] for op in part.nodes]
-        work = int(graph.graph.macs[nodes].sum() + graph.graph.other_ops[nodes].sum())
-        return PartSize(work, constant_bytes_read(part.operators), len(part.code.tasks))
+        return PartSize(int(graph.graph.macs[nodes].sum()), constant_bytes_read(part.operators), len(part.code.tasks))

@@ -22,7 +22,7 @@ from ..dialects.manycore import SubgraphOp, TaskOp, YieldOp
 from ..dialects.manycore.stage import networks_of
 from ..transforms.chip_option import chip_for
 from .above_launches import refuse_launches
-from .effort import find_effort
+from .effort import EffortOptions
 from .outlined import outlined
 from .part_locations import restore_locations
 from .piece_cache import Failure, PieceCache, cache_for
@@ -35,7 +35,7 @@ from .subgraph_options import default_jobs
 
 
 @dataclass(frozen=True)
-class ManycoreAutotunePass(ModulePass):
+class ManycoreAutotunePass(EffortOptions, ModulePass):
     """
     Make tasks of the operators of `@main`, or of those in its subgraphs, and tile, place and prefetch them: plans are
     compiled, and the one whose emulation takes the fewest cycles is written to the tasks, in the order that is best.
@@ -43,7 +43,9 @@ class ManycoreAutotunePass(ModulePass):
     say it.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `jobs`: processes that try subgraphs side by
-    side (default: all processors). `effort`: fast, default or high, see `effort.py`.
+    side (default: all processors). `effort`: fast, default or high, see `effort.py`. `order`: of tasks that are made
+    here, program, searched (which is tried beside the program's) or a method of `manycore-schedule`. `stop-at`: cycles
+    of a part that are few enough for no other variant to be tried.
     """
 
     name = "manycore-autotune"
@@ -51,11 +53,10 @@ class ManycoreAutotunePass(ModulePass):
 
     chip: str | None = None
     jobs: int | None = None
-    effort: str = "default"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         refuse_launches(op, self.name)
-        effort = find_effort(self.effort)
+        effort = self.read_effort()
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             autotune(network, chip, cache_for(chip, effort), default_jobs() if self.jobs is None else self.jobs)

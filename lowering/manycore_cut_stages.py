@@ -12,20 +12,21 @@ from xdsl.passes import ModulePass
 from ..analysis.nature import Nature, reassociating
 from ..transforms.chip_option import chip_for
 from .compile_chips import compile_for_chips
+from .effort import EffortOptions
 from .piece_cache import cache_for
 from .replace_module import replace_module
 from .search_options import SearchOptions
 
 
 @dataclass(frozen=True)
-class ManycoreCutStagesPass(ModulePass):
+class ManycoreCutStagesPass(EffortOptions, ModulePass):
     """
     Cut `@main` into up to `chips` stages (`manycore.stage`), as many as make it quicker: the stages are compiled and
     timed, and the cuts moved until that does not help any more. Where `subgraphs` names a rule, or the module has
     subgraphs, cuts lie between subgraphs.
 
-    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `effort`: as for
-    `meshloom-compile`.
+    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `effort`, `order`,
+    `stop-at`: as for `meshloom-compile`.
     """
 
     name = "manycore-cut-stages"
@@ -35,13 +36,11 @@ class ManycoreCutStagesPass(ModulePass):
     chip: str | None = None
     subgraphs: str = "auto"
     fuse: str = "auto"
-    effort: str = "default"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
-        options = SearchOptions(chips=self.chips, subgraphs=self.subgraphs, fuse=self.fuse, effort=self.effort).checked(
-            sparse=False
-        )
+        asked = SearchOptions(chips=self.chips, subgraphs=self.subgraphs, fuse=self.fuse, **self.how())
+        options = asked.checked(sparse=False)
         cache = cache_for(chip, options.subgraphs.effort)
         found = compile_for_chips(op.clone(), chip, self.chips, options=options.subgraphs, cache=cache)
         replace_module(op, dict(found.above)["stages"])

@@ -14,20 +14,22 @@ from ..dialects.manycore.stage import networks_of
 from ..transforms.chip_option import chip_for
 from .above_launches import refuse_launches
 from .compilation_log import CompilationLog
-from .effort import find_effort
+from .effort import EffortOptions
 from .fuse_subgraphs import fuse_subgraphs
 from .piece_cache import cache_for
-from .subgraph_options import default_jobs, find_fusion
+from .subgraph_options import Fusion, FusionBounds, default_jobs
 
 
 @dataclass(frozen=True)
-class ManycoreFuseSubgraphsPass(ModulePass):
+class ManycoreFuseSubgraphsPass(FusionBounds, EffortOptions, ModulePass):
     """
     Make neighbouring subgraphs of `@main` one where they compile as one and the strategy finds that to be good.
 
     `strategy`: one of those of `meshloom-compile --fuse`; with `auto`, subgraphs that were cut off because more did not
-    fit (`to_fit`) grow again where the whole list then takes no longer, and others stay. `chip`: a name, or the path of
-    a `.toml`; without it, the module's. `jobs`, `effort`: as for `meshloom-compile`.
+    fit (`to_fit`) grow again where the whole list then takes no longer, and others stay. With `grouped`, the groups are
+    as large as `min-macs`, `max-macs`, `min-weight-bytes`, `max-weight-bytes`, `min-tasks`, `max-tasks` allow. `chip`:
+    a name, or the path of a `.toml`; without it, the module's. `jobs`, `effort`, `order`, `stop-at`: as for
+    `meshloom-compile`.
     """
 
     name = "manycore-fuse-subgraphs"
@@ -36,12 +38,11 @@ class ManycoreFuseSubgraphsPass(ModulePass):
     chip: str | None = None
     strategy: str = "auto"
     jobs: int | None = None
-    effort: str = "default"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         refuse_launches(op, self.name)
-        strategy, effort = find_fusion(self.strategy), find_effort(self.effort)
+        fusion, effort = Fusion(self.strategy, FusionBounds(**self.given())), self.read_effort()
         jobs = default_jobs() if self.jobs is None else self.jobs
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
-            fuse_subgraphs(network, chip, strategy, jobs, CompilationLog(), cache_for(chip, effort))
+            fuse_subgraphs(network, chip, fusion, jobs, CompilationLog(), cache_for(chip, effort))

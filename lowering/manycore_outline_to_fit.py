@@ -19,7 +19,7 @@ from ..transforms.chip_option import chip_for
 from .above_launches import refuse_launches
 from .compilation_log import CompilationLog
 from .compile_subgraphs import Driver
-from .effort import find_effort
+from .effort import EffortOptions
 from .fewer_frames import Attempt, fewer_frames, possible_parts
 from .inline_subgraphs import inline_subgraphs
 from .note_ideal import note_ideal
@@ -32,15 +32,15 @@ from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
 
 
 @dataclass(frozen=True)
-class ManycoreOutlineToFitPass(ModulePass):
+class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
     """
     Put the operators of `@main` into subgraphs where they do not fit the chip as a whole, or where `subgraphs` names a
     rule: what does not compile is split, and operators that do not fit alone are split themselves. A network that fits
     stays as it is; subgraphs that are there are kept, and split where they do not fit. Subgraphs of a network that came
     whole and without a rule are `to_fit`: `manycore-fuse-subgraphs` may make neighbours one again.
 
-    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `jobs`, `effort`: as for
-    `meshloom-compile`.
+    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `jobs`, `effort`, `order`,
+    `stop-at`: as for `meshloom-compile`.
     """
 
     name = "manycore-outline-to-fit"
@@ -49,12 +49,11 @@ class ManycoreOutlineToFitPass(ModulePass):
     chip: str | None = None
     subgraphs: str = "auto"
     jobs: int | None = None
-    effort: str = "default"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rule, split_failures = parse_subgraphs(self.subgraphs)
         jobs = default_jobs() if self.jobs is None else self.jobs
-        options = SubgraphOptions(rule, split_failures, jobs=jobs, effort=find_effort(self.effort))
+        options = SubgraphOptions(rule, split_failures, jobs=jobs, effort=self.read_effort())
         refuse_launches(op, self.name)
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")

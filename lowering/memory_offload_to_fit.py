@@ -19,7 +19,7 @@ from ..support.errors import InputError
 from ..transforms.chip_option import chip_for
 from ..transforms.options import Number
 from .above_launches import refuse_launches
-from .effort import find_effort
+from .effort import EffortOptions
 from .note_ideal import note_ideal
 from .offload.budget_options import parse_budget
 from .offload.compile_launches import Budget, placed_launches, save_in_launches
@@ -32,14 +32,14 @@ from .subgraph_options import SubgraphOptions, default_jobs
 
 
 @dataclass(frozen=True)
-class MemoryOffloadToFitPass(ModulePass):
+class MemoryOffloadToFitPass(EffortOptions, ModulePass):
     """
     Cut `@main` into launches by what they need for themselves, and save memory between them until DRAM holds all:
     operations of `memory` take tensors to the host, compress them, or have them computed again. Where there are such
     operations already, nothing is inserted: each operation beside them becomes a launch.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `budget`, `save`, `compress-to`,
-    `launch-bytes`, `effort`: as for `meshloom-compile`.
+    `launch-bytes`, `effort`, `order`, `stop-at`: as for `meshloom-compile`.
     """
 
     name = "memory-offload-to-fit"
@@ -50,7 +50,6 @@ class MemoryOffloadToFitPass(ModulePass):
     compress_to: str | None = None
     launch_bytes: Number | None = None
     jobs: int | None = None
-    effort: str = "default"
 
     @property
     def nature(self) -> Nature:
@@ -61,9 +60,8 @@ class MemoryOffloadToFitPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes)
-        options = SubgraphOptions(
-            jobs=default_jobs() if self.jobs is None else self.jobs, effort=find_effort(self.effort)
-        )
+        jobs = default_jobs() if self.jobs is None else self.jobs
+        options = SubgraphOptions(jobs=jobs, effort=self.read_effort())
         refuse_launches(op, self.name)
         for network in networks_of(op):
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")

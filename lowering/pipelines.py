@@ -21,6 +21,7 @@ from .memory_to_coreasm import MemoryToCoreasmPass
 from .search_options import SearchOptions
 from .sparse_encode_if_faster import SparseEncodeIfFasterPass
 from .sparse_to_dataflow import SparseToDataflowPass
+from .subgraph_options import parse_fusion
 
 
 def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass]:
@@ -30,22 +31,23 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     Raises InputError for options that make no sense.
     """
     options.checked(sparse)
-    chip, subgraphs, fuse, effort = options.chip, options.subgraphs, options.fuse, options.effort
+    chip, subgraphs, fuse, how = options.chip, options.subgraphs, options.fuse, options.how()
     if sparse:
         yield encode_pass(options)
     yield from simplifying_passes(chip)
     if options.budget is not None:
         saving = options.budget, options.save, options.compress_to, options.launch_bytes
-        yield MemoryOffloadToFitPass(chip, *saving, effort=effort)
+        yield MemoryOffloadToFitPass(chip, *saving, **how)
     elif options.chips is not None:
-        yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, effort)
+        yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, **how)
         # The rule has cut what is cut.
-        yield ManycoreOutlineToFitPass(chip, "whole" if subgraphs == "whole" else "auto", effort=effort)
+        yield ManycoreOutlineToFitPass(chip, "whole" if subgraphs == "whole" else "auto", **how)
     else:
-        yield ManycoreOutlineToFitPass(chip, subgraphs, effort=effort)
+        yield ManycoreOutlineToFitPass(chip, subgraphs, **how)
     if options.budget is None:
-        yield ManycoreFuseSubgraphsPass(chip, fuse, effort=effort)
-    yield ManycoreAutotunePass(chip, effort=effort)
+        fusion = parse_fusion(fuse)
+        yield ManycoreFuseSubgraphsPass(chip, fusion.strategy, **fusion.bounds.given(), **how)
+    yield ManycoreAutotunePass(chip, **how)
     yield ManycoreToMemoryPass()
     yield MemoryToCoreasmPass(chip)
 

@@ -114,7 +114,7 @@ class _PieceSearch:
     @cached_property
     def search(self) -> Search[PlacedPiece]:
         """What was tried."""
-        return Search(self._cycles, self.effort.measure, self.effort.hopeful)
+        return Search(self._cycles, self.effort.measure, self.effort.hopeful, self.effort.enough)
 
     @property
     def best(self) -> PlacedPiece:
@@ -123,6 +123,8 @@ class _PieceSearch:
 
     def place(self, plan: Plan, method: str) -> None:
         """Try a network with its tiles placed by a method."""
+        if self.search.is_over(plan.name):
+            return
         self.arrange(plan.network)
         self.try_plan(plan, place_function(self.function, self.chip, plan.network, method))
 
@@ -130,6 +132,8 @@ class _PieceSearch:
         """Try a piece with weights loaded earlier, where that gives another estimate."""
         estimates = {piece.laid_out.estimated_cycles}
         for lead in LEADS:
+            if self.search.is_over(str(lead)):
+                continue
             self.try_plan(Plan(str(lead), piece.network), replace(piece.plan, lead=lead), estimates)
 
     def arrange(self, network: NetworkPlan) -> None:

@@ -11,14 +11,14 @@ from ..transforms.options import Number
 from .calibration import calibration_inputs
 from .compile_chips import check_chips
 from .compile_network import CompileOptions
-from .effort import find_effort
+from .effort import EffortOptions
 from .offload.budget_options import parse_budget
 from .pipeline import check_launches
-from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+from .subgraph_options import SubgraphOptions, check_fusion, default_jobs, parse_subgraphs
 
 
 @dataclass(frozen=True)
-class SearchOptions:
+class SearchOptions(EffortOptions):
     """
     Those of `meshloom-compile`. `chip`: a name, or the path of a `.toml`; without it, the module's.
     """
@@ -32,7 +32,6 @@ class SearchOptions:
     save: str | None = None
     compress_to: str | None = None
     launch_bytes: Number | None = None
-    effort: str = "default"
 
     def read(self, module: ModuleOp, sparse: bool) -> CompileOptions:
         """What they ask for, of a module, with weights encoded or not. Raises InputError for what makes no sense."""
@@ -44,7 +43,8 @@ class SearchOptions:
     def checked(self, sparse: bool) -> CompileOptions:
         """What they ask for but for calibration. Raises InputError for what makes no sense."""
         rule, split_failures = parse_subgraphs(self.subgraphs)
-        subgraphs = SubgraphOptions(rule, split_failures, self.fuse, default_jobs(), effort=find_effort(self.effort))
+        subgraphs = SubgraphOptions(rule, split_failures, self.fuse, default_jobs(), effort=self.read_effort())
+        check_fusion(subgraphs)
         given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(self, name) is not None]
         budget = None
         if self.budget is not None:

@@ -116,6 +116,8 @@ def compile(
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
+    order: str = "searched",
+    stop_at: float | None = None,
     passes: str | Sequence[ModulePass] = (),
 ) -> CompiledNetwork: ...
 
@@ -133,6 +135,8 @@ def compile(
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
+    order: str = "searched",
+    stop_at: float | None = None,
     passes: str | Sequence[ModulePass] = (),
 ) -> CompiledPipeline: ...
 
@@ -149,6 +153,8 @@ def compile(
     sparse: bool = False,
     calibration: Mapping[str, NDArray[Any]] | None = None,
     effort: str = "default",
+    order: str = "searched",
+    stop_at: float | None = None,
     passes: str | Sequence[ModulePass] = (),
 ) -> CompiledNetwork | CompiledPipeline:
     """
@@ -161,7 +167,9 @@ def compile(
     device's memory while nobody uses them (docs/memory-saving.md). `chips`: put it on up to so many such chips that
     work side by side (docs/chips.md). `sparse` encodes weights that have zeros, layer by layer where that is faster;
     with `calibration`, values for the inputs, zeros of activations are left out, too (docs/sparse.md). `effort`: how
-    much is tried, fast (nothing is emulated), default or high. `passes` run first, given as the text of `-p` or as
+    much is tried, fast (nothing is emulated), default or high. `order` of tasks: program, searched (taken where it is
+    faster) or a method by which to search; the first variant of a part that takes `stop_at` cycles or fewer is taken
+    (docs/orders.md). `passes` run first, given as the text of `-p` or as
     objects (docs/extend.md); with `sparse`, weights are encoded before those that make tasks or subgraphs. A module at
     the level of launches or of instructions, given or made by `passes`, is compiled from there on. Raises InputError
     for arguments of a wrong type or that do not go together, and for models and chips that cannot be used,
@@ -175,7 +183,7 @@ def compile(
     from ..lowering.calibration import calibration_values
     from ..lowering.chips_compilation import ChipsCompilation
     from ..lowering.compile_network import CompileOptions, compile_network
-    from ..lowering.effort import find_effort
+    from ..lowering.effort import find_effort, with_order
     from ..lowering.memory_to_coreasm import select_instructions
     from ..lowering.offload.compile_launches import Budget
     from ..lowering.read_program import is_program
@@ -186,6 +194,8 @@ def compile(
     wanted = SubgraphOptions() if subgraphs is None else subgraphs
     if effort != "default":
         wanted = replace(wanted, effort=find_effort(effort))
+    if order != "searched" or stop_at is not None:
+        wanted = replace(wanted, effort=with_order(wanted.effort, order, stop_at))
     asked = CompileOptions(wanted, limit, chips, sparse)
 
     def inputs(one: ModuleOp) -> dict[str, NDArray[Any]] | None:

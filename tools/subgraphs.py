@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--subgraphs`, `--fuse`, `--effort`, `--jobs`, `--cache` and `--log`."""
+    """Add `--subgraphs`, `--fuse`, `--effort`, `--order`, `--stop-at`, `--jobs`, `--cache` and `--log`."""
     group = parser.add_argument_group("networks that are too large, or compiled in parts")
     group.add_argument(
         "--subgraphs",
@@ -32,14 +32,24 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
         default="auto",
         metavar="STRATEGY",
         help="make neighbours one again: auto (those that were split because they failed, unless that is slower), "
-        "none, grouped, pairs, forward, bidirectional, grow, grow-bidirectional, "
-        "optimal (by emulated cycles)",
+        "none, pairs, forward, bidirectional, grow, grow-bidirectional, optimal (by emulated cycles), or grouped with "
+        "bounds: grouped,max-tasks=64,min-macs=N,max-weight-bytes=N",
     )
     group.add_argument(
         "--effort",
         choices=("fast", "default", "high"),
         default="default",
         help="how much is tried: fast compares estimates and emulates nothing, high tries more orders and placements",
+    )
+    group.add_argument(
+        "--order",
+        default="searched",
+        metavar="program|searched|METHOD",
+        help="of tasks: program, as the model has them; searched (the default), or by one METHOD: segments, random, "
+        "anneal, mcts, exhaustive; what is searched is taken only if it is faster",
+    )
+    group.add_argument(
+        "--stop-at", metavar="CYCLES", help="take the first order, or other variant, of a part with at most CYCLES"
     )
     group.add_argument("--jobs", type=int, metavar="N", help="processes that compile parts (default: all processors)")
     group.add_argument(
@@ -54,14 +64,15 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
 
 def read_subgraph_options(options: argparse.Namespace) -> SubgraphOptions:
     """The driver's options. Raises InputError for what makes no sense."""
-    from ..lowering.effort import find_effort
+    from ..lowering.effort import find_effort, with_order
     from ..lowering.piece_cache import default_folder
     from ..lowering.subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
 
     rule, split_failures = parse_subgraphs(options.subgraphs)
     jobs = default_jobs() if options.jobs is None else options.jobs
     cache = None if options.cache is None else Path(options.cache) if options.cache else default_folder()
-    return SubgraphOptions(rule, split_failures, options.fuse, jobs, cache, find_effort(options.effort))
+    effort = with_order(find_effort(options.effort), options.order, options.stop_at)
+    return SubgraphOptions(rule, split_failures, options.fuse, jobs, cache, effort)
 
 
 class LogLines:

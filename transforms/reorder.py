@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
+from ..analysis.cost_graphs.graph import Ints
+from ..analysis.function_graph import block_graph
+from ..analysis.subgraphs.key_nodes import cut_nodes
+from ..analysis.subgraphs.op_graph import OpGraph
+from ..analysis.subgraphs.segments_between import segments_between
 from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.manycore import TaskOp
 
@@ -27,6 +33,24 @@ def task_predecessors(block: Block) -> list[list[int]]:
             found.append(sorted(before))
         sources.update((value, reads) for value in op.results)
     return found
+
+
+def task_segments(block: Block) -> list[Ints]:
+    """
+    The numbers of the tasks between key nodes, segment by segment, in an order that can run (spec 3, step 2): segments
+    that leave no order out, or where there are none, as in a training step, those without what is loose.
+    """
+    tasks, before = tasks_of(block), task_predecessors(block)
+    edges = [(source, task) for task, sources in enumerate(before) for source in sources]
+    graph = OpGraph.build(edges, [task.sym_name.data for task in tasks])
+    parts = segments_between(graph, cut_nodes(graph)).parts
+    if len(parts) > 1:
+        return [np.sort(part.nodes) for part in parts]
+    number = {task: index for index, task in enumerate(tasks)}
+    nodes = block_graph(block)
+    parts = segments_between(nodes.graph, cut_nodes(nodes.graph)).parts
+    found = [[number[op] for node in part.nodes if isinstance(op := nodes.ops[int(node)], TaskOp)] for part in parts]
+    return [np.sort(np.array(one, np.int64)) for one in found if one]
 
 
 def is_free_to_order(block: Block) -> bool:

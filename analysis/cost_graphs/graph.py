@@ -46,6 +46,13 @@ class Lists:
         by_value = np.argsort(self.values, kind="stable")
         return Lists(starts_of(self.values, count), self.rows[by_value])
 
+    def within(self, rows: Ints) -> Lists:
+        """Some of the rows, whose values are rows too: of the values those among `rows`, as numbers in `rows`."""
+        number = np.full(len(self), -1, np.int64)
+        number[rows] = np.arange(len(rows))
+        found = [number[self[row]] for row in rows.tolist()]
+        return lists_of([one[one >= 0].tolist() for one in found])
+
 
 def starts_of(rows: Ints, count: int) -> Ints:
     """Where the rows begin when entries are sorted by row; `rows` names the row of each entry."""

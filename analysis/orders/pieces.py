@@ -46,6 +46,15 @@ class Pieces:
     spill: float
     """Cycles for a byte a core that has to leave and come back."""
 
+    def part(self, ops: Ints) -> Pieces:
+        """Some of the tasks (ascending); what others compute is there from the start."""
+        arrays = (self.offset, self.busy, self.load, self.latency)
+        offset, busy, load, latency = (array[ops] for array in arrays)
+        names, before = tuple(self.names[int(op)] for op in ops), self.predecessors.within(ops)
+        return Pieces(
+            names, self.unit_names, offset, busy, load, latency, before, self.held[ops], self.room, self.spill
+        )
+
     def problem(self) -> OrderProblem:
         """For searches: each task on its busiest unit, its result as a value (without a limit)."""
         makes = np.flatnonzero(self.held)
@@ -83,6 +92,9 @@ class PieceCost:
         return float(
             pile_up(self._problem.arrays, one.offset, one.busy, one.load, one.latency, one.room, one.spill, order)
         )
+
+    def part(self, ops: Ints) -> PieceCost:
+        return PieceCost(self.pieces.part(ops))
 
 
 @jit

@@ -124,6 +124,14 @@ class OrderProblem:
             self.made.starts, self.made.values, alloc, self.tails,
         )  # fmt: skip
 
+    def part(self, ops: Ints) -> OrderProblem:
+        """Some of the operations (ascending); what others compute is there from the start. Without values."""
+        none = np.zeros(0, np.int64)
+        return OrderProblem(
+            tuple(self.names[int(op)] for op in ops), self.unit_names, self.duration[ops], self.unit[ops],
+            self.predecessors.within(ops), none, none, Lists(np.zeros(len(ops) + 1, np.int64), none),
+        )  # fmt: skip
+
     def reversed(self) -> OrderProblem:
         """The same run backwards, without memory: operation i becomes n - 1 - i, successors become predecessors."""
         last = self.ops - 1

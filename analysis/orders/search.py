@@ -34,6 +34,10 @@ class OrderCost(Protocol):
         """The cost of a topological order; `math.inf` for one that cannot be carried out."""
         ...
 
+    def part(self, ops: Ints) -> OrderCost:
+        """That of some of the operations (ascending) alone: what others compute is there from the start."""
+        ...
+
 
 @dataclass(frozen=True)
 class UnitCost:
@@ -52,6 +56,9 @@ class UnitCost:
     def cost(self, order: Ints) -> float:
         makespan = makespan_of(self.problem, order)
         return makespan if makespan < INFEASIBLE else inf
+
+    def part(self, ops: Ints) -> UnitCost:
+        return UnitCost(self.problem.part(ops))
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,20 @@ graph is better all the same, it is taken.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ..cost_graphs.graph import LOAD_PHASE, CostGraph, Ints, Lists, lists_of
+from ..cost_graphs.graph import LOAD_PHASE, CostGraph, Ints
 from ..subgraphs.key_nodes import cut_nodes
 from ..subgraphs.op_graph import OpGraph
 from ..subgraphs.segments_between import segments_between
+from .anneal import anneal, anneal_from
 from .lists import list_schedule, unlimited_orders
 from .memory_list import memory_list_order
 from .problem import OrderProblem
 from .search import Effort, Found, OrderCost, UnitCost, cheaper
+from .simple import all_if_few, program_order
 from .simulate import INFEASIBLE, makespan_of
 
 
@@ -45,9 +48,32 @@ def by_segments(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found
     return cheaper(whole, Found(order, cost.cost(order), "segments"))
 
 
+def in_segments(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found | None:
+    """
+    Segment after segment, each in the best of its orders, or where these are many in one that annealing finds. Each has
+    a share of the effort by its size. Queues run on from one to the next.
+    """
+
+    def best(part: Ints) -> Ints:
+        alone, share = cost.part(part), replace(effort, steps=effort.steps * len(part) // cost.problem.ops, good=0.0)
+        found = all_if_few(alone, share) or anneal(alone, share)
+        return part if found is None else part[found.order]
+
+    order = np.concatenate([best(part) for part in parts])
+    return Found(order, cost.cost(order), "segments")
+
+
+def segments_first(parts: Sequence[Ints], cost: OrderCost, effort: Effort) -> Found | None:
+    """Segments by themselves; then annealing of the whole, from there or from where `anneal` begins."""
+    begin = cheaper(program_order(cost, effort), list_schedule(cost, effort))
+    if len(parts) > 1:
+        begin = cheaper(in_segments(parts, cost, effort), begin)
+    return None if begin is None else anneal_from(cost, begin, effort)
+
+
 def linked_order(problem: OrderProblem, parts: Sequence[Ints]) -> Ints | None:
     """Segment after segment, each in the best order found for it alone; None if that does not fit the memory."""
-    order = np.concatenate([part[best_alone(part_of(problem, part))] for part in parts])
+    order = np.concatenate([part[best_alone(problem.part(part))] for part in parts])
     if makespan_of(problem, order) < INFEASIBLE or not problem.capped:
         return order
     # One operation at a time in the program's order inside of each segment, as far ahead as memory allows.
@@ -61,7 +87,7 @@ def linked_order(problem: OrderProblem, parts: Sequence[Ints]) -> Ints | None:
 
 def barrier_makespan(problem: OrderProblem, parts: Sequence[Ints]) -> int:
     """The makespan if each segment waits until the one before is complete."""
-    alone = [part_of(problem, part) for part in parts]
+    alone = [problem.part(part) for part in parts]
     return sum(makespan_of(one, best_alone(one)) for one in alone)
 
 
@@ -74,21 +100,3 @@ def best_alone(problem: OrderProblem) -> Ints:
         if (other := cost.cost(order)) < price:
             best, price = order.copy(), other
     return best
-
-
-def part_of(problem: OrderProblem, ops: Ints) -> OrderProblem:
-    """Some of the operations (ascending); what others compute is there from the start. Without values."""
-    number = np.full(problem.ops, -1, np.int64)
-    number[ops] = np.arange(len(ops))
-    before = [number[problem.predecessors[op]] for op in ops.tolist()]
-    none = np.zeros(0, np.int64)
-    return OrderProblem(
-        tuple(problem.names[int(op)] for op in ops),
-        problem.unit_names,
-        problem.duration[ops],
-        problem.unit[ops],
-        lists_of([row[row >= 0].tolist() for row in before]),
-        none,
-        none,
-        Lists(np.zeros(len(ops) + 1, np.int64), none),
-    )

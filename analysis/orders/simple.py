@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -27,6 +28,13 @@ def exhaustive(cost: OrderCost, effort: Effort) -> Found | None:
     Raises InputError if there are more than MOST_ORDERS: half an answer would look like a proof.
     """
     return best_of(cost, _all_orders(cost), "exhaustive", effort.goal(cost))
+
+
+def all_if_few(cost: OrderCost, effort: Effort) -> Found | None:
+    """The best of all topological orders; None if there are more than the effort allows."""
+    most = effort.evaluations(cost.problem, PLAIN)
+    orders = list(islice(topological_orders(cost.problem), most + 1))
+    return best_of(cost, orders, "exhaustive", effort.goal(cost)) if len(orders) <= most else None
 
 
 def _all_orders(cost: OrderCost) -> Iterator[Ints]:

@@ -14,7 +14,7 @@ class PartSize:
     """What is bounded of a subgraph."""
 
     computation: int
-    """Multiply-accumulates and other operations."""
+    """Multiply-accumulates."""
     weight_bytes: int
     mapped_nodes: int
     """Nodes of the graph as it is mapped to the hardware: tasks."""

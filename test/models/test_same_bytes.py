@@ -29,12 +29,14 @@ OPTIONS = {
     "budget": ["--budget", "0.7"],
     "chips": ["--chips", "2"],
     "unfused": ["--fuse", "none"],
+    "order": ["--order", "program", "--stop-at", "3000"],
 }
 QUICK = [
     ("rnet", "edge", "dense"),
     ("rnet", "tiny", "dense"),
     ("vad", "edge", "dense"),
     ("rnet", "edge", "sparse"),
+    ("rnet", "edge", "order"),
 ]
 MATRIX = itertools.product(PUBLIC_MODELS, ("tiny", "edge", "grid"), ("dense", "sparse", "subgraphs", "budget", "chips"))
 ALL = [case for case in MATRIX if case not in QUICK]

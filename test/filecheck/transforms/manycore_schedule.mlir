@@ -1,7 +1,11 @@
 // RUN: meshloom-opt %s -p 'manycore-schedule{chip=tiny}' --check-semantics | filecheck %s
 // RUN: meshloom-opt %s -p 'manycore-schedule{chip=tiny method=program}' | filecheck %s --check-prefix=PROGRAM
+// RUN: meshloom-opt %s -p 'manycore-schedule{chip=tiny method=segments}' | filecheck %s
+// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=by-hand names=s},manycore-schedule{chip=tiny}' | filecheck %s
+// RUN: not meshloom-opt %s -p 'manycore-schedule{chip=tiny method=best}' 2>&1 | filecheck %s --check-prefix=METHOD
 // RUN: not meshloom-opt %s -p manycore-schedule 2>&1 | filecheck %s --check-prefix=NOCHIP
 
+// METHOD: error: {{.*}}'best' is none of 'default', 'program', 'random', 'anneal', 'mcts', 'exhaustive', 'segments'
 // NOCHIP: error: {{.*}}no chip is given: use manycore-schedule{chip=NAME}, or module attribute manycore.chip
 
 // Matrix unit: @mm1 and @mm2; vector unit: the others. In the program's order @tanh1 keeps the vector unit waiting for

@@ -20,6 +20,8 @@ from meshloom.analysis.subgraphs.fusion import (
     Outcome,
     check_partition,
 )
+from meshloom.lowering.subgraph_options import Fusion, FusionBounds, SubgraphOptions, parse_fusion
+from meshloom.support.errors import InputError
 
 GOOD, BAD = Outcome(1.0), Outcome(None, "too large")
 
@@ -171,3 +173,39 @@ def test_optimal_is_the_least_of_all_partitions(compiles: Compiles) -> None:
 def test_optimal_gives_up_on_what_fails_with_more() -> None:
     assert fuse(FuseOptimal(), "hij", "") == ("h hi i ij j", "h i j")
     assert fuse(FuseOptimal(longest=2), "hij", None) == ("h hi i ij j", "h ij")
+
+
+def test_bounds_of_groups_as_options() -> None:
+    """Each bound counts: sums of subgraphs of (macs, weight bytes, tasks), in execution order."""
+    sizes = [PartSize(10, 100, 1), PartSize(20, 0, 2), PartSize(5, 300, 1), PartSize(0, 50, 4)]
+    expected = {
+        "grouped": "hijk",
+        "grouped,max-macs=30": "hi jk",
+        "grouped,min-macs=31": "hijk",
+        "grouped,max-weight-bytes=399": "hi jk",
+        "grouped,min-weight-bytes=451": "h i j k",
+        "grouped,max-tasks=3": "hi j k",
+        "grouped,min-tasks=4,max-tasks=5": "hij k",
+    }
+    for text, groups in expected.items():
+        assert fuse(parse_fusion(text).make(sizes), "hijk", None)[1] == groups, text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("best", "no fusion strategy is named 'best'"),
+        ("pairs,max-tasks=2", "max-tasks bounds the groups of strategy 'grouped': 'pairs' has none"),
+        ("grouped,tasks=2", "cannot read 'tasks=2'; bounds are min-macs, max-macs"),
+        ("grouped,max-tasks=few", "cannot read 'max-tasks=few'"),
+        ("grouped,min-tasks=3,max-tasks=2", "min-tasks=3 is above max-tasks=2"),
+    ],
+)
+def test_fusion_options_that_make_no_sense(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        SubgraphOptions(fuse=text)
+
+
+def test_a_negative_bound() -> None:
+    with pytest.raises(InputError, match="min-macs=-1: expected a number from 0"):
+        Fusion("grouped", FusionBounds(min_macs=-1))

@@ -54,7 +54,7 @@ def order(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("before", "name"),
     [
-        ("dataflow-to-manycore,", "manycore-schedule{chip=tiny}"),
+        ("dataflow-to-manycore,", "manycore-schedule{chip=tiny model=stream}"),
         ("dataflow-to-manycore,", "manycore-tile{chip=tiny}"),
         ("dataflow-to-manycore,manycore-tile{chip=tiny},", "manycore-place{chip=tiny}"),
         ("dataflow-to-manycore,", "manycore-split-reductions{chip=tiny}"),
@@ -70,7 +70,8 @@ def test_passes_that_do_not_work_inside_subgraphs_say_so(
     assert out == ""
     (line,) = err.splitlines()
     plain = name.partition("{")[0]
-    assert f"{plain} does not work inside subgraphs, and there is one, @0" in line
+    assert f"pass '{plain}': {plain}" in line
+    assert "does not work inside subgraphs, and there is one, @0" in line
     assert "manycore-inline-subgraphs before it" in line
     # What it says to do helps.
     inline = "manycore-inline-subgraphs"
