@@ -13,7 +13,6 @@ from ..emulator.executable import Launch, Program
 from ..support.errors import ResourceError
 from .link import Programs
 from .relocate import LaunchCode, Relocation, common_sets, relocated
-from .wide_words import isa_facts
 
 _MOST_SETS = 0xFFFF
 
@@ -36,7 +35,6 @@ def link_codes(
 
     Raises ResourceError for more sets of receivers than can be named.
     """
-    facts = isa_facts()
     sets, numbers = common_sets([code.core_sets for code in codes], chip.cores)
     if len(sets) > _MOST_SETS:
         raise ResourceError(
@@ -48,7 +46,7 @@ def link_codes(
     launches: list[Launch] = []
     source_names: list[str] = []
     for number, code in enumerate(codes):
-        own, launch = relocated(code, Relocation(segments[number], numbers[number], len(source_names)), facts)
+        own, launch = relocated(code, Relocation(segments[number], numbers[number], len(source_names)))
         for index, program in enumerate(own):
             program.name = f"launch{number}.{index - 1}" if index else program.name
         launches.append(programs.add(own, launch))
