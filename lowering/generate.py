@@ -14,7 +14,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from ..chips import Chip
 from ..dialects.dataflow.types import dtype_code
 from ..dialects.manycore import Tiling
-from .kernels import select_tile
+from .kernels import Tile, select_tile
 from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Store, TileBuffer, core_local
 from .machine import Machine
 from .operand_views import OperandViews
@@ -143,7 +143,8 @@ class _TaskCode:
                 for index, value in enumerate(op.operands)
             ]
             accumulate = number == 0 and (phase.accumulate or bool(addends))
-            select_tile(op, box if number == 0 else result, out, operands, accumulate, self.machine.emitters[core])
+            tile = Tile(box if number == 0 else result, out, operands, accumulate, self.machine.emitters[core])
+            select_tile(op, tile)
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:
                 # Before the vector unit waits for this step's root, so that the next one's need not wait for it.
                 if self._buffer(0, core, following).address != out.address:

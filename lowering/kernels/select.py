@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.ir import Operation
 
 from ...dialects.dataflow.contraction import ConvOp, MatmulOp
@@ -21,13 +19,10 @@ from ...dialects.dataflow.partial_conv import PartialConvOp
 from ...dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, ReduceWindowOp
 from ...dialects.dataflow.reshape import ReshapeOp
 from ...dialects.dataflow.scatter import ScatterOp
-from ...dialects.dataflow.tiling import Box
 from ...dialects.memory.packing import PackingOp
 from ...dialects.sparse.panel_ops import PanelOp
 from ...support.errors import MeshloomError
-from ..emitter import Emitter, Operand
-from ..view import View
-from .common import Kernel
+from .common import Kernel, Tile
 from .contraction import select_conv, select_matmul, select_partial_conv
 from .elementwise import select_elementwise
 from .movement import (
@@ -82,15 +77,11 @@ def kernel_of(op: Operation) -> Kernel:
     )
 
 
-def select_tile(
-    op: Operation, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
-) -> None:
+def select_tile(op: Operation, tile: Tile) -> None:
     """Emit the instructions for one tile of `op`.
 
-    `tile` is the box in the operation's iteration space, `operands` the tile's slices with padding materialised, `out`
-    the tile of the result. With `accumulate`, a further part of a split reduction is joined to `out`. Elementwise
-    operations take numbers as operands (immediates) and may work in place. Kernels need no memory besides.
+    Elementwise operations take numbers as operands (immediates) and may work in place. Kernels need no memory besides.
 
     Raises MeshloomError for operations without a kernel and for operands that instructions cannot reach.
     """
-    kernel_of(op)(op, tile, out, operands, accumulate, emitter)
+    kernel_of(op)(op, tile)

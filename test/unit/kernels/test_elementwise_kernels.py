@@ -15,7 +15,7 @@ from meshloom.dialects.dataflow import elementwise as ew
 from meshloom.dialects.dataflow.tiling import Box
 from meshloom.lowering.emitter import Emitter
 from meshloom.lowering.immediates import fits_immediate
-from meshloom.lowering.kernels.select import select_tile
+from meshloom.lowering.kernels import Tile, select_tile
 from meshloom.lowering.stream import CoreStream
 from meshloom.lowering.view import View
 from meshloom.support.errors import MeshloomError
@@ -165,7 +165,7 @@ def test_refusals():
     with pytest.raises(MeshloomError, match="does not fit"):
         emitter.binary("add", View.dense("sram", 0, 10, (8,)), View.dense("sram", 0, 10, (8,)), 1 << 40)
     with pytest.raises(MeshloomError, match="no instructions are known for"):
-        select_tile(TestOp(), Box((), ()), inside, [], False, emitter)
+        select_tile(TestOp(), Tile(Box((), ()), inside, [], False, emitter))
     assert len(emitter.stream) == 0
 
 
