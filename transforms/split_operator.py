@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import cast
@@ -115,7 +115,7 @@ class Splitter:
             if target in results:
                 assert op.combine is not None, "only reductions whose partial results can be joined are split"
                 join = JOIN[op.combine](results[target], part)
-                part = self._insert(join, op)
+                part = insert_before(join, op)
                 part.name_hint = f"{name}_sum" if name else None
                 joining.append(join)
             results[target] = part
@@ -143,10 +143,10 @@ class Splitter:
         operands = [self._operand(op, index, part) for index, part in enumerate(parts)]
         built = op.build_tile(tile, operands)
         for step in built:
-            self._insert(step, op)
+            insert_before(step, op)
         last = built[-1]
         if isinstance(last, ConvOp | ReduceWindowOp) and (absorbed := without_pad(last)) is not None:
-            self._insert(absorbed, op)
+            insert_before(absorbed, op)
             last.detach()
             last.erase()
             return absorbed.results[0]
@@ -160,15 +160,15 @@ class Splitter:
         value = self._part(op.operands[index], part, op)
         if not part.is_padded:
             return value
-        return self._insert(PadOp(value, part.pad_low, part.pad_high, value=part.pad_value), op)
+        return insert_before(PadOp(value, part.pad_low, part.pad_high, value=part.pad_value), op)
 
     def _known(self, array: Array, element: Attribute, before: Operation) -> SSAValue:
         """An array of equal elements, as one number spread out; one without elements as it is."""
         if not array.size:
-            return self._insert(ConstantOp(attribute_of(array, element)), before)
+            return insert_before(ConstantOp(attribute_of(array, element)), before)
         number = np.ascontiguousarray(array.reshape(-1)[:1]).reshape((1,) * array.ndim)
-        one = self._insert(ConstantOp(attribute_of(number, element)), before)
-        return self._insert(BroadcastOp(one, array.shape), before) if array.size != 1 else one
+        one = insert_before(ConstantOp(attribute_of(number, element)), before)
+        return insert_before(BroadcastOp(one, array.shape), before) if array.size != 1 else one
 
     def _part(self, value: SSAValue, part: OperandSlice, before: Operation) -> SSAValue:
         box = part.box
@@ -180,10 +180,10 @@ class Splitter:
             return known[box]
         owner = value.owner
         if isinstance(owner, ConstantOp | WeightOp) and not stepped:
-            made = self._insert(self._part_of_source(owner, box), owner)
+            made = insert_before(self._part_of_source(owner, box), owner)
             made.name_hint = value.name_hint
         else:
-            made = self._insert(SliceOp(value, box.offsets, box.sizes, part.steps), before)
+            made = insert_before(SliceOp(value, box.offsets, box.sizes, part.steps), before)
             made.name_hint = self.unique(value.name_hint) if value.name_hint else None
         if not stepped:
             known[box] = made
@@ -219,35 +219,26 @@ class Splitter:
         self.names.add(unique)
         return unique
 
-    @staticmethod
-    def _insert(op: Operation, before: Operation) -> SSAValue:
-        Rewriter.insert_op(op, InsertPoint.before(before))
-        return op.results[0]
+
+def insert_before(op: Operation, before: Operation) -> SSAValue:
+    """Put an operation in front of another one; returns its result."""
+    Rewriter.insert_op(op, InsertPoint.before(before))
+    return op.results[0]
 
 
 def join_boxes(results: Mapping[Box, SSAValue], before: Operation) -> SSAValue:
     """Boxes that cover a tensor as one value, put together in front of an operation: along the last dimension first."""
     boxes = dict(results)
     for axis in reversed(range(next(iter(boxes)).rank)):
-        lines: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Box]] = {}
+        lines: dict[Box, list[Box]] = {}
         for box in boxes:
-            lines.setdefault((_without(box.offsets, axis), _without(box.sizes, axis)), []).append(box)
+            lines.setdefault(box.along(axis, 0, 0), []).append(box)
         joined: dict[Box, SSAValue] = {}
         for line in lines.values():
             line.sort(key=lambda box: box.offsets[axis])
-            offsets, sizes = line[0].offsets, line[0].sizes
-            total = sum(box.sizes[axis] for box in line)
-            whole = Box(offsets, (*sizes[:axis], total, *sizes[axis + 1 :]))
+            whole = line[0].along(axis, line[0].offsets[axis], sum(box.sizes[axis] for box in line))
             values = [boxes[box] for box in line]
-            joined[whole] = values[0]
-            if len(values) > 1:
-                concat = ConcatOp(values, axis)
-                Rewriter.insert_op(concat, InsertPoint.before(before))
-                joined[whole] = concat.results[0]
+            joined[whole] = insert_before(ConcatOp(values, axis), before) if len(values) > 1 else values[0]
         boxes = joined
     (value,) = boxes.values()
     return value
-
-
-def _without(values: Sequence[int], axis: int) -> tuple[int, ...]:
-    return (*values[:axis], *values[axis + 1 :])
