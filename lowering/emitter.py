@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
+from ..dialects.coreasm.encoding import TypeCode
 from ..dialects.coreasm.isa import OPCODE
 from .immediates import fits_immediate, immediate_bits, wide_halves
 from .plans import (
@@ -27,7 +28,6 @@ from .view import EncodedView, View
 Operand: TypeAlias = View | float
 """A view, or a number: an immediate."""
 
-_I32 = 8
 _JOIN = {"sum": "add", "max": "max", "min": "min", "prod": "mul"}
 """Binary instruction that joins partial results of a reduction."""
 
@@ -67,7 +67,7 @@ class Emitter(Transfers):
                 operands.append(source)
                 strides.append(source.strides)
             else:
-                operands.append(immediate_bits(source, 12 if name == "select" and index == 0 else dtype))
+                operands.append(immediate_bits(source, TypeCode.BOOL if name == "select" and index == 0 else dtype))
                 strides.append(None)
         key = (shape, *strides)
         prepared = self._planned(key, plan_elementwise, shape, strides)
@@ -215,7 +215,7 @@ class Emitter(Transfers):
             return
         if not fits_immediate(value, out.dtype):
             for offset, half in zip((0, 4), wide_halves(value, out.dtype), strict=True):
-                self.fill(View(out.space, out.address + offset, _I32, out.shape, out.strides), half)
+                self.fill(View(out.space, out.address + offset, TypeCode.I32, out.shape, out.strides), half)
             return
         key = ("fill", out.dtype, out.shape, out.strides)
         prepared = self._planned(key, plan_fill, self.chip, out.shape, out.dtype, out.strides)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..chips.chip import Chip
 from ..dialects.coreasm.encoding import NO_SOURCE
 from ..dialects.coreasm.isa import OPCODE
-from ..emulator.executable import Launch, Program, idle_program
+from ..emulator.executable import Launch, idle_program
 from .relocate import LaunchCode
 from .roll_loops import roll_loops
 from .share_programs import share_programs
@@ -40,30 +40,6 @@ def launch_code(chip: Chip, streams: Mapping[int, CoreStream], core_sets: NDArra
             for core, values in zip(shared.cores, shared.values, strict=True):
                 params_of_core[core] = values
     return LaunchCode(programs, Launch(program_of_core, params_of_core), core_sets)
-
-
-class Programs:
-    """The programs of an executable: launches with the same program share it."""
-
-    def __init__(self) -> None:
-        self.all = [idle_program()]
-        self._numbers = {_content(self.all[0]): 0}
-
-    def add(self, programs: Sequence[Program], launch: Launch) -> Launch:
-        """Take in the programs of a launch; the launch, with their numbers here."""
-        numbers: list[int] = []
-        for program in programs:
-            key = _content(program)
-            if key not in self._numbers:
-                self._numbers[key] = len(self.all)
-                self.all.append(program)
-            numbers.append(self._numbers[key])
-        program_of_core = np.array(numbers, np.int32)[launch.program_of_core]
-        return Launch(program_of_core, launch.params_of_core)
-
-
-def _content(program: Program) -> bytes:
-    return b"".join(array.tobytes() for array in (program.words, program.descs, program.params, program.sources))
 
 
 def core_words(stream: CoreStream) -> NDArray[np.void]:

@@ -174,9 +174,6 @@ def plan_contraction(
     vector unit. Batch dimensions along which an operand does not move belong to m or n.
     """
     dims = _contraction_dims(out, a, b, groups)
-    points = 1
-    for dim in dims:
-        points *= dim.size
     dot = plan_access(
         [Dim(dim.size, 1 if dim.group == _K else 0, dim.strides) for dim in dims],
         _DOT,
@@ -244,23 +241,14 @@ def matrix_types(source: int, result: int) -> bool:
 
 
 def _contraction_dims(out: View, a: View, b: View, groups: tuple[int, int, int, int]) -> list[Dim]:
-    batch, m, k, _ = groups
+    batch, m, k, n = groups
     dims: list[Dim] = []
     for index in range(batch):
         strides = (out.strides[index], a.strides[index], b.strides[index])
         group = _M if strides[2] == 0 else _N if strides[1] == 0 else _BATCH
         dims.append(Dim(out.shape[index], group, strides))
     middle = batch + m
-    dims += [
-        Dim(size, _M, (o, s, 0))
-        for size, o, s in zip(out.shape[batch:middle], out.strides[batch:middle], a.strides[batch:middle], strict=True)
-    ]
-    dims += [
-        Dim(size, _N, (o, 0, s))
-        for size, o, s in zip(out.shape[middle:], out.strides[middle:], b.strides[batch + k :], strict=True)
-    ]
-    dims += [
-        Dim(size, _K, (0, s, t))
-        for size, s, t in zip(a.shape[middle:], a.strides[middle:], b.strides[batch : batch + k], strict=True)
-    ]
+    dims += _dims(out.shape[batch:middle], _M, out.strides[batch:middle], a.strides[batch:middle], (0,) * m)
+    dims += _dims(out.shape[middle:], _N, out.strides[middle:], (0,) * n, b.strides[batch + k :])
+    dims += _dims(a.shape[middle:], _K, (0,) * k, a.strides[middle:], b.strides[batch : batch + k])
     return dims

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
@@ -18,8 +16,7 @@ from ..dialects.dataflow.constants import attribute_of, widen_bf16
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of, tensor
 from ..frontend.weights import STORE
-
-Array = NDArray[Any]
+from .known_values import Array, source_name, weight_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +33,7 @@ class WeightUse:
     @property
     def name(self) -> str:
         """The weight's name, or that of the constant's value."""
-        return _name(self.source)
+        return source_name(self.source)
 
     @property
     def label(self) -> str:
@@ -108,16 +105,9 @@ def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
     return list(found.values())
 
 
-def _name(source: ConstantOp | WeightOp) -> str:
-    """The weight's name, or that of the constant's value."""
-    if isinstance(source, WeightOp):
-        return source.sym_name.data
-    return source.result.name_hint or "constant"
-
-
 def _label(source: ConstantOp | WeightOp, op: Operation) -> str:
     """Name and shape; of a constant without a name, the name of the next value that is computed with it."""
-    name = _name(source)
+    name = source_name(source)
     if isinstance(source, ConstantOp) and source.result.name_hint is None:
         value = op.results[0]
         while value.name_hint is None and (use := value.first_use) is not None and use.operation.results:
@@ -160,7 +150,11 @@ def replace_weights(uses: list[WeightUse], values: Array, suffix: str, rewriter:
     stands in front of it. The weight goes if nothing else reads it.
     """
     source = uses[0].source
-    new = _source_like(source, values, suffix)
+    element = element_of(source.result)
+    if isinstance(source, ConstantOp):
+        new = ConstantOp(attribute_of(values, element))
+    else:
+        new = weight_of(STORE.put(values), tensor(element, values.shape), f"{source.sym_name.data}_{suffix}")
     new.result.name_hint = source.result.name_hint
     rewriter.insert(new)
     for use in uses:
@@ -168,18 +162,3 @@ def replace_weights(uses: list[WeightUse], values: Array, suffix: str, rewriter:
         rewriter.notify_op_modified(use.op)
     if source.result.first_use is None:
         rewriter.erase(source)
-
-
-def _source_like(source: ConstantOp | WeightOp, values: Array, suffix: str) -> ConstantOp | WeightOp:
-    element = element_of(source.result)
-    if isinstance(source, ConstantOp):
-        return ConstantOp(attribute_of(values, element))
-    ref = STORE.put(values)
-    return WeightOp(
-        f"{source.sym_name.data}_{suffix}",
-        tensor(element, values.shape),
-        source=ref.source,
-        offset=ref.offset,
-        nbytes=ref.bytes,
-        sha256=ref.sha256,
-    )

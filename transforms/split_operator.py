@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import cast
 
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -29,14 +28,15 @@ from ..dialects.dataflow import (
     WeightOp,
 )
 from ..dialects.dataflow.absorb_padding import without_pad
-from ..dialects.dataflow.constants import Array, array_of, attribute_of, numpy_type, scalar_array
-from ..dialects.dataflow.sources import LARGEST_CONSTANT, Dense
+from ..dialects.dataflow.constants import Array, attribute_of, numpy_type, scalar_array
+from ..dialects.dataflow.evaluate import evaluate
+from ..dialects.dataflow.sources import LARGEST_CONSTANT
 from ..dialects.dataflow.tiling import Box, Combine, DimKind, OperandSlice, TilingInterface, split_evenly
 from ..dialects.dataflow.types import element_of, is_float, shape_of, tensor
 from ..dialects.locations import keeps_location
 from ..dialects.manycore.interpreter import compute_tile
-from ..frontend.weights import MEMORY, STORE, raw_bytes, reference_of, sha256_of
-from .known_values import source_of
+from ..frontend.weights import MEMORY, WeightRef, raw_bytes, reference_of, sha256_of
+from .known_values import source_of, weight_of
 
 JOIN: dict[Combine, Callable[[SSAValue, SSAValue], Operation]] = {
     "add": AddOp,
@@ -147,8 +147,7 @@ class Splitter:
         last = built[-1]
         if isinstance(last, ConvOp | ReduceWindowOp) and (absorbed := without_pad(last)) is not None:
             insert_before(absorbed, op)
-            last.detach()
-            last.erase()
+            Rewriter.erase_op(last)
             return absorbed.results[0]
         return last.results[0]
 
@@ -192,24 +191,20 @@ class Splitter:
     @keeps_location
     def _part_of_source(self, op: ConstantOp | WeightOp, box: Box) -> Operation:
         """A part of known values as known values: of a file where it lies there in one piece."""
-        value = op.results[0]
-        element, shape = element_of(value), shape_of(value)
+        element = element_of(op.results[0])
         index = tuple(slice(low, high) for low, high in zip(box.offsets, box.ends, strict=True))
-        if isinstance(op, ConstantOp):
-            array = array_of(cast(Dense, op.value))
-            return ConstantOp(attribute_of(np.ascontiguousarray(array[index]), element))
-        reference = reference_of(op)
-        array = STORE.get(reference, numpy_type(element), shape)
+        array = evaluate(op, ())
         part = array[index]
+        if isinstance(op, ConstantOp):
+            return ConstantOp(attribute_of(np.ascontiguousarray(part), element))
+        reference = reference_of(op)
         name = self.unique(op.sym_name.data)
         if reference.source == MEMORY or part.nbytes <= LARGEST_CONSTANT or not part.flags.c_contiguous:
             return source_of(np.ascontiguousarray(part), element, name)
         strides = zip(box.offsets, array.strides, strict=True)
         offset = reference.offset + sum(low * stride for low, stride in strides)
-        digest = sha256_of(raw_bytes(part))
-        return WeightOp(
-            name, tensor(element, box.sizes), source=reference.source, offset=offset, nbytes=part.nbytes, sha256=digest
-        )
+        reference = WeightRef(reference.source, offset, part.nbytes, sha256_of(raw_bytes(part)))
+        return weight_of(reference, tensor(element, box.sizes), name)
 
     def unique(self, name: str) -> str:
         """A name for a part of something that has a name."""
