@@ -20,10 +20,10 @@ from .access import Dim, Layout, Plan, Step, plan_access
 from .stream import IMMEDIATE, DescriptorTable
 from .view import ITEM_BYTES, View
 
-_REDUCTION = Layout(((0,), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
-_ORDERED_REDUCTION = Layout(((0,), (0, 1)), ordered=frozenset({1}))
-_SCAN = Layout(((0, 1), (0, 1)), ordered=frozenset({1}))
-_DOT = Layout(((0,), (0, 1), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
+REDUCTION = Layout(((0,), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
+ORDERED_REDUCTION = Layout(((0,), (0, 1)), ordered=frozenset({1}))
+SCAN = Layout(((0, 1), (0, 1)), ordered=frozenset({1}))
+DOT = Layout(((0,), (0, 1), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
 _GATHER = Layout(((0, 1), (2, 1), (0,)), ordered=frozenset({2}), required=frozenset({0}))
 _SCATTER = Layout(((2, 1), (0, 1), (0,)), ordered=frozenset({0, 2}), required=frozenset({0}))
 _ENCODED = Layout(((0, 2), (0, 1)), ordered=frozenset({1, 2}), required=frozenset({1}))
@@ -119,24 +119,17 @@ def plan_fill(table: DescriptorTable, chip: Chip, shape: tuple[int, ...], dtype:
     return plan_elementwise(table, shape, (out, None))._replace(vector=vector)
 
 
-def plan_reduction(
-    table: DescriptorTable, out: View, a: View, reduced: int, *, ordered: bool = False, scan: bool = False
-) -> Prepared:
-    """D over the leading dimensions of A; the `reduced` trailing ones are reduced (or scanned: then D has them too)."""
-    kept = len(a.shape) - reduced
-    dims = _dims(a.shape[:kept], 0, out.strides[:kept], a.strides[:kept])
-    inner = out.strides[kept:] if scan else (0,) * reduced
-    dims += _dims(a.shape[kept:], 1, inner, a.strides[kept:])
-    layout = _SCAN if scan else _ORDERED_REDUCTION if ordered else _REDUCTION
+def plan_reduction(table: DescriptorTable, layout: Layout, reduced: int, out: View, *sources: View) -> Prepared:
+    """
+    D over the leading dimensions of the operands; the `reduced` trailing ones are reduced, or scanned: then D has them,
+    too. Of two operands the products are.
+    """
+    shape = sources[0].shape
+    kept = len(shape) - reduced
+    outer = (view.strides[:kept] for view in (out, *sources))
+    inner = (view.strides[kept:] for view in sources)
+    dims = _dims(shape[:kept], 0, *outer) + _dims(shape[kept:], 1, out.strides[kept:] or (0,) * reduced, *inner)
     return prepare(plan_access(dims, layout), table)
-
-
-def plan_dot(table: DescriptorTable, out: View, a: View, b: View, reduced: int) -> Prepared:
-    """D over the leading dimensions of A and B, the sum of products over the `reduced` trailing ones."""
-    kept = len(a.shape) - reduced
-    dims = _dims(a.shape[:kept], 0, out.strides, a.strides[:kept], b.strides[:kept])
-    dims += _dims(a.shape[kept:], 1, (0,) * reduced, a.strides[kept:], b.strides[kept:])
-    return prepare(plan_access(dims, _DOT), table)
 
 
 def plan_gather(table: DescriptorTable, out: View, data: View, indices: View) -> Prepared:
@@ -176,7 +169,7 @@ def plan_contraction(
     dims = _contraction_dims(out, a, b, groups)
     dot = plan_access(
         [Dim(dim.size, 1 if dim.group == _K else 0, dim.strides) for dim in dims],
-        _DOT,
+        DOT,
         lambda extents: one_pass(chip, extents[0] * extents[1], a.dtype),
     )
     if not matrix_types(a.dtype, out.dtype) or a.dtype != b.dtype:

@@ -1,15 +1,17 @@
-"""The weights of contractions: where they are used, what they hold, and putting other values in their place."""
+"""The weights of contractions: where they are used, what they hold, and leaving some of them out."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ..analysis.sparse.encode import Mask, counts
+from ..analysis.sparse.prune import apply
 from ..analysis.sparse.strings import Strings
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.constants import attribute_of, widen_bf16
@@ -144,21 +146,27 @@ def numeric_values(source: ConstantOp | WeightOp) -> Array:
     return widen_bf16(stored) if element_of(source.result) == bf16 else stored
 
 
-def replace_weights(uses: list[WeightUse], values: Array, suffix: str, rewriter: PatternRewriter) -> None:
-    """
-    Let all these uses of one weight have other values (in storage form), in a weight with a suffix to its name, which
-    stands in front of it. The weight goes if nothing else reads it.
-    """
-    source = uses[0].source
-    element = element_of(source.result)
-    if isinstance(source, ConstantOp):
-        new = ConstantOp(attribute_of(values, element))
-    else:
-        new = weight_of(STORE.put(values), tensor(element, values.shape), f"{source.sym_name.data}_{suffix}")
-    new.result.name_hint = source.result.name_hint
-    rewriter.insert(new)
-    for use in uses:
-        use.op.operands[use.position] = new.result
-        rewriter.notify_op_modified(use.op)
-    if source.result.first_use is None:
-        rewriter.erase(source)
+@dataclass(frozen=True)
+class PruneWeights(RewritePattern):
+    """The weights of contractions, some of them as zeros; cut into neurons as the first contraction reads them"""
+
+    mask: Callable[[WeightUse], Mask | None]
+    """Which weights stay; None: all."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConstantOp | WeightOp, rewriter: PatternRewriter) -> None:
+        """The new weight has a suffix to its name and stands before the old one, which goes if nothing reads it."""
+        if not (uses := uses_of(op)) or (mask := self.mask(uses[0])) is None:
+            return
+        values, element = apply(stored_values(op), mask), element_of(op.result)
+        if isinstance(op, ConstantOp):
+            new = ConstantOp(attribute_of(values, element))
+        else:
+            new = weight_of(STORE.put(values), tensor(element, values.shape), f"{op.sym_name.data}_pruned")
+        new.result.name_hint = op.result.name_hint
+        rewriter.insert(new)
+        for use in uses:
+            use.op.operands[use.position] = new.result
+            rewriter.notify_op_modified(use.op)
+        if op.result.first_use is None:
+            rewriter.erase(op)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
@@ -18,6 +18,12 @@ from ..dialects.locations import at
 
 Patterns: TypeAlias = Mapping[type[Operation], Sequence[RewritePattern]]
 """The patterns for each class of operations; of several, the first that does something is the last that is tried."""
+
+
+def after_value(value: SSAValue) -> InsertPoint:
+    """Right after a value's definition."""
+    owner = value.owner
+    return InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
 
 
 def rewrite_once(root: Operation, patterns: Patterns) -> None:
