@@ -58,11 +58,13 @@ def cache_of(table: DescriptorTable, chip: Chip) -> Cache:
     return _CACHES.setdefault(table, {}).setdefault(chip, {})
 
 
-def prepare(plan: Plan, table: DescriptorTable, *, vector: bool = False, swapped: bool = False) -> Prepared:
-    """The plan with its descriptors interned."""
-    descs = tuple(table.intern(access.sizes, access.strides) for access in plan.accesses)
-    spans = tuple((access.low, access.high) for access in plan.accesses)
-    return Prepared(descs, spans, plan.steps, plan.counts, vector, swapped)
+def prepare(plan: Plan, table: DescriptorTable, immediates: frozenset[int] = frozenset()) -> Prepared:
+    """The plan with the descriptors interned of all operands but `immediates`."""
+    descs = tuple(
+        IMMEDIATE if number in immediates else table.intern(access.sizes, access.strides)
+        for number, access in enumerate(plan.accesses)
+    )
+    return Prepared(descs, tuple((access.low, access.high) for access in plan.accesses), plan.steps, plan.counts)
 
 
 def _dims(shape: Sequence[int], group: int, *strides: Sequence[int]) -> list[Dim]:
@@ -83,20 +85,10 @@ def plan_elementwise(
     table: DescriptorTable, shape: tuple[int, ...], strides: Sequence[tuple[int, ...] | None]
 ) -> Prepared:
     """Operands of one shape; None stands for an immediate."""
-    present = [own for own in strides if own is not None]
-    plan = plan_access(_dims(shape, 0, *present), Layout(((0,),) * len(present)))
-    inner = prepare(plan, table)
-    where = [index for index, own in enumerate(strides) if own is not None]
-    descs, spans = [IMMEDIATE] * len(strides), [(0, 0)] * len(strides)
-    for number, index in enumerate(where):
-        descs[index], spans[index] = inner.descs[number], inner.spans[number]
-    steps: list[Step] = []
-    for step in plan.steps:
-        offsets = [0] * len(strides)
-        for number, index in enumerate(where):
-            offsets[index] = step.offsets[number]
-        steps.append(Step(tuple(offsets), False))
-    return Prepared(tuple(descs), tuple(spans), tuple(steps), plan.counts)
+    still = (0,) * len(shape)
+    dims = _dims(shape, 0, *(still if own is None else own for own in strides))
+    immediates = frozenset(index for index, own in enumerate(strides) if own is None)
+    return prepare(plan_access(dims, Layout(((0,),) * len(strides))), table, immediates)
 
 
 def plan_copy(
@@ -110,7 +102,7 @@ def plan_copy(
     if plan.dims and all(stride == item for stride in plan.dims[-1].strides):
         run = plan.dims[-1].size
     moved = copy_cycles(chip, points // run, run * item)
-    return prepare(plan, table, vector=one_pass(chip, points, dtype) < moved)
+    return prepare(plan, table)._replace(vector=one_pass(chip, points, dtype) < moved)
 
 
 def plan_fill(table: DescriptorTable, chip: Chip, shape: tuple[int, ...], dtype: int, out: tuple[int, ...]) -> Prepared:
@@ -173,7 +165,7 @@ def plan_contraction(
         lambda extents: one_pass(chip, extents[0] * extents[1], a.dtype),
     )
     if not matrix_types(a.dtype, out.dtype) or a.dtype != b.dtype:
-        return prepare(dot, table, vector=True)
+        return prepare(dot, table)._replace(vector=True)
 
     rate = rate_of(a.dtype)
 
@@ -201,8 +193,8 @@ def plan_contraction(
         if skipping.cost < best.cost and (a.dtype or out.dtype or skipping.cost < dot.cost):
             return prepare(skipping, table)._replace(skipping=without_zeros(skipping.extents))
     if a.dtype == 0 and out.dtype == 0 and dot.cost < best.cost:
-        return prepare(dot, table, vector=True)
-    return prepare(best, table, swapped=is_swapped)
+        return prepare(dot, table)._replace(vector=True)
+    return prepare(best, table)._replace(swapped=is_swapped)
 
 
 def bytes_reached(view: View) -> int:

@@ -18,7 +18,7 @@ from ..dialects.dataflow.constants import attribute_of, widen_bf16
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of, tensor
 from ..frontend.weights import STORE
-from .known_values import Array, source_name, weight_of
+from .known_values import Array, erase_unread, source_name, weight_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,5 +168,4 @@ class PruneWeights(RewritePattern):
         for use in uses:
             use.op.operands[use.position] = new.result
             rewriter.notify_op_modified(use.op)
-        if op.result.first_use is None:
-            rewriter.erase(op)
+        erase_unread(op.result)

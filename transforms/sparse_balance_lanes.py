@@ -10,7 +10,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from ..analysis.nature import Nature, reassociating
 from ..analysis.sparse.balance import balance_panels, even_panels, panel_work
@@ -27,7 +26,7 @@ from ..dialects.locations import keeps_location
 from .channel_places import Channels, Place
 from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
-from .known_values import Doubles, known_array, known_source, source_name, source_of
+from .known_values import Doubles, erase_unread, known_array, known_source, source_name, source_of
 from .sparse_plan import layer_of, on_panels
 from .sparse_split_inputs import may_split
 from .split_operator import insert_before
@@ -202,14 +201,4 @@ def _reorder(op: Operation, operand: int, orders: list[tuple[Place, Ints]]) -> N
     new = source_of(np.ascontiguousarray(array), element_of(value), f"{source_name(source)}_balanced")
     new.results[0].name_hint = value.name_hint
     op.operands[operand] = insert_before(new, op)
-    _erase_unused(value)
-
-
-def _erase_unused(value: SSAValue) -> None:
-    while isinstance(value.owner, Operation) and value.first_use is None:
-        owner = value.owner
-        operands = list(owner.operands)
-        Rewriter.erase_op(owner)
-        if not operands:
-            return
-        value = operands[0]
+    erase_unread(value)

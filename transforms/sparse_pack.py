@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
@@ -49,7 +49,7 @@ from ..dialects.sparse import (
 from ..dialects.sparse.types import index_of
 from ..dialects.sparse.values import encode_array, strings_of
 from .chip_option import chip_for
-from .known_values import Array, known_array, source_of
+from .known_values import Array, erase_unread, known_array, source_of
 from .rewrite_once import rewrite_once
 from .sparse_plan import MATRIX_RATES, matrix_types
 
@@ -108,11 +108,7 @@ class ContractionOnPanels(RewritePattern):
         if nonzero is None and often_zero(neurons):
             nonzero = ALL_NONZERO
         rewriter.replace(op, _on_panels(op, neurons, *self.packed[key], nonzero))
-        if encode.result.first_use is None:
-            dense = encode.operand.owner
-            rewriter.erase(encode)
-            if isinstance(dense, Operation) and dense.results[0].first_use is None:
-                rewriter.erase(dense)
+        erase_unread(encode.result)
 
     def _pack(self, encode: EncodeOp, panels: Panels, rewriter: PatternRewriter) -> tuple[PanelsAttr, SSAValue]:
         """Put panels in front of the operation that encodes the weights."""
