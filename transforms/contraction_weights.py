@@ -18,7 +18,8 @@ from ..dialects.dataflow.constants import attribute_of, widen_bf16
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of, tensor
 from ..frontend.weights import STORE
-from .known_values import Array, erase_unread, source_name, weight_of
+from .known_values import Array, source_name, weight_of
+from .rewrite_once import erase_unread
 
 
 @dataclass(frozen=True, eq=False)

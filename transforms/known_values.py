@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from ..dialects.dataflow import BroadcastOp, ConstantOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.constants import attribute_of, narrow_bf16, numpy_type, widen_bf16
@@ -94,16 +93,6 @@ def source_of(array: Array, element: Attribute, name: str) -> Operation:
     if array.nbytes <= LARGEST_CONSTANT:
         return ConstantOp(attribute_of(array, element))
     return weight_of(STORE.put(array), tensor(element, array.shape), name)
-
-
-def erase_unread(value: SSAValue) -> None:
-    """Erase the operation that computes a value which nobody reads, and those whose results only it has read."""
-    op = value.owner
-    if isinstance(op, Operation) and all(result.first_use is None for result in op.results):
-        operands = list(op.operands)
-        Rewriter.erase_op(op)
-        for operand in operands:
-            erase_unread(operand)
 
 
 def weight_of(ref: WeightRef, type: Tensor, name: str) -> WeightOp:

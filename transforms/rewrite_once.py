@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ..dialects.locations import at
 
@@ -24,6 +25,16 @@ def after_value(value: SSAValue) -> InsertPoint:
     """Right after a value's definition."""
     owner = value.owner
     return InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
+
+
+def erase_unread(value: SSAValue) -> None:
+    """Erase the operation that computes a value which nobody reads, and those whose results only it has read."""
+    op = value.owner
+    if isinstance(op, Operation) and is_trivially_dead(op):
+        operands = list(op.operands)
+        Rewriter.erase_op(op)
+        for operand in operands:
+            erase_unread(operand)
 
 
 def rewrite_once(root: Operation, patterns: Patterns) -> None:

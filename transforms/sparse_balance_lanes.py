@@ -26,7 +26,8 @@ from ..dialects.locations import keeps_location
 from .channel_places import Channels, Place
 from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
-from .known_values import Doubles, erase_unread, known_array, known_source, source_name, source_of
+from .known_values import Doubles, known_array, known_source, source_name, source_of
+from .rewrite_once import erase_unread
 from .sparse_plan import layer_of, on_panels
 from .sparse_split_inputs import may_split
 from .split_operator import insert_before

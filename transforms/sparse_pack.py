@@ -49,8 +49,8 @@ from ..dialects.sparse import (
 from ..dialects.sparse.types import index_of
 from ..dialects.sparse.values import encode_array, strings_of
 from .chip_option import chip_for
-from .known_values import Array, erase_unread, known_array, source_of
-from .rewrite_once import rewrite_once
+from .known_values import Array, known_array, source_of
+from .rewrite_once import erase_unread, rewrite_once
 from .sparse_plan import MATRIX_RATES, matrix_types
 
 Contraction: TypeAlias = MatmulOp | ConvOp

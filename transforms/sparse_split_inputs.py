@@ -20,8 +20,8 @@ from ..dialects.dataflow import ConvOp, MatmulOp, ReduceOp, ReshapeOp
 from ..dialects.dataflow.types import element_of, shape_of
 from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_use
-from .known_values import erase_unread, source_of
-from .rewrite_once import rewrite_once
+from .known_values import source_of
+from .rewrite_once import erase_unread, rewrite_once
 from .sparse_plan import is_faster, layer_of, on_panels
 
 
