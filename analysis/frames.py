@@ -71,7 +71,4 @@ def _axis(value: SSAValue, slices: list[OperandSlice]) -> Axis:
 def _boxes(sizes: tuple[int, ...], axis: int, parts: int) -> list[Box]:
     """A space in parts along one dimension."""
     whole = Box.whole(sizes)
-    return [
-        Box((*whole.offsets[:axis], low, *whole.offsets[axis + 1 :]), (*sizes[:axis], size, *sizes[axis + 1 :]))
-        for low, size in split_evenly(sizes[axis], parts)
-    ]
+    return [whole.along(axis, low, size) for low, size in split_evenly(sizes[axis], parts)]

@@ -21,18 +21,15 @@ from .launch_schedule import schedule_digest
 from .module_text import KeptModule
 from .piece_code import PieceCode
 from .quickest_piece import QuickestPiece, quickest_lead, quickest_piece
-from .stages import Progress
 
 
-def compile_piece(
-    module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"], progress: Progress = lambda stage: None
-) -> PieceCode:
+def compile_piece(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"]) -> PieceCode:
     """
     Compile @main of a `dataflow` (or tiled `manycore`) module to one launch. The module becomes tiled tasks.
 
     Raises ResourceError if it does not fit the chip, MeshloomError for what else cannot be done.
     """
-    return piece_code(module, place_piece(module, chip, effort, progress))
+    return piece_code(module, place_piece(module, chip, effort))
 
 
 def piece_code(module: ModuleOp, found: QuickestPiece) -> PieceCode:
@@ -55,20 +52,16 @@ def piece_code(module: ModuleOp, found: QuickestPiece) -> PieceCode:
     )
 
 
-def place_piece(
-    module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"], progress: Progress = lambda stage: None
-) -> QuickestPiece:
+def place_piece(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"]) -> QuickestPiece:
     """As `compile_piece`, with the plan that was chosen. Tasks that are there already keep their order."""
     function = find_main(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
-    progress("outline tasks")
     if tasks_of(function.body.block):
         effort = replace(effort, orders=0)
     DataflowToManycorePass().apply(Context(), module)
-    progress("plan")
     memo = PlanMemo()
     if any(task.placement is not None for task in tasks_of(function.body.block)):  # the cores are given, too
-        return quickest_lead(function, given_plan(function, chip, memo), chip, effort, progress)
+        return quickest_lead(function, given_plan(function, chip, memo), chip, effort)
     split_reductions(function, chip, memo)
-    return quickest_piece(function, candidate_plans(function, chip, memo, effort), chip, effort, progress)
+    return quickest_piece(function, candidate_plans(function, chip, memo, effort), chip, effort)

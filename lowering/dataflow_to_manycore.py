@@ -76,6 +76,5 @@ def _outline(members: tuple[TilingInterface, ...], name: str) -> TaskOp:
     Rewriter.insert_op(task, InsertPoint.before(last))
     last.results[0].replace_all_uses_with(task.results[0])
     for member in reversed(members):
-        member.detach()
-        member.erase()
+        Rewriter.erase_op(member)
     return task

@@ -8,7 +8,7 @@ write one wait for those that read what lay there before (`passing_values`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -56,16 +56,6 @@ class DramSegments:
     """Bytes of each segment: constants in order, arguments, results, and last what stays within the launch."""
 
 
-@dataclass(frozen=True)
-class _Contents:
-    constants: Sequence[SSAValue]
-    arguments: Sequence[SSAValue]
-    results: Sequence[SSAValue]
-    """Storage roots of the function's results that are computed in it, each once."""
-    scratch: dict[SSAValue, Life]
-    """What stays within the launch, in the order of the tasks that compute it."""
-
-
 def check_dram(needed: int, chip: Chip, what: str) -> None:
     """Raises ResourceError if a launch needs more than all of the DRAM; `what` it needs that for."""
     if needed > chip.dram_bytes:
@@ -78,57 +68,36 @@ def constants_of(function: FuncOp) -> list[ConstantOp | WeightOp]:
     return [op for op in ops if isinstance(op, ConstantOp | WeightOp) and op.results[0].first_use is not None]
 
 
-def _contents(function: FuncOp, network: NetworkPlan) -> _Contents:
-    constants = [op.results[0] for op in constants_of(function)]
-    arguments = list(function.body.block.args)
-    last = function.body.block.last_op
-    placed = {*constants, *arguments}
-    results: dict[SSAValue, None] = {}
-    for value in last.operands if last is not None else ():
-        if (root := storage_root(value)) not in placed:
-            results[root] = None
-    scratch = {
-        info.result: (number, max(number, network.last_use.get(info.result, number)))
-        for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
-        if not plan.resident and info.result not in results
-    }
-    return _Contents(constants, arguments, list(results), scratch)
-
-
-@dataclass(frozen=True)
-class _Shared:
-    """Places of values that share memory one after another."""
-
-    offsets: dict[SSAValue, int]
-    before: dict[SSAValue, tuple[SSAValue, ...]]
-    nbytes: int
-
-
-def _share(scratch: Mapping[SSAValue, Life], capacity: int) -> _Shared:
-    """Places for values with these lifetimes, in the order in which they begin; if possible within `capacity`."""
-    values = list(scratch)
-    sizes = [padded(bytes_of(value)) for value in values]
-    first, last = [life[0] for life in scratch.values()], [life[1] for life in scratch.values()]
-    found = allocate(sizes, first, last, ALIGNMENT)
-    if found.peak > capacity:
-        found = allocate(sizes, first, last, ALIGNMENT, capacity)
-    offsets = [int(offset) for offset in found.offsets]
-    occupants = zip(values, last_occupants(sizes, offsets), strict=True)
-    before = {value: tuple(values[other] for other in others) for value, others in occupants if others}
-    return _Shared(dict(zip(values, offsets, strict=True)), before, found.peak)
-
-
 def segment_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramSegments:
     """
     Give every value that passes through DRAM a segment, or a place in the last one, which is small enough for the chip
     if that can be.
     """
-    contents = _contents(function, network)
-    addresses: dict[SSAValue, int] = {}
-    sizes: list[int] = []
-    for value in (*contents.constants, *contents.arguments, *contents.results):
-        addresses[value] = len(sizes) << SEGMENT_BITS
-        sizes.append(bytes_of(value))
-    shared = _share(contents.scratch, chip.dram_bytes - sum(map(padded, sizes)))
-    addresses |= {value: (len(sizes) << SEGMENT_BITS) + offset for value, offset in shared.offsets.items()}
-    return DramSegments(addresses, shared.before, contents.scratch, (*sizes, shared.nbytes))
+    outside = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
+    placed, last = set(outside), function.body.block.last_op
+    returned = dict.fromkeys(storage_root(value) for value in (last.operands if last is not None else ()))
+    outside += [root for root in returned if root not in placed]
+    lives = {
+        info.result: (number, max(number, network.last_use.get(info.result, number)))
+        for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
+        if not plan.resident and info.result not in returned
+    }
+    addresses = {value: segment << SEGMENT_BITS for segment, value in enumerate(outside)}
+    sizes = [bytes_of(value) for value in outside]
+    offsets, nbytes = _share(lives, chip.dram_bytes - sum(map(padded, sizes)))
+    addresses |= {value: (len(outside) << SEGMENT_BITS) + offset for value, offset in offsets.items()}
+    values = list(lives)
+    occupants = last_occupants([padded(bytes_of(value)) for value in values], list(offsets.values()))
+    taken = zip(values, occupants, strict=True)
+    before = {value: tuple(values[other] for other in others) for value, others in taken if others}
+    return DramSegments(addresses, before, lives, (*sizes, nbytes))
+
+
+def _share(lives: Mapping[SSAValue, Life], capacity: int) -> tuple[dict[SSAValue, int], int]:
+    """Places for values with these lifetimes, and bytes up to the end of the last; if possible within `capacity`."""
+    sizes = [padded(bytes_of(value)) for value in lives]
+    first, last = [life[0] for life in lives.values()], [life[1] for life in lives.values()]
+    found = allocate(sizes, first, last, ALIGNMENT)
+    if found.peak > capacity:
+        found = allocate(sizes, first, last, ALIGNMENT, capacity)
+    return dict(zip(lives, map(int, found.offsets), strict=True)), found.peak

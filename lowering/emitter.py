@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
+from ..dialects.coreasm.encoding import TypeCode
 from ..dialects.coreasm.isa import OPCODE
 from .immediates import fits_immediate, immediate_bits, wide_halves
 from .plans import (
+    DOT,
+    ORDERED_REDUCTION,
+    REDUCTION,
+    SCAN,
     Prepared,
     plan_contraction,
     plan_copy,
-    plan_dot,
     plan_elementwise,
     plan_encoded,
     plan_fill,
@@ -27,7 +31,6 @@ from .view import EncodedView, View
 Operand: TypeAlias = View | float
 """A view, or a number: an immediate."""
 
-_I32 = 8
 _JOIN = {"sum": "add", "max": "max", "min": "min", "prod": "mul"}
 """Binary instruction that joins partial results of a reduction."""
 
@@ -67,7 +70,7 @@ class Emitter(Transfers):
                 operands.append(source)
                 strides.append(source.strides)
             else:
-                operands.append(immediate_bits(source, 12 if name == "select" and index == 0 else dtype))
+                operands.append(immediate_bits(source, TypeCode.BOOL if name == "select" and index == 0 else dtype))
                 strides.append(None)
         key = (shape, *strides)
         prepared = self._planned(key, plan_elementwise, shape, strides)
@@ -86,7 +89,7 @@ class Emitter(Transfers):
                 self.copy(out, a)
             return
         key = ("reduce", reduced, a.shape, out.strides, a.strides)
-        prepared = self._planned(key, plan_reduction, out, a, reduced)
+        prepared = self._planned(key, plan_reduction, REDUCTION, reduced, out, a)
         again = OPCODE[f"reduce.{name}.acc"]
         first = again if accumulate else OPCODE[f"reduce.{name}"]
         self._issue(prepared, first, again, a.dtype | out.dtype << 4, prepared.counts[1], [out, a])
@@ -96,7 +99,7 @@ class Emitter(Transfers):
         if 0 in out.shape:
             return
         key = ("arg", a.shape, out.strides, a.strides)
-        prepared = self._planned(key, plan_reduction, out, a, 1, ordered=True)
+        prepared = self._planned(key, plan_reduction, ORDERED_REDUCTION, 1, out, a)
         self._issue(prepared, OPCODE[f"reduce.{name}"], 0, a.dtype | out.dtype << 4, 1, [out, a])
 
     def cumsum(self, out: View, a: View) -> None:
@@ -104,7 +107,7 @@ class Emitter(Transfers):
         if 0 in out.shape:
             return
         key = ("scan", a.shape, out.strides, a.strides)
-        prepared = self._planned(key, plan_reduction, out, a, 1, scan=True)
+        prepared = self._planned(key, plan_reduction, SCAN, 1, out, a)
         self._issue(prepared, OPCODE["cumsum"], 0, a.dtype | out.dtype << 4, 0, [out, a])
 
     def dot(self, out: View, a: View, b: View, reduced: int, accumulate: bool = False) -> None:
@@ -112,7 +115,7 @@ class Emitter(Transfers):
         if 0 in out.shape:
             return
         key = ("dot", reduced, a.shape, out.strides, a.strides, b.strides)
-        prepared = self._planned(key, plan_dot, out, a, b, reduced)
+        prepared = self._planned(key, plan_reduction, DOT, reduced, out, a, b)
         self._dot(prepared, out, a, b, accumulate)
 
     def _dot(self, prepared: Prepared, out: View, a: View, b: View, accumulate: bool) -> None:
@@ -215,7 +218,7 @@ class Emitter(Transfers):
             return
         if not fits_immediate(value, out.dtype):
             for offset, half in zip((0, 4), wide_halves(value, out.dtype), strict=True):
-                self.fill(View(out.space, out.address + offset, _I32, out.shape, out.strides), half)
+                self.fill(View(out.space, out.address + offset, TypeCode.I32, out.shape, out.strides), half)
             return
         key = ("fill", out.dtype, out.shape, out.strides)
         prepared = self._planned(key, plan_fill, self.chip, out.shape, out.dtype, out.strides)

@@ -17,7 +17,6 @@ from .launch_schedule import LaunchSchedule
 from .link import launch_code
 from .relocate import LaunchCode
 from .schedule_launch import schedule_launch
-from .stages import Progress
 
 
 @dataclass(frozen=True)
@@ -45,13 +44,12 @@ class EncodedPiece:
     """By task, what it is expected to add to the run."""
 
 
-def lay_out_piece(function: FuncOp, network: NetworkPlan, chip: Chip, progress: Progress) -> LaidOutPiece:
+def lay_out_piece(function: FuncOp, network: NetworkPlan, chip: Chip) -> LaidOutPiece:
     """
     The memory of a planned function, whose tasks stand in the order of the plan.
 
     Raises ResourceError if it does not fit the chip.
     """
-    progress("lay out memory")
     dram = segment_dram(function, network, chip)
     inside = f"constants, inputs, results, and {dram.sizes[-1]:,} bytes in between"
     check_dram(sum(map(padded, dram.sizes)), chip, inside)
@@ -60,13 +58,11 @@ def lay_out_piece(function: FuncOp, network: NetworkPlan, chip: Chip, progress: 
     return LaidOutPiece(network, dram, sram, works, sum(estimated_times(network, sram, chip, works)))
 
 
-def encode_piece(piece: LaidOutPiece, chip: Chip, progress: Progress) -> EncodedPiece:
+def encode_piece(piece: LaidOutPiece, chip: Chip) -> EncodedPiece:
     """The code of a planned function. Raises MeshloomError for what cannot be done."""
-    progress("generate code")
     network, dram, sram = piece.network, piece.dram, piece.sram
     schedule = schedule_launch(network, dram, sram)
     machine = generate(schedule, chip)
     cycles = estimated_times(network, sram, chip, piece.works, machine.issued(len(network.tasks)))
-    progress("assemble")
     code = launch_code(chip, machine.streams, machine.core_sets.array(), "launch")
     return EncodedPiece(network, dram, sram, schedule, code, tuple(cycles))

@@ -9,6 +9,7 @@ waits for as many messages as it is sent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -141,9 +142,6 @@ def split_outermost(shape: Sequence[int], parts: int) -> list[Box]:
     dim = next((dim for dim, size in enumerate(shape) if size > 1), 0)
     size = shape[dim] if shape else 1
     parts = max(1, min(parts, size))
-    pieces: list[Box] = []
-    for part in range(parts):
-        low, high = part * size // parts, (part + 1) * size // parts
-        offsets = tuple(low if d == dim else 0 for d in range(len(shape)))
-        pieces.append(Box(offsets, tuple(high - low if d == dim else extent for d, extent in enumerate(shape))))
-    return pieces
+    cuts = [part * size // parts for part in range(parts + 1)]
+    whole = Box.whole(shape)
+    return [whole.along(dim, low, high - low) for low, high in pairwise(cuts)] if shape else [whole]

@@ -12,6 +12,8 @@ must be undone at the end of the body.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,58 @@ MAX_REGISTERS = 15
 MAX_DEPTH = 4
 _MAX_KEYS = 64
 _MAX_DELTA = 2**30
+
+
+class Items(NamedTuple):
+    """A sequence of n items."""
+
+    classes: NDArray[np.uint64]
+    first: NDArray[np.int64]
+    """[n + 1] where the addresses of each item begin in `values` and `keys`."""
+    values: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    shape: NDArray[np.int64]
+    """[n, 4] node, words, registers, depth; a node below 0 is loop -1 - node, else a word."""
+
+    @staticmethod
+    def empty(count: int, addresses: int) -> Items:
+        """Room for so many items and addresses."""
+        return Items(
+            np.empty(count, np.uint64),
+            np.empty(count + 1, np.int64),
+            np.empty(addresses, np.int64),
+            np.empty(addresses, np.int64),
+            np.empty((count, 4), np.int64),
+        )
+
+    def up_to(self, count: int) -> Items:
+        """A copy of the first `count` items."""
+        end = self.first[count]
+        counts = (count, count + 1, end, end, count)
+        return Items._make(array[:length].copy() for array, length in zip(self, counts, strict=True))
+
+
+class Loops(NamedTuple):
+    """Loops one after the other, in flat arrays."""
+
+    ends: NDArray[np.int64]
+    """[loops, 4] how often the body runs, and where its part of the other arrays ends, in their order."""
+    children: NDArray[np.int64]
+    """Nodes (see `Items.shape`)."""
+    keys: NDArray[np.int64]
+    """[., 3] child or -1, child's key, delta."""
+    operands: NDArray[np.int64]
+    """Key number (from 1; 0: fixed) of every address of the children in order."""
+
+    @staticmethod
+    def empty(count: int, addresses: int) -> Loops:
+        """Room for the loops over so many items and addresses."""
+        return Loops(
+            np.empty((count // 2 + 1, 4), np.int64),
+            np.empty(count, np.int64),
+            np.empty((addresses + _MAX_KEYS, 3), np.int64),
+            np.empty(addresses + 1, np.int64),
+        )
 
 
 def mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -67,8 +121,9 @@ def _scramble(value: np.uint64, more: np.uint64) -> np.uint64:
 
 
 @jit
-def repetitions(at: int, period: int, most: int, first: NDArray[np.int64], values: NDArray[np.int64]) -> int:
+def repetitions(at: int, period: int, most: int, items: Items) -> int:
     """How often the items from `at` come, up to `most`, with addresses that advance by constants."""
+    first, values = items.first, items.values
     low = first[at]
     width = first[at + period] - low
     count = 2
@@ -83,20 +138,14 @@ def repetitions(at: int, period: int, most: int, first: NDArray[np.int64], value
 
 @jit
 def fold_keys(
-    at: int,
-    period: int,
-    count: int,
-    first: NDArray[np.int64],
-    values: NDArray[np.int64],
-    keys: NDArray[np.int64],
-    operand_keys: NDArray[np.int64],
-    table: NDArray[np.int64],
+    at: int, period: int, count: int, items: Items, operand_keys: NDArray[np.int64], table: NDArray[np.int64]
 ) -> tuple[int, int]:
     """Number the keys of a loop over the items from `at`: rows of `table` are (child or -1, child's key, delta).
 
     Fills operand_keys[: width] with 0 or 1 + the row of every address. Returns the number of rows and how many of
     them advance; (-1, 0) if there are too many or they advance too far.
     """
+    first, values, keys = items.first, items.values, items.keys
     low = first[at]
     width = first[at + period] - low
     used = live = 0
@@ -130,31 +179,28 @@ def try_fold(
     period: int,
     least: int,
     run: int,
-    first: NDArray[np.int64],
-    values: NDArray[np.int64],
-    keys: NDArray[np.int64],
-    shape: NDArray[np.int64],
+    items: Items,
     operand_keys: NDArray[np.int64],
     table: NDArray[np.int64],
 ) -> tuple[int, int, int, int, int]:
     """The loop of `period` items from `at`, whose classes come again for `run` items, if it saves words.
 
-    Returns how often the body runs (1: no loop), its keys, words, registers and depth; see `fold_pass` for the arrays.
+    Returns how often the body runs (1: no loop), its keys, words, registers and depth; see `fold_keys` for the arrays.
     """
     if run < period * (least - 1):
         return 1, 0, 0, 0, 0
     # In the order of how early each test gives up: this runs at almost every item.
-    count = repetitions(at, period, run // period + 1, first, values)
+    count = repetitions(at, period, run // period + 1, items)
     if count < least:
         return 1, 0, 0, 0, 0
-    used, live = fold_keys(at, period, count, first, values, keys, operand_keys, table)
+    used, live = fold_keys(at, period, count, items, operand_keys, table)
     if used < 0:
         return 1, 0, 0, 0, 0
     words = registers = depth = 0
     for child in range(at, at + period):
-        words += shape[child, 1]
-        registers = max(registers, shape[child, 2])
-        depth = max(depth, shape[child, 3])
+        words += items.shape[child, 1]
+        registers = max(registers, items.shape[child, 2])
+        depth = max(depth, items.shape[child, 3])
     # li and addi each; an address that a child moves too may split the child's register, at every level.
     rolled = words + 1 + 2 * live
     for row in range(used):
@@ -166,107 +212,69 @@ def try_fold(
 
 
 @jit
-def has_fold(
-    period: int,
-    least: int,
-    classes: NDArray[np.uint64],
-    first: NDArray[np.int64],
-    values: NDArray[np.int64],
-    keys: NDArray[np.int64],
-    shape: NDArray[np.int64],
-    operand_keys: NDArray[np.int64],
-    table: NDArray[np.int64],
-) -> bool:
+def has_fold(period: int, least: int, items: Items, room: Loops) -> bool:
     """Whether `fold_pass` would find anything: most passes do not, and this is much cheaper."""
-    run = 0
+    classes, run = items.classes, 0
     for i in range(len(classes) - period - 1, -1, -1):
         run = run + 1 if classes[i] == classes[i + period] else 0
         if run >= period * (least - 1):
-            if try_fold(i, period, least, run, first, values, keys, shape, operand_keys, table)[0] > 1:
+            if try_fold(i, period, least, run, items, room.operands, room.keys)[0] > 1:
                 return True
     return False
 
 
 @jit
 def fold_pass(
-    period: int,
-    least: int,
-    classes: NDArray[np.uint64],
-    first: NDArray[np.int64],
-    values: NDArray[np.int64],
-    keys: NDArray[np.int64],
-    shape: NDArray[np.int64],
-    loops_before: int,
-    new_classes: NDArray[np.uint64],
-    new_first: NDArray[np.int64],
-    new_values: NDArray[np.int64],
-    new_keys: NDArray[np.int64],
-    new_shape: NDArray[np.int64],
-    loops: NDArray[np.int64],
-    children: NDArray[np.int64],
-    loop_keys: NDArray[np.int64],
-    loop_operands: NDArray[np.int64],
+    period: int, least: int, items: Items, loops_before: int, new: Items, loops: Loops
 ) -> tuple[int, int, int, int, int]:
     """Fold every run of at least `least` repeats of `period` items that saves words, left to right.
 
-    Items: classes [n], first [n + 1] (their addresses in values and keys), shape [n, 4] = (node, words, registers,
-    depth); a node below 0 is loop -1 - node, else a word. The new_ arrays take the result. Records of new loops:
-    loops [., 4] = (count, end in children, end in loop_keys, end in loop_operands). Returns the numbers of items,
-    loops, children, loop keys and loop operands.
+    `new` takes the result, `loops` the new loops, which are numbered from `loops_before` on. Returns the numbers of
+    items, loops, children, loop keys and loop operands.
     """
+    classes, first, values = items.classes, items.first, items.values
     total = len(classes)
     run = np.zeros(total + 1, np.int64)
     for i in range(total - period - 1, -1, -1):
         if classes[i] == classes[i + period]:
             run[i] = run[i + 1] + 1
-    items = found = child_end = key_end = operand_end = 0
-    new_first[0] = 0
+    kept = found = child_end = key_end = operand_end = 0
+    new.first[0] = 0
     i = 0
     while i < total:
         count, used, words, registers, depth = try_fold(
-            i,
-            period,
-            least,
-            run[i],
-            first,
-            values,
-            keys,
-            shape,
-            loop_operands[operand_end:],
-            loop_keys[key_end:],
+            i, period, least, run[i], items, loops.operands[operand_end:], loops.keys[key_end:]
         )
         low = first[i]
-        start = new_first[items]
+        start = new.first[kept]
         if count == 1:
             width = first[i + 1] - low
-            new_values[start : start + width] = values[low : low + width]
-            new_keys[start : start + width] = keys[low : low + width]
-            new_classes[items] = classes[i]
-            new_shape[items] = shape[i]
-            new_first[items + 1] = start + width
-            items += 1
+            new.values[start : start + width] = values[low : low + width]
+            new.keys[start : start + width] = items.keys[low : low + width]
+            new.classes[kept] = classes[i]
+            new.shape[kept] = items.shape[i]
+            new.first[kept + 1] = start + width
+            kept += 1
             i += 1
             continue
         width = first[i + period] - low
         code = _scramble(np.uint64(count), np.uint64(period))
         for child in range(period):
-            children[child_end] = shape[i + child, 0]
+            loops.children[child_end] = items.shape[i + child, 0]
             child_end += 1
             code = _scramble(code, classes[i + child])
         for j in range(width):
             code = _scramble(code, np.uint64(values[low + width + j] - values[low + j]))
-            new_keys[start + j] = loop_operands[operand_end + j]
-        new_values[start : start + width] = values[low : low + width]
-        new_classes[items] = code
-        new_first[items + 1] = start + width
-        new_shape[items, 0] = -1 - (loops_before + found)
-        new_shape[items, 1] = words
-        new_shape[items, 2] = registers
-        new_shape[items, 3] = depth
+            new.keys[start + j] = loops.operands[operand_end + j]
+        new.values[start : start + width] = values[low : low + width]
+        new.classes[kept] = code
+        new.first[kept + 1] = start + width
+        node, record = new.shape[kept], loops.ends[found]
+        node[0], node[1], node[2], node[3] = -1 - (loops_before + found), words, registers, depth
         key_end += used
         operand_end += width
-        loops[found, 0], loops[found, 1], loops[found, 2], loops[found, 3] = count, child_end, key_end, operand_end
-        items += 1
+        record[0], record[1], record[2], record[3] = count, child_end, key_end, operand_end
+        kept += 1
         found += 1
         i += period * count
-    return items, found, child_end, key_end, operand_end
+    return kept, found, child_end, key_end, operand_end

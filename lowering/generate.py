@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 from ..chips import Chip
 from ..dialects.dataflow.types import dtype_code
 from ..dialects.manycore import Tiling
-from .kernels import kernel_of
+from .kernels import Tile, kernel_of
 from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Store, TileBuffer, core_local
 from .machine import Machine
 from .operand_views import OperandViews
@@ -149,7 +149,7 @@ class _TaskCode:
                 for index, producer in enumerate(self._uses[number])
             ]
             accumulate = number == 0 and (phase.accumulate or bool(addends))
-            kernel(op, box if number == 0 else result, out, operands, accumulate, emitter)
+            kernel(op, Tile(box if number == 0 else result, out, operands, accumulate, emitter))
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:
                 # Before the vector unit waits for this step's root, so that the next one's need not wait for it.
                 if self._buffer(0, core, following).address != out.address:

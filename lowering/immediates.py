@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 import struct
 
+from ..dialects.coreasm.encoding import TYPES, TypeCode
 from ..support.errors import MeshloomError
 
-F32, F16, BF16, F64 = range(4)
-BOOL = 12
 _I32 = 1 << 31
-_BITS = {4: 8, 5: 8, 6: 16, 7: 16, 8: 32, 9: 32, 10: 64, 11: 64}
-_UNSIGNED = (5, 7, 9, 11)
 
 
 def _f32_bits(value: float) -> int:
@@ -23,24 +20,25 @@ def _f32_bits(value: float) -> int:
 
 def _integer(value: float, dtype: int) -> int:
     """The value in the range of the type, wrapped around as the arithmetic does, then as signed."""
-    if dtype == BOOL:
+    if dtype == TypeCode.BOOL:
         return int(value != 0)
-    bits = _BITS[dtype]
+    storage = TYPES[dtype].storage
+    bits = 8 * storage.itemsize
     wrapped = int(value) & ((1 << bits) - 1)
-    if dtype in _UNSIGNED and bits < 32:
+    if storage.kind == "u" and bits < 32:
         return wrapped
     return wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped
 
 
 def fits_immediate(value: float, dtype: int) -> bool:
     """Whether `value`, a constant of element type `dtype`, can stand in an instruction word without loss."""
-    if dtype == F64:
+    if dtype == TypeCode.F64:
         value = float(value)
         if math.isnan(value) or math.isinf(value):
             return True
         bits = _f32_bits(value)
         return bits & 0x7FFFFFFF != 0x7F800000 and struct.unpack("<f", struct.pack("<I", bits))[0] == value
-    if dtype in (F32, F16, BF16):
+    if dtype in (TypeCode.F32, TypeCode.F16, TypeCode.BF16):
         return True
     return -_I32 <= _integer(value, dtype) < _I32
 
@@ -52,7 +50,7 @@ def immediate_bits(value: float, dtype: int) -> int:
     """
     if not fits_immediate(value, dtype):
         raise MeshloomError(f"the constant {value} does not fit into an instruction: give it as a tensor in memory")
-    if dtype <= F64:
+    if dtype <= TypeCode.F64:
         return _f32_bits(float(value))
     return _integer(value, dtype) & 0xFFFF_FFFF
 
@@ -60,6 +58,6 @@ def immediate_bits(value: float, dtype: int) -> int:
 def wide_halves(value: float, dtype: int) -> tuple[int, int]:
     """Low and high 32 bits of an element of an 8-byte type."""
     low, high = struct.unpack(
-        "<ii", struct.pack("<d", value) if dtype == F64 else struct.pack("<q", _integer(value, dtype))
+        "<ii", struct.pack("<d", value) if dtype == TypeCode.F64 else struct.pack("<q", _integer(value, dtype))
     )
     return int(low), int(high)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..chips import Chip
-from ..dialects.coreasm.encoding import new_words
-from ..dialects.coreasm.isa import OPCODE
 from ..emulator.executable import Executable
 from ..emulator.timing import run_timing
+from .controller import Begin, Join, controller_words
 from .relocate import LaunchCode
 
 
@@ -16,8 +15,7 @@ def launch_image(
     code: LaunchCode, chip: Chip, names: Sequence[str] = (), notes: Mapping[str, str] | None = None
 ) -> Executable:
     """The executable; `names`: of its tasks."""
-    controller = new_words(3)
-    controller["op"] = [OPCODE[name] for name in ("ctl.launch", "ctl.join", "ctl.halt")]
+    controller = controller_words([Begin(0), Join(0)])
     return Executable(
         chip, [], code.programs, [code.launch], code.core_sets, controller,
         source_names=list(names), notes=dict(notes or {}),

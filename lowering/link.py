@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..chips.chip import Chip
 from ..dialects.coreasm.encoding import NO_SOURCE
-from ..emulator.executable import Launch, Program, idle_program
+from ..dialects.coreasm.isa import OPCODE
+from ..emulator.executable import Launch, idle_program
 from .relocate import LaunchCode
 from .roll_loops import roll_loops
 from .share_programs import share_programs
 from .stream import UNUSED, CoreStream
 from .synchronise import synchronise
-from .wide_words import WIDE, IsaFacts, isa_facts, wide_words
+from .wide_words import WIDE, wide_words
 
 
 def launch_code(chip: Chip, streams: Mapping[int, CoreStream], core_sets: NDArray[np.bool_], name: str) -> LaunchCode:
@@ -24,7 +25,6 @@ def launch_code(chip: Chip, streams: Mapping[int, CoreStream], core_sets: NDArra
 
     Raises ResourceError if a program needs more descriptors than it can name.
     """
-    facts = isa_facts()
     programs = [idle_program()]
     program_of_core = np.zeros(chip.cores, dtype=np.int32)
     params_of_core = [np.zeros(0, dtype=np.uint32)] * chip.cores
@@ -33,8 +33,8 @@ def launch_code(chip: Chip, streams: Mapping[int, CoreStream], core_sets: NDArra
         table = next(iter(working.values())).descriptors
         if any(stream.descriptors is not table for stream in working.values()):
             raise ValueError("the streams of a launch must share one descriptor table")
-        words = {core: core_words(stream, facts) for core, stream in working.items()}
-        for shared in share_programs(words, table, facts, name):
+        words = {core: core_words(stream) for core, stream in working.items()}
+        for shared in share_programs(words, table, name):
             program_of_core[list(shared.cores)] = len(programs)
             programs.append(shared.program)
             for core, values in zip(shared.cores, shared.values, strict=True):
@@ -42,35 +42,11 @@ def launch_code(chip: Chip, streams: Mapping[int, CoreStream], core_sets: NDArra
     return LaunchCode(programs, Launch(program_of_core, params_of_core), core_sets)
 
 
-class Programs:
-    """The programs of an executable: launches with the same program share it."""
-
-    def __init__(self) -> None:
-        self.all = [idle_program()]
-        self._numbers = {_content(self.all[0]): 0}
-
-    def add(self, programs: Sequence[Program], launch: Launch) -> Launch:
-        """Take in the programs of a launch; the launch, with their numbers here."""
-        numbers: list[int] = []
-        for program in programs:
-            key = _content(program)
-            if key not in self._numbers:
-                self._numbers[key] = len(self.all)
-                self.all.append(program)
-            numbers.append(self._numbers[key])
-        program_of_core = np.array(numbers, np.int32)[launch.program_of_core]
-        return Launch(program_of_core, launch.params_of_core)
-
-
-def _content(program: Program) -> bytes:
-    return b"".join(array.tobytes() for array in (program.words, program.descs, program.params, program.sources))
-
-
-def core_words(stream: CoreStream, facts: IsaFacts) -> NDArray[np.void]:
+def core_words(stream: CoreStream) -> NDArray[np.void]:
     """The complete words (WIDE) of one core: synchronised, rolled, and ended by `halt`."""
     arrays = stream.finish()
-    wait, signal = synchronise(arrays, facts.unit_of_op)
-    rolled = roll_loops(wide_words(arrays, wait, signal), facts)
+    wait, signal = synchronise(arrays)
+    rolled = roll_loops(wide_words(arrays, wait, signal))
     halt = np.zeros(1, dtype=WIDE)
-    halt["op"], halt["desc"], halt["source"] = facts.halt, UNUSED, NO_SOURCE
+    halt["op"], halt["desc"], halt["source"] = OPCODE["halt"], UNUSED, NO_SOURCE
     return np.concatenate([rolled, halt])

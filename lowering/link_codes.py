@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chips import Chip
-from ..emulator.executable import Launch, Program
+from ..emulator.executable import Launch, Program, idle_program
 from ..support.errors import ResourceError
-from .link import Programs
 from .relocate import LaunchCode, Relocation, common_sets, relocated
-from .wide_words import isa_facts
 
 _MOST_SETS = 0xFFFF
 
@@ -36,7 +34,6 @@ def link_codes(
 
     Raises ResourceError for more sets of receivers than can be named.
     """
-    facts = isa_facts()
     sets, numbers = common_sets([code.core_sets for code in codes], chip.cores)
     if len(sets) > _MOST_SETS:
         raise ResourceError(
@@ -44,13 +41,23 @@ def link_codes(
             "or more regular tiles",
             "sets of receivers", len(sets), _MOST_SETS,
         )  # fmt: skip
-    programs = Programs()
+    programs = [idle_program()]
+    known = {_content(programs[0]): 0}
+    """By content the number of a program: launches share it."""
     launches: list[Launch] = []
     source_names: list[str] = []
     for number, code in enumerate(codes):
-        own, launch = relocated(code, Relocation(segments[number], numbers[number], len(source_names)), facts)
+        own, launch = relocated(code, Relocation(segments[number], numbers[number], len(source_names)))
+        places: list[int] = []
         for index, program in enumerate(own):
             program.name = f"launch{number}.{index - 1}" if index else program.name
-        launches.append(programs.add(own, launch))
+            places.append(known.setdefault(_content(program), len(programs)))
+            if places[-1] == len(programs):
+                programs.append(program)
+        launches.append(Launch(np.array(places, np.int32)[launch.program_of_core], launch.params_of_core))
         source_names += names[number]
-    return LinkedCode(programs.all, launches, sets, source_names)
+    return LinkedCode(programs, launches, sets, source_names)
+
+
+def _content(program: Program) -> bytes:
+    return b"".join(array.tobytes() for array in (program.words, program.descs, program.params, program.sources))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import Rewriter
 
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.locations import at
@@ -78,8 +79,7 @@ class _Builder:
         last = body.last_op
         assert isinstance(last, ReturnOp)
         leaving: Sequence[SSAValue] = list(last.operands)
-        last.detach()
-        last.erase()
+        Rewriter.erase_op(last)
         for argument, value in zip(body.args, entering, strict=True):
             argument.name_hint = value.name_hint
         if alone:

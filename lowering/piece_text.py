@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.rewriter import Rewriter
 
 from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
@@ -56,21 +57,13 @@ def piece_text(part: PartModule) -> PieceText:
         names.append(hint or op.name.partition(".")[2])
         locations.append(number_location(op, number))
         for inner in op.walk():
-            for result in inner.results:
-                result.name_hint = None
-            for region in inner.regions:
-                for inner_block in region.blocks:
-                    for argument in inner_block.args:
-                        argument.name_hint = None
+            arguments = (argument for region in inner.regions for one in region.blocks for argument in one.args)
+            for value in (*inner.results, *arguments):
+                value.name_hint = None
         for result in op.results:
             result.name_hint = f"op${number}"
-    weights = {op: _anonymous(op) for op in block.ops if isinstance(op, ConstantOp | WeightOp)}
-    for op, stand_in in weights.items():
-        block.insert_op_before(stand_in, op)
-        stand_in.result.name_hint = op.results[0].name_hint
-        op.results[0].replace_all_uses_with(stand_in.result)
-        op.detach()
-        op.erase()
+    for op in [op for op in block.ops if isinstance(op, ConstantOp | WeightOp)]:
+        Rewriter.replace_op(op, _anonymous(op))
     return PieceText(located_text(part.module), tuple(names), tuple(locations), part.module)
 
 

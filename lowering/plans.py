@@ -20,10 +20,10 @@ from .access import Dim, Layout, Plan, Step, plan_access
 from .stream import IMMEDIATE, DescriptorTable
 from .view import ITEM_BYTES, View
 
-_REDUCTION = Layout(((0,), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
-_ORDERED_REDUCTION = Layout(((0,), (0, 1)), ordered=frozenset({1}))
-_SCAN = Layout(((0, 1), (0, 1)), ordered=frozenset({1}))
-_DOT = Layout(((0,), (0, 1), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
+REDUCTION = Layout(((0,), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
+ORDERED_REDUCTION = Layout(((0,), (0, 1)), ordered=frozenset({1}))
+SCAN = Layout(((0, 1), (0, 1)), ordered=frozenset({1}))
+DOT = Layout(((0,), (0, 1), (0, 1)), reduced=frozenset({1}), required=frozenset({1}))
 _GATHER = Layout(((0, 1), (2, 1), (0,)), ordered=frozenset({2}), required=frozenset({0}))
 _SCATTER = Layout(((2, 1), (0, 1), (0,)), ordered=frozenset({0, 2}), required=frozenset({0}))
 _ENCODED = Layout(((0, 2), (0, 1)), ordered=frozenset({1, 2}), required=frozenset({1}))
@@ -58,11 +58,13 @@ def cache_of(table: DescriptorTable, chip: Chip) -> Cache:
     return _CACHES.setdefault(table, {}).setdefault(chip, {})
 
 
-def prepare(plan: Plan, table: DescriptorTable, *, vector: bool = False, swapped: bool = False) -> Prepared:
-    """The plan with its descriptors interned."""
-    descs = tuple(table.intern(access.sizes, access.strides) for access in plan.accesses)
-    spans = tuple((access.low, access.high) for access in plan.accesses)
-    return Prepared(descs, spans, plan.steps, plan.counts, vector, swapped)
+def prepare(plan: Plan, table: DescriptorTable, immediates: frozenset[int] = frozenset()) -> Prepared:
+    """The plan with the descriptors interned of all operands but `immediates`."""
+    descs = tuple(
+        IMMEDIATE if number in immediates else table.intern(access.sizes, access.strides)
+        for number, access in enumerate(plan.accesses)
+    )
+    return Prepared(descs, tuple((access.low, access.high) for access in plan.accesses), plan.steps, plan.counts)
 
 
 def _dims(shape: Sequence[int], group: int, *strides: Sequence[int]) -> list[Dim]:
@@ -83,20 +85,10 @@ def plan_elementwise(
     table: DescriptorTable, shape: tuple[int, ...], strides: Sequence[tuple[int, ...] | None]
 ) -> Prepared:
     """Operands of one shape; None stands for an immediate."""
-    present = [own for own in strides if own is not None]
-    plan = plan_access(_dims(shape, 0, *present), Layout(((0,),) * len(present)))
-    inner = prepare(plan, table)
-    where = [index for index, own in enumerate(strides) if own is not None]
-    descs, spans = [IMMEDIATE] * len(strides), [(0, 0)] * len(strides)
-    for number, index in enumerate(where):
-        descs[index], spans[index] = inner.descs[number], inner.spans[number]
-    steps: list[Step] = []
-    for step in plan.steps:
-        offsets = [0] * len(strides)
-        for number, index in enumerate(where):
-            offsets[index] = step.offsets[number]
-        steps.append(Step(tuple(offsets), False))
-    return Prepared(tuple(descs), tuple(spans), tuple(steps), plan.counts)
+    still = (0,) * len(shape)
+    dims = _dims(shape, 0, *(still if own is None else own for own in strides))
+    immediates = frozenset(index for index, own in enumerate(strides) if own is None)
+    return prepare(plan_access(dims, Layout(((0,),) * len(strides))), table, immediates)
 
 
 def plan_copy(
@@ -110,7 +102,7 @@ def plan_copy(
     if plan.dims and all(stride == item for stride in plan.dims[-1].strides):
         run = plan.dims[-1].size
     moved = copy_cycles(chip, points // run, run * item)
-    return prepare(plan, table, vector=one_pass(chip, points, dtype) < moved)
+    return prepare(plan, table)._replace(vector=one_pass(chip, points, dtype) < moved)
 
 
 def plan_fill(table: DescriptorTable, chip: Chip, shape: tuple[int, ...], dtype: int, out: tuple[int, ...]) -> Prepared:
@@ -119,24 +111,17 @@ def plan_fill(table: DescriptorTable, chip: Chip, shape: tuple[int, ...], dtype:
     return plan_elementwise(table, shape, (out, None))._replace(vector=vector)
 
 
-def plan_reduction(
-    table: DescriptorTable, out: View, a: View, reduced: int, *, ordered: bool = False, scan: bool = False
-) -> Prepared:
-    """D over the leading dimensions of A; the `reduced` trailing ones are reduced (or scanned: then D has them too)."""
-    kept = len(a.shape) - reduced
-    dims = _dims(a.shape[:kept], 0, out.strides[:kept], a.strides[:kept])
-    inner = out.strides[kept:] if scan else (0,) * reduced
-    dims += _dims(a.shape[kept:], 1, inner, a.strides[kept:])
-    layout = _SCAN if scan else _ORDERED_REDUCTION if ordered else _REDUCTION
+def plan_reduction(table: DescriptorTable, layout: Layout, reduced: int, out: View, *sources: View) -> Prepared:
+    """
+    D over the leading dimensions of the operands; the `reduced` trailing ones are reduced, or scanned: then D has them,
+    too. Of two operands the products are.
+    """
+    shape = sources[0].shape
+    kept = len(shape) - reduced
+    outer = (view.strides[:kept] for view in (out, *sources))
+    inner = (view.strides[kept:] for view in sources)
+    dims = _dims(shape[:kept], 0, *outer) + _dims(shape[kept:], 1, out.strides[kept:] or (0,) * reduced, *inner)
     return prepare(plan_access(dims, layout), table)
-
-
-def plan_dot(table: DescriptorTable, out: View, a: View, b: View, reduced: int) -> Prepared:
-    """D over the leading dimensions of A and B, the sum of products over the `reduced` trailing ones."""
-    kept = len(a.shape) - reduced
-    dims = _dims(a.shape[:kept], 0, out.strides, a.strides[:kept], b.strides[:kept])
-    dims += _dims(a.shape[kept:], 1, (0,) * reduced, a.strides[kept:], b.strides[kept:])
-    return prepare(plan_access(dims, _DOT), table)
 
 
 def plan_gather(table: DescriptorTable, out: View, data: View, indices: View) -> Prepared:
@@ -174,16 +159,13 @@ def plan_contraction(
     vector unit. Batch dimensions along which an operand does not move belong to m or n.
     """
     dims = _contraction_dims(out, a, b, groups)
-    points = 1
-    for dim in dims:
-        points *= dim.size
     dot = plan_access(
         [Dim(dim.size, 1 if dim.group == _K else 0, dim.strides) for dim in dims],
-        _DOT,
+        DOT,
         lambda extents: one_pass(chip, extents[0] * extents[1], a.dtype),
     )
     if not matrix_types(a.dtype, out.dtype) or a.dtype != b.dtype:
-        return prepare(dot, table, vector=True)
+        return prepare(dot, table)._replace(vector=True)
 
     rate = rate_of(a.dtype)
 
@@ -211,8 +193,8 @@ def plan_contraction(
         if skipping.cost < best.cost and (a.dtype or out.dtype or skipping.cost < dot.cost):
             return prepare(skipping, table)._replace(skipping=without_zeros(skipping.extents))
     if a.dtype == 0 and out.dtype == 0 and dot.cost < best.cost:
-        return prepare(dot, table, vector=True)
-    return prepare(best, table, swapped=is_swapped)
+        return prepare(dot, table)._replace(vector=True)
+    return prepare(best, table)._replace(swapped=is_swapped)
 
 
 def bytes_reached(view: View) -> int:
@@ -244,23 +226,14 @@ def matrix_types(source: int, result: int) -> bool:
 
 
 def _contraction_dims(out: View, a: View, b: View, groups: tuple[int, int, int, int]) -> list[Dim]:
-    batch, m, k, _ = groups
+    batch, m, k, n = groups
     dims: list[Dim] = []
     for index in range(batch):
         strides = (out.strides[index], a.strides[index], b.strides[index])
         group = _M if strides[2] == 0 else _N if strides[1] == 0 else _BATCH
         dims.append(Dim(out.shape[index], group, strides))
     middle = batch + m
-    dims += [
-        Dim(size, _M, (o, s, 0))
-        for size, o, s in zip(out.shape[batch:middle], out.strides[batch:middle], a.strides[batch:middle], strict=True)
-    ]
-    dims += [
-        Dim(size, _N, (o, 0, s))
-        for size, o, s in zip(out.shape[middle:], out.strides[middle:], b.strides[batch + k :], strict=True)
-    ]
-    dims += [
-        Dim(size, _K, (0, s, t))
-        for size, s, t in zip(a.shape[middle:], a.strides[middle:], b.strides[batch : batch + k], strict=True)
-    ]
+    dims += _dims(out.shape[batch:middle], _M, out.strides[batch:middle], a.strides[batch:middle], (0,) * m)
+    dims += _dims(out.shape[middle:], _N, out.strides[middle:], (0,) * n, b.strides[batch + k :])
+    dims += _dims(a.shape[middle:], _K, (0,) * k, a.strides[middle:], b.strides[batch : batch + k])
     return dims

@@ -20,7 +20,6 @@ from ..transforms.reorder import arrange_tasks
 from .effort import Effort
 from .encode_piece import EncodedPiece, LaidOutPiece, encode_piece, lay_out_piece
 from .launch_image import launch_cycles
-from .stages import Progress
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,6 @@ class PlacedPiece:
     """As it was before."""
     laid_out: LaidOutPiece
     chip: Chip
-    progress: Progress
 
     @property
     def plan(self) -> NetworkPlan:
@@ -41,7 +39,7 @@ class PlacedPiece:
     @cached_property
     def encoded(self) -> EncodedPiece:
         """Its code. Raises MeshloomError where it cannot be encoded."""
-        return encode_piece(self.laid_out, self.chip, self.progress)
+        return encode_piece(self.laid_out, self.chip)
 
     @cached_property
     def emulated_cycles(self) -> int:
@@ -70,9 +68,7 @@ class Plan:
     """It is taken if it needs less than this share of the cycles of what was tried before."""
 
 
-def quickest_piece(
-    function: FuncOp, plans: Sequence[Plan], chip: Chip, effort: Effort, progress: Progress
-) -> QuickestPiece:
+def quickest_piece(function: FuncOp, plans: Sequence[Plan], chip: Chip, effort: Effort) -> QuickestPiece:
     """
     The quickest of `plans` with tiles placed in the first way of `effort`, or that one in another of these ways, or
     this with weights loaded earlier (`LEADS`); of equals the first. The tasks are put in its order, and say its
@@ -80,7 +76,7 @@ def quickest_piece(
 
     Raises the error of the first, one of `lay_out_piece` or `encode_piece`, where none can be compiled.
     """
-    search = _PieceSearch(function, chip, effort, progress)
+    search = _PieceSearch(function, chip, effort)
     default, *others = effort.placements
     for plan in plans:
         search.place(plan, default)
@@ -92,9 +88,9 @@ def quickest_piece(
     return search.result()
 
 
-def quickest_lead(function: FuncOp, plan: Plan, chip: Chip, effort: Effort, progress: Progress) -> QuickestPiece:
+def quickest_lead(function: FuncOp, plan: Plan, chip: Chip, effort: Effort) -> QuickestPiece:
     """The quickest of a network whose tiles and cores are given: weights may be loaded earlier. Raises as above."""
-    search = _PieceSearch(function, chip, effort, progress)
+    search = _PieceSearch(function, chip, effort)
     search.try_plan(plan, plan.network)
     search.lead(search.best)
     return search.result()
@@ -105,8 +101,6 @@ class _PieceSearch:
     function: FuncOp
     chip: Chip
     effort: Effort
-    progress: Progress
-    """Told of the first only."""
     _seen: set[tuple[Lead, tuple[TaskOp, ...], tuple[Tiling, ...]]] = field(
         default_factory=set[tuple[Lead, tuple[TaskOp, ...], tuple[Tiling, ...]]]
     )
@@ -149,10 +143,9 @@ class _PieceSearch:
         key = placed.lead, tuple(info.op for info in placed.tasks), tuple(task.tiling for task in placed.plans)
         if key in self._seen:
             return
-        progress = _silent if self._seen else self.progress
         self._seen.add(key)
         try:
-            laid_out = lay_out_piece(self.function, placed, self.chip, progress)
+            laid_out = lay_out_piece(self.function, placed, self.chip)
         except MeshloomError as error:
             self.search.fail(plan.name, error)
             return
@@ -162,7 +155,7 @@ class _PieceSearch:
             known.add(laid_out.estimated_cycles)
 
         def make() -> PlacedPiece:
-            made = PlacedPiece(plan.network, laid_out, self.chip, progress)
+            made = PlacedPiece(plan.network, laid_out, self.chip)
             if self.effort.measure == "emulated":
                 _ = made.encoded  # raises here where that cannot be done
             return made
@@ -177,7 +170,3 @@ class _PieceSearch:
 
     def _cycles(self, piece: PlacedPiece) -> int:
         return piece.laid_out.estimated_cycles if self.effort.measure == "estimated" else piece.emulated_cycles
-
-
-def _silent(stage: str) -> None:
-    pass

@@ -13,7 +13,7 @@ from ..dialects.coreasm.encoding import NO_SOURCE
 from ..dialects.coreasm.isa import INSTRUCTIONS
 from ..emulator.executable import Launch, Program
 from .dram_layout import SEGMENT_BITS
-from .wide_words import IsaFacts
+from .wide_words import HIGH_HALF
 
 _LOW = np.int64(0xFFFF_FFFF)
 _WITHIN = np.int64((1 << SEGMENT_BITS) - 1)
@@ -46,7 +46,7 @@ class Relocation:
     """Added to the numbers of source names."""
 
 
-def relocated(code: LaunchCode, to: Relocation, facts: IsaFacts) -> tuple[list[Program], Launch]:
+def relocated(code: LaunchCode, to: Relocation) -> tuple[list[Program], Launch]:
     """The programs and the launch (which numbers these programs) at their places. The code itself is left alone."""
     programs: list[Program] = []
     params: list[NDArray[np.uint32]] = list(code.launch.params_of_core)
@@ -54,19 +54,17 @@ def relocated(code: LaunchCode, to: Relocation, facts: IsaFacts) -> tuple[list[P
         cores: list[int] = np.flatnonzero(code.launch.program_of_core == number).tolist()
         rows = [params[core] for core in cores]
         shape = (len(cores), len(program.params))
-        moved, values = _program(program, np.array(rows, np.uint32).reshape(shape), to, facts)
+        moved, values = _program(program, np.array(rows, np.uint32).reshape(shape), to)
         programs.append(moved)
         for core, row in zip(cores, values, strict=True):
             params[core] = row
     return programs, Launch(code.launch.program_of_core, params)
 
 
-def _program(
-    program: Program, values: NDArray[np.uint32], to: Relocation, facts: IsaFacts
-) -> tuple[Program, NDArray[np.uint32]]:
+def _program(program: Program, values: NDArray[np.uint32], to: Relocation) -> tuple[Program, NDArray[np.uint32]]:
     words = program.words.copy()
     moving = _Moving(words, program.params, values.copy(), [])
-    halves = facts.high_half[words["op"]]
+    halves = HIGH_HALF[words["op"]]
     for slot in range(4):
         rows = np.flatnonzero(halves[:, slot] >= 0)
         for high in np.unique(halves[rows, slot]).tolist():

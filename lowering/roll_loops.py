@@ -13,36 +13,37 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .find_loops import candidate_periods, fold_pass, has_fold, mix
+from ..dialects.coreasm.isa import OPCODE
+from .find_loops import Items, Loops, candidate_periods, fold_pass, has_fold, mix
 from .stream import UNUSED
-from .wide_words import WIDE, IsaFacts, address_operands
+from .wide_words import HIGH_HALF, WIDE, address_operands
 
 _MAX_ROUNDS = 40
 _PERIODS = {3: 256, 2: 32}
 """How many periods to try, by the least number of repeats: pairs are costly to try everywhere and save little."""
 
 
-def roll_loops(words: NDArray[np.void], facts: IsaFacts) -> NDArray[np.void]:
+def roll_loops(words: NDArray[np.void]) -> NDArray[np.void]:
     """The words [n] WIDE (without loops and registers) as an equivalent shorter program [<= n] WIDE.
 
     Source indices of a loop are those of its first iteration.
     """
     if len(words) < 3:
         return words.copy()
-    is_address, values = address_operands(words, facts.high_half)
-    items = _Items.of_words(_classes(words, is_address, facts.high_half), is_address, values)
+    is_address, values = address_operands(words)
+    items = _items_of(_classes(words, is_address), is_address, values)
     loops: list[_Loop] = []
     for least in _PERIODS:
         items = _fold_all(items, loops, least)
-    writer = _Writer(words, is_address, facts, loops)
+    writer = _Writer(words, is_address, loops)
     writer.top_level(items.shape[:, 0])
     return writer.finish()
 
 
-def _classes(words: NDArray[np.void], is_address: NDArray[np.bool_], high_half: NDArray[np.int8]) -> NDArray[np.uint64]:
+def _classes(words: NDArray[np.void], is_address: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Hash of everything that must be equal: all fields but the addresses (both halves)."""
     fixed = np.where(is_address, 0, words["addr"])
-    halves = high_half[words["op"]]
+    halves = HIGH_HALF[words["op"]]
     for operand in range(4):
         rows = np.flatnonzero((halves[:, operand] >= 0) & is_address[:, operand])
         fixed[rows, halves[rows, operand]] = 0
@@ -54,25 +55,15 @@ def _classes(words: NDArray[np.void], is_address: NDArray[np.bool_], high_half: 
     return code
 
 
-@dataclass
-class _Items:
-    """A sequence of words and loops, see `fold_pass`."""
-
-    classes: NDArray[np.uint64]
-    first: NDArray[np.int64]
-    values: NDArray[np.int64]
-    keys: NDArray[np.int64]
-    shape: NDArray[np.int64]
-
-    @staticmethod
-    def of_words(classes: NDArray[np.uint64], is_address: NDArray[np.bool_], values: NDArray[np.int64]) -> _Items:
-        first = np.zeros(len(classes) + 1, dtype=np.int64)
-        first[1:] = np.cumsum(is_address.sum(axis=1))
-        shape = np.zeros((len(classes), 4), dtype=np.int64)
-        shape[:, 0] = np.arange(len(classes))
-        shape[:, 1] = 1
-        flat = values[is_address]
-        return _Items(classes, first, flat, np.zeros(len(flat), dtype=np.int64), shape)
+def _items_of(classes: NDArray[np.uint64], is_address: NDArray[np.bool_], values: NDArray[np.int64]) -> Items:
+    """Words, each an item of its own."""
+    flat = values[is_address]
+    items = Items.empty(len(classes), len(flat))
+    items.classes[:], items.values[:], items.keys[:] = classes, flat, 0
+    items.first[0], items.first[1:] = 0, np.cumsum(is_address.sum(axis=1))
+    items.shape[:] = 0
+    items.shape[:, 0], items.shape[:, 1] = np.arange(len(classes)), 1
+    return items
 
 
 @dataclass(frozen=True)
@@ -86,7 +77,7 @@ class _Loop:
     """Key number (from 1; 0: fixed) of every address of the children in order."""
 
 
-def _fold_all(items: _Items, loops: list[_Loop], least: int) -> _Items:
+def _fold_all(items: Items, loops: list[_Loop], least: int) -> Items:
     """Fold, shortest periods first, until nothing is found any more."""
     for _ in range(_MAX_ROUNDS):
         before = len(items.classes)
@@ -100,74 +91,28 @@ def _fold_all(items: _Items, loops: list[_Loop], least: int) -> _Items:
     return items
 
 
-def _fold(items: _Items, known: list[_Loop], period: int, least: int) -> _Items:
+def _fold(items: Items, known: list[_Loop], period: int, least: int) -> Items:
     count, width = len(items.classes), len(items.values)
-    loop_keys = np.empty((width + 64, 3), np.int64)
-    loop_operands = np.empty(width + 1, np.int64)
-    before = (items.classes, items.first, items.values, items.keys, items.shape)
-    if period * least > count or not has_fold(period, least, *before, loop_operands, loop_keys):
+    loops = Loops.empty(count, width)
+    if period * least > count or not has_fold(period, least, items, loops):
         return items
-    new = _Items(
-        np.empty(count, np.uint64),
-        np.empty(count + 1, np.int64),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
-        np.empty((count, 4), np.int64),
-    )
-    loops = np.empty((count // 2 + 1, 4), np.int64)
-    children = np.empty(count, np.int64)
-    ends: tuple[int, int, int, int, int] = fold_pass(
-        period,
-        least,
-        *before,
-        len(known),
-        new.classes,
-        new.first,
-        new.values,
-        new.keys,
-        new.shape,
-        loops,
-        children,
-        loop_keys,
-        loop_operands,
-    )
+    new = Items.empty(count, width)
+    ends: tuple[int, int, int, int, int] = fold_pass(period, least, items, len(known), new, loops)
     kept, found = ends[:2]
-    if found == 0:
-        return items
-    children, loop_keys, loop_operands = (
-        children[: ends[2]].copy(),
-        loop_keys[: ends[3]].copy(),
-        loop_operands[: ends[4]].copy(),
-    )
-    last = (0, 0, 0)
-    for repeat, child_end, key_end, operand_end in loops[:found].tolist():
-        known.append(
-            _Loop(
-                repeat,
-                children[last[0] : child_end],
-                loop_keys[last[1] : key_end],
-                loop_operands[last[2] : operand_end],
-            )
-        )
-        last = (child_end, key_end, operand_end)
-    end = int(new.first[kept])
-    return _Items(
-        new.classes[:kept].copy(),
-        new.first[: kept + 1].copy(),
-        new.values[:end].copy(),
-        new.keys[:end].copy(),
-        new.shape[:kept].copy(),
-    )
+    # Copies, that what is kept of them is not as large as the room that was made.
+    flat = [array[:end].copy() for array, end in zip(loops[1:], ends[2:], strict=True)]
+    begins = [0, 0, 0]
+    for repeat, *stops in loops.ends[:found].tolist():
+        known.append(_Loop(repeat, *(one[begin:end] for one, begin, end in zip(flat, begins, stops, strict=True))))
+        begins = stops
+    return new.up_to(kept)
 
 
 class _Writer:
     """Writes words and loops in order, choosing registers: a loop takes the next free ones, siblings reuse them."""
 
-    def __init__(
-        self, words: NDArray[np.void], is_address: NDArray[np.bool_], facts: IsaFacts, loops: list[_Loop]
-    ) -> None:
+    def __init__(self, words: NDArray[np.void], is_address: NDArray[np.bool_], loops: list[_Loop]) -> None:
         self._words = words
-        self._facts = facts
         self._loops = loops
         self._slots: list[list[int]] = [[k for k in range(4) if mask >> k & 1] for mask in range(16)]
         self._mask: list[int] = (is_address.astype(np.int64) @ np.array([1, 2, 4, 8])).tolist()
@@ -209,7 +154,6 @@ class _Writer:
 
     def _loop(self, loop: _Loop, outer: list[int], used: int) -> None:
         """Write a loop inside loops that hold `used` registers; `outer`: their register (or 0) for every address."""
-        facts = self._facts
         like = self._first_word(loop)
         keys: list[list[int]] = loop.keys.tolist()
         operands: list[int] = loop.operands.tolist()
@@ -221,13 +165,13 @@ class _Writer:
                 if key not in own:
                     used += 1
                     own[key] = used
-                    self._control_word(facts.li, used, 0, 0, like)
+                    self._control_word(OPCODE["li"], used, 0, 0, like)
                 register = own[key]
             if key and register:
                 moved[key, register] = None
             registers.append(register)
         header = len(self._control)
-        self._control_word(facts.loop, 0, loop.count, 0, like)
+        self._control_word(OPCODE["loop"], 0, loop.count, 0, like)
         begin = len(self._index)
         children: list[int] = loop.children.tolist()
         at = 0
@@ -247,7 +191,7 @@ class _Writer:
                 inner = self._loops[-1 - children[owner]]
                 step -= inner.count * int(inner.keys[inner_key - 1, 2])
             if step:
-                self._control_word(facts.addi, register, step, 0, like)
+                self._control_word(OPCODE["addi"], register, step, 0, like)
         position, op, imm, count, _ = self._control[header]
         self._control[header] = (position, op, imm, count, len(self._index) - begin)
 

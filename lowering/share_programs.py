@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dialects.coreasm.check import PATCHABLE
 from ..dialects.coreasm.encoding import DESC, NO_DESC, WORD
 from ..emulator.executable import Program
 from ..support.errors import ResourceError
 from .stream import CORE_SET_FLAG, UNUSED, DescriptorTable
-from .wide_words import IsaFacts
 
 _MAX_DESCRIPTORS = NO_DESC
 """Indices 0 to 0xFFFE; 0xFFFF stands for none."""
@@ -32,7 +32,7 @@ class SharedProgram:
 
 
 def share_programs(
-    words_of_core: Mapping[int, NDArray[np.void]], descriptors: DescriptorTable, facts: IsaFacts, name: str
+    words_of_core: Mapping[int, NDArray[np.void]], descriptors: DescriptorTable, name: str
 ) -> list[SharedProgram]:
     """Group the cores' words (WIDE, complete) into programs called `name`.0 and so on, by their lowest core.
 
@@ -40,7 +40,7 @@ def share_programs(
     """
     groups: dict[bytes, list[int]] = {}
     for core in sorted(words_of_core):
-        groups.setdefault(_fixed_part(words_of_core[core], facts), []).append(core)
+        groups.setdefault(_fixed_part(words_of_core[core]), []).append(core)
     sizes, strides = descriptors.arrays()
     result: list[SharedProgram] = []
     for whole in groups.values():
@@ -53,11 +53,11 @@ def share_programs(
     return result
 
 
-def _fixed_part(words: NDArray[np.void], facts: IsaFacts) -> bytes:
+def _fixed_part(words: NDArray[np.void]) -> bytes:
     """What cores that share a program must have in common, as bytes."""
     fixed = words.copy()
     fixed["source"] = 0
-    patchable = facts.patchable[words["op"]]
+    patchable = PATCHABLE[words["op"]]
     fixed["addr"][patchable[:, :4]] = 0
     # Only the kind of a descriptor operand must agree: an access, an immediate value, a core set or none.
     fixed["desc"][patchable[:, 4:8] & (words["desc"] < CORE_SET_FLAG)] = 0
@@ -97,32 +97,24 @@ def _shared(
     narrow: NDArray[np.uint16],
 ) -> SharedProgram:
     first = words_of_core[cores[0]]
-    differs = np.zeros((len(first), 10), dtype=np.bool_)
+    fields = _fields(first, narrow)
+    differs = np.zeros(fields.shape, dtype=np.bool_)
     for core in cores[1:]:
-        words = words_of_core[core]
-        differs[:, :4] |= words["addr"] != first["addr"]
-        differs[:, 4:8] |= words["desc"] != first["desc"]
-        differs[:, 8] |= words["imm"] != first["imm"]
-        differs[:, 9] |= words["regs"] != first["regs"]
+        differs |= _fields(words_of_core[core], narrow) != fields
     at, code = np.nonzero(differs)
-    fields = [(int(field), np.flatnonzero(code == field)) for field in np.unique(code)]
-    values = np.zeros((len(cores), len(at)), dtype=np.uint32)
-    for row, core in enumerate(cores):
-        words = words_of_core[core]
-        for field, columns in fields:
-            where = at[columns]
-            if field < 4:
-                values[row, columns] = words["addr"][where, field]
-            elif field < 8:
-                values[row, columns] = _narrow(words["desc"][where, field - 4], narrow)
-            else:
-                values[row, columns] = words["imm" if field == 8 else "regs"][where]
+    values = np.array([_fields(words_of_core[core], narrow)[at, code] for core in cores])
     final = np.zeros(len(first), dtype=WORD)
     for column in ("op", "dtype", "wait", "signal", "regs", "imm", "addr"):
         final[column] = first[column]
     final["desc"] = _narrow(first["desc"], narrow)
     params = np.stack([at, code], axis=1).astype(np.uint32)
     return SharedProgram(Program(name, final, table, params, first["source"].copy()), tuple(cores), values)
+
+
+def _fields(words: NDArray[np.void], narrow: NDArray[np.uint16]) -> NDArray[np.uint32]:
+    """[words, field code] the fields of a program's words that parameters can set."""
+    columns = words["addr"], _narrow(words["desc"], narrow), words["imm"][:, None], words["regs"][:, None]
+    return np.concatenate(columns, axis=1, dtype=np.uint32)
 
 
 def _narrow(desc: NDArray[np.uint32], narrow: NDArray[np.uint16]) -> NDArray[np.uint16]:

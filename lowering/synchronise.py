@@ -18,6 +18,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dialects.coreasm.isa import UNIT_OF_OPCODE
 from ..support.jit import jit
 from .stream import StreamArrays
 
@@ -25,12 +26,12 @@ UNITS = 8
 _SPACE_BITS = 58
 
 
-def synchronise(stream: StreamArrays, unit_of_op: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def synchronise(stream: StreamArrays) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """The wait and signal bits, each [n] uint8, that order all conflicting accesses of `stream`.
 
-    `unit_of_op`: unit (0 to 7) by opcode. Spaces of effects are small numbers, addresses below 2^58.
+    Spaces of effects are small numbers, addresses below 2^58.
     """
-    return synchronise_units(unit_of_op[stream.op], stream.effect_start, stream.effects)
+    return synchronise_units(UNIT_OF_OPCODE[stream.op], stream.effect_start, stream.effects)
 
 
 def synchronise_units(

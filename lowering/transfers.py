@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,25 +27,22 @@ class Transfers(Issuer):
 
     def load(self, out: View, dram: View) -> None:
         """SRAM `out` = DRAM `dram`, broadcast to it."""
-        prepared = self._transfer(out, dram)
-        if prepared is None:
-            return
-        dram = dram.broadcast_to(out.shape)
-        for step in prepared.steps:
-            effects, (to, of) = self._ranges(prepared, step.offsets, (out, dram))
-            addr = (to, *split_address(of))
-            self._emit("load", out.dtype * 17, addr, prepared.descs, effects)
+        for descs, effects, to, of in self._moves(out, dram):
+            self._emit("load", out.dtype * 17, (to, *split_address(of)), descs, effects)
 
     def store(self, dram: View, a: View) -> None:
         """DRAM `dram` = SRAM `a`, broadcast to it."""
-        prepared = self._transfer(dram, a)
-        if prepared is None:
-            return
-        a = a.broadcast_to(dram.shape)
-        for step in prepared.steps:
-            effects, (to, of) = self._ranges(prepared, step.offsets, (dram, a))
+        for descs, effects, to, of in self._moves(dram, a):
             low, high = split_address(to)
-            self._emit("store", a.dtype * 17, (low, of, 0, high), prepared.descs, effects)
+            self._emit("store", a.dtype * 17, (low, of, 0, high), descs, effects)
+
+    def _moves(self, out: View, a: View) -> Iterator[tuple[Sequence[int], list[Effect], int, int]]:
+        """Descriptors, effects and addresses of the instructions of a transfer."""
+        if (prepared := self._transfer(out, a)) is not None:
+            views = out, a.broadcast_to(out.shape)
+            for step in prepared.steps:
+                effects, (to, of) = self._ranges(prepared, step.offsets, views)
+                yield prepared.descs, effects, to, of
 
     def puts(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -46,24 +47,22 @@ def launch_function(
     return main_function(block, [])
 
 
+@dataclass
 class _Writer:
-    def __init__(
-        self,
-        network: NetworkPlan,
-        dram: DramSegments,
-        sram: SramLayout,
-        schedule: LaunchSchedule,
-        cycles: Sequence[int],
-        buffers: dict[SSAValue, SSAValue],
-    ) -> None:
-        self.network, self.dram, self.sram, self.schedule, self.cycles = network, dram, sram, schedule, cycles
-        self.buffers = buffers
-        """Storage root -> the buffer that holds it."""
-        self.names = unique_names([info.name for info in network.tasks])
+    network: NetworkPlan
+    dram: DramSegments
+    sram: SramLayout
+    schedule: LaunchSchedule
+    cycles: Sequence[int]
+    buffers: dict[SSAValue, SSAValue]
+    """Storage root -> the buffer that holds it."""
+
+    def __post_init__(self) -> None:
+        self.names = unique_names([info.name for info in self.network.tasks])
         self.allocated: dict[Key, AllocOp] = {}
         self.ops: list[Operation] = []
-        self.keys: list[list[Key]] = [[] for _ in network.tasks]
-        for key in sram.addresses:
+        self.keys: list[list[Key]] = [[] for _ in self.network.tasks]
+        for key in self.sram.addresses:
             self.keys[key[1]].append(key)
 
     def write(self, name: str) -> LaunchOp:
@@ -124,8 +123,7 @@ class _Writer:
         info, plan = self.network.tasks[number], self.network.plans[number]
         shape, element = _shape_of_buffer(role, index, info, plan)
         placed = self.placed[key]
-        alloc = AllocOp(BufferType(shape, element, Space.SRAM, placed.address), (placed.first, placed.last))
-        return alloc
+        return AllocOp(BufferType(shape, element, Space.SRAM, placed.address), (placed.first, placed.last))
 
     def _buffers_of(self, number: int, role: str, index: int | None = None) -> list[SSAValue]:
         """Those that are allocated already."""

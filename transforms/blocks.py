@@ -19,8 +19,8 @@ def blocks(shape: Shape, count: int) -> list[Box]:
     axis = _outermost(shape)
     if count > shape[axis]:
         inside = blocks(_row(shape), count // shape[axis])
-        return [_in_row(box, axis, row) for row in range(shape[axis]) for box in inside]
-    return [_rows(shape, axis, low, size) for low, size in split_evenly(shape[axis], count)]
+        return [box.along(axis, row, 1) for row in range(shape[axis]) for box in inside]
+    return [Box.whole(shape).along(axis, low, size) for low, size in split_evenly(shape[axis], count)]
 
 
 def count_blocks(shape: Shape, itemsize: int, most: int, boxes: Sequence[Box] = ()) -> int:
@@ -66,13 +66,13 @@ def boxes_in_order(shape: Shape, start: int, stop: int) -> list[Box]:
     low, high = -(-start // row), stop // row  # whole rows
 
     def in_row(number: int, first: int, last: int) -> list[Box]:
-        return [_in_row(box, axis, number) for box in boxes_in_order(_row(shape), first, last)]
+        return [box.along(axis, number, 1) for box in boxes_in_order(_row(shape), first, last)]
 
     if low > high:
         return in_row(high, start - high * row, stop - high * row)
     found = in_row(low - 1, start - (low - 1) * row, row) if start < low * row else []
     if low < high:
-        found.append(_rows(shape, axis, low, high - low))
+        found.append(Box.whole(shape).along(axis, low, high - low))
     return found + (in_row(high, 0, stop - high * row) if high * row < stop else [])
 
 
@@ -93,12 +93,3 @@ def _row(shape: Shape) -> Shape:
     """The shape of one row, with as many dimensions."""
     axis = _outermost(shape)
     return (*shape[:axis], 1, *shape[axis + 1 :])
-
-
-def _rows(shape: Shape, axis: int, low: int, size: int) -> Box:
-    """So many rows from row `low` on."""
-    return _in_row(Box.whole((*shape[:axis], size, *shape[axis + 1 :])), axis, low)
-
-
-def _in_row(box: Box, axis: int, row: int) -> Box:
-    return Box((*box.offsets[:axis], row, *box.offsets[axis + 1 :]), box.sizes)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,8 +148,7 @@ def _elementwise(op: Operation, index: int, place: Place) -> _Links:
     return found
 
 
-def _conv(op: Operation, index: int, place: Place) -> _Links:
-    assert isinstance(op, ConvOp)
+def _conv(op: ConvOp, index: int, place: Place) -> _Links:
     if place.axis != 1 or not is_known(op.weights):
         return None
     if op.is_depthwise:
@@ -161,8 +160,7 @@ def _conv(op: Operation, index: int, place: Place) -> _Links:
     return [(1, place, False)] if index == 0 else [(1, replace(place, axis=0), True)]
 
 
-def _matmul(op: Operation, index: int, place: Place) -> _Links:
-    assert isinstance(op, MatmulOp)
+def _matmul(op: MatmulOp, index: int, place: Place) -> _Links:
     flags = (op.transpose_a is not None, op.transpose_b is not None)
     ranks = [len(_shape(op, number)) for number in (0, 1)]
     # axes of (rows, inner) of the first operand, of (inner, columns) of the second
@@ -187,14 +185,12 @@ def _matmul(op: Operation, index: int, place: Place) -> _Links:
             return None
 
 
-def _reduce(op: Operation, index: int, place: Place) -> _Links:
-    assert isinstance(op, ReduceOp)
+def _reduce(op: ReduceOp, index: int, place: Place) -> _Links:
     # A sum over channels is the same in any order, but for rounding.
     return [] if place.axis in ints(op.axes) else [(-1 if index == 0 else 0, place, False)]
 
 
-def _window(op: Operation, index: int, place: Place) -> _Links:
-    assert isinstance(op, ReduceWindowOp)
+def _window(op: ReduceWindowOp, index: int, place: Place) -> _Links:
     untouched = (ints(op.window)[place.axis], ints(op.strides)[place.axis]) == (1, 1)
     padded = ints(op.pad_low)[place.axis] or ints(op.pad_high)[place.axis]
     return [(-1 if index == 0 else 0, place, False)] if untouched and not padded else None
@@ -210,16 +206,14 @@ def _same_size(op: Operation, index: int, place: Place) -> _Links:
     return [(other, place, False)] if _shape(op, 0)[place.axis] == _shape(op, -1)[place.axis] else None
 
 
-def _transpose(op: Operation, index: int, place: Place) -> _Links:
-    assert isinstance(op, TransposeOp)
+def _transpose(op: TransposeOp, index: int, place: Place) -> _Links:
     permutation = ints(op.permutation)
     if index == 0:
         return [(-1, replace(place, axis=permutation.index(place.axis)), False)]
     return [(0, replace(place, axis=permutation[place.axis]), False)]
 
 
-def _concat(op: Operation, index: int, place: Place) -> _Links:
-    assert isinstance(op, ConcatOp)
+def _concat(op: ConcatOp, index: int, place: Place) -> _Links:
     if place.axis != op.axis_index:
         return [(other, place, False) for other in range(-1, len(op.operands)) if other != index]
     starts = np.cumsum([0, *(_shape(op, number)[place.axis] for number in range(len(op.operands)))]).tolist()
@@ -249,7 +243,7 @@ def _reshape(op: Operation, index: int, place: Place) -> _Links:
     return None
 
 
-_RULES: tuple[tuple[type[Operation], Callable[[Operation, int, Place], _Links]], ...] = (
+_RULES: tuple[tuple[type[Operation], Callable[[Any, int, Place], _Links]], ...] = (
     (ElementwiseOp, _elementwise),
     (BroadcastOp, _elementwise),
     (ConvOp, _conv),

@@ -1,25 +1,25 @@
-"""The weights of contractions: where they are used, what they hold, and putting other values in their place."""
+"""The weights of contractions: where they are used, what they hold, and leaving some of them out."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, bf16
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ..analysis.sparse.encode import Mask, counts
+from ..analysis.sparse.prune import apply
 from ..analysis.sparse.strings import Strings
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.constants import attribute_of, widen_bf16
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of, tensor
 from ..frontend.weights import STORE
-
-Array = NDArray[Any]
+from .known_values import Array, source_name, weight_of
+from .rewrite_once import erase_unread
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class WeightUse:
     @property
     def name(self) -> str:
         """The weight's name, or that of the constant's value."""
-        return _name(self.source)
+        return source_name(self.source)
 
     @property
     def label(self) -> str:
@@ -108,16 +108,9 @@ def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
     return list(found.values())
 
 
-def _name(source: ConstantOp | WeightOp) -> str:
-    """The weight's name, or that of the constant's value."""
-    if isinstance(source, WeightOp):
-        return source.sym_name.data
-    return source.result.name_hint or "constant"
-
-
 def _label(source: ConstantOp | WeightOp, op: Operation) -> str:
     """Name and shape; of a constant without a name, the name of the next value that is computed with it."""
-    name = _name(source)
+    name = source_name(source)
     if isinstance(source, ConstantOp) and source.result.name_hint is None:
         value = op.results[0]
         while value.name_hint is None and (use := value.first_use) is not None and use.operation.results:
@@ -154,32 +147,26 @@ def numeric_values(source: ConstantOp | WeightOp) -> Array:
     return widen_bf16(stored) if element_of(source.result) == bf16 else stored
 
 
-def replace_weights(uses: list[WeightUse], values: Array, suffix: str, rewriter: PatternRewriter) -> None:
-    """
-    Let all these uses of one weight have other values (in storage form), in a weight with a suffix to its name, which
-    stands in front of it. The weight goes if nothing else reads it.
-    """
-    source = uses[0].source
-    new = _source_like(source, values, suffix)
-    new.result.name_hint = source.result.name_hint
-    rewriter.insert(new)
-    for use in uses:
-        use.op.operands[use.position] = new.result
-        rewriter.notify_op_modified(use.op)
-    if source.result.first_use is None:
-        rewriter.erase(source)
+@dataclass(frozen=True)
+class PruneWeights(RewritePattern):
+    """The weights of contractions, some of them as zeros; cut into neurons as the first contraction reads them"""
 
+    mask: Callable[[WeightUse], Mask | None]
+    """Which weights stay; None: all."""
 
-def _source_like(source: ConstantOp | WeightOp, values: Array, suffix: str) -> ConstantOp | WeightOp:
-    element = element_of(source.result)
-    if isinstance(source, ConstantOp):
-        return ConstantOp(attribute_of(values, element))
-    ref = STORE.put(values)
-    return WeightOp(
-        f"{source.sym_name.data}_{suffix}",
-        tensor(element, values.shape),
-        source=ref.source,
-        offset=ref.offset,
-        nbytes=ref.bytes,
-        sha256=ref.sha256,
-    )
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ConstantOp | WeightOp, rewriter: PatternRewriter) -> None:
+        """The new weight has a suffix to its name and stands before the old one, which goes if nothing reads it."""
+        if not (uses := uses_of(op)) or (mask := self.mask(uses[0])) is None:
+            return
+        values, element = apply(stored_values(op), mask), element_of(op.result)
+        if isinstance(op, ConstantOp):
+            new = ConstantOp(attribute_of(values, element))
+        else:
+            new = weight_of(STORE.put(values), tensor(element, values.shape), f"{op.sym_name.data}_pruned")
+        new.result.name_hint = op.result.name_hint
+        rewriter.insert(new)
+        for use in uses:
+            use.op.operands[use.position] = new.result
+            rewriter.notify_op_modified(use.op)
+        erase_unread(op.result)

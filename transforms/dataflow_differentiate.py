@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from ..analysis.nature import INTERFACE_CHANGING, Nature
 from ..dialects.dataflow import WeightOp
@@ -121,8 +122,7 @@ class _Step:
         if not isinstance(last, ReturnOp):
             raise InputError("function @main does not end with func.return")
         self.old_results = list(last.operands)
-        last.detach()
-        last.erase()
+        Rewriter.erase_op(last)
         self.results: dict[str, SSAValue] = {}
 
     def argument(self, name: str, type: Tensor) -> SSAValue:
@@ -152,9 +152,7 @@ class _Step:
                 name = op.sym_name.data
                 if _wanted(name, patterns, True):
                     found[name] = self.argument(name, tensor_of(op.result))
-                    op.result.replace_all_uses_with(found[name])
-                    op.detach()
-                    op.erase()
+                    Rewriter.replace_op(op, (), (found[name],))
         for pattern in patterns:
             if not any(fnmatchcase(name, pattern) for name in found):
                 raise InputError(f"no float weight or input is named '{pattern}'")

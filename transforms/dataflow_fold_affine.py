@@ -25,7 +25,7 @@ from ..dialects.manycore import SubgraphOp
 from .affine import Affine, affine_of, affine_operand, joined
 from .known_values import SMALLEST_NORMAL, Doubles, is_known, known_doubles, largest_finite, rounded, source_of
 from .leaving_values import leaves
-from .rewrite_once import rewrite_once
+from .rewrite_once import erase_unread, rewrite_once
 
 FEW = 64
 """Elements up to which a division alone stays: a multiplication saves nothing there, and its factor is rounded."""
@@ -105,7 +105,7 @@ class AffineChain(RewritePattern):
         if value is not base:
             value.name_hint = last.name_hint or value.name_hint
         rewriter.replace_all_uses_with(last, value)
-        _erase([*segment.ops], rewriter)
+        erase_unread(last)
 
     def _with_scale(self, base: SSAValue, scale: Doubles | None, rewriter: PatternRewriter) -> Operation | None:
         """A contraction that gives base * scale, where base is one of known weights and has no other use."""
@@ -197,14 +197,3 @@ def _keeps_digits(product: Doubles, axis: int, element: Attribute) -> bool:
 
 def _name_of(weights: SSAValue) -> str:
     return f"{weights.owner.sym_name.data}_scaled" if isinstance(weights.owner, WeightOp) else "scaled"
-
-
-def _erase(ops: list[Operation], rewriter: PatternRewriter) -> None:
-    """Erase a chain that has no use any more, and contractions and known values that only it used."""
-    while ops:
-        op = ops.pop()
-        if op.parent is None or any(result.first_use is not None for result in op.results):
-            continue
-        owners = [value.owner for value in op.operands if is_known(value) or isinstance(value.owner, ConvOp | MatmulOp)]
-        rewriter.erase(op)
-        ops += [owner for owner in owners if isinstance(owner, Operation)]

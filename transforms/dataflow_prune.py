@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ..analysis.nature import Nature, lossy
 from ..analysis.sparse.encode import Mask
-from ..analysis.sparse.prune import apply, balanced_pruning, magnitude_pruning, n_m_pruning
+from ..analysis.sparse.prune import balanced_pruning, magnitude_pruning, n_m_pruning
 from ..dialects.dataflow import ConstantOp, WeightOp
-from ..dialects.dataflow.types import shape_of
 from ..support.errors import InputError
-from .contraction_weights import WeightUse, numeric_values, replace_weights, stored_values, uses_of
+from .contraction_weights import PruneWeights, WeightUse, numeric_values
 from .options import Number, number
 from .rewrite_once import rewrite_once
 
@@ -50,11 +49,13 @@ class DataflowPrunePass(ModulePass):
         density = number("density", self.density, 0, 1)
         if not 0 <= self.n <= self.m or self.m < 1:
             raise InputError(f"n={self.n} m={self.m}: expected 0 <= n <= m and m of at least 1")
-        prune = (PruneWeights(self, density),)
+        prune = (PruneWeights(partial(self.mask, density)),)
         rewrite_once(op, {ConstantOp: prune, WeightOp: prune})
 
-    def mask(self, use: WeightUse, density: float) -> Mask:
-        """Which weights stay."""
+    def mask(self, density: float, use: WeightUse) -> Mask | None:
+        """Which weights stay; None: all."""
+        if math.prod(use.strings.shape) < self.smallest:
+            return None
         values = numeric_values(use.source)
         if self.method == "magnitude":
             # Of equal ones the first stay: in the order of the tensor.
@@ -63,18 +64,3 @@ class DataflowPrunePass(ModulePass):
         if self.method == "balanced":
             return use.strings.tensor(balanced_pruning(strings, density))
         return use.strings.tensor(n_m_pruning(strings, self.n, self.m))
-
-
-@dataclass(frozen=True)
-class PruneWeights(RewritePattern):
-    """The weights of contractions, those that the pass leaves out as zeros; cut into neurons as the first reads them"""
-
-    options: DataflowPrunePass
-    density: float
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ConstantOp | WeightOp, rewriter: PatternRewriter) -> None:
-        uses = uses_of(op)
-        if uses and math.prod(shape_of(op.result)) >= self.options.smallest:
-            mask = self.options.mask(uses[0], self.density)
-            replace_weights(uses, apply(stored_values(op), mask), "pruned", rewriter)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,11 @@ from xdsl.dialects.builtin import bf16
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.dataflow import BroadcastOp, ConstantOp, ReshapeOp, WeightOp
-from ..dialects.dataflow.constants import array_of, attribute_of, narrow_bf16, numpy_type, widen_bf16
-from ..dialects.dataflow.sources import LARGEST_CONSTANT, Dense
-from ..dialects.dataflow.types import element_of, shape_of, tensor
-from ..frontend.weights import STORE, reference_of
+from ..dialects.dataflow.constants import attribute_of, narrow_bf16, numpy_type, widen_bf16
+from ..dialects.dataflow.evaluate import evaluate
+from ..dialects.dataflow.sources import LARGEST_CONSTANT
+from ..dialects.dataflow.types import Tensor, element_of, shape_of, tensor
+from ..frontend.weights import STORE, WeightRef
 
 Array: TypeAlias = NDArray[Any]
 Doubles: TypeAlias = NDArray[np.float64]
@@ -25,40 +26,51 @@ DIGITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 """Binary digits of each float type."""
 
 
-def is_known(value: SSAValue) -> bool:
-    """Whether a value is a constant, a weight, or one of them in another shape."""
+def known_source(value: SSAValue) -> ConstantOp | WeightOp | None:
+    """The constant or weight that a value is, be it in another shape; None for other values."""
     owner = value.owner
     while isinstance(owner, BroadcastOp | ReshapeOp):
         owner = owner.operand.owner
-    return isinstance(owner, ConstantOp | WeightOp)
+    return owner if isinstance(owner, ConstantOp | WeightOp) else None
 
 
-def known_doubles(value: SSAValue) -> Doubles | None:
+def is_known(value: SSAValue) -> bool:
+    """Whether a value is a constant, a weight, or one of them in another shape."""
+    return known_source(value) is not None
+
+
+def source_name(source: ConstantOp | WeightOp) -> str:
+    """The weight's name, or that of the constant's value."""
+    return source.sym_name.data if isinstance(source, WeightOp) else source.result.name_hint or "constant"
+
+
+def known_array(value: SSAValue) -> Array | None:
     """
-    The numbers of a known value of a float type, None for other values. What is broadcast may be given unbroadcast
+    The elements of a known value in storage form, None for other values. What is broadcast may be given unbroadcast
     (sizes 1 stand for any), but always at the value's rank.
 
     Raises InputError where the file of a weight is missing or has changed.
     """
     owner = value.owner
     match owner:
-        case ConstantOp():
-            array = array_of(cast(Dense, owner.value))
-        case WeightOp():
-            array = STORE.get(reference_of(owner), numpy_type(element_of(value)), shape_of(value))
+        case ConstantOp() | WeightOp():
+            return evaluate(owner, ())
         case BroadcastOp():
-            inner = known_doubles(owner.operand)
+            inner = known_array(owner.operand)
             return None if inner is None else inner.reshape((1,) * (len(shape_of(value)) - inner.ndim) + inner.shape)
         case ReshapeOp():
-            inner = known_doubles(owner.operand)
-            if inner is None:
-                return None
-            return np.broadcast_to(inner, shape_of(owner.operand)).reshape(shape_of(value))
+            inner = known_array(owner.operand)
+            return None if inner is None else np.broadcast_to(inner, shape_of(owner.operand)).reshape(shape_of(value))
         case _:
             return None
-    if element_of(value) == bf16:
-        array = widen_bf16(array)
-    return array.astype(np.float64)
+
+
+def known_doubles(value: SSAValue) -> Doubles | None:
+    """The numbers of a known value of a float type, None for other values; else as `known_array`."""
+    array = known_array(value)
+    if array is None:
+        return None
+    return (widen_bf16(array) if element_of(value) == bf16 else array).astype(np.float64)
 
 
 def rounded(array: Doubles, element: Attribute) -> Array:
@@ -80,7 +92,9 @@ def source_of(array: Array, element: Attribute, name: str) -> Operation:
     """A constant, or, where it is large, a weight of this name whose bytes this process holds."""
     if array.nbytes <= LARGEST_CONSTANT:
         return ConstantOp(attribute_of(array, element))
-    ref = STORE.put(array)
-    return WeightOp(
-        name, tensor(element, array.shape), source=ref.source, offset=ref.offset, nbytes=ref.bytes, sha256=ref.sha256
-    )
+    return weight_of(STORE.put(array), tensor(element, array.shape), name)
+
+
+def weight_of(ref: WeightRef, type: Tensor, name: str) -> WeightOp:
+    """The weight of this name whose bytes `ref` names."""
+    return WeightOp(name, type, source=ref.source, offset=ref.offset, nbytes=ref.bytes, sha256=ref.sha256)

@@ -94,8 +94,7 @@ class _Split:
         Rewriter.insert_op([self.partial, self.total], InsertPoint.before(self.task))
         self.total.results[0].name_hint = self.task.results[0].name_hint
         self.task.results[0].replace_all_uses_with(self.total.results[0])
-        self.task.detach()
-        self.task.erase()
+        Rewriter.erase_op(self.task)
 
     def drop(self) -> None:
         for op in (self.total, self.partial):

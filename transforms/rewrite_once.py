@@ -10,14 +10,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ..dialects.locations import at
 
 Patterns: TypeAlias = Mapping[type[Operation], Sequence[RewritePattern]]
 """The patterns for each class of operations; of several, the first that does something is the last that is tried."""
+
+
+def after_value(value: SSAValue) -> InsertPoint:
+    """Right after a value's definition."""
+    owner = value.owner
+    return InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
+
+
+def erase_unread(value: SSAValue) -> None:
+    """Erase the operation that computes a value which nobody reads, and those whose results only it has read."""
+    op = value.owner
+    if isinstance(op, Operation) and is_trivially_dead(op):
+        operands = list(op.operands)
+        Rewriter.erase_op(op)
+        for operand in operands:
+            erase_unread(operand)
 
 
 def rewrite_once(root: Operation, patterns: Patterns) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +10,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.nature import Nature, reassociating
 from ..analysis.sparse.balance import balance_panels, even_panels, panel_work
@@ -22,16 +20,17 @@ from ..analysis.sparse.layer_cost import Layer, LayerCost, Objective, best_panel
 from ..analysis.sparse.split_inputs import best_split
 from ..chips import Chip
 from ..chips.cycles import encoded_lanes, load_cycles
-from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
-from ..dialects.dataflow.evaluate import evaluate
+from ..dialects.dataflow import ConvOp, MatmulOp
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.locations import keeps_location
 from .channel_places import Channels, Place
 from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
-from .known_values import Array, Doubles, source_of
+from .known_values import Doubles, known_array, known_source, source_name, source_of
+from .rewrite_once import erase_unread
 from .sparse_plan import layer_of, on_panels
 from .sparse_split_inputs import may_split
+from .split_operator import insert_before
 
 ROUNDS = 4
 """Channels that a lane works on in turn at most: with several, full ones and empty ones even out."""
@@ -194,35 +193,13 @@ def _efficiency(producers: list[_Producer], order: Ints) -> float:
 def _reorder(op: Operation, operand: int, orders: list[tuple[Place, Ints]]) -> None:
     """Give an operation a known operand in another order."""
     value = op.operands[operand]
-    array, name = _known(value)
+    source, array = known_source(value), known_array(value)
+    assert source is not None
+    assert array is not None
+    array = np.broadcast_to(array, shape_of(value))
     for place, permutation in orders:
         array = np.take(array, place.order(array.shape[place.axis], permutation), axis=place.axis)
-    source = source_of(np.ascontiguousarray(array), element_of(value), f"{name}_balanced")
-    source.results[0].name_hint = value.name_hint
-    Rewriter.insert_op(source, InsertPoint.before(op))
-    op.operands[operand] = source.results[0]
-    _erase_unused(value)
-
-
-def _known(value: SSAValue) -> tuple[Array, str]:
-    """The elements of a known value at its own shape, in storage form, and a name."""
-    owner = value.owner
-    if isinstance(owner, ConstantOp | WeightOp):
-        name = owner.sym_name.data if isinstance(owner, WeightOp) else value.name_hint or "constant"
-        return evaluate(owner, ()), name
-    assert isinstance(owner, Operation)
-    inner, name = _known(owner.operands[0])
-    shape = shape_of(value)
-    if math.prod(inner.shape) == math.prod(shape):
-        return inner.reshape(shape), name
-    return np.broadcast_to(inner, shape), name
-
-
-def _erase_unused(value: SSAValue) -> None:
-    while isinstance(value.owner, Operation) and value.first_use is None:
-        owner = value.owner
-        operands = list(owner.operands)
-        Rewriter.erase_op(owner)
-        if not operands:
-            return
-        value = operands[0]
+    new = source_of(np.ascontiguousarray(array), element_of(value), f"{source_name(source)}_balanced")
+    new.results[0].name_hint = value.name_hint
+    op.operands[operand] = insert_before(new, op)
+    erase_unread(value)

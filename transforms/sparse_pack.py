@@ -8,8 +8,8 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 from ..analysis.nature import EXACT, Nature
 from ..analysis.sparse.bits import Bytes
 from ..analysis.sparse.choose import Choice
-from ..analysis.sparse.encode import counts
+from ..analysis.sparse.encode import Encoded, counts
 from ..analysis.sparse.encode import decode as decode_array
 from ..analysis.sparse.layer_cost import Layer, best_panels, panels_of_width
 from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
@@ -33,8 +33,7 @@ from ..dialects.dataflow import (
     TransposeOp,
     WeightOp,
 )
-from ..dialects.dataflow.evaluate import evaluate
-from ..dialects.dataflow.types import element_bytes, element_of, is_float, shape_of, tensor_of, ui8
+from ..dialects.dataflow.types import element_bytes, element_of, shape_of, tensor_of, ui8
 from ..dialects.locations import at
 from ..dialects.sparse import (
     ConvOp,
@@ -50,9 +49,9 @@ from ..dialects.sparse import (
 from ..dialects.sparse.types import index_of
 from ..dialects.sparse.values import encode_array, strings_of
 from .chip_option import chip_for
-from .known_values import Array, source_of
-from .rewrite_once import rewrite_once
-from .sparse_plan import MATRIX_RATES
+from .known_values import Array, known_array, source_of
+from .rewrite_once import erase_unread, rewrite_once
+from .sparse_plan import MATRIX_RATES, matrix_types
 
 Contraction: TypeAlias = MatmulOp | ConvOp
 
@@ -109,11 +108,7 @@ class ContractionOnPanels(RewritePattern):
         if nonzero is None and often_zero(neurons):
             nonzero = ALL_NONZERO
         rewriter.replace(op, _on_panels(op, neurons, *self.packed[key], nonzero))
-        if encode.result.first_use is None:
-            dense = encode.operand.owner
-            rewriter.erase(encode)
-            if isinstance(dense, Operation) and dense.results[0].first_use is None:
-                rewriter.erase(dense)
+        erase_unread(encode.result)
 
     def _pack(self, encode: EncodeOp, panels: Panels, rewriter: PatternRewriter) -> tuple[PanelsAttr, SSAValue]:
         """Put panels in front of the operation that encodes the weights."""
@@ -162,7 +157,9 @@ def packable(op: Contraction) -> EncodeOp | None:
     encode = weights.owner
     if (index_of(neurons.type) is not None and encoding(neurons) is None) or not isinstance(encode, EncodeOp):
         return None
-    if not isinstance(encode.operand.owner, ConstantOp | WeightOp) or not _in_matrix_unit(op, encode):
+    if not isinstance(encode.operand.owner, ConstantOp | WeightOp):
+        return None
+    if not matrix_types(element_of(encode.operand), element_of(op.results[0])):
         return None
     if not math.prod(shape_of(weights)):
         return None  # Without weights there is nothing to multiply, and no panel.
@@ -180,12 +177,6 @@ def encoding(neurons: SSAValue) -> EncodeOp | None:
     return encode
 
 
-def _in_matrix_unit(op: Contraction, encode: EncodeOp) -> bool:
-    """Whether the matrix unit takes the types: floats into f32 or their own type, 8-bit integers into i32."""
-    element, result = element_of(encode.operand), element_of(op.results[0])
-    return str(element) in MATRIX_RATES and (not is_float(element) or result in (element, f32))
-
-
 def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
     """The panels with which the chip should take fewest cycles."""
     index = index_of(encode.result.type)
@@ -199,9 +190,8 @@ def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
     neurons = encoding(op.operands[0])
     expected = ALL_NONZERO if neurons is None else neurons.expected
     layer = Layer(rows, inputs, outputs, element_bytes(type.element_type), taps, expected, groups)
-    encoded = encode_array(evaluate_source(encode), type, index)
-    strings = strings_of(type, index)
-    mask = strings.matrix(counts(decode_array(encoded)))
+    encoded, matrix = _encoded(encode)
+    mask = counts(matrix)
     entries = len(encoded.values) // index.format.group
     choice = Choice(index.format, encoded.nbytes, encoded.values.itemsize * mask.size, float(mask.mean()), entries)
     if encode.width is not None and fits(width := encode.width.value.data, layer):
@@ -216,23 +206,23 @@ def fits(width: int, layer: Layer) -> bool:
     return width <= layer.outputs if layer.groups == 1 else not layer.group_outputs % width
 
 
-def evaluate_source(encode: EncodeOp) -> Array:
-    """The weights before they are encoded, in storage form."""
-    source = encode.operand.owner
-    assert isinstance(source, ConstantOp | WeightOp)
-    return evaluate(source, ())
-
-
 def _packed(encode: EncodeOp, panels: Panels, chip: Chip) -> tuple[PanelsAttr, Bytes]:
-    index = index_of(encode.result.type)
-    assert index is not None
-    type = tensor_of(encode.operand)
-    # What does not count is left out once and for all: the panels' own threshold is 0.
-    kept = decode_array(encode_array(evaluate_source(encode), type, index))
-    strings = strings_of(type, index)
-    matrix = np.ascontiguousarray(strings.matrix(kept))
-    sized, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES[str(type.element_type)]))
+    _, matrix = _encoded(encode)
+    rate = MATRIX_RATES[str(element_of(encode.operand))]
+    sized, work, data = pack(np.ascontiguousarray(matrix), panels, Lanes.of(chip, rate))
     return PanelsAttr(sized, work), data
+
+
+def _encoded(encode: EncodeOp) -> tuple[Encoded, Array]:
+    """
+    Known weights encoded, and as a matrix of strings without what does not count, which is left out once and for all:
+    the panels' own threshold is 0.
+    """
+    index, type, array = index_of(encode.result.type), tensor_of(encode.operand), known_array(encode.operand)
+    assert index is not None
+    assert array is not None
+    encoded = encode_array(array, type, index)
+    return encoded, strings_of(type, index).matrix(decode_array(encoded))
 
 
 def often_zero(value: SSAValue) -> bool:

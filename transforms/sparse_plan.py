@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ..analysis.nonzero_neurons import by_input
 from ..analysis.sparse.choose import Choice, smallest
@@ -172,5 +172,9 @@ def not_on_panels(use: WeightUse) -> str:
 
 
 def _matrix_types(use: WeightUse) -> bool:
-    element, result = element_of(use.source.result), element_of(use.op.results[0])
+    return matrix_types(element_of(use.source.result), element_of(use.op.results[0]))
+
+
+def matrix_types(element: Attribute, result: Attribute) -> bool:
+    """Whether matrix units take elements of a type into a result: floats into f32 or their own, 8-bit integers."""
     return str(element) in MATRIX_RATES and (not is_float(element) or result in (element, f32))

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
 
 from ..analysis.nature import Nature, lossy
-from ..analysis.sparse.bits import Ints
-from ..analysis.sparse.prune import apply, contiguous_groups, group_pruning, string_groups
-from ..analysis.sparse.strings import Strings
+from ..analysis.sparse.encode import Mask
+from ..analysis.sparse.prune import contiguous_groups, group_pruning, string_groups
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.sparse import PruneGroupsOp
 from ..support.errors import InputError
-from .contraction_weights import numeric_values, replace_weights, stored_values, uses_of, weight_use
+from .contraction_weights import PruneWeights, WeightUse, numeric_values, weight_use
 from .options import Number, number
-from .rewrite_once import rewrite_once
+from .rewrite_once import after_value, rewrite_once
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,19 @@ class SparsePruneGroupsPass(ModulePass):
             neurons = (PruneNeurons(self.neuron_groups, self._threshold("neuron"), self.neuron_limit),)
             patterns |= {MatmulOp: neurons, ConvOp: neurons}
         if self.weight_limit is not None:
-            threshold, limit = self._threshold("weight"), self.weight_limit
-            weights = (PruneWeights(self.weight_groups, self.weight_group_size, threshold, limit),)
+            weights = (PruneWeights(partial(self._mask, self._threshold("weight"), self.weight_limit)),)
             patterns |= {ConstantOp: weights, WeightOp: weights}
         rewrite_once(op, patterns)
+
+    def _mask(self, threshold: float, limit: int, use: WeightUse) -> Mask:
+        """Which weights stay."""
+        strings, size = use.strings, self.weight_group_size
+        if size is not None:
+            groups = string_groups(strings.count, strings.length, size)
+        else:
+            groups = contiguous_groups(strings.count * strings.length, self.weight_groups or 1)
+            groups = groups.reshape(strings.count, strings.length)
+        return strings.tensor(group_pruning(strings.matrix(numeric_values(use.source)), groups, threshold, limit))
 
     def _check(self) -> None:
         if self.weight_groups is not None and self.weight_group_size is not None:
@@ -101,37 +109,6 @@ class PruneNeurons(RewritePattern):
         neurons = op.operands[position]
         if neurons not in self.pruned:
             prune = PruneGroupsOp(neurons, self.groups, self.threshold, self.limit)
-            self.pruned[neurons] = rewriter.insert(prune, _after(neurons)).result
+            self.pruned[neurons] = rewriter.insert(prune, after_value(neurons)).result
         op.operands[position] = self.pruned[neurons]
         rewriter.notify_op_modified(op)
-
-
-@dataclass(frozen=True)
-class PruneWeights(RewritePattern):
-    """The weights of contractions, groups of mostly small ones as zeros; cut into neurons as the first reads them"""
-
-    groups: int | None
-    group_size: int | None
-    threshold: float
-    limit: int
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ConstantOp | WeightOp, rewriter: PatternRewriter) -> None:
-        if not (uses := uses_of(op)):
-            return
-        strings = uses[0].strings
-        mask = group_pruning(strings.matrix(numeric_values(op)), self._groups(strings), self.threshold, self.limit)
-        replace_weights(uses, apply(stored_values(op), strings.tensor(mask)), "pruned", rewriter)
-
-    def _groups(self, strings: Strings) -> Ints:
-        if self.group_size is not None:
-            return string_groups(strings.count, strings.length, self.group_size)
-        groups = contiguous_groups(strings.count * strings.length, self.groups or 1)
-        return groups.reshape(strings.count, strings.length)
-
-
-def _after(value: SSAValue) -> InsertPoint:
-    """Right after a value's definition."""
-    if isinstance(value.owner, Operation):
-        return InsertPoint.after(value.owner)
-    return InsertPoint.at_start(value.owner)

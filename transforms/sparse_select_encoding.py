@@ -7,9 +7,9 @@ from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ..analysis.interpret import make_inputs
 from ..analysis.nature import Nature, lossy, reassociating
@@ -25,6 +25,7 @@ from ..dialects.sparse import EncodeOp, IndexAttr
 from ..dialects.sparse import MatmulOp as SparseMatmulOp
 from .chip_option import chip_for
 from .options import Number, number
+from .rewrite_once import after_value
 from .sparse_plan import PlannedWeight, plan_encodings
 
 
@@ -85,12 +86,9 @@ def convert(plans: list[PlannedWeight], threshold: float = 0.0) -> None:
     def once(value: SSAValue, index: IndexAttr, nonzero: Nonzero | None = None, width: int | None = None) -> SSAValue:
         key = (value, index, nonzero, width)
         if key not in encoded:
-            owner = value.owner
             with at(value):
                 encode = EncodeOp(value, index, nonzero, width)
-            Rewriter.insert_op(
-                encode, InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
-            )
+            Rewriter.insert_op(encode, after_value(value))
             encoded[key] = encode.result
         return encoded[key]
 

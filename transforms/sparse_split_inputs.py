@@ -21,7 +21,7 @@ from ..dialects.dataflow.types import element_of, shape_of
 from .chip_option import chip_for
 from .contraction_weights import WeightUse, numeric_values, stored_values, weight_use
 from .known_values import source_of
-from .rewrite_once import rewrite_once
+from .rewrite_once import erase_unread, rewrite_once
 from .sparse_plan import is_faster, layer_of, on_panels
 
 
@@ -76,8 +76,7 @@ class ProductInParts(RewritePattern):
         apart = ReshapeOp(product.result, (parts, use.strings.outputs))
         total = ReduceOp(apart.result, "sum", [0])
         rewriter.replace(op, [neurons, weights, product, apart, total, ReshapeOp(total.result, shape_of(op.result))])
-        if source.result.first_use is None:
-            rewriter.erase(source)
+        erase_unread(source.result)
 
 
 def may_split(use: WeightUse) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import cast
 
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -29,14 +28,15 @@ from ..dialects.dataflow import (
     WeightOp,
 )
 from ..dialects.dataflow.absorb_padding import without_pad
-from ..dialects.dataflow.constants import Array, array_of, attribute_of, numpy_type, scalar_array
-from ..dialects.dataflow.sources import LARGEST_CONSTANT, Dense
+from ..dialects.dataflow.constants import Array, attribute_of, numpy_type, scalar_array
+from ..dialects.dataflow.evaluate import evaluate
+from ..dialects.dataflow.sources import LARGEST_CONSTANT
 from ..dialects.dataflow.tiling import Box, Combine, DimKind, OperandSlice, TilingInterface, split_evenly
 from ..dialects.dataflow.types import element_of, is_float, shape_of, tensor
 from ..dialects.locations import keeps_location
 from ..dialects.manycore.interpreter import compute_tile
-from ..frontend.weights import MEMORY, STORE, raw_bytes, reference_of, sha256_of
-from .known_values import source_of
+from ..frontend.weights import MEMORY, WeightRef, raw_bytes, reference_of, sha256_of
+from .known_values import source_of, weight_of
 
 JOIN: dict[Combine, Callable[[SSAValue, SSAValue], Operation]] = {
     "add": AddOp,
@@ -115,7 +115,7 @@ class Splitter:
             if target in results:
                 assert op.combine is not None, "only reductions whose partial results can be joined are split"
                 join = JOIN[op.combine](results[target], part)
-                part = self._insert(join, op)
+                part = insert_before(join, op)
                 part.name_hint = f"{name}_sum" if name else None
                 joining.append(join)
             results[target] = part
@@ -143,12 +143,11 @@ class Splitter:
         operands = [self._operand(op, index, part) for index, part in enumerate(parts)]
         built = op.build_tile(tile, operands)
         for step in built:
-            self._insert(step, op)
+            insert_before(step, op)
         last = built[-1]
         if isinstance(last, ConvOp | ReduceWindowOp) and (absorbed := without_pad(last)) is not None:
-            self._insert(absorbed, op)
-            last.detach()
-            last.erase()
+            insert_before(absorbed, op)
+            Rewriter.erase_op(last)
             return absorbed.results[0]
         return last.results[0]
 
@@ -160,15 +159,15 @@ class Splitter:
         value = self._part(op.operands[index], part, op)
         if not part.is_padded:
             return value
-        return self._insert(PadOp(value, part.pad_low, part.pad_high, value=part.pad_value), op)
+        return insert_before(PadOp(value, part.pad_low, part.pad_high, value=part.pad_value), op)
 
     def _known(self, array: Array, element: Attribute, before: Operation) -> SSAValue:
         """An array of equal elements, as one number spread out; one without elements as it is."""
         if not array.size:
-            return self._insert(ConstantOp(attribute_of(array, element)), before)
+            return insert_before(ConstantOp(attribute_of(array, element)), before)
         number = np.ascontiguousarray(array.reshape(-1)[:1]).reshape((1,) * array.ndim)
-        one = self._insert(ConstantOp(attribute_of(number, element)), before)
-        return self._insert(BroadcastOp(one, array.shape), before) if array.size != 1 else one
+        one = insert_before(ConstantOp(attribute_of(number, element)), before)
+        return insert_before(BroadcastOp(one, array.shape), before) if array.size != 1 else one
 
     def _part(self, value: SSAValue, part: OperandSlice, before: Operation) -> SSAValue:
         box = part.box
@@ -180,10 +179,10 @@ class Splitter:
             return known[box]
         owner = value.owner
         if isinstance(owner, ConstantOp | WeightOp) and not stepped:
-            made = self._insert(self._part_of_source(owner, box), owner)
+            made = insert_before(self._part_of_source(owner, box), owner)
             made.name_hint = value.name_hint
         else:
-            made = self._insert(SliceOp(value, box.offsets, box.sizes, part.steps), before)
+            made = insert_before(SliceOp(value, box.offsets, box.sizes, part.steps), before)
             made.name_hint = self.unique(value.name_hint) if value.name_hint else None
         if not stepped:
             known[box] = made
@@ -192,24 +191,20 @@ class Splitter:
     @keeps_location
     def _part_of_source(self, op: ConstantOp | WeightOp, box: Box) -> Operation:
         """A part of known values as known values: of a file where it lies there in one piece."""
-        value = op.results[0]
-        element, shape = element_of(value), shape_of(value)
+        element = element_of(op.results[0])
         index = tuple(slice(low, high) for low, high in zip(box.offsets, box.ends, strict=True))
-        if isinstance(op, ConstantOp):
-            array = array_of(cast(Dense, op.value))
-            return ConstantOp(attribute_of(np.ascontiguousarray(array[index]), element))
-        reference = reference_of(op)
-        array = STORE.get(reference, numpy_type(element), shape)
+        array = evaluate(op, ())
         part = array[index]
+        if isinstance(op, ConstantOp):
+            return ConstantOp(attribute_of(np.ascontiguousarray(part), element))
+        reference = reference_of(op)
         name = self.unique(op.sym_name.data)
         if reference.source == MEMORY or part.nbytes <= LARGEST_CONSTANT or not part.flags.c_contiguous:
             return source_of(np.ascontiguousarray(part), element, name)
         strides = zip(box.offsets, array.strides, strict=True)
         offset = reference.offset + sum(low * stride for low, stride in strides)
-        digest = sha256_of(raw_bytes(part))
-        return WeightOp(
-            name, tensor(element, box.sizes), source=reference.source, offset=offset, nbytes=part.nbytes, sha256=digest
-        )
+        reference = WeightRef(reference.source, offset, part.nbytes, sha256_of(raw_bytes(part)))
+        return weight_of(reference, tensor(element, box.sizes), name)
 
     def unique(self, name: str) -> str:
         """A name for a part of something that has a name."""
@@ -219,35 +214,26 @@ class Splitter:
         self.names.add(unique)
         return unique
 
-    @staticmethod
-    def _insert(op: Operation, before: Operation) -> SSAValue:
-        Rewriter.insert_op(op, InsertPoint.before(before))
-        return op.results[0]
+
+def insert_before(op: Operation, before: Operation) -> SSAValue:
+    """Put an operation in front of another one; returns its result."""
+    Rewriter.insert_op(op, InsertPoint.before(before))
+    return op.results[0]
 
 
 def join_boxes(results: Mapping[Box, SSAValue], before: Operation) -> SSAValue:
     """Boxes that cover a tensor as one value, put together in front of an operation: along the last dimension first."""
     boxes = dict(results)
     for axis in reversed(range(next(iter(boxes)).rank)):
-        lines: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Box]] = {}
+        lines: dict[Box, list[Box]] = {}
         for box in boxes:
-            lines.setdefault((_without(box.offsets, axis), _without(box.sizes, axis)), []).append(box)
+            lines.setdefault(box.along(axis, 0, 0), []).append(box)
         joined: dict[Box, SSAValue] = {}
         for line in lines.values():
             line.sort(key=lambda box: box.offsets[axis])
-            offsets, sizes = line[0].offsets, line[0].sizes
-            total = sum(box.sizes[axis] for box in line)
-            whole = Box(offsets, (*sizes[:axis], total, *sizes[axis + 1 :]))
+            whole = line[0].along(axis, line[0].offsets[axis], sum(box.sizes[axis] for box in line))
             values = [boxes[box] for box in line]
-            joined[whole] = values[0]
-            if len(values) > 1:
-                concat = ConcatOp(values, axis)
-                Rewriter.insert_op(concat, InsertPoint.before(before))
-                joined[whole] = concat.results[0]
+            joined[whole] = insert_before(ConcatOp(values, axis), before) if len(values) > 1 else values[0]
         boxes = joined
     (value,) = boxes.values()
     return value
-
-
-def _without(values: Sequence[int], axis: int) -> tuple[int, ...]:
-    return (*values[:axis], *values[axis + 1 :])

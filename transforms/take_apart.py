@@ -15,7 +15,7 @@ from itertools import product
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ..analysis.operator_parts import Parts
 from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp
@@ -24,7 +24,7 @@ from ..dialects.dataflow.tiling import Box, TilingInterface, split_evenly
 from ..dialects.dataflow.types import element_bytes, element_of, shape_of
 from ..dialects.locations import at, keeps_location
 from .blocks import blocks, boxes_in_order, count_blocks, count_common_blocks, start_of
-from .split_operator import Splitter, join_boxes
+from .split_operator import Splitter, insert_before, join_boxes
 
 ON_HOST = "on_host"
 """Attribute of what the host does with inputs and outputs of the network, along the outermost dimension: slices of an
@@ -48,13 +48,17 @@ def pieces_of(value: SSAValue) -> Pieces:
     cuts = [{tuple((box.offsets[d], box.sizes[d]) for d in range(rank) if d != axis) for box in one} for one in inner]
     if any(one != cuts[0] for one in cuts):  # not cut alike: only along the axis
         inner = [{Box.whole(shape_of(operand)): operand} for operand in owner.inputs]
+    return _one_after_another(owner.inputs, inner, axis)
+
+
+def _one_after_another(values: Sequence[SSAValue], pieces: Sequence[Pieces], axis: int) -> Pieces:
+    """The pieces of what values make up that lie one after the other along an axis."""
     found: Pieces = {}
     start = 0
-    for operand, boxes in zip(owner.inputs, inner, strict=True):
-        for box, piece in boxes.items():
-            offset = (*box.offsets[:axis], box.offsets[axis] + start, *box.offsets[axis + 1 :])
-            found[Box(offset, box.sizes)] = piece
-        start += shape_of(operand)[axis]
+    for value, own in zip(values, pieces, strict=True):
+        for box, piece in own.items():
+            found[box.along(axis, start + box.offsets[axis], box.sizes[axis])] = piece
+        start += shape_of(value)[axis]
     return found
 
 
@@ -120,11 +124,9 @@ def take_input_apart(
         return None
     boxes = blocks(shape_of(argument), count)
     with at(argument):
-        made = [SliceOp(argument, box.offsets, box.sizes) for box in boxes]
+        made = _slices(argument, boxes, first, argument.name_hint, unique)
     for one in made:
         one.attributes[ON_HOST] = UnitAttr()
-        one.result.name_hint = unique(argument.name_hint) if argument.name_hint else None
-        Rewriter.insert_op(one, InsertPoint.before(first))
     pieces: Pieces = {box: one.result for box, one in zip(boxes, made, strict=True)}
     if is_output(argument):
         with at(argument):
@@ -190,15 +192,22 @@ def _join_on_host(concat: ConcatOp, count: int, pieces: Pieces, unique: Naming) 
     """Give the network's caller blocks of a concatenation's pieces, in order. Returns what was added."""
     value, before = concat.result, concat.prev_op
     hint = value.name_hint
-    slices = [SliceOp(value, box.offsets, box.sizes) for box in blocks(shape_of(value), count)]
-    for one in slices:
-        one.result.name_hint = unique(hint) if hint else None
-        Rewriter.insert_op(one, InsertPoint.before(concat))
+    slices = _slices(value, blocks(shape_of(value), count), concat, hint, unique)
     whole = _in_order([one.result for one in slices], shape_of(value), concat, hint, {ON_HOST: UnitAttr()})
     for one in slices:
         _slice_pieces(one, pieces, unique)
     _return_instead(value, whole)
     return operations_between(before, concat)
+
+
+def _slices(
+    value: SSAValue, boxes: Sequence[Box], before: Operation, hint: str | None, unique: Naming
+) -> list[SliceOp]:
+    """Slices of a value in front of an operation; `hint`: the name after which they are named."""
+    made = [SliceOp(value, box.offsets, box.sizes) for box in boxes]
+    for one in made:
+        insert_before(one, before).name_hint = unique(hint) if hint else None
+    return made
 
 
 def _return_instead(value: SSAValue, other: SSAValue) -> None:
@@ -219,18 +228,14 @@ def _in_order(
     A tensor of this shape out of values that hold its elements one after the other. An operation that puts them
     together gets the name and these attributes.
     """
-
-    def insert(op: Operation) -> SSAValue:
-        Rewriter.insert_op(op, InsertPoint.before(before))
-        return op.results[0]
-
     whole = values[0]
     if len(values) > 1:
-        joined = ConcatOp([insert(ReshapeOp(value, [math.prod(shape_of(value))])) for value in values], 0)
+        flat = [insert_before(ReshapeOp(value, [math.prod(shape_of(value))]), before) for value in values]
+        joined = ConcatOp(flat, 0)
         joined.result.name_hint = hint
         joined.attributes |= attributes
-        whole = insert(joined)
-    return whole if shape_of(whole) == tuple(shape) else insert(ReshapeOp(whole, shape))
+        whole = insert_before(joined, before)
+    return whole if shape_of(whole) == tuple(shape) else insert_before(ReshapeOp(whole, shape), before)
 
 
 def read_pieces(op: SliceOp, unique: Naming) -> Replaced | None:
@@ -299,9 +304,7 @@ def _slice_of(op: SliceOp, piece: SSAValue, box: Box, offsets: Sequence[int]) ->
     )
     if starts == (0,) * box.rank and box.sizes == shape_of(piece) and set(ints(op.steps)) <= {1}:
         return piece
-    made = SliceOp(piece, starts, box.sizes, ints(op.steps))
-    Rewriter.insert_op(made, InsertPoint.before(op))
-    return made.results[0]
+    return insert_before(SliceOp(piece, starts, box.sizes, ints(op.steps)), op)
 
 
 @keeps_location
@@ -328,13 +331,7 @@ def _reshape_pieces(op: ReshapeOp, pieces: Pieces, count: int, unique: Naming) -
     hint = op.result.name_hint
     for box in blocks(result, count):
         start = start_of(result, box)
-        slices = [
-            SliceOp(op.operand, inside.offsets, inside.sizes)
-            for inside in boxes_in_order(operand, start, start + box.volume)
-        ]
-        for one in slices:
-            one.result.name_hint = unique(hint) if hint else None
-            Rewriter.insert_op(one, InsertPoint.before(op))
+        slices = _slices(op.operand, boxes_in_order(operand, start, start + box.volume), op, hint, unique)
         found[box] = _in_order([one.result for one in slices], box.sizes, op, unique(hint) if hint else None, {})
         for one in slices:
             _slice_pieces(one, pieces, unique)
@@ -353,25 +350,13 @@ def _taken(start: int, step: int, size: int, low: int, high: int) -> tuple[int, 
 def _concat_pieces(op: ConcatOp, value: SSAValue, pieces: Pieces, unique: Naming) -> None:
     """A concatenation with the pieces of `value` in its place; its other operands are cut like it across the axis."""
     axis = op.axis.value.data
-    across = {
-        (*box.offsets[:axis], 0, *box.offsets[axis + 1 :]): (*box.sizes[:axis], 0, *box.sizes[axis + 1 :])
-        for box in pieces
-    }
-    found: Pieces = {}
-    start = 0
-    for operand in op.inputs:
-        extent = shape_of(operand)[axis]
-        own = pieces
-        if operand is not value:
-            own = {}
-            for offsets, sizes in across.items():
-                box = Box(offsets, (*sizes[:axis], extent, *sizes[axis + 1 :]))
-                own[box] = _part_of(operand, box, op)
-        for box, piece in own.items():
-            offset = (*box.offsets[:axis], box.offsets[axis] + start, *box.offsets[axis + 1 :])
-            found[Box(offset, box.sizes)] = piece
-        start += extent
-    _replace(op, found, unique)
+
+    def cut_alike(operand: SSAValue) -> Pieces:
+        across = dict.fromkeys(box.along(axis, 0, shape_of(operand)[axis]) for box in pieces)
+        return {box: _part_of(operand, box, op) for box in across}
+
+    inner = [pieces if operand is value else cut_alike(operand) for operand in op.inputs]
+    _replace(op, _one_after_another(op.inputs, inner, axis), unique)
 
 
 @keeps_location
@@ -387,6 +372,4 @@ def _join_pieces_on_host(op: ConcatOp, value: SSAValue, pieces: Pieces) -> None:
 def _part_of(value: SSAValue, box: Box, before: Operation) -> SSAValue:
     if box.volume == math.prod(shape_of(value)):
         return value
-    made = SliceOp(value, box.offsets, box.sizes)
-    Rewriter.insert_op(made, InsertPoint.before(before))
-    return made.results[0]
+    return insert_before(SliceOp(value, box.offsets, box.sizes), before)

@@ -89,6 +89,12 @@ class Box:
         """One past the last position in each dimension."""
         return tuple(offset + size for offset, size in zip(self.offsets, self.sizes, strict=True))
 
+    def along(self, axis: int, offset: int, size: int) -> Box:
+        """The box that is another one along one dimension."""
+        offsets, sizes = [*self.offsets], [*self.sizes]
+        offsets[axis], sizes[axis] = offset, size
+        return Box(tuple(offsets), tuple(sizes))
+
     def intersect(self, other: Box) -> Box:
         """What both boxes hold; empty dimensions have size 0."""
         offsets = tuple(map(max, self.offsets, other.offsets))

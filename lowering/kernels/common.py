@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ...dialects.dataflow.tiling import Box
 from ...support.errors import MeshloomError
 from ..emitter import Emitter, Operand
 from ..view import View
 
-Kernel: TypeAlias = Callable[[Any, Box, View, Sequence[Operand], bool, Emitter], None]
-"""(operation, tile, out, operands, accumulate, emitter): computes the tile of the operation into `out`.
 
-`tile` is the box in the operation's iteration space, `operands` are its slices for the tile with their padding
-materialised, `out` is the tile of the result; shapes come from the operands, attributes from the operation. With
-`accumulate` the tile is a further part of a split reduction and is joined to what `out` holds. Elementwise operations
-take numbers as operands (immediates) and may work in place. Kernels need no memory besides, and raise MeshloomError for
-operands that instructions cannot reach.
-"""
+class Tile(NamedTuple):
+    """
+    A tile of an operation, to be computed by one core. Elementwise operations take numbers as operands (immediates) and
+    may work in place; kernels need no memory besides.
+    """
+
+    box: Box
+    """In the operation's iteration space."""
+    out: View
+    """The tile of the result."""
+    operands: Sequence[Operand]
+    """The operation's slices for the tile, with padding materialised: shapes come from them."""
+    accumulate: bool
+    """It is a further part of a split reduction, joined to what `out` holds."""
+    emitter: Emitter
+
+    @property
+    def views(self) -> list[View]:
+        """The operands. Raises MeshloomError for a constant, which only elementwise operations take."""
+        found: list[View] = []
+        for operand in self.operands:
+            if not isinstance(operand, View):
+                raise MeshloomError(
+                    f"the constant {operand} must lie in memory here: only elementwise operations take immediates"
+                )
+            found.append(operand)
+        return found
 
 
-def in_memory(operand: Operand) -> View:
-    """The operand as a view. Raises MeshloomError for a constant, which only elementwise operations take."""
-    if isinstance(operand, View):
-        return operand
-    raise MeshloomError(f"the constant {operand} must lie in memory here: only elementwise operations take immediates")
+Kernel: TypeAlias = Callable[[Any, Tile], None]
+"""Emits the instructions for a tile of an operation. Raises MeshloomError for operands that they cannot reach."""

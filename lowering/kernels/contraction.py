@@ -8,24 +8,20 @@ from ...analysis.sparse.nonzero import ALL_NONZERO
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.contraction import ConvOp, MatmulOp
 from ...dialects.dataflow.partial_conv import PartialConvOp
-from ...dialects.dataflow.tiling import Box
 from ...dialects.sparse.panel_ops import PanelConvOp
-from ..emitter import Emitter, Operand
 from ..view import View
-from .common import in_memory
+from .common import Tile
 
 
-def select_matmul(
-    op: MatmulOp, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
-) -> None:
+def select_matmul(op: MatmulOp, tile: Tile) -> None:
     """[..., M, K] x [..., K, N], transposed by swapping strides, batch dimensions broadcast by strides of 0."""
-    a, b = (in_memory(operand) for operand in operands)
+    a, b = tile.views
     a = transposed(a) if op.transpose_a is not None else a
     b = transposed(b) if op.transpose_b is not None else b
-    batch = out.shape[:-2]
+    batch = tile.out.shape[:-2]
     a = a.broadcast_to((*batch, *a.shape[-2:]))
     b = b.broadcast_to((*batch, *b.shape[-2:]))
-    emitter.matmul(out, a, b, (len(batch), 1, 1, 1), accumulate, op.expected)
+    tile.emitter.matmul(tile.out, a, b, (len(batch), 1, 1, 1), tile.accumulate, op.expected)
 
 
 def transposed(view: View) -> View:
@@ -34,48 +30,44 @@ def transposed(view: View) -> View:
     return view.permute((*range(rank - 2), rank - 1, rank - 2))
 
 
-def select_conv(
-    op: ConvOp, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
-) -> None:
+def select_conv(op: ConvOp, tile: Tile) -> None:
     """A matrix product whose first operand walks (n, spatial | channel, kernel) over the padded input.
 
     Groups are batch dimensions where the tile holds whole ones, otherwise one product each.
     """
-    x, w = (in_memory(operand) for operand in operands)
+    out, (x, w) = tile.out, tile.views
     all_outputs, per_group = w_shape(op)
     outputs = all_outputs // op.group_count
-    start, size = tile.offsets[1], tile.sizes[1]
+    start, size = tile.box.offsets[1], tile.box.sizes[1]
     first = start // outputs
     count = (start + size - 1) // outputs - first + 1
     spatial = len(x.shape) - 2
     # with the channels of a group split as well, a slice that spans groups holds all channels of each
     split = x.shape[1] != count * w.shape[1]
-    stride, skipped = (per_group, tile.offsets[2 + spatial]) if split else (w.shape[1], 0)
+    stride, skipped = (per_group, tile.box.offsets[2 + spatial]) if split else (w.shape[1], 0)
     if count > 1 and start % outputs == 0 and size % outputs == 0:
         groups = x.walk((count, *x.shape), (x.strides[1] * stride, *x.strides)).part(2, skipped, w.shape[1])
         kernels = w.walk((count, outputs, *w.shape[1:]), (w.strides[0] * outputs, *w.strides))
         shape = (count, out.shape[0], outputs, *out.shape[2:])
         target = out.walk(shape, (out.strides[1] * outputs, *out.strides))
-        _products(op, target, groups, kernels, 1, accumulate, emitter)
+        _products(op, target, groups, kernels, 1, tile)
         return
     for group in range(count):
         low = max(start, (first + group) * outputs)
         high = min(start + size, (first + group + 1) * outputs)
         channels = x.part(1, group * stride + skipped, w.shape[1])
         target = out.part(1, low - start, high - low)
-        _products(op, target, channels, w.part(0, low - start, high - low), 0, accumulate, emitter)
+        _products(op, target, channels, w.part(0, low - start, high - low), 0, tile)
 
 
-def select_partial_conv(
-    op: PartialConvOp, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
-) -> None:
+def select_partial_conv(op: PartialConvOp, tile: Tile) -> None:
     """A convolution for each part of the input channels."""
-    x, w = (in_memory(operand) for operand in operands)
-    channels = tile.sizes[2 + op.spatial]
-    for number in range(tile.sizes[0]):
+    out, (x, w) = tile.out, tile.views
+    channels = tile.box.sizes[2 + op.spatial]
+    for number in range(tile.box.sizes[0]):
         first = number * op.part_channels
         x_part, w_part = x.part(1, first, channels), w.part(1, first, channels)
-        _products(op, out.part(0, number, 1), x_part, w_part, 0, accumulate, emitter)
+        _products(op, out.part(0, number, 1), x_part, w_part, 0, tile)
 
 
 def w_shape(op: ConvOp) -> tuple[int, int]:
@@ -84,9 +76,7 @@ def w_shape(op: ConvOp) -> tuple[int, int]:
     return shape[0], shape[1]
 
 
-def _products(
-    op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: int, accumulate: bool, emitter: Emitter
-) -> None:
+def _products(op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: int, tile: Tile) -> None:
     """out [batch, N, O, S...] from x [batch, N, C, S...] and w [batch, O, C, K...]; `batch` is 0 or 1 dimensions."""
     n, channel, rank = batch, batch + 1, len(x.shape)
     spatial = rank - batch - 2
@@ -94,7 +84,7 @@ def _products(
     kernels = w.permute((*range(batch), *range(batch + 1, rank), batch))
     target = out.permute((*range(n + 1), *range(rank - spatial, rank), channel))
     nonzero = op.expected if isinstance(op, ConvOp) else ALL_NONZERO
-    emitter.matmul(target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), accumulate, nonzero)
+    tile.emitter.matmul(target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), tile.accumulate, nonzero)
 
 
 def windows_of(op: ConvOp | PartialConvOp | PanelConvOp, x: View, places: Sequence[int], kernel: Sequence[int]) -> View:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...dialects.coreasm.encoding import TYPE_BY_NAME
-from ...dialects.dataflow.tiling import Box
 from ...dialects.memory.packing import PackingOp, PackOp
 from ...support.errors import MeshloomError
-from ..emitter import Emitter, Operand
 from ..view import View
-from .common import in_memory
+from .common import Tile
 
 
-def select_packing(
-    op: PackingOp, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
-) -> None:
+def select_packing(op: PackingOp, tile: Tile) -> None:
     """The formats have the names of the instruction set's types."""
-    code, source = TYPE_BY_NAME[op.format.value].code, in_memory(operands[0])
+    code, (source,) = TYPE_BY_NAME[op.format.value].code, tile.views
     if isinstance(op, PackOp):
-        emitter.unary("mov", _elements(out, code), source)
+        tile.emitter.unary("mov", _elements(tile.out, code), source)
     else:
-        emitter.unary("mov", out, _elements(source, code))
+        tile.emitter.unary("mov", tile.out, _elements(source, code))
 
 
 def _elements(view: View, code: int) -> View:

@@ -2,50 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from ...analysis.sparse.nonzero import ALL_NONZERO
 from ...analysis.sparse.product_cycles import product_cycles, skipping_cycles
 from ...chips import RATES, Chip
 from ...dialects.dataflow.base import ints
-from ...dialects.dataflow.tiling import Box, EncodedWork
+from ...dialects.dataflow.tiling import EncodedWork
 from ...dialects.sparse.panel_ops import PanelConvOp, PanelMatmulOp, PanelOp
-from ..emitter import Emitter, Operand
 from ..plans import bytes_reached
 from ..view import EncodedView, View
-from .common import in_memory
+from .common import Tile
 from .contraction import transposed, windows_of
 
 
-def select_panels(
-    op: PanelOp, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
-) -> None:
+def select_panels(op: PanelOp, tile: Tile) -> None:
     """Parts of the inputs one after the other: the first begins each sum unless `accumulate` says that it is there."""
-    x, weights = (in_memory(operand) for operand in operands)
+    box, (x, weights) = tile.box, tile.views
     panels, dim = op.panels, op.output_dim
-    first, begin = tile.offsets[dim] * panels.width, tile.offsets[-1]
+    first, begin = box.offsets[dim] * panels.width, box.offsets[-1]
     per_group = panels.outputs // (op.group_count if isinstance(op, PanelConvOp) else 1)
     # Neurons of several groups are there with all their channels, those of one only from the first part on.
-    end = min(first + tile.sizes[dim] * panels.width, panels.outputs)
+    end = min(first + box.sizes[dim] * panels.width, panels.outputs)
     several = (end - 1) // per_group > first // per_group
     before = begin * panels.depth if several else 0
     manners: dict[int, tuple[bool, int]] = {}
-    for part in range(tile.sizes[-1]):
-        for panel in range(tile.sizes[dim]):
-            own = tile.offsets[dim] + panel
+    for part in range(box.sizes[-1]):
+        for panel in range(box.sizes[dim]):
+            own = box.offsets[dim] + panel
             there = weights.box((panel, part, 0), (1, 1, panels.own_bytes(own, 1))).drop((0, 1))
             block = panels.block_at(own, begin + part, op.item_bytes)
-            low = (tile.offsets[dim] + panel) * panels.width - first
+            low = own * panels.width - first
             group = (first + low) // per_group - first // per_group
             start = group * panels.inputs + before + part * panels.depth
-            target, neurons = _product(op, out.part(dim, low, block.strings), x, start, block.length)
+            target, neurons = _product(op, tile.out.part(dim, low, block.strings), x, start, block.length)
             like = panel if panels.sizes else 0
             if like not in manners:
                 reached = max(bytes_reached(target), bytes_reached(neurons))
-                manners[like] = _manner(op, op.panel_work(tile, panel), reached, emitter.chip)
+                manners[like] = _manner(op, op.panel_work(box, panel), reached, tile.emitter.chip)
             encoded = EncodedView(there, block, *manners[like])
-            emitter.encoded_matmul(target, neurons, encoded, len(target.shape) - 1, accumulate or part > 0)
+            accumulate = tile.accumulate or part > 0
+            tile.emitter.encoded_matmul(target, neurons, encoded, len(target.shape) - 1, accumulate)
 
 
 def _product(op: PanelOp, out: View, x: View, start: int, length: int) -> tuple[View, View]:

@@ -6,22 +6,18 @@ import itertools
 from collections.abc import Sequence
 
 from ...dialects.dataflow.scatter import ScatterOp
-from ...dialects.dataflow.tiling import Box
-from ..emitter import Emitter, Operand
 from ..view import View
-from .common import in_memory
+from .common import Tile
 
 
-def select_scatter(
-    op: ScatterOp, tile: Box, out: View, operands: Sequence[Operand], accumulate: bool, emitter: Emitter
-) -> None:
+def select_scatter(op: ScatterOp, tile: Tile) -> None:
     """A copy, and a scatter of the data access unit for each position of the batch dimensions."""
-    data, indices, updates = (in_memory(operand) for operand in operands)
-    emitter.copy(out, data)
+    out, (data, indices, updates) = tile.out, tile.views
+    tile.emitter.copy(out, data)
     batch = op.batch_dims
     for index in itertools.product(*(range(size) for size in out.shape[:batch])):
         rows, places, values = (_at(view, index) for view in (out, indices, updates))
-        emitter.scatter(op.mode.data.value, rows, values, places)
+        tile.emitter.scatter(op.mode.data.value, rows, values, places)
 
 
 def _at(view: View, index: Sequence[int]) -> View:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
@@ -14,32 +14,32 @@ from ...dialects.dataflow.types import Tensor, element_of, tensor
 from .graph import Graph
 
 
-class Optimiser(Protocol):
+class Optimiser(ABC):
     """What an optimiser keeps and does."""
 
     @property
+    @abstractmethod
     def state(self) -> tuple[str, ...]:
         """Names of the tensors kept for each parameter, all of its type."""
-        ...
 
     @property
     def shared(self) -> dict[str, Tensor]:
         """Tensors kept once for all parameters."""
-        ...
+        return {}
 
     def advance(self, shared: Sequence[SSAValue], b: Graph) -> list[SSAValue]:
         """The shared tensors after this step."""
-        ...
+        return []
 
+    @abstractmethod
     def update(
         self, parameter: SSAValue, gradient: SSAValue, state: Sequence[SSAValue], shared: Sequence[SSAValue], b: Graph
     ) -> list[SSAValue]:
         """The parameter and its state after this step; `shared` has advanced already."""
-        ...
 
 
 @dataclass(frozen=True)
-class Sgd:
+class Sgd(Optimiser):
     """Stochastic gradient descent: m := momentum m + g, w := w - rate m (w - rate g without momentum)."""
 
     rate: float
@@ -48,13 +48,6 @@ class Sgd:
     @property
     def state(self) -> tuple[str, ...]:
         return ("momentum",) if self.momentum else ()
-
-    @property
-    def shared(self) -> dict[str, Tensor]:
-        return {}
-
-    def advance(self, shared: Sequence[SSAValue], b: Graph) -> list[SSAValue]:
-        return []
 
     def update(
         self, parameter: SSAValue, gradient: SSAValue, state: Sequence[SSAValue], shared: Sequence[SSAValue], b: Graph
@@ -66,7 +59,7 @@ class Sgd:
 
 
 @dataclass(frozen=True)
-class Adam:
+class Adam(Optimiser):
     """Adam (Kingma and Ba, 2015, algorithm 1), with the step number as a float."""
 
     rate: float

@@ -28,10 +28,6 @@ from .graph import Graph
 from .rule import Partial, Rules
 
 
-def _reshape(op: ReshapeOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    return [lambda: b.reshape(g, shape_of(op.operand))]
-
-
 def _transpose(op: TransposeOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
     inverse = [int(dim) for dim in np.argsort(ints(op.permutation))]
     return [lambda: b.transpose(g, inverse)]
@@ -66,10 +62,6 @@ def _concat(op: ConcatOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 def _pad(op: PadOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
     steps = [gap + 1 for gap in ints(op.interior)]
     return [lambda: b.slice(g, ints(op.low), shape_of(op.operand), steps)]
-
-
-def _broadcast(op: BroadcastOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    return [lambda: g]
 
 
 def _gather(op: GatherOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
@@ -130,18 +122,14 @@ def _rows(value: SSAValue, op: ScatterOp, b: Graph) -> SSAValue:
     return b.reshape(b.emit(GatherOp(flat, index, 0)), (*places, *shape[batch + 1 :]))
 
 
-def _iota(op: IotaOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    return []
-
-
 RULES: Rules = {
-    ReshapeOp: _reshape,
+    ReshapeOp: lambda op, g, b: [lambda: b.reshape(g, shape_of(op.operand))],
     TransposeOp: _transpose,
     SliceOp: _slice,
     ConcatOp: _concat,
     PadOp: _pad,
-    BroadcastOp: _broadcast,
+    BroadcastOp: lambda op, g, b: [lambda: g],
     GatherOp: _gather,
     ScatterOp: _scatter,
-    IotaOp: _iota,
+    IotaOp: lambda op, g, b: [],
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from ...dialects.dataflow import ArgReduceOp, CumsumOp, ReduceOp, Reduction
+from ...dialects.dataflow import ArgReduceOp, CumsumOp, ReduceOp, Reduction, ints
 from ...dialects.dataflow.types import element_of, shape_of
 from .graph import Graph
 from .rule import Partial, Rules
@@ -27,14 +27,10 @@ def _reduce(op: ReduceOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
                 return b.div(b.mul(g, op.result), x)
             case _:
                 attained = b.compare(x, "eq", op.result)
-                count = b.sum(b.cast(attained, element_of(x)), _reduced(op))
+                count = b.sum(b.cast(attained, element_of(x)), ints(op.axes))
                 return b.where(attained, b.div(g, count), 0.0)
 
     return [partial]
-
-
-def _reduced(op: ReduceOp) -> list[int]:
-    return list(op.axes.get_values())
 
 
 def _cumsum(op: CumsumOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
@@ -42,8 +38,4 @@ def _cumsum(op: CumsumOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
     return [lambda: b.emit(CumsumOp(g, op.axis_index, exclusive=op.exclusive is not None, reverse=op.reverse is None))]
 
 
-def _none(op: ArgReduceOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
-    return [None]
-
-
-RULES: Rules = {ReduceOp: _reduce, CumsumOp: _cumsum, ArgReduceOp: _none}
+RULES: Rules = {ReduceOp: _reduce, CumsumOp: _cumsum, ArgReduceOp: lambda op, g, b: [None]}

@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 from meshloom.chips import load_chip
-from meshloom.dialects.coreasm.isa import UNIT_OF_OPCODE, WORD
+from meshloom.dialects.coreasm.isa import WORD
 from meshloom.dialects.dataflow.base import TiledOp
 from meshloom.dialects.dataflow.tiling import Box, OperandSlice
 from meshloom.dialects.dataflow.types import DTYPE_CODES, tensor
 from meshloom.emulator.functional import run_functional
 from meshloom.emulator.functional_build import Assembly
 from meshloom.lowering.emitter import Emitter
-from meshloom.lowering.kernels.select import DRAM_OPERANDS, kernel_of
+from meshloom.lowering.kernels import DRAM_OPERANDS, Tile, kernel_of
 from meshloom.lowering.stream import IMMEDIATE, UNUSED, CoreStream, DescriptorTable
 from meshloom.lowering.synchronise import synchronise
 from meshloom.lowering.view import View
@@ -84,7 +84,7 @@ class Core:
         """Store `out`, run everything with all checks, and return it."""
         self.emitter.store(self.dram_view("out", "output", out.shape, out.dtype), out)
         arrays = self.stream.finish()
-        wait, signal = synchronise(arrays, UNIT_OF_OPCODE)
+        wait, signal = synchronise(arrays)
         words = np.zeros(len(arrays), WORD)
         for field in ("op", "dtype", "imm", "addr"):
             words[field] = getattr(arrays, field)
@@ -161,7 +161,7 @@ def run_op(
         if in_place:
             assert isinstance(operands[0], View)
             out = whole = operands[0]
-        kernel_of(op)(op, tile, out, operands, accumulate, core.emitter)
+        kernel_of(op)(op, Tile(tile, out, operands, accumulate, core.emitter))
     return core.run(whole)
 
 

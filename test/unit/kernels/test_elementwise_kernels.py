@@ -14,7 +14,7 @@ from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import elementwise as ew
 from meshloom.lowering.emitter import Emitter
 from meshloom.lowering.immediates import fits_immediate
-from meshloom.lowering.kernels.select import kernel_of
+from meshloom.lowering.kernels import kernel_of
 from meshloom.lowering.stream import CoreStream
 from meshloom.lowering.view import View
 from meshloom.support.errors import MeshloomError

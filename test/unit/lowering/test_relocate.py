@@ -14,7 +14,6 @@ from meshloom.emulator.executable import Launch, Program
 from meshloom.emulator.functional_load import patched_words
 from meshloom.lowering.dram_layout import SEGMENT_BITS
 from meshloom.lowering.relocate import LaunchCode, Relocation, common_sets, relocated
-from meshloom.lowering.wide_words import isa_facts
 from numpy.typing import NDArray
 
 CORES = 3
@@ -80,7 +79,7 @@ def test_every_core_runs_the_same_code_elsewhere(seed: int) -> None:
     code = random_code(rng, len(places))
     before = [patched_words(code.programs[0], values).copy() for values in code.launch.params_of_core]
     to = Relocation(np.array(places, np.int64), np.array([5, 3]), 10)
-    (program,), launch = relocated(code, to, isa_facts())
+    (program,), launch = relocated(code, to)
     for core in range(CORES):
         after = patched_words(program, launch.params_of_core[core])
         rows = [[int(word["op"]), *map(int, word["addr"]), *map(int, word["desc"])] for word in after]

@@ -7,20 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from meshloom.dialects.coreasm.isa import OPCODE
 from meshloom.lowering.roll_loops import roll_loops
 from meshloom.lowering.stream import CORE_SET_FLAG, IMMEDIATE, UNUSED
-from meshloom.lowering.wide_words import WIDE, IsaFacts
+from meshloom.lowering.wide_words import WIDE
 from numpy.typing import NDArray
 
-HALT, LOOP, ADDI, LI, LOAD, STORE, ADD = 0, 2, 3, 4, 10, 11, 12
+HALT, LOOP, ADDI, LI, LOAD, STORE, ADD = (
+    OPCODE[name] for name in ("halt", "loop", "addi", "li", "load", "store", "add")
+)
+HIGH_HALF = {(LOAD, 1): 2, (STORE, 0): 3}
+"""(opcode, operand) of DRAM addresses -> the field with the upper half."""
 Words = NDArray[np.void]
-
-
-def facts() -> IsaFacts:
-    high = np.full((256, 4), -1, dtype=np.int8)
-    high[LOAD, 1], high[STORE, 0] = 2, 3
-    patchable = np.zeros((256, 10), dtype=np.bool_)
-    return IsaFacts(np.zeros(256, dtype=np.uint8), high, HALT, LOOP, ADDI, LI, patchable)
 
 
 def signed(value: int) -> int:
@@ -31,7 +29,6 @@ def expand(words: Words) -> list[tuple[Any, ...]]:
     """The executed instructions, in plain Python, with effective addresses (64-bit where an upper half exists)."""
     registers = [0] * 16
     result: list[tuple[Any, ...]] = []
-    high_half = facts().high_half
 
     def run(begin: int, end: int, depth: int) -> None:
         assert depth <= 4, "loops nest too deeply"
@@ -53,7 +50,7 @@ def expand(words: Words) -> list[tuple[Any, ...]]:
             else:
                 for k in range(4):
                     register = int(word["regs"]) >> (4 * k) & 15
-                    if (half := int(high_half[op, k])) >= 0:
+                    if (half := HIGH_HALF.get((op, k))) is not None:
                         value = (addr[k] | addr[half] << 32) + registers[register]
                         addr[k], addr[half] = value & 0xFFFF_FFFF, value >> 32
                     else:
@@ -84,7 +81,7 @@ def load(to: int, dram: int) -> Words:
 
 
 def check(words: Words, most: int | None = None) -> Words:
-    rolled = roll_loops(words, facts())
+    rolled = roll_loops(words)
     assert expand(rolled) == expand(words)
     assert len(rolled) <= (len(words) if most is None else most)
     return rolled
@@ -219,8 +216,8 @@ def test_long_programs_are_quick():
     words["addr"][:200_000, 0], words["addr"][:200_000, 1] = 64 * t, 64 * o + 4 * t
     noise = np.random.default_rng(1).integers(0, 2**20, 200_000)
     words["addr"][200_000:, 0], words["wait"][200_000:] = noise, noise % 7
-    roll_loops(words[:10], facts())
+    roll_loops(words[:10])
     started = time.process_time()
-    rolled = roll_loops(words, facts())
+    rolled = roll_loops(words)
     assert time.process_time() - started < 8
     assert len(rolled) < 200_000 + 20

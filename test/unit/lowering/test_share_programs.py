@@ -10,7 +10,7 @@ from meshloom.dialects.coreasm.isa import OPCODE
 from meshloom.lowering import share_programs as module
 from meshloom.lowering.share_programs import share_programs
 from meshloom.lowering.stream import IMMEDIATE, UNUSED, DescriptorTable, core_set_operand
-from meshloom.lowering.wide_words import WIDE, isa_facts
+from meshloom.lowering.wide_words import WIDE
 from meshloom.support.errors import MeshloomError
 from numpy.typing import NDArray
 
@@ -35,7 +35,7 @@ def table(count: int) -> DescriptorTable:
 
 
 def share(cores: dict[int, Words], descriptors: DescriptorTable) -> list[module.SharedProgram]:
-    return share_programs(cores, descriptors, isa_facts(), "p")
+    return share_programs(cores, descriptors, "p")
 
 
 def test_addresses_descriptors_peers_semaphores_and_counts_become_parameters():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from meshloom.dialects.coreasm.isa import OPCODE
 from meshloom.lowering.stream import CoreStream
 from meshloom.lowering.synchronise import synchronise, synchronise_units
 
@@ -176,11 +177,10 @@ def test_needs_met_through_a_third_unit_are_dropped():
 
 def test_streams_go_through_the_table_of_units():
     stream = CoreStream()
-    stream.emit(3, effects=[(0, 0, 4, True)])
-    stream.emit(4, effects=[(0, 2, 3, False)])
-    stream.emit(4, effects=[(1, 2, 3, False)])
-    units = np.array([0, 0, 0, LOAD, VPU], dtype=np.uint8)
-    wait, signal = synchronise(stream.finish(), units)
+    stream.emit(OPCODE["load"], effects=[(0, 0, 4, True)])
+    stream.emit(OPCODE["add"], effects=[(0, 2, 3, False)])
+    stream.emit(OPCODE["add"], effects=[(1, 2, 3, False)])
+    wait, signal = synchronise(stream.finish())
     assert (wait.tolist(), signal.tolist()) == ([0, 1 << LOAD, 0], [1 << VPU, 0, 0])
 
 

@@ -26,7 +26,6 @@ from meshloom.lowering.dataflow_to_manycore import lower_block
 from meshloom.lowering.effort import EFFORTS
 from meshloom.lowering.encode_piece import EncodedPiece, LaidOutPiece, encode_piece
 from meshloom.lowering.launch_image import launch_cycles
-from meshloom.lowering.stages import Progress
 from meshloom.transforms.manycore_place import place_function
 from meshloom.transforms.manycore_tile import tile_function
 from xdsl.context import Context
@@ -187,8 +186,8 @@ def test_what_is_read_in_place_stays_in_place() -> None:
 def test_code_is_the_quickest_of_all_that_is_tried(chip: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     target, tried = load_chip(chip), list[EncodedPiece]()
 
-    def encode(piece: LaidOutPiece, chip: Chip, progress: Progress) -> EncodedPiece:
-        tried.append(encode_piece(piece, chip, progress))
+    def encode(piece: LaidOutPiece, chip: Chip) -> EncodedPiece:
+        tried.append(encode_piece(piece, chip))
         return tried[-1]
 
     monkeypatch.setattr(quickest_piece, "encode_piece", encode)
