@@ -12,17 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ..analysis.allocation import allocate
 from ..analysis.occupants import last_occupants
 from ..analysis.planning.plan_network import NetworkPlan, storage_root
-from ..analysis.task_info import value_bytes
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, WeightOp
-from ..dialects.dataflow.types import shape_of
+from ..dialects.dataflow.types import tensor_bytes, tensor_of
 from ..support.errors import ResourceError
 
 ALIGNMENT = 64
@@ -39,7 +37,7 @@ def padded(size: int) -> int:
 
 def bytes_of(value: SSAValue) -> int:
     """Bytes of a tensor value."""
-    return value_bytes(value) * int(np.prod(shape_of(value), dtype=np.int64))
+    return tensor_bytes(tensor_of(value))
 
 
 @dataclass(frozen=True)

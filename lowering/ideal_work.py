@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from ..analysis.task_info import value_bytes
 from ..dialects.dataflow.tiling import Box, TilingInterface
-from ..dialects.dataflow.types import shape_of
 from ..dialects.manycore import TaskOp
+from .dram_layout import bytes_of
 
 
 def ideal_work(function: FuncOp) -> dict[str, int]:
     """Work of the network itself, for rooflines: multiply-accumulates, element operations and bytes of DRAM traffic."""
     macs = vpu_ops = 0
-    dram_bytes = sum(_bytes(value) for value in function.body.block.args)
+    dram_bytes = sum(bytes_of(value) for value in function.body.block.args)
     last = function.body.block.last_op
-    dram_bytes += sum(_bytes(value) for value in (last.operands if last is not None else ()))
+    dram_bytes += sum(bytes_of(value) for value in (last.operands if last is not None else ()))
     for op in function.walk():
         if isinstance(op, TilingInterface):
             cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
@@ -38,12 +35,8 @@ def _bytes_read(value: SSAValue) -> int:
             needed += _bytes_read(user.body.block.args[use.index])
             continue
         if not isinstance(user, TilingInterface):
-            return _bytes(value)
+            return bytes_of(value)
         whole = Box.whole(tuple(dim.size for dim in user.iteration_space()))
         indexed = user.operand_slice(use.index, whole).indexed
-        needed += _bytes(user.results[0]) if indexed else _bytes(value)
-    return min(needed, _bytes(value))
-
-
-def _bytes(value: SSAValue) -> int:
-    return prod(shape_of(value)) * value_bytes(value)
+        needed += bytes_of(user.results[0]) if indexed else bytes_of(value)
+    return min(needed, bytes_of(value))

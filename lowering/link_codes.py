@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from ..chips import Chip
 from ..emulator.executable import Launch, Program, idle_program
-from ..support.errors import ResourceError
-from .relocate import LaunchCode, Relocation, common_sets, relocated
-
-_MOST_SETS = 0xFFFF
+from .core_sets import CoreSetTable
+from .relocate import LaunchCode, Relocation, relocated
 
 
 @dataclass(frozen=True)
@@ -34,13 +32,8 @@ def link_codes(
 
     Raises ResourceError for more sets of receivers than can be named.
     """
-    sets, numbers = common_sets([code.core_sets for code in codes], chip.cores)
-    if len(sets) > _MOST_SETS:
-        raise ResourceError(
-            f"the launches have {len(sets)} different sets of receivers, an executable holds {_MOST_SETS}: use larger "
-            "or more regular tiles",
-            "sets of receivers", len(sets), _MOST_SETS,
-        )  # fmt: skip
+    sets = CoreSetTable(chip.cores)
+    numbers = [sets.intern_rows(code.core_sets) for code in codes]
     programs = [idle_program()]
     known = {_content(programs[0]): 0}
     """By content the number of a program: launches share it."""
@@ -56,7 +49,7 @@ def link_codes(
                 programs.append(program)
         launches.append(Launch(np.array(places, np.int32)[launch.program_of_core], launch.params_of_core))
         source_names += names[number]
-    return LinkedCode(programs, launches, sets, source_names)
+    return LinkedCode(programs, launches, sets.array(), source_names)
 
 
 def _content(program: Program) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from io import StringIO
 
 from xdsl.context import Context
@@ -30,21 +31,16 @@ class KeptModule:
 
     def __init__(self, kept: ModuleOp | str) -> None:
         self._kept = kept
-        self._module: ModuleOp | None = None
 
     @property
     def text(self) -> str:
         """With locations."""
         return self._kept if isinstance(self._kept, str) else located_text(self._kept)
 
-    @property
+    @cached_property
     def module(self) -> ModuleOp:
         """To be read only: whoever changes it clones it before."""
-        if isinstance(self._kept, ModuleOp):
-            return self._kept
-        if self._module is None:
-            self._module = module_of_text(self._kept)
-        return self._module
+        return self._kept if isinstance(self._kept, ModuleOp) else module_of_text(self._kept)
 
 
 def located_text(op: Operation) -> str:

@@ -21,6 +21,7 @@ from ..support.errors import ResourceError
 from ..transforms.dataflow_split_to_fit import core_limit
 from ..transforms.split_operator import Splitter
 from ..transforms.take_apart import (
+    Cutting,
     Replaced,
     is_output,
     operations_between,
@@ -35,9 +36,7 @@ from .subgraph import name_of
 
 _Whole = TypeVar("_Whole")
 _Taken = TypeVar("_Taken")
-_TakeApart: TypeAlias = Callable[
-    [_Whole, Callable[[], Splitter], Callable[[TilingInterface], Parts], int, Callable[[str], str]], _Taken | None
-]
+_TakeApart: TypeAlias = Callable[[_Whole, Cutting], _Taken | None]
 
 MARGIN = 0.75
 """Parts aim at this share of what would just fit: beside an operator's data stand its neighbours' and buffers."""
@@ -143,7 +142,7 @@ class OperatorSplitter:
             limit = self._limit(reader, failure)
             return self._splitter().as_producer(reader, limit, choose_parts(reader, limit, name_of(reader)))
 
-        taken = take(whole, splitter, parts, int(failure.available * MARGIN) // 2, self._splitter().unique)
+        taken = take(whole, Cutting(splitter, parts, int(failure.available * MARGIN) // 2, self._splitter().unique))
         for one in made if taken is not None else ():
             self._remember(one)
         return taken

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,20 +139,3 @@ class _Moving:
 def _moved(low: NDArray[Any], high: NDArray[Any], segments: NDArray[np.int64]) -> NDArray[np.int64]:
     address = low.astype(np.int64) | high.astype(np.int64) << 32
     return segments[address >> SEGMENT_BITS] + (address & _WITHIN)
-
-
-def common_sets(tables: Sequence[NDArray[np.bool_]], cores: int) -> tuple[NDArray[np.bool_], list[NDArray[np.int64]]]:
-    """One table of core sets for several, each set once, in the order of first use; and each table's numbers in it."""
-    rows: dict[bytes, int] = {}
-    kept: list[NDArray[np.bool_]] = []
-    numbers: list[NDArray[np.int64]] = []
-    for table in tables:
-        own: list[int] = []
-        for row in table:
-            key = row.tobytes()
-            if key not in rows:
-                rows[key] = len(kept)
-                kept.append(row)
-            own.append(rows[key])
-        numbers.append(np.array(own, np.int64))
-    return np.array(kept, np.bool_).reshape(-1, cores), numbers

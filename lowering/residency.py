@@ -11,7 +11,8 @@ launch becomes tight.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -93,17 +94,17 @@ class Residency:
 
     def address(self, kind: Kind, number: int, launch: int) -> int:
         """Where something lies during a launch. Raises KeyError."""
-        if not self._index:
-            for stay, address in zip(self.stays, self.addresses, strict=True):
-                self._index.setdefault((stay.kind, stay.number), []).append((stay, address))
-        for stay, address in self._index[kind, number]:
+        for stay, address in self._places[kind, number]:
             if stay.first <= launch <= stay.last:
                 return address
         raise KeyError((kind, number, launch))
 
-    _index: dict[tuple[Kind, int], list[tuple[Stay, int]]] = field(
-        default_factory=dict[tuple[Kind, int], list[tuple[Stay, int]]], compare=False
-    )
+    @cached_property
+    def _places(self) -> dict[tuple[Kind, int], list[tuple[Stay, int]]]:
+        found: dict[tuple[Kind, int], list[tuple[Stay, int]]] = {}
+        for stay, address in zip(self.stays, self.addresses, strict=True):
+            found.setdefault((stay.kind, stay.number), []).append((stay, address))
+        return found
 
 
 class DramShortage(ResourceError):
@@ -191,12 +192,12 @@ class _Choice:
         if any(saved.values()):
             self.streamed.add(_best([(size, launch) for launch, size in saved.items()], excess))
             return True
-        idle: list[tuple[int, int]] = []
-        for number, value in enumerate(self.network.values):
-            if number in self.spilled or not _covers(self._value(number, number in self.spilled), slot):
-                continue
-            if not _covers(self._value(number, spilled=True), slot):
-                idle.append((value.nbytes, number))
+        idle = [
+            (value.nbytes, number)
+            for number, value in enumerate(self.network.values)
+            if number not in self.spilled and _covers(self._value(number, spilled=False), slot)
+            if not _covers(self._value(number, spilled=True), slot)
+        ]
         if idle:
             self.spilled.add(_best(idle, excess))
             return True

@@ -98,8 +98,7 @@ class Transfers(Issuer):
 
     def ready(self, core_set: int, semaphore: int, effects: Sequence[Effect]) -> None:
         """Tell the cores of the set that a buffer here may be written; `effects`: the write of that buffer."""
-        desc = (UNUSED, UNUSED, UNUSED, core_set_operand(core_set))
-        self._emit("ready", 0, (), desc, effects, semaphore)
+        self._emit("ready", 0, (), (UNUSED, UNUSED, UNUSED, core_set_operand(core_set)), effects, semaphore)
 
     def wait(self, semaphore: int, n: int, effects: Sequence[Effect]) -> None:
         """Hold the receive unit until the semaphore reaches n, and take n; `effects`: what others wrote here."""

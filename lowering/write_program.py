@@ -187,7 +187,9 @@ class _Writer:
     def _copy(self, copies: tuple[Copy, ...]) -> SSAValue:
         pairs: list[tuple[SSAValue, SSAValue]] = []
         for copy in copies:
-            known = self._type_at(copy)
+            # The type under which the memory is known on the side that it comes from, else bytes.
+            memory, address = (self.host, copy.host) if copy.to_device else (self.dram, copy.dram)
+            known = memory.type_at(address, copy.nbytes)
             dram = _placed(known, Space.DRAM, copy.dram)
             host = _placed(known, Space.HOST, copy.host)
             if copy.to_device:
@@ -196,11 +198,6 @@ class _Writer:
                 pairs.append((self.dram.get(dram), self.host.get(host)))
         made = self.add(CopyOp([source for source, _ in pairs], [target for _, target in pairs]))
         return made.results[0]
-
-    def _type_at(self, copy: Copy) -> BufferType:
-        """The type under which a copy's memory is known on the side that it comes from, else bytes."""
-        memory, address = (self.host, copy.host) if copy.to_device else (self.dram, copy.dram)
-        return memory.type_at(address, copy.nbytes)
 
     def _launch(self, placed: PlacedLaunch) -> SSAValue:
         function = placed.function

@@ -49,6 +49,11 @@ class WeightUse:
         return Strings(shape_of(self.source.result), axis=self.axis)
 
     @property
+    def mask(self) -> Mask:
+        """Which weights are not zero, [strings, their length]."""
+        return self.strings.matrix(counts(numeric_values(self.source)))
+
+    @property
     def rows(self) -> int:
         """Vectors of neurons that these weights are multiplied with."""
         return math.prod(shape_of(self.op.results[0])) // max(1, self.strings.outputs)
@@ -131,7 +136,7 @@ def _output_axis(op: MatmulOp | ConvOp, position: int) -> int:
 
 def stored_weights(use: WeightUse) -> Mask:
     """Which weights are not zero, [groups, outputs, inputs of a group]."""
-    mask = use.strings.matrix(counts(numeric_values(use.source)))
+    mask = use.mask
     groups = use.op.group_count if isinstance(use.op, ConvOp) else 1
     return mask.reshape(groups, -1, mask.shape[1])
 

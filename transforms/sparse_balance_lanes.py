@@ -15,7 +15,7 @@ from ..analysis.nature import Nature, reassociating
 from ..analysis.sparse.balance import balance_panels, even_panels, panel_work
 from ..analysis.sparse.bits import Ints
 from ..analysis.sparse.choose import Choice, all_choices
-from ..analysis.sparse.encode import Mask, counts
+from ..analysis.sparse.encode import Mask
 from ..analysis.sparse.layer_cost import Layer, LayerCost, Objective, best_panels, panel_widths
 from ..analysis.sparse.split_inputs import best_split
 from ..chips import Chip
@@ -25,7 +25,7 @@ from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.locations import keeps_location
 from .channel_places import Channels, Place
 from .chip_option import chip_for
-from .contraction_weights import WeightUse, numeric_values, stored_values, weight_uses
+from .contraction_weights import WeightUse, stored_values, weight_uses
 from .known_values import Doubles, known_array, known_source, source_name, source_of
 from .rewrite_once import erase_unread
 from .sparse_plan import layer_of, on_panels
@@ -156,8 +156,7 @@ class _Producer:
     @staticmethod
     def of(use: WeightUse, chip: Chip, objective: Objective) -> _Producer:
         values, layer = stored_values(use.source), layer_of(use, objective=objective)
-        mask = use.strings.matrix(counts(numeric_values(use.source)))
-        choices = all_choices(values, use.strings)[1:]
+        mask, choices = use.mask, all_choices(values, use.strings)[1:]
         stored = mask.sum(axis=1)
         rows = max(1, use.rows // len(chip.usable_cores))
         each = (load_cycles(chip) + rows) / (chip.mpu_rows * layer.rate)

@@ -94,7 +94,8 @@ def _plan(
         threshold = 0.0
     if chip is None:
         choice = smallest(stored, use.strings, formats, threshold)
-        return PlannedWeight(use, choice, reason="" if choice.format else _why_not_smaller(all_count))
+        reason = "" if choice.format else NO_ZEROS if all_count else "no encoding is smaller"
+        return PlannedWeight(use, choice, reason=reason)
     if reason := not_on_panels(use):
         formats = ()  # no unit of the chip takes such weights encoded
     seen = None if counting is None else _seen(use, counting, chip)
@@ -133,11 +134,6 @@ def _encode_neurons(chip: Chip, layer: Layer, best: LayerCost) -> bool:
     if best.choice.format is not None:
         return True
     return dense_cycles(chip, layer) < WORTHWHILE * dense_cycles(chip, replace(layer, neurons=ALL_NONZERO))
-
-
-def _why_not_smaller(all_count: bool) -> str:
-    """Why no encoding of some weights is chosen by its bytes."""
-    return NO_ZEROS if all_count else "no encoding is smaller"
 
 
 def _why_dense(costs: Sequence[LayerCost]) -> str:

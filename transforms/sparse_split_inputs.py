@@ -12,14 +12,13 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ..analysis.nature import Nature, reassociating
 from ..analysis.sparse.choose import all_choices
-from ..analysis.sparse.encode import counts
 from ..analysis.sparse.layer_cost import Objective, dense_cost
 from ..analysis.sparse.split_inputs import best_split, in_parts
 from ..chips import Chip
 from ..dialects.dataflow import ConvOp, MatmulOp, ReduceOp, ReshapeOp
 from ..dialects.dataflow.types import element_of, shape_of
 from .chip_option import chip_for
-from .contraction_weights import WeightUse, numeric_values, stored_values, weight_use
+from .contraction_weights import WeightUse, stored_values, weight_use
 from .known_values import source_of
 from .rewrite_once import erase_unread, rewrite_once
 from .sparse_plan import is_faster, layer_of, on_panels
@@ -86,8 +85,7 @@ def may_split(use: WeightUse) -> bool:
 
 
 def _best_parts(use: WeightUse, chip: Chip, objective: Objective) -> int:
-    values, layer = numeric_values(use.source), layer_of(use, objective=objective)
-    mask = use.strings.matrix(counts(values))
+    mask, layer = use.mask, layer_of(use, objective=objective)
     dense, *choices = all_choices(stored_values(use.source), use.strings)
     if mask.all() or not choices:
         return 1  # they stay dense

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 from xdsl.dialects.builtin import UnitAttr
@@ -67,32 +68,36 @@ def is_output(value: SSAValue) -> bool:
     return any(isinstance(reader, ReturnOp) for reader in _readers(value))
 
 
+@dataclass(frozen=True)
+class Cutting:
+    """How a value and what reads it are cut."""
+
+    splitter: Callable[[], Splitter]
+    """Gives a new one for each reader."""
+    parts_of: Callable[[TilingInterface], Parts]
+    """Into how many parts a reader is split; what it raises is raised before anything is changed."""
+    most: int
+    """Bytes of a block that the host moves, or that is given another shape."""
+    unique: Naming
+
+
 @keeps_location
-def take_apart(
-    concat: ConcatOp,
-    splitter: Callable[[], Splitter],
-    parts_of: Callable[[TilingInterface], Parts],
-    most: int,
-    unique: Naming,
-) -> Replaced | None:
+def take_apart(concat: ConcatOp, cutting: Cutting) -> Replaced | None:
     """
     Make all that reads a concatenation read its pieces, and remove it; where it is an output, the host puts it together
-    of blocks of no more than `most` bytes. Returns what stands in place of each operation; None (nothing is changed)
-    where it is one block, and an output or read in another shape.
-
-    `splitter` gives a new one for each reader, `parts_of` into how many parts a reader is split; what that raises is
-    raised before anything is changed.
+    of blocks. Returns what stands in place of each operation; None (nothing is changed) where it is one block, and an
+    output or read in another shape.
     """
     value = concat.result
     pieces = pieces_of(value)
     given = is_output(value)
-    count = _count(value, most, list(pieces)) if given else 0
-    chosen = _chosen(value, parts_of, most) if count != 1 else None
+    count = _count(value, cutting.most, list(pieces)) if given else 0
+    chosen = _chosen(value, cutting) if count != 1 else None
     if chosen is None:
         return None
-    replaced = _read_instead(value, pieces, splitter, chosen, unique)
+    replaced = _read_instead(value, pieces, chosen, cutting)
     if given:
-        replaced[concat] = _join_on_host(concat, count, pieces, unique)
+        replaced[concat] = _join_on_host(concat, count, pieces, cutting.unique)
     waiting: list[Operation] = [concat]
     while waiting:
         op = waiting.pop()
@@ -103,28 +108,22 @@ def take_apart(
     return replaced
 
 
-def take_input_apart(
-    argument: BlockArgument,
-    splitter: Callable[[], Splitter],
-    parts_of: Callable[[TilingInterface], Parts],
-    most: int,
-    unique: Naming,
-) -> tuple[list[Operation], Replaced] | None:
+def take_input_apart(argument: BlockArgument, cutting: Cutting) -> tuple[list[Operation], Replaced] | None:
     """
-    Make all that reads an input of the network read blocks of it of no more than `most` bytes, each of which the host
-    sends by itself, also where it is an output. Returns what was added for that, and else as `take_apart`.
+    Make all that reads an input of the network read blocks of it, each of which the host sends by itself, also where it
+    is an output. Returns what was added for that, and else as `take_apart`.
     """
     slices = [op for op in _readers(argument) if isinstance(op, SliceOp) and set(ints(op.steps)) == {1}]
-    count = _count(argument, most, [Box(ints(op.starts), ints(op.sizes)) for op in slices])
+    count = _count(argument, cutting.most, [Box(ints(op.starts), ints(op.sizes)) for op in slices])
     first = argument.block.first_op
     if count == 1 or first is None:
         return None
-    chosen = _chosen(argument, parts_of, most)
+    chosen = _chosen(argument, cutting)
     if chosen is None:
         return None
     boxes = blocks(shape_of(argument), count)
     with at(argument):
-        made = _slices(argument, boxes, first, argument.name_hint, unique)
+        made = _slices(argument, boxes, first, argument.name_hint, cutting.unique)
     for one in made:
         one.attributes[ON_HOST] = UnitAttr()
     pieces: Pieces = {box: one.result for box, one in zip(boxes, made, strict=True)}
@@ -133,36 +132,31 @@ def take_input_apart(
             whole = _in_order([*pieces.values()], shape_of(argument), first, argument.name_hint, {ON_HOST: UnitAttr()})
         _return_instead(argument, whole)
     added = operations_between(None, first)
-    return added, _read_instead(argument, pieces, splitter, chosen, unique)
+    return added, _read_instead(argument, pieces, chosen, cutting)
 
 
-def _chosen(value: SSAValue, parts_of: Callable[[TilingInterface], Parts], most: int) -> dict[Operation, Parts] | None:
+def _chosen(value: SSAValue, cutting: Cutting) -> dict[Operation, Parts] | None:
     """
-    Into how many parts readers of a value are split that do work, and into how many blocks of at most `most` bytes
-    those that give it another shape; None where one of these is one block.
+    Into how many parts readers of a value are split that do work, and into how many blocks those that give it another
+    shape; None where one of these is one block.
     """
     readers = [op for op in _readers(value) if isinstance(op, TilingInterface)]
     chosen: dict[Operation, Parts] = {}
     for reader in readers:
         if isinstance(reader, ReshapeOp):
             itemsize = element_bytes(element_of(value))
-            chosen[reader] = (count_common_blocks(shape_of(value), shape_of(reader.result), itemsize, most),)
+            chosen[reader] = (count_common_blocks(shape_of(value), shape_of(reader.result), itemsize, cutting.most),)
     if any(counts == (1,) for counts in chosen.values()):
         return None
     working = [reader for reader in readers if not isinstance(reader, SliceOp | ConcatOp | ReshapeOp)]
-    return chosen | {reader: parts_of(reader) for reader in working}
+    return chosen | {reader: cutting.parts_of(reader) for reader in working}
 
 
-def _read_instead(
-    value: SSAValue,
-    pieces: Pieces,
-    splitter: Callable[[], Splitter],
-    parts: Mapping[Operation, Parts],
-    unique: Naming,
-) -> Replaced:
+def _read_instead(value: SSAValue, pieces: Pieces, parts: Mapping[Operation, Parts], cutting: Cutting) -> Replaced:
     """Make operators that read a value read its pieces; `parts`: into how many those are split that do work."""
     readers = [op for op in _readers(value) if isinstance(op, TilingInterface) and not _cuts_on_host(op)]
     replaced: Replaced = {}
+    unique = cutting.unique
     for reader in readers:
         before, after = reader.prev_op, reader.next_op
         if isinstance(reader, ConcatOp) and ON_HOST in reader.attributes:
@@ -174,7 +168,7 @@ def _read_instead(
         elif isinstance(reader, ReshapeOp):
             _reshape_pieces(reader, pieces, parts[reader][0], unique)
         else:
-            splitter().split(reader, parts[reader])
+            cutting.splitter().split(reader, parts[reader])
             for new in _readers(value):
                 if isinstance(new, SliceOp) and new not in readers and not _cuts_on_host(new):
                     _slice_pieces(new, pieces, unique)

@@ -17,7 +17,8 @@ import numpy as np
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from ...chips import RATES, Chip
+from ...chips import Chip
+from ...chips.cycles import RATE_BY_WIDTH
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.tiling import Box, OpCost, TilingInterface, Unit
 from ...dialects.dataflow.types import element_bytes, element_of, shape_of
@@ -92,7 +93,7 @@ def _bytes_each(op: TilingInterface) -> int:
 
 def _cycles(cost: OpCost, chip: Chip, item_bytes: int) -> float:
     cores = len(chip.usable_cores)
-    rate = {2: RATES["f16"], 1: RATES["i8"]}.get(item_bytes, 1)
+    rate = RATE_BY_WIDTH.get(item_bytes, 1)
     if cost.matmul is not None:
         return cost.macs / (cores * chip.mpu_rows * chip.mpu_cols * rate)
     if cost.unit == "DAU":

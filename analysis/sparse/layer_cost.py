@@ -19,8 +19,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...chips import RATES, Chip
-from ...chips.cycles import bound_by_weights, load_cycles
+from ...chips import Chip
+from ...chips.cycles import RATE_BY_WIDTH, bound_by_weights, load_cycles
 from ...dialects.dataflow.tiling import EncodedWork, split_evenly
 from .balance import balance
 from .bits import Array, Ints
@@ -69,7 +69,7 @@ class Layer:
     @property
     def rate(self) -> int:
         """Multiply-accumulates of the element type where f32 does one."""
-        return {1: RATES["i8"], 2: RATES["f16"]}.get(self.item_bytes, 1)
+        return RATE_BY_WIDTH.get(self.item_bytes, 1)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ...analysis.sparse.nonzero import ALL_NONZERO
 from ...analysis.sparse.product_cycles import product_cycles, skipping_cycles
-from ...chips import RATES, Chip
+from ...chips import Chip
+from ...chips.cycles import RATE_BY_WIDTH
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.tiling import EncodedWork
 from ...dialects.sparse.panel_ops import PanelConvOp, PanelMatmulOp, PanelOp
@@ -69,7 +70,7 @@ def _manner(op: PanelOp, work: EncodedWork | None, neuron_bytes: int, chip: Chip
     if work is None:
         return False, 0
     work = replace(work, neuron_bytes=neuron_bytes)
-    rate = {2: RATES["f16"], 1: RATES["i8"]}.get(op.item_bytes, 1)
+    rate = RATE_BY_WIDTH.get(op.item_bytes, 1)
     cycles, skipping = product_cycles(chip, replace(work, nonzero=ALL_NONZERO), rate), skipping_cycles(chip, work, rate)
     if work.nonzero.has_zeros or op.nonzero is None:
         return skipping < cycles, round(min(cycles, skipping))

@@ -12,8 +12,9 @@ from meshloom.dialects.coreasm.encoding import DESC, NO_SOURCE, new_words
 from meshloom.dialects.coreasm.isa import OPCODE
 from meshloom.emulator.executable import Launch, Program
 from meshloom.emulator.functional_load import patched_words
+from meshloom.lowering.core_sets import CoreSetTable
 from meshloom.lowering.dram_layout import SEGMENT_BITS
-from meshloom.lowering.relocate import LaunchCode, Relocation, common_sets, relocated
+from meshloom.lowering.relocate import LaunchCode, Relocation, relocated
 from numpy.typing import NDArray
 
 CORES = 3
@@ -88,11 +89,12 @@ def test_every_core_runs_the_same_code_elsewhere(seed: int) -> None:
     assert set(program.sources.tolist()) <= {14, NO_SOURCE}
 
 
-def test_common_sets() -> None:
+def test_launches_share_a_table_of_core_sets() -> None:
     a = np.array([[1, 0], [0, 1]], np.bool_)
     b = np.array([[0, 1], [1, 1]], np.bool_)
-    table, numbers = common_sets([a, b, a[:0]], 2)
-    assert table.tolist() == [[True, False], [False, True], [True, True]]
+    table = CoreSetTable(2)
+    numbers = [table.intern_rows(rows) for rows in (a, b, a[:0])]
+    assert table.array().tolist() == [[True, False], [False, True], [True, True]]
     assert [n.tolist() for n in numbers] == [[0, 1], [1, 2], []]
     with pytest.raises(IndexError):
         numbers[0][2]

@@ -23,7 +23,7 @@ from meshloom.lowering.pipeline import Compilation, compile_module
 from meshloom.support.errors import ResourceError
 from meshloom.tools.oracle import Oracle, compare
 from meshloom.transforms.split_operator import Splitter
-from meshloom.transforms.take_apart import ON_HOST, split_slice, take_apart
+from meshloom.transforms.take_apart import ON_HOST, Cutting, split_slice, take_apart
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from xdsl.context import Context
@@ -70,7 +70,7 @@ def apart(module: ModuleOp, most: int = 200) -> bool:
     expected = interpret_function(module, inputs)
     concat = find(module, ConcatOp)
     assert isinstance(concat, ConcatOp)
-    replaced = take_apart(concat, lambda: Splitter(set()), halves, most, names)
+    replaced = take_apart(concat, Cutting(lambda: Splitter(set()), halves, most, names))
     module.verify()
     for name, value in interpret_function(module, inputs).items():
         np.testing.assert_array_equal(value, expected[name])
@@ -153,7 +153,7 @@ def test_slices_in_parts(start: tuple[int, int], row: int, column: int, data: st
     assert isinstance(cut, SliceOp)
     split_slice(cut, [data.draw(st.integers(1, size)) for size in sizes], unique())
     last = [op for op in module.walk() if isinstance(op, ConcatOp) and shape_of(op.result) == (12, 8)]
-    take_apart(last[0], lambda: Splitter(set()), halves, 10_000, unique())
+    take_apart(last[0], Cutting(lambda: Splitter(set()), halves, 10_000, unique()))
     module.verify()
     (value,) = interpret_function(module, inputs).values()
     np.testing.assert_array_equal(value, expected)
