@@ -9,7 +9,7 @@ from meshloom.tools.api import CompiledNetwork, compile, load
 from meshloom.tools.oracle import Oracle, compare
 from public_models import PUBLIC_MODELS, PublicModel
 
-QUICK = ("rnet", "pnet", "onet", "magika", "vad", "vad-rates", "vad-rates-8k", "vad-op15", "vad-half", "vad-openvino")
+QUICK = ("rnet", "pnet", "onet", "magika", "vad", "vad-rates", "vad-half", "vad-openvino")
 CASES = [
     pytest.param(name, chip, marks=[] if quick else [pytest.mark.slow], id=f"{name}-{chip}")
     for chip in ("edge", "tiny", "cloud")

@@ -37,9 +37,11 @@ LONG = {
         "memory-saving",
         "orders",
         "rationale/memory",
+        "reports",
         "sparse",
         "subgraphs",
         "training",
+        "tutorial",
     )
 }
 """Pages whose commands take a quarter of a minute and longer."""

@@ -49,7 +49,9 @@ def context() -> Context:
     return MeshloomOpt(args=["--allow-unregistered-dialect"]).ctx
 
 
-@pytest.fixture(scope="module", params=["pnet", "rnet", pytest.param("vad", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="module", params=["rnet", *(pytest.param(one, marks=pytest.mark.slow) for one in ("pnet", "vad"))]
+)
 def network(request: pytest.FixtureRequest) -> ModuleOp:
     return read_module(ROOT / "models" / f"{request.param}.onnx", MODELS[request.param])
 

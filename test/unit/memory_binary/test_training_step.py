@@ -133,7 +133,14 @@ def test_copies_run_beside_launches(step: ModuleOp, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("format", "share"), [("f16", 0.85), ("bf16", 0.85), ("f24", 0.9), ("f8e4m3", 0.75), ("f8e5m2", 0.75)]
+    ("format", "share"),
+    [
+        ("f16", 0.85),
+        pytest.param("bf16", 0.85, marks=pytest.mark.slow),
+        ("f24", 0.9),
+        pytest.param("f8e4m3", 0.75, marks=pytest.mark.slow),
+        ("f8e5m2", 0.75),
+    ],
 )
 def test_compression_keeps_its_bound(step: ModuleOp, folder: Path, format: str, share: float) -> None:
     unlimited = compiled(step, folder, UNLIMITED, "compress")

@@ -44,7 +44,7 @@ def largest_working_set(graph: CostGraph) -> int:
     return max(sum(int(sizes[t]) for t in {*graph.inputs.row(op), *graph.outputs.row(op)}) for op in range(graph.ops))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.floats(0, 1), st.sampled_from([ALL, (Kind.SWAP,)]))
 def test_every_budget_from_the_largest_working_set_on_is_kept(
     seed: int, link: float, share: float, kinds: tuple[Kind, ...]
@@ -66,7 +66,7 @@ def test_every_budget_from_the_largest_working_set_on_is_kept(
             plan_offload(evaluator, least - 1, kinds)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from([("compress",), ("recompute",), ("compress", "recompute")]))
 def test_without_swap_the_smallest_budget_named_works(seed: int, names: tuple[str, ...]) -> None:
     evaluator, kinds = evaluator_of(training_graph(seed)), allowed_kinds(frozenset(names))
@@ -92,7 +92,7 @@ def test_a_graph_without_operations_has_a_plan() -> None:
         assert plan_offload(evaluator, 1, kinds).time_ns == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.floats(0, 1))
 def test_kinds_together_are_never_worse_than_one_alone(seed: int, link: float, share: float) -> None:
     evaluator = evaluator_of(training_graph(seed), link)
@@ -118,7 +118,7 @@ def test_two_kinds_are_never_worse_than_one_of_them_on_a_network_either() -> Non
         assert together.time_ns <= plan_offload(evaluator, budget, allowed_kinds(frozenset((name,)))).time_ns, name
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1 << 30), st.sampled_from(LINKS), st.sampled_from([ALL, (Kind.SWAP,)]))
 def test_more_memory_never_takes_more_time(seed: int, link: float, kinds: tuple[Kind, ...]) -> None:
     evaluator = evaluator_of(training_graph(seed), link)
@@ -199,7 +199,7 @@ def test_no_plan_of_a_small_graph_is_quicker_than_the_bound(seed: int, link: flo
 
 
 def test_more_effort_never_finds_a_slower_plan() -> None:
-    for seed in range(12):
+    for seed in range(6):
         evaluator = evaluator_of(training_graph(seed))
         budget = (evaluator.problem.smallest_budget + evaluator.problem.peak) // 2
         fast, normal = (plan_offload(evaluator, budget, ALL, preset) for preset in Preset)

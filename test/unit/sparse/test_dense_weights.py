@@ -27,11 +27,6 @@ def test_each_dense_tensor_has_its_reason(model: Path, capsys: pytest.CaptureFix
     assert not any("not faster" in line for line in lines)
 
 
-def test_quiet_says_nothing(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(model), "--chip", "edge", "--sparse", "-q", "-o", str(model.with_suffix(".mlx"))]) == 0
-    assert capsys.readouterr().out == ""
-
-
 def test_the_network_is_called_not_faster_only_where_that_was_measured(model: Path) -> None:
     module = read_module(model, {})
     chip = load_chip("edge")
@@ -41,7 +36,9 @@ def test_the_network_is_called_not_faster_only_where_that_was_measured(model: Pa
     assert "is not faster (1,000 cycles, dense 998)" in dense_weights_text(timed)
 
 
-def test_nothing_is_timed_where_nothing_has_zeros(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def ones(tmp_path: Path) -> Path:
+    """A product whose weights are all 1."""
     weights = np.ones((64, 64), np.float32)
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])],
@@ -53,13 +50,22 @@ def test_nothing_is_timed_where_nothing_has_zeros(tmp_path: Path, capsys: pytest
     path = tmp_path / "ones.onnx"
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     path.write_bytes(made.SerializeToString())
+    return path
 
+
+def test_nothing_is_timed_where_nothing_has_zeros(ones: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def never(one: object) -> int:
         raise AssertionError("timed")
 
-    network = compile_encoded(read_module(path, {}), load_chip("edge"), lambda one: one, never)
+    network = compile_encoded(read_module(ones, {}), load_chip("edge"), lambda one: one, never)
     assert dense_weights_text(network) == "all weights stay dense:\n  none of them is zero: constant of y (64x64)"
-    assert main([str(path), "--chip", "edge", "--sparse", "-o", str(path.with_suffix(".mlx"))]) == 0
+    assert main([str(ones), "--chip", "edge", "--sparse", "-o", str(ones.with_suffix(".mlx"))]) == 0
     out = capsys.readouterr().out
     assert "all weights stay dense:" in out
     assert "faster" not in out
+
+
+def test_quiet_says_nothing(ones: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not even of weights that stay dense."""
+    assert main([str(ones), "--chip", "edge", "--sparse", "-q", "-o", str(ones.with_suffix(".mlx"))]) == 0
+    assert capsys.readouterr().out == ""

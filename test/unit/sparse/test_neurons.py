@@ -211,7 +211,7 @@ def opcodes(executable: Executable) -> set[str]:
     return {MNEMONICS[int(op)] for program in executable.programs for op in np.unique(program.words["op"])}
 
 
-@pytest.mark.parametrize("density", [0.1, 1.0])
+@pytest.mark.parametrize("density", [0.1, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_zeros_of_activations_are_left_out(density: float) -> None:
     """Whatever the weights: as dense ones by `matmul.z`, as encoded ones by `matmul.zw`."""
     generator = np.random.default_rng(2)

@@ -54,7 +54,7 @@ def no_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.usefixtures("no_emulator")
 def test_fast_emulates_nothing(options: CompileOptions) -> None:
-    module = import_onnx(PNET, {"input_1": (1, 16, 16, 3)})
+    module = import_onnx(PNET, {"input_1": (1, 12, 12, 3)})
     if options.sparse:
         DataflowPrunePass(density=0.1).apply(Context(), module)
     compile_network(module, load_chip("tiny"), options)

@@ -223,12 +223,19 @@ NETWORKS = {
 }  # fmt: skip
 
 
+LONG = (
+    "five times the DRAM in and out",
+    "in another shape without common blocks, as output",
+    "a slice of another shape",
+)
+
+
 def compiled(model: ModelProto) -> Compilation:
     return compile_module(import_onnx(model.SerializeToString(), {}), SMALL)
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if "five times" in name else ()) for name in NETWORKS]
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NETWORKS]
 )
 def test_values_as_large_as_dram(name: str) -> None:
     model = NETWORKS[name]
@@ -244,6 +251,7 @@ def test_values_as_large_as_dram(name: str) -> None:
     assert len(set(tasks)) > len(compilation.parts) // 2
 
 
+@pytest.mark.slow
 def test_on_chips() -> None:
     model = NETWORKS["a concatenation as large as DRAM, as output"]
     network = meshloom.compile(model, SMALL, chips=2)
