@@ -12,6 +12,7 @@ of them is lucky nobody knows.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ TURN = 100_000_000
 """Work of one turn: buffers and moments looked at, about a nanosecond each."""
 MOST_BUFFERS = 4_000
 """Of larger problems not even one try would end soon."""
+KEPT = 256
+"""Searches whose outcome is remembered, of up to a hundred kilobytes each."""
 _ORDERS = ("TAW", "TWA", "WAT", "ATW", "WTA", "AWT", "STW", "SWT")
 """Which buffer is tried first: with most bytes alive at once (T), area (A), width in time (W), size (S)."""
 
@@ -63,6 +66,18 @@ def _fitting(size: Ints, first: Ints, last: Ints, capacity: int, work: int, seed
     moments = np.unique(first)
     begin = np.searchsorted(moments, first).astype(np.int64)
     end = np.searchsorted(moments, last, side="right").astype(np.int64)
+    return _turns(size.astype(np.int64).tobytes(), begin.tobytes(), end.tobytes(), capacity, work, seed)
+
+
+@lru_cache(maxsize=KEPT)
+def _turns(sizes: bytes, begins: bytes, ends: bytes, capacity: int, work: int, seed: int) -> Ints | None:
+    """
+    Searches that take turns, for buffers from one moment to another (not included), as bytes of i64.
+
+    Plans that differ elsewhere lay the same buffers out again and again, and where nothing fits each search takes all
+    of its work: what it comes to is remembered.
+    """
+    size, begin, end = (np.frombuffer(each, np.int64).copy() for each in (sizes, begins, ends))
     touching = _touching(begin, end)
     lots = np.random.default_rng(seed)
     offsets = np.zeros(len(size), np.int64)
@@ -78,6 +93,7 @@ def _fitting(size: Ints, first: Ints, last: Ints, capacity: int, work: int, seed
         limit = min(work, TURN * (turn + 1 & -(turn + 1)))
         result, left = _search(size, begin, end, place, touching, capacity, limit, offsets)
         if result != UNKNOWN:
+            offsets.setflags(write=False)
             return offsets if result == FOUND else None
         work -= limit - max(0, int(left))
         turn += 1

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from meshloom.analysis import allocation_search
 from meshloom.analysis.allocation import allocate
 from meshloom.analysis.allocation_search import fitting_offsets, most_alive
 from numpy.typing import NDArray
@@ -124,3 +125,28 @@ def test_buffers_of_the_busiest_moments_come_first_where_a_capacity_is_not_reach
         assert plain.lower_bound <= without_search.peak <= plain.peak
         gained += without_search.peak < plain.peak
     assert gained > 10
+
+
+def test_a_search_that_ended_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it found offsets or none, also where the same buffers live later; another capacity is another search."""
+    searched: list[int] = []
+    search = allocation_search._search  # pyright: ignore[reportPrivateUsage]
+
+    def noted(*arguments: int) -> tuple[int, int]:
+        searched.append(arguments[5])
+        return search(*arguments)
+
+    monkeypatch.setattr(allocation_search, "_search", noted)
+    size, first, last = columns(cut_up(random.Random(4), 24, 0, 12))
+    size *= 179  # no other test has these sizes
+    found = fitting_offsets(size, first, last, 24 * 179, ENOUGH)
+    assert found is not None
+    found[:] = -1  # whoever has it may change it
+    assert fitting_offsets(size, first, last, 24 * 179 - 1, ENOUGH) is None
+    once = list(searched)
+    assert set(once) == {24 * 179, 24 * 179 - 1}
+    again = fitting_offsets(size, first + 5, last + 5, 24 * 179, ENOUGH)
+    assert again is not None
+    assert_apart(list(zip(size.tolist(), first.tolist(), last.tolist(), strict=True)), again, 24 * 179)
+    assert fitting_offsets(size, first + 7, last + 7, 24 * 179 - 1, ENOUGH) is None
+    assert searched == once
