@@ -5,27 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from ..chips import Chip
-from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import SubgraphOp
-from ..dialects.memory import Memory
-from ..dialects.sparse import Sparse
 from ..support.errors import InputError
-from ..transforms.canonicalize import CanonicalizePass
-from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
-from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
-from ..transforms.sparse_pack import pack_module
 from .compilation_log import CompilationLog
 from .compile_function import Compilation, compile_function
-from .name_chip import name_chip
 from .offload.compile_launches import Budget
 from .offload.saved_module import saves_memory
 from .piece_cache import PieceCache
-from .sparse_to_dataflow import lower_sparse
+from .simplify import simplify
 from .stages import Level, Progress
 from .subgraph_options import SubgraphOptions
 
@@ -77,22 +68,3 @@ def check_launches(options: SubgraphOptions, what: str) -> None:
         raise InputError(f"{what} is compiled in launches, cut by what they need: leave out --subgraphs")
     if options.fuse != "auto":
         raise InputError(f"{what} is compiled in launches, which are not fused: leave out --fuse")
-
-
-def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
-    """
-    Bring a module into the form that is compiled, in place.
-
-    Raises InputError if there is no @main, or if the module is for another chip.
-    """
-    find_main(module)
-    progress("simplify")
-    context = Context()
-    for dialect in (Dataflow, Sparse, Memory):
-        context.load_dialect(dialect)
-    CanonicalizePass().apply(context, module)
-    DataflowFoldAffinePass().apply(context, module)
-    DataflowMergeConstantsPass().apply(context, module)
-    pack_module(module, chip)
-    lower_sparse(module)
-    name_chip(module, chip)

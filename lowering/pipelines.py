@@ -7,10 +7,6 @@ from dataclasses import fields
 
 from xdsl.passes import ModulePass
 
-from ..transforms.canonicalize import CanonicalizePass
-from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
-from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
-from ..transforms.sparse_pack import SparsePackPass
 from .manycore_autotune import ManycoreAutotunePass
 from .manycore_cut_stages import ManycoreCutStagesPass
 from .manycore_fuse_subgraphs import ManycoreFuseSubgraphsPass
@@ -19,8 +15,8 @@ from .manycore_to_memory import ManycoreToMemoryPass
 from .memory_offload_to_fit import MemoryOffloadToFitPass
 from .memory_to_coreasm import MemoryToCoreasmPass
 from .search_options import SearchOptions
+from .simplify import simplifying_passes
 from .sparse_encode_if_faster import SparseEncodeIfFasterPass
-from .sparse_to_dataflow import SparseToDataflowPass
 from .subgraph_options import parse_fusion
 
 
@@ -55,12 +51,3 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
 def encode_pass(options: SearchOptions) -> SparseEncodeIfFasterPass:
     """The pass that encodes weights where the network, compiled as the options say, is faster for it."""
     return SparseEncodeIfFasterPass(**{one.name: getattr(options, one.name) for one in fields(options)})
-
-
-def simplifying_passes(chip: str | None) -> Iterator[ModulePass]:
-    """Simplify operators, and bring encoded weights into the form that matrix units take (`chip`, or the module's)."""
-    yield CanonicalizePass()
-    yield DataflowFoldAffinePass()
-    yield DataflowMergeConstantsPass()
-    yield SparsePackPass(chip)
-    yield SparseToDataflowPass()

@@ -14,8 +14,9 @@ from xdsl.utils.arg_spec import ArgSpec
 
 from ..chips import Chip
 from ..lowering.compile_network import CompileOptions
-from ..lowering.pipelines import encode_pass, simplifying_passes
+from ..lowering.pipelines import encode_pass
 from ..lowering.search_options import SearchOptions
+from ..lowering.simplify import simplifying_passes
 from ..lowering.sparse_encode_if_faster import SparseEncodeIfFasterPass, encode_if_faster
 from ..lowering.stages import Progress
 from ..transforms.sparse_pack import SparsePackPass, pack_module

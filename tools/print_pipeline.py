@@ -33,7 +33,8 @@ def pipeline_text(options: argparse.Namespace, given: PassPipeline | None, tell:
     the import assumes) and the given passes are applied to it, up to the first that makes some. Raises InputError for
     what makes no sense, MeshloomError for a pass that fails.
     """
-    from ..lowering.pipelines import compiler_passes, encode_pass, simplifying_passes
+    from ..lowering.pipelines import compiler_passes, encode_pass
+    from ..lowering.simplify import simplifying_passes
 
     asked = search_options(options)
     passes = list(compiler_passes(asked, options.sparse))
