@@ -25,6 +25,7 @@ from ..dialects.manycore import CHIP, TaskOp, chip_of
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .device_program import DeviceProgram
+from .effort import EffortOptions
 from .inline_subgraphs import Group, launches_of
 from .link_network import link_network
 from .lower_launch import LoweredLaunch, lower_launch
@@ -47,13 +48,14 @@ BEFORE = {
 
 
 @dataclass(frozen=True)
-class ManycoreToMemoryPass(ModulePass):
+class ManycoreToMemoryPass(EffortOptions, ModulePass):
     """
     Tasks of `@main` over allocated buffers, in launches with transfers in their order.
 
     Each subgraph becomes a launch; tasks outside of subgraphs are one. Inputs, results and constants lie in host memory
     and DRAM, what else passes through DRAM there, the rest in the cores' SRAM from `memory.alloc` to `memory.free`.
-    Tasks need a placement: run `manycore-tile` before.
+    Tasks need a placement: run `manycore-tile` before. `effort`, `order`, `stop-at`: as they were compiled; where
+    memory is saved, the plan that is noted has their times.
     """
 
     name = "manycore-to-memory"
@@ -65,7 +67,7 @@ class ManycoreToMemoryPass(ModulePass):
             raise InputError(f"the module has no attribute {CHIP}: run manycore-tile{{chip=NAME}} before")
         for network in networks_of(op):
             if saves_memory(network):
-                lower_saved(network, chip, cache_for(chip))
+                lower_saved(network, chip, cache_for(chip, self.read_effort()))
             else:
                 lower_module(network, chip)
 
