@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from math import inf
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from ..analysis.search import WORTHWHILE, Search, Trial
-from ..analysis.subgraphs.chip_stages import cut_stages
+from ..analysis.subgraphs.chip_stages import Floats, cut_stages
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ..emulator.chip_pipeline_file import MOST_CHIPS
 from ..emulator.chip_pipeline_run import PipelineSchedule, schedule
 from ..emulator.timing import TimingResult, run_timing
-from ..support.errors import InputError
+from ..support.errors import BudgetError, InputError
 from .chip_stages import StageModule, stage_modules, units_of
 from .chips_compilation import ChipsCompilation, chips_compilation
 from .compilation_log import CompilationLog, LogEntry
@@ -32,12 +33,13 @@ from .compile_function import Compilation, compile_function
 from .compile_subgraphs import Driver
 from .inline_subgraphs import Group, inline_subgraphs
 from .name_chip import name_chip
+from .offload.compile_launches import Budget
 from .offload.saved_module import saves_memory
 from .outlined import outlined
 from .piece_cache import PieceCache
 from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
-from .pipeline import simplify
+from .pipeline import check_launches, refuse_given, simplify
 from .serial import Part, operators, part_module
 from .stages import Progress
 from .subgraph import Subgraph, name_of
@@ -47,16 +49,16 @@ from .write_stages import write_stages
 
 ROUNDS = 5
 """Times that the network is cut and compiled at most."""
+REFUSED = 8
+"""Stages that may turn out not to keep the budget before the search is given up."""
 LEAST_SHARE = 4
 """A chip is expected to have room for weights in its DRAM divided by this, at least."""
 
 
-def check_chips(chips: int, budget: bool = False) -> None:
-    """Raises InputError for a number of chips that makes no sense, or that does not go with a budget."""
+def check_chips(chips: int) -> None:
+    """Raises InputError for a number of chips that makes no sense."""
     if not 1 <= chips <= MOST_CHIPS:
         raise InputError(f"--chips {chips}: expected a number from 1 to {MOST_CHIPS}")
-    if budget:
-        raise InputError("--chips and --budget do not go together: a budget is for the memory of one chip")
 
 
 @dataclass(frozen=True)
@@ -86,10 +88,12 @@ def compile_for_chips(
     options: SubgraphOptions | None = None,
     tell: Callable[[str], None] = lambda line: None,
     cache: PieceCache | None = None,
+    budget: Budget | None = None,
 ) -> ChipsCompilation:
     """
     Compile @main of a module for up to `chips` equal chips, for as many as make it quicker. The module is changed.
-    Where `options` has a rule, or the module comes in subgraphs, it is cut between subgraphs only.
+    Where `options` has a rule, or the module comes in subgraphs, it is cut between subgraphs only. Each stage keeps the
+    `budget` of device memory, a share being one of what the stage needs.
 
     The other arguments are as for `compile_module`, and so is what is raised.
     """
@@ -99,7 +103,10 @@ def compile_for_chips(
     given = inline_subgraphs(find_main(module))
     if saves_memory(module):
         raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
-    found = _ChipsDriver(module, chip, chips, options, progress, tell, cache).run(given)
+    if budget is not None:
+        check_launches(options, "with --budget, the network")
+        refuse_given(given)
+    found = _ChipsDriver(module, chip, chips, options, progress, tell, cache, budget).run(given)
     return replace(found, above=(("simplify", simplified), *found.above))
 
 
@@ -113,6 +120,7 @@ class _ChipsDriver:
         progress: Progress,
         tell: Callable[[str], None],
         cache: PieceCache | None,
+        budget: Budget | None,
     ) -> None:
         self.function, self.chip, self.chips, self.options = find_main(module), chip, chips, options
         self.progress, self.tell = progress, tell
@@ -120,6 +128,11 @@ class _ChipsDriver:
         self.cache = PieceCache(chip, options.cache, options.effort) if cache is None else cache
         self.capacity = float(chip.dram_bytes)
         """Bytes of weights that a chip is expected to have room for, beside the rest."""
+        self.budget = budget
+        if budget is not None and budget.amount is not None and budget.amount > 1:
+            self.capacity = min(self.capacity, float(budget.amount))
+        self.refused: list[tuple[int, int]] = []
+        """Stages that cannot keep the budget; nor can those that hold one of them."""
         self.in_subgraphs = options.rule is not None
         self._stages: dict[object, _Stage] = {}
 
@@ -133,15 +146,19 @@ class _ChipsDriver:
 
         def attempt(bounds: tuple[int, ...]) -> None:
             seen.add(bounds)
+            refused = len(self.refused)
             search.try_variant(self._cuts(units, bounds), partial(self._try, units, bounds))
-            search.best()  # raises what went wrong
+            if refused == len(self.refused):
+                search.best()  # raises what went wrong
 
-        for _ in range(ROUNDS):
-            bounds = (0, *cut_stages(units.stage_costs(self.chip, self.capacity), self.chips), len(units.parts))
-            if bounds in seen or (seen and self._expected(units, bounds) >= search.least() * WORTHWHILE):
+        while len(seen) < ROUNDS + len(self.refused) and len(self.refused) <= REFUSED:
+            bounds = (0, *cut_stages(self._costs(units), self.chips), len(units.parts))
+            expected = self._expected(units, bounds)
+            if bounds in seen or expected == inf or (search.is_any and expected >= search.least() * WORTHWHILE):
                 break
             attempt(bounds)
-        if one_chip not in seen and search.least() > alone:
+        search.best()  # raises if no stages keep the budget
+        if one_chip not in seen and search.least() > alone and self._expected(units, one_chip) < inf:
             # Parts of a task list are not always compiled as well as the whole.
             attempt(one_chip)
         self._note_trials(units, search.trials)
@@ -184,9 +201,16 @@ class _ChipsDriver:
             cycles = unit_cycles(parts, compiled, driver.compiler.cycles_of)
         return Units.of(self.function, parts, cycles, self.chip)
 
+    def _costs(self, units: Units) -> Floats:
+        """Cycles of all stages, infinite for those that do not keep the budget."""
+        costs = units.stage_costs(self.chip, self.capacity)
+        for low, high in self.refused:
+            costs[: low + 1, high:] = inf
+        return costs
+
     def _expected(self, units: Units, bounds: Sequence[int]) -> float:
         """Cycles between two inputs, as far as is known."""
-        costs = units.stage_costs(self.chip, self.capacity)
+        costs = self._costs(units)
         return max((float(costs[low, high]) for low, high in pairwise(bounds) if low < high), default=0.0)
 
     def _try(self, units: Units, bounds: tuple[int, ...]) -> _Tried:
@@ -210,17 +234,25 @@ class _ChipsDriver:
         keys = [
             (span, tuple(module.feeds), module.gives) for span, module in zip(pairwise(bounds), modules, strict=True)
         ]
+        small: list[BudgetError] = []
         missing = [number for number, key in enumerate(keys) if key not in self._stages]
         self.progress(f"compile for {len(modules)} chips")
-        if not self.in_subgraphs:
+        if not self.in_subgraphs and self.budget is None:
             self._compile_whole([modules[number] for number in missing])
         for number in missing:
             log = CompilationLog(self.tell, chip=number)
             low, high = bounds[number], bounds[number + 1]
-            compilation = self._compile_stage(units.parts[low:high], modules[number], log)
+            try:
+                compilation = self._compile_stage(units.parts[low:high], modules[number], log)
+            except BudgetError as error:
+                self.refused.append((low, high))
+                small.append(BudgetError(error.capacity, f"on chip {number}, {error.reason}", error.enough))
+                continue
             self.log.entries += log.entries
             ops = tuple(op for part in units.parts[low:high] for op in part)
             self._stages[keys[number]] = _Stage(ops, compilation, run_timing(compilation.executable))
+        if small:
+            raise max(small, key=lambda error: error.enough)
         stages = [self._stages[key] for key in keys]
         self._note_stages(stages)
         return modules, stages
@@ -241,7 +273,7 @@ class _ChipsDriver:
         # The rule has cut the network into the subgraphs that there are.
         options = replace(self.options, rule=None) if self.in_subgraphs else self.options
         made = self._stage_module(parts, stage)
-        return compile_function(made, self.chip, options, log, self.progress, self.cache)
+        return compile_function(made, self.chip, options, log, self.progress, self.cache, self.budget)
 
     def _learn(self, units: Units, low: int, high: int, stage: _Stage) -> None:
         """Correct what is expected by what was seen."""

@@ -70,7 +70,7 @@ def compile_network(
     if options.chips is not None:
         from .compile_chips import check_chips
 
-        check_chips(options.chips, options.budget is not None)
+        check_chips(options.chips)
     if options.calibration is not None and not options.sparse:
         raise InputError("calibration measures activations for sparse execution: ask for both (--sparse)")
 
@@ -81,11 +81,11 @@ def compile_network(
         if staged:
             from .compile_stages import compile_stages
 
-            return compile_stages(one, chip, progress, options.subgraphs, tell, known)
+            return compile_stages(one, chip, progress, options.subgraphs, tell, known, options.budget)
         if options.chips is not None:
             from .compile_chips import compile_for_chips
 
-            return compile_for_chips(one, chip, options.chips, progress, options.subgraphs, tell, known)
+            return compile_for_chips(one, chip, options.chips, progress, options.subgraphs, tell, known, options.budget)
         return compile_module(one, chip, progress, options.subgraphs, tell, options.budget, known)
 
     if not options.sparse:
@@ -104,7 +104,6 @@ def _check_staged(options: CompileOptions) -> None:
     """Raises InputError for options that concern a network which is not cut for several chips yet."""
     for given, option in (
         (options.chips is not None, "--chips"),
-        (options.budget is not None, "--budget"),
         (options.sparse, "--sparse"),
     ):
         if given:
@@ -121,6 +120,6 @@ def cycles_of(compilation: Compilation | ChipsCompilation, effort: Effort) -> in
 
 
 def _budget_bytes(compilation: Compilation | ChipsCompilation) -> int:
-    """Bytes of DRAM that a budget gave to a network; 0 without one."""
-    saving = compilation.saving if isinstance(compilation, Compilation) else None
-    return 0 if saving is None else saving.capacity
+    """Bytes of DRAM that a budget gave to a network, or at most to a chip of it; 0 without one."""
+    chips = [compilation] if isinstance(compilation, Compilation) else compilation.chips
+    return max(0 if one.saving is None else one.saving.capacity for one in chips)

@@ -13,6 +13,7 @@ from ..emulator.timing import run_timing
 from .chips_compilation import ChipsCompilation, chips_compilation
 from .compilation_log import CompilationLog
 from .compile_function import Compilation
+from .offload.compile_launches import Budget
 from .piece_cache import PieceCache
 from .pipeline import compile_module
 from .read_stages import read_stages
@@ -28,9 +29,10 @@ def compile_stages(
     options: SubgraphOptions | None = None,
     tell: Callable[[str], None] = lambda line: None,
     cache: PieceCache | None = None,
+    budget: Budget | None = None,
 ) -> ChipsCompilation:
     """
-    Compile a module of stages, each for a chip of its own. The arguments are as for `compile_module`.
+    Compile a module of stages, each for a chip of its own. The arguments are as for `compile_module`, for each stage.
 
     Raises as `read_stages` and `compile_module` do.
     """
@@ -39,7 +41,7 @@ def compile_stages(
     compiled: list[Compilation] = []
     for number, one in enumerate(stages.modules):
         progress(f"compile for chip {number}")
-        found = compile_module(one.clone(), chip, progress, options, cache=cache)
+        found = compile_module(one.clone(), chip, progress, options, budget=budget, cache=cache)
         for entry in found.log.entries:
             log.add(replace(entry, chip=number))
         compiled.append(found)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ..dialects.manycore import SubgraphOp
 from ..transforms.outline import InlineSubgraph
 from ..transforms.rewrite_once import rewrite_once
+from .residence import Residence
+from .serial import is_operator
 
 
 @dataclass
@@ -20,6 +22,11 @@ class Group:
     operations: list[Operation]
     to_fit: bool = False
     """It is apart because more does not fit."""
+    residence: Residence = field(default_factory=Residence)
+    subgraph: SubgraphOp | None = None
+    """Whose operations these were; it is not there any more, but says where it stood."""
+    results: tuple[SSAValue, ...] = ()
+    """What that gave, as values of the function."""
 
 
 def inline_subgraphs(function: FuncOp) -> list[Group]:
@@ -32,7 +39,8 @@ def inline_subgraphs(function: FuncOp) -> list[Group]:
     subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
     for op in function.body.block.ops if subgraphs else ():
         if isinstance(op, SubgraphOp):
-            groups.append(Group(op.sym_name.data, list(op.body.block.ops)[:-1], op.to_fit is not None))
+            operations = list(op.body.block.ops)[:-1]
+            groups.append(Group(op.sym_name.data, operations, op.to_fit is not None, Residence.of(op), op, op.yielded))
         elif loose:
             groups[-1].operations.append(op)
         else:
@@ -40,3 +48,11 @@ def inline_subgraphs(function: FuncOp) -> list[Group]:
         loose = not isinstance(op, SubgraphOp)
     rewrite_once(function, {SubgraphOp: (InlineSubgraph(),)})
     return groups
+
+
+def launches_of(function: FuncOp) -> list[Group]:
+    """As `inline_subgraphs`, with operators only; groups of reshapes alone need no launch, and are left out."""
+    groups = inline_subgraphs(function)
+    for group in groups:
+        group.operations = list(filter(is_operator, group.operations))
+    return [group for group in groups if group.operations]

@@ -23,12 +23,16 @@ from ..dialects.manycore.stage import networks_of
 from ..transforms.chip_option import chip_for
 from .above_launches import refuse_launches
 from .effort import EffortOptions
+from .inline_subgraphs import launches_of
+from .offload.saved_module import saves_memory
 from .outlined import outlined
 from .part_locations import restore_locations
 from .piece_cache import Failure, PieceCache, cache_for
 from .piece_code import PieceCode
 from .piece_pool import PiecePool
 from .piece_text import PieceText, is_stand_in, piece_text
+from .plan_launches import plan_launches
+from .residence import residence_of, write_inputs
 from .serial import operators, part_module, subgraph_module
 from .subgraph import Subgraph
 from .subgraph_options import default_jobs
@@ -39,6 +43,7 @@ class ManycoreAutotunePass(EffortOptions, ModulePass):
     """
     Make tasks of the operators of `@main`, or of those in its subgraphs, and tile, place and prefetch them: plans are
     compiled, and the one whose emulation takes the fewest cycles is written to the tasks, in the order that is best.
+    Subgraphs say where what they share lies between them (`in`, `weights in`, `alone`); what they say already stays.
     Tasks that are there already keep their order, and the tilings that they have; prefetch is chosen where they do not
     say it.
 
@@ -89,7 +94,22 @@ def autotune(module: ModuleOp, chip: Chip, cache: PieceCache, jobs: int) -> list
             new.name_hint = old.name_hint
         subgraph.detach_region(subgraph.body)
         subgraph.add_region(Region(body))
+    if not saves_memory(module):
+        _write_residence(module, subgraphs, codes, chip)
     return codes
+
+
+def _write_residence(module: ModuleOp, subgraphs: Sequence[SubgraphOp], codes: Sequence[PieceCode], chip: Chip) -> None:
+    """Let subgraphs that share something say where it lies between them."""
+    function, inlined = find_main(module), find_main(module.clone())
+    groups = launches_of(inlined)
+    if len(groups) < 2 or len(groups) != len(subgraphs):
+        return
+    serial, residency = plan_launches(inlined, groups, [code.segments[-1] for code in codes], chip)
+    write_inputs(function, serial, residency.decided)
+    for launch, subgraph in enumerate(subgraphs):
+        results = groups[launch].results
+        residence_of(serial, residency.decided, launch, results).write(subgraph, results)
 
 
 def _compiled(

@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from ..analysis.nature import Nature, reassociating
 from ..transforms.chip_option import chip_for
+from ..transforms.options import Number
 from .compile_chips import compile_for_chips
 from .effort import EffortOptions
 from .piece_cache import cache_for
@@ -25,8 +26,8 @@ class ManycoreCutStagesPass(EffortOptions, ModulePass):
     timed, and the cuts moved until that does not help any more. Where `subgraphs` names a rule, or the module has
     subgraphs, cuts lie between subgraphs.
 
-    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `effort`, `order`,
-    `stop-at`: as for `meshloom-compile`.
+    `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `budget` of each
+    chip, `save`, `compress-to`, `launch-bytes`, `effort`, `order`, `stop-at`: as for `meshloom-compile`.
     """
 
     name = "manycore-cut-stages"
@@ -36,11 +37,18 @@ class ManycoreCutStagesPass(EffortOptions, ModulePass):
     chip: str | None = None
     subgraphs: str = "auto"
     fuse: str = "auto"
+    budget: Number | None = None
+    save: str | None = None
+    compress_to: str | None = None
+    launch_bytes: Number | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
-        asked = SearchOptions(chips=self.chips, subgraphs=self.subgraphs, fuse=self.fuse, **self.how())
+        saving = self.budget, self.save, self.compress_to, self.launch_bytes
+        asked = SearchOptions(None, self.chips, self.subgraphs, self.fuse, (), *saving, **self.how())
         options = asked.checked(sparse=False)
         cache = cache_for(chip, options.subgraphs.effort)
-        found = compile_for_chips(op.clone(), chip, self.chips, options=options.subgraphs, cache=cache)
+        found = compile_for_chips(
+            op.clone(), chip, self.chips, options=options.subgraphs, cache=cache, budget=options.budget
+        )
         replace_module(op, dict(found.above)["stages"])

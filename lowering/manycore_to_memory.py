@@ -25,18 +25,19 @@ from ..dialects.manycore import CHIP, TaskOp, chip_of
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .device_program import DeviceProgram
-from .inline_subgraphs import Group, inline_subgraphs
-from .link_network import link_network, network_of
+from .effort import EffortOptions
+from .inline_subgraphs import Group, launches_of
+from .link_network import link_network
 from .lower_launch import LoweredLaunch, lower_launch
 from .name_launch import unique_names
 from .note_ideal import note_ideal
 from .offload.lower_saved import lower_saved
 from .offload.saved_module import saves_memory
 from .piece_cache import cache_for
+from .plan_launches import plan_launches
 from .program_notes import IDEAL
 from .replace_module import replace_module
-from .residency import plan_residency
-from .serial import is_on_host, is_operator, operator_count, operators, part_module, serial_list
+from .serial import is_on_host, operator_count, operators, part_module
 from .write_program import write_program
 
 BEFORE = {
@@ -47,13 +48,14 @@ BEFORE = {
 
 
 @dataclass(frozen=True)
-class ManycoreToMemoryPass(ModulePass):
+class ManycoreToMemoryPass(EffortOptions, ModulePass):
     """
     Tasks of `@main` over allocated buffers, in launches with transfers in their order.
 
     Each subgraph becomes a launch; tasks outside of subgraphs are one. Inputs, results and constants lie in host memory
     and DRAM, what else passes through DRAM there, the rest in the cores' SRAM from `memory.alloc` to `memory.free`.
-    Tasks need a placement: run `manycore-tile` before.
+    Tasks need a placement: run `manycore-tile` before. `effort`, `order`, `stop-at`: as they were compiled; where
+    memory is saved, the plan that is noted has their times.
     """
 
     name = "manycore-to-memory"
@@ -65,7 +67,7 @@ class ManycoreToMemoryPass(ModulePass):
             raise InputError(f"the module has no attribute {CHIP}: run manycore-tile{{chip=NAME}} before")
         for network in networks_of(op):
             if saves_memory(network):
-                lower_saved(network, chip, cache_for(chip))
+                lower_saved(network, chip, cache_for(chip, self.read_effort()))
             else:
                 lower_module(network, chip)
 
@@ -77,8 +79,7 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
         if isinstance(task, TaskOp):
             region_dce(task.body)  # each operation of a task over buffers has a place for its result
     ideal = note_ideal(module)
-    inlined = [Group(one.name, list(filter(is_operator, one.operations))) for one in inline_subgraphs(function)]
-    groups = [group for group in inlined if group.operations]  # reshapes alone need no launch
+    groups = launches_of(function)
     _check_level(function)
     program = _program(function, groups or [Group("all", list(operators(function)))], ideal, chip)
     with at(function):
@@ -93,8 +94,7 @@ def _program(function: FuncOp, groups: Sequence[Group], ideal: dict[str, int], c
         part = find_main(part_module(tuple(group.operations)).module)
         with at(function):
             launches.append(lower_launch(part, chip))
-    serial = serial_list(function, [tuple(group.operations) for group in groups])
-    residency = plan_residency(network_of(serial, [one.segments[-1] for one in launches]), chip.dram_bytes)
+    serial, residency = plan_launches(function, groups, [one.segments[-1] for one in launches], chip)
     labels = [(group.name, operator_count(tuple(group.operations))) for group in groups]
     tasks = [tuple(unique_names(one.tasks)) for one in launches]
     functions = [one.function for one in launches]

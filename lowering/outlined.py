@@ -93,6 +93,7 @@ class _Builder:
             with at(part.nodes[0] if part.nodes else self.function):  # those of all would be a long list
                 body.add_op(YieldOp(*leaving))
                 subgraph = SubgraphOp(part.label, entering, types, Region(body), to_fit=part.to_fit)
+                part.residence.write(subgraph, own.results)
             self.block.add_op(subgraph)
             leaving = list(subgraph.outputs)
         for old, new in zip(own.results, leaving, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -50,8 +50,8 @@ def compile_module(
     log = CompilationLog(tell)
     cache = PieceCache(chip, options.cache, options.effort) if cache is None else cache
     if budget is not None or saves_memory(module):
-        if not saves_memory(module) and any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
-            raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")
+        if not saves_memory(module):
+            refuse_given([op for op in function.body.block.ops if isinstance(op, SubgraphOp)])
         check_launches(options, "a module that saves memory")
         budget = budget or Budget()
     found = compile_function(module, chip, options, log, progress, cache, budget)
@@ -68,3 +68,9 @@ def check_launches(options: SubgraphOptions, what: str) -> None:
         raise InputError(f"{what} is compiled in launches, cut by what they need: leave out --subgraphs")
     if options.fuse != "auto":
         raise InputError(f"{what} is compiled in launches, which are not fused: leave out --fuse")
+
+
+def refuse_given(subgraphs: Sequence[object]) -> None:
+    """Raises InputError for a module with subgraphs that is to keep a budget."""
+    if subgraphs:
+        raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")

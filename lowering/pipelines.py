@@ -31,20 +31,19 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     if sparse:
         yield encode_pass(options)
     yield from simplifying_passes(chip)
+    saving = options.budget, options.save, options.compress_to, options.launch_bytes
+    if options.chips is not None:
+        yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, *saving, **how)
+        subgraphs = "whole" if subgraphs == "whole" else "auto"  # the rule has cut what is cut
     if options.budget is not None:
-        saving = options.budget, options.save, options.compress_to, options.launch_bytes
-        yield MemoryOffloadToFitPass(chip, *saving, **how)
-    elif options.chips is not None:
-        yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, **how)
-        # The rule has cut what is cut.
-        yield ManycoreOutlineToFitPass(chip, "whole" if subgraphs == "whole" else "auto", **how)
+        yield MemoryOffloadToFitPass(chip, options.budget, *saving[1:], **how)
     else:
         yield ManycoreOutlineToFitPass(chip, subgraphs, **how)
     if options.budget is None:
         fusion = parse_fusion(fuse)
         yield ManycoreFuseSubgraphsPass(chip, fusion.strategy, **fusion.bounds.given(), **how)
     yield ManycoreAutotunePass(chip, **how)
-    yield ManycoreToMemoryPass()
+    yield ManycoreToMemoryPass(**how)
     yield MemoryToCoreasmPass(chip)
 
 

@@ -11,7 +11,8 @@ launch becomes tight.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -58,6 +59,18 @@ class Network:
     """Constants that are outputs of the network."""
 
 
+@dataclass(frozen=True)
+class Decisions:
+    """
+    Of values whether they go to the host between launches, of launches whether their weights stay there and whether
+    nothing is copied meanwhile, by number.
+    """
+
+    values: Mapping[int, bool] = field(default_factory=dict[int, bool])
+    weights: Mapping[int, bool] = field(default_factory=dict[int, bool])
+    alone: Mapping[int, bool] = field(default_factory=dict[int, bool])
+
+
 Kind: TypeAlias = Literal["constant", "block", "value", "scratch"]
 
 
@@ -91,6 +104,8 @@ class Residency:
     """Value that is copied to the host -> (the launch after which, whether beside the next launch)."""
     spilled: frozenset[int]
     """Values that are copied to the host to make room, outputs and inputs (which have a place there) not among them."""
+    decided: Decisions = Decisions()
+    """All that was."""
 
     def address(self, kind: Kind, number: int, launch: int) -> int:
         """Where something lies during a launch. Raises KeyError."""
@@ -119,11 +134,14 @@ class DramShortage(ResourceError):
         return type(self), (self.launch, self.needed, self.available)
 
 
-def plan_residency(network: Network, capacity: int) -> Residency:
-    """Decide what stays in DRAM and place it. Raises DramShortage naming the launch that is too large."""
-    choice, target, peak = _Choice(network), capacity, 0
+def plan_residency(network: Network, capacity: int, given: Decisions = Decisions()) -> Residency:
+    """
+    Decide what stays in DRAM, where that is not `given`, and place it. Raises DramShortage naming the launch that is
+    too large.
+    """
+    choice, target, peak = _Choice(network, given), capacity, 0
     for _ in range(_ATTEMPTS):
-        choice = _Choice(network)
+        choice = _Choice(network, given)
         choice.fit(target, capacity)
         stays = choice.stays()
         addresses, peak = _place(stays, len(network.launches), capacity)
@@ -155,12 +173,12 @@ def _place(stays: list[Stay], launches: int, capacity: int) -> tuple[tuple[int, 
 class _Choice:
     """What has been decided so far."""
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    def __init__(self, network: Network, given: Decisions) -> None:
+        self.network, self.given = network, given
         self.count = len(network.launches)
-        self.streamed: set[int] = set()
-        self.spilled: set[int] = set()
-        self.tight: set[int] = set()
+        self.streamed, self.spilled, self.tight = (
+            {number for number, yes in one.items() if yes} for one in (given.weights, given.values, given.alone)
+        )
 
     def fit(self, target: int, capacity: int) -> None:
         """Decide until no launch needs more than `target`. Raises DramShortage."""
@@ -187,7 +205,9 @@ class _Choice:
         saved = {
             launch: sum(self.network.constants[one] for one in needs.constants if users[one] == 1)
             for launch, needs in enumerate(self.network.launches)
-            if launch not in self.streamed and not self._arrival(launch) <= slot <= launch
+            if launch not in self.streamed
+            and launch not in self.given.weights
+            and not self._arrival(launch) <= slot <= launch
         }
         if any(saved.values()):
             self.streamed.add(_best([(size, launch) for launch, size in saved.items()], excess))
@@ -195,20 +215,21 @@ class _Choice:
         idle = [
             (value.nbytes, number)
             for number, value in enumerate(self.network.values)
-            if number not in self.spilled and _covers(self._value(number, spilled=False), slot)
+            if number not in self.given.values and number not in self.spilled
+            if _covers(self._value(number, spilled=False), slot)
             if not _covers(self._value(number, spilled=True), slot)
         ]
         if idle:
             self.spilled.add(_best(idle, excess))
             return True
-        if slot not in self.tight:
+        if slot not in self.tight and slot not in self.given.alone:
             self.tight.add(slot)
             return True
         # Constants that several launches read stay for all of them: the largest launch that does without goes first.
         shared = {
             launch: sum(self.network.constants[one] for one in needs.constants)
             for launch, needs in enumerate(self.network.launches)
-            if launch not in self.streamed and launch != slot
+            if launch not in self.streamed and launch not in self.given.weights and launch != slot
         }
         if any(shared.values()):
             self.streamed.add(max(shared, key=lambda launch: (shared[launch], -launch)))
@@ -249,14 +270,24 @@ class _Choice:
         """After which launch a value is copied to the host, and whether beside the next one."""
         value = self.network.values[number]
         launch = value.producer if value.producer >= 0 else min(value.readers, default=0)
-        return launch, launch + 1 < self.count and launch + 1 not in self.tight
+        beside = launch + 1 < self.count and launch + 1 not in self.tight
+        return launch, beside and not self._is_back_at_once(number)
+
+    def _is_back_at_once(self, number: int) -> bool:
+        """Whether a value is given to be on the host for a time that leaves no room for copies beside launches."""
+        is_given = self.given.values.get(number, False) and bool(self.network.values[number].readers)
+        return is_given and len(self._stays_of(number, spilled=True, at_once=False)) == 1
 
     def _value(self, number: int, spilled: bool) -> list[Stay]:
+        return self._stays_of(number, spilled, at_once=spilled and self._is_back_at_once(number))
+
+    def _stays_of(self, number: int, spilled: bool, at_once: bool) -> list[Stay]:
+        """Where a value is; `at_once`: between launches it is copied to the host and back, beside none of them."""
         value = self.network.values[number]
         readers = list(value.readers)
         stays: list[Stay] = []
-        launch, beside = self.departure(number)
-        gone = launch + beside
+        launch = value.producer if value.producer >= 0 else min(value.readers, default=0)
+        gone = launch + (not at_once and launch + 1 < self.count and launch + 1 not in self.tight)
         if value.producer >= 0:
             last = gone if value.is_output or spilled else value.producer
             stays.append(Stay("value", number, value.nbytes, value.producer, last))
@@ -266,8 +297,9 @@ class _Choice:
             stays.append(Stay("value", number, value.nbytes, self._arrival(first), last, first))
         for reader in readers:
             before = stays[-1]
-            if spilled and self._arrival(reader) > before.last:
-                stays.append(Stay("value", number, value.nbytes, self._arrival(reader), reader, reader))
+            arrival = reader if at_once else self._arrival(reader)
+            if spilled and arrival > before.last:
+                stays.append(Stay("value", number, value.nbytes, arrival, reader, reader))
             else:
                 last = max(before.last, reader)
                 stays[-1] = Stay("value", number, value.nbytes, before.first, last, before.arrives_for)
@@ -308,8 +340,17 @@ class _Choice:
         return Residency(
             tuple(stays), addresses, used, frozenset(self.streamed), self._blocks(),
             {number: self.departure(number) for number in out},
-            frozenset(number for number in kept if not values[number].is_output),
+            frozenset(number for number in kept if not values[number].is_output), self._decided(),
         )  # fmt: skip
+
+    def _decided(self) -> Decisions:
+        launches = range(self.count)
+        leaving = {number for number, value in enumerate(self.network.values) if value.is_output and not value.readers}
+        return Decisions(
+            {number: number in self.spilled or number in leaving for number in range(len(self.network.values))},
+            {launch: launch in self.streamed for launch in launches},
+            {launch: launch in self.tight for launch in launches},
+        )
 
 
 def _best(choices: list[tuple[int, int]], excess: int) -> int:

@@ -53,7 +53,7 @@ class SearchOptions(EffortOptions):
         elif given:
             raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")
         if self.chips is not None:
-            check_chips(self.chips, budget is not None)
+            check_chips(self.chips)
         if self.calibrate and not sparse:
             raise InputError("--calibrate measures activations for --sparse: give both")
         return CompileOptions(subgraphs, budget, self.chips, sparse)

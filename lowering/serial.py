@@ -64,6 +64,8 @@ class Crossing:
     constants: tuple[int, ...]
     arguments: tuple[int, ...]
     results: tuple[int, ...]
+    values: tuple[SSAValue, ...]
+    """What the results are in the function."""
 
 
 @dataclass(frozen=True)
@@ -241,6 +243,7 @@ def serial_list(function: FuncOp, parts: Sequence[Part]) -> Serial:
                 tuple(constants.number(op) for op in ops if isinstance(op, ConstantOp | WeightOp)),
                 tuple(numbers[value] for value in entering),
                 tuple(numbers[value] for value in leaving),
+                tuple(leaving),
             )
         )
 

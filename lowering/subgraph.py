@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
@@ -14,6 +14,7 @@ from .inline_subgraphs import Group
 from .piece_cache import Outcome
 from .piece_code import PieceCode
 from .piece_text import PieceText
+from .residence import Residence
 from .residency import Residency
 from .serial import Part, Serial, is_operator
 
@@ -32,6 +33,8 @@ class Subgraph:
     """The subgraphs that it was fused from."""
     to_fit: bool = False
     """It is apart because more does not fit."""
+    residence: Residence = field(default_factory=Residence)
+    """What it says of where its results and weights lie."""
 
     @property
     def operators(self) -> Part:
@@ -79,7 +82,8 @@ def subgraphs_of(groups: Sequence[Group]) -> list[Subgraph]:
 
 
 def _of_group(group: Group) -> Subgraph:
-    return Subgraph(group.name, tuple(filter(is_node, group.operations)), to_fit=group.to_fit)
+    nodes = tuple(filter(is_node, group.operations))
+    return Subgraph(group.name, nodes, to_fit=group.to_fit, residence=group.residence)
 
 
 def with_work(parts: Sequence[Subgraph]) -> list[Subgraph]:

@@ -129,6 +129,7 @@ def compile(
     shapes: Mapping[str, Sequence[int]] | None = None,
     progress: Callable[[str], None] = lambda stage: None,
     subgraphs: SubgraphOptions | None = None,
+    budget: float | Budget | None = None,
     *,
     chips: int,
     values: Mapping[str, Any] | None = None,
@@ -165,15 +166,15 @@ def compile(
     compiled in parts: by default, it is split where it does not fit. `budget` limits the device memory: bytes, or up to
     1 a share of what the network needs, or a `Budget` that also says how memory may be saved; then tensors leave the
     device's memory while nobody uses them (docs/memory-saving.md). `chips`: put it on up to so many such chips that
-    work side by side (docs/chips.md). `sparse` encodes weights that have zeros, layer by layer where that is faster;
-    with `calibration`, values for the inputs, zeros of activations are left out, too (docs/sparse.md). `effort`: how
-    much is tried, fast (nothing is emulated), default or high. `order` of tasks: program, searched (taken where it is
-    faster) or a method by which to search; the first variant of a part that takes `stop_at` cycles or fewer is taken
-    (docs/orders.md). `passes` run first, given as the text of `-p` or as
-    objects (docs/extend.md); with `sparse`, weights are encoded before those that make tasks or subgraphs. A module at
-    the level of launches or of instructions, given or made by `passes`, is compiled from there on. Raises InputError
-    for arguments of a wrong type or that do not go together, and for models and chips that cannot be used,
-    MeshloomError if the network does not fit the chip or a pass fails.
+    work side by side, each within the budget (docs/chips.md). `sparse` encodes weights that have zeros, layer by layer
+    where that is faster; with `calibration`, values for the inputs, zeros of activations are left out, too
+    (docs/sparse.md). `effort`: how much is tried, fast (nothing is emulated), default or high. `order` of tasks:
+    program, searched (taken where it is faster) or a method by which to search; the first variant of a part that takes
+    `stop_at` cycles or fewer is taken (docs/orders.md). `passes` run first, given as the text of `-p` or as objects
+    (docs/extend.md); with `sparse`, weights are encoded before those that make tasks or subgraphs. A module at the
+    level of launches or of instructions, given or made by `passes`, is compiled from there on. Raises InputError for
+    arguments of a wrong type or that do not go together, and for models and chips that cannot be used, MeshloomError if
+    the network does not fit the chip or a pass fails.
     """
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
@@ -331,9 +332,13 @@ def _module(
 
 
 def _on_chips(compilation: ChipsCompilation) -> CompiledPipeline:
+    from ..lowering.offload.figures import saving_figures
     from .chips_api import CompiledPipeline
 
-    report = {"chips": len(compilation.chips), "note": compilation.note, "log": compilation.log.lines()}
+    report: dict[str, Any] = {"chips": len(compilation.chips), "note": compilation.note, "log": compilation.log.lines()}
+    saved = [saving_figures(one.saving) for one in compilation.chips if one.saving is not None]
+    if saved:
+        report["memory"] = saved
     return CompiledPipeline(compilation.pipeline, report)
 
 

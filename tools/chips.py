@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .budget import saving_table
 from .summary import MICRO, PICO, scaled
 from .table import table
 
@@ -35,6 +36,9 @@ def chips_summary(name: str, compilation: ChipsCompilation) -> str:
     used = f"{len(when.cycles)} {chip.name}" + (" chips" if len(when.cycles) > 1 else " chip")
     lines = [f"{name}: {used}; an input every {when.interval:,} cycles, its results after {when.latency:,}"]
     lines += [compilation.note] if compilation.note else []
+    for number, each in enumerate(compilation.chips):
+        if each.saving is not None:
+            lines.append(f"  chip {number}:{saving_table(each.saving).splitlines()[0].removeprefix(' ')}")
     return "\n".join([*lines, table(rows)])
 
 

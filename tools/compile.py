@@ -130,7 +130,7 @@ def _compile(options: argparse.Namespace) -> None:
     if options.chips is not None:
         from ..lowering.compile_chips import check_chips
 
-        check_chips(options.chips, budget is not None)
+        check_chips(options.chips)
     if options.calibrate and not options.sparse:
         raise InputError("--calibrate measures activations for --sparse: give both")
     with Progress("meshloom-compile", options.quiet) as progress:

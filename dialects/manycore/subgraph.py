@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -23,6 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..memory.attributes import Space, SpaceAttr
 from .bodies import parse_signature, print_signature, verify_body, yielded
 
 
@@ -35,6 +36,11 @@ class SubgraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     both through memory outside the cores. Constants and weights stand in the body that reads them: the weights of a
     subgraph are loaded with it. Subgraphs run in the order in which they stand. `to_fit`, before the body, says that it
     was cut off because more does not fit: manycore-fuse-subgraphs may join it to a neighbour again.
+
+    `in [dram, host]` says for each result where it lies until others read it: in the chip's DRAM, or on the host, from
+    where it comes back for each reader. `weights in host`: its constants stay on the host and come before it runs, else
+    (`weights in dram`) they are in DRAM from the start. `alone`: nothing is copied while it runs. What is not said is
+    decided by the compiler.
 
     ```
     %y = manycore.subgraph @"0"(%a = %x : tensor<1x8xf32>) -> tensor<1x8xf32> {
@@ -49,6 +55,10 @@ class SubgraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """For people, need not be unique."""
     to_fit = opt_prop_def(UnitAttr)
     """It is apart because it and its neighbours do not fit as one: it may become larger where they do."""
+    residence = opt_prop_def(ArrayAttr[SpaceAttr])
+    """Of each result."""
+    weights = opt_prop_def(SpaceAttr)
+    alone = opt_prop_def(UnitAttr)
     inputs = var_operand_def()
     outputs = var_result_def()
     body = region_def("single_block")
@@ -71,6 +81,11 @@ class SubgraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         )
 
     @property
+    def says_residence(self) -> bool:
+        """Whether it says where something lies."""
+        return any(one is not None for one in (self.residence, self.weights, self.alone))
+
+    @property
     def yielded(self) -> tuple[SSAValue, ...]:
         """Values of the body that become the results."""
         return yielded(self.body.block)
@@ -83,6 +98,12 @@ class SubgraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     def verify_(self) -> None:
         verify_body(self.body.block, self.inputs, self.outputs)
+        spaces = [one.data for one in self.residence or ()]
+        if self.residence is not None and len(spaces) != len(self.outputs):
+            count = len(self.outputs)
+            raise VerifyException(f"says where {len(spaces)} results lie: expected a memory for each of its {count}")
+        if Space.SRAM in [*spaces, *([self.weights.data] if self.weights is not None else [])]:
+            raise VerifyException("sram holds nothing between subgraphs: expected dram or host")
         parent = self.parent_op()
         while parent is not None:
             if isinstance(parent, SubgraphOp):
@@ -92,18 +113,36 @@ class SubgraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     @classmethod
     def parse(cls, parser: Parser) -> SubgraphOp:
         signature = parse_signature(parser)
+        residence = weights = None
+        if parser.parse_optional_keyword("in") is not None:
+            residence = ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _space(parser)))
+        if parser.parse_optional_keyword("weights") is not None:
+            parser.parse_keyword("in")
+            weights = _space(parser)
+        alone = parser.parse_optional_keyword("alone") is not None
         to_fit = parser.parse_optional_keyword("to_fit") is not None
         attributes = parser.parse_optional_attr_dict_with_keyword()
         body = parser.parse_region(signature.arguments)
         op = SubgraphOp(signature.name, signature.operands, signature.results, body, to_fit=to_fit)
+        op.residence, op.weights, op.alone = residence, weights, UnitAttr() if alone else None
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
 
     def print(self, printer: Printer) -> None:
         print_signature(printer, self.sym_name.data, self.body.block, self.inputs, self.outputs)
+        if self.residence is not None:
+            printer.print_string(f" in [{', '.join(one.data.value for one in self.residence)}]")
+        if self.weights is not None:
+            printer.print_string(f" weights in {self.weights.data.value}")
+        if self.alone is not None:
+            printer.print_string(" alone")
         if self.to_fit is not None:
             printer.print_string(" to_fit")
         printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_entry_block_args=False)
+
+
+def _space(parser: Parser) -> SpaceAttr:
+    return SpaceAttr(parser.parse_str_enum(Space))

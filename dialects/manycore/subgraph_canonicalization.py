@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
@@ -32,6 +33,9 @@ def _rebuild(
         op.sym_name.data, operands, [op.outputs[number].type for number in kept], op.detach_region(op.body)
     )
     new.attributes.update(op.attributes)
+    new.properties.update(op.properties)
+    if op.residence is not None:
+        new.residence = ArrayAttr([op.residence.data[number] for number in kept])
     for number, result in zip(kept, new.outputs, strict=True):
         result.name_hint = op.outputs[number].name_hint
     by_number = dict(zip(kept, new.outputs, strict=True))

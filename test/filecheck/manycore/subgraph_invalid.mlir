@@ -51,3 +51,19 @@ manycore.subgraph @s(%a = %x : tensor<4xf32>) -> () {
   %0 = dataflow.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   manycore.yield %0 : tensor<4xf32>
 }
+
+// -----
+
+// CHECK: says where 2 results lie: expected a memory for each of its 1
+%x = "test.op"() : () -> tensor<4xf32>
+%y = manycore.subgraph @s(%a = %x : tensor<4xf32>) -> tensor<4xf32> in [dram, host] {
+  manycore.yield %a : tensor<4xf32>
+}
+
+// -----
+
+// CHECK: sram holds nothing between subgraphs: expected dram or host
+%x = "test.op"() : () -> tensor<4xf32>
+%y = manycore.subgraph @s(%a = %x : tensor<4xf32>) -> tensor<4xf32> weights in sram {
+  manycore.yield %a : tensor<4xf32>
+}

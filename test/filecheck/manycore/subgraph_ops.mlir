@@ -4,7 +4,7 @@
 
 func.func @main(%x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) {
   %y, %mask = manycore.subgraph @"stem/1"(%a = %x : tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>)
-      attributes {note = "x"} {
+      in [dram, host] weights in host alone to_fit attributes {note = "x"} {
     %c = dataflow.constant dense<2.0> : tensor<5xf32>
     %0 = dataflow.mul %a, %c : (tensor<3x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
     %1 = dataflow.isnan %0 : (tensor<3x5xf32>) -> tensor<3x5xi1>
@@ -21,7 +21,7 @@ func.func @main(%x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) {
   func.return %z, %mask : tensor<3x5xf32>, tensor<3x5xi1>
 }
 
-// CHECK:       %y, %mask = manycore.subgraph @"stem/1"(%a = %x : tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) attributes {note = "x"} {
+// CHECK:       %y, %mask = manycore.subgraph @"stem/1"(%a = %x : tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) in [dram, host] weights in host alone to_fit attributes {note = "x"} {
 // CHECK:         %0 = dataflow.mul %a, %c
 // CHECK:         manycore.yield %0, %1 : tensor<3x5xf32>, tensor<3x5xi1>
 // CHECK-NEXT:  }
@@ -29,5 +29,5 @@ func.func @main(%x: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>) {
 // CHECK-NEXT:    %t = manycore.task @relu(%b = %a : tensor<3x5xf32>)
 // CHECK:       func.return %z, %mask
 
-// CHECK-GENERIC: "manycore.subgraph"(%x) <{sym_name = "stem/1"}> ({
+// CHECK-GENERIC: "manycore.subgraph"(%x) <{sym_name = "stem/1", {{.*}}residence = [#memory.space<dram>, #memory.space<host>], weights = #memory.space<host>, alone}> ({
 // CHECK-GENERIC: }) {note = "x"} : (tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xi1>)

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.lowering.residency import DramShortage, Needs, Network, Residency, Value, plan_residency
+from meshloom.lowering.residency import Decisions, DramShortage, Needs, Network, Residency, Value, plan_residency
 
 
 def random_network(seed: int) -> Network:
@@ -101,6 +101,40 @@ def test_random_networks(seed: int, room: float) -> None:
         assert room < 1.6
     else:
         check(network, residency, capacity)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), room=st.floats(1.0, 3.0))
+def test_what_was_decided_gives_the_same_places(seed: int, room: float) -> None:
+    """As a text says it that was printed."""
+    network = random_network(seed)
+    capacity = int(least(network) * room) // 64 * 64
+    if (residency := planned(network, capacity)) is not None:
+        assert plan_residency(network, capacity, residency.decided) == residency
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_values_that_are_given_to_the_host_go_there(seed: int) -> None:
+    """All the others stay, as there is room; a value leaves, and comes back for a launch that reads it."""
+    network = random_network(seed)
+    numbers = [number for number in range(len(network.values)) if random.Random(seed + number).random() < 0.5]
+    residency = plan_residency(network, 1 << 30, Decisions(values=dict.fromkeys(numbers, True)))
+    check(network, residency, 1 << 30)
+    for number, value in enumerate(network.values):
+        stays = [stay for stay in residency.stays if (stay.kind, stay.number) == ("value", number)]
+        comes_back = number in numbers and len(value.readers) > (value.producer < 0)
+        assert (len(stays) > 1) == comes_back
+        assert all(stay.arrives_for in value.readers for stay in stays[1:])
+
+
+def test_values_that_are_given_to_dram_stay() -> None:
+    """`a` would go to the host if its room were needed; with 64 bytes less than everything takes, it has to."""
+    network = three_layers()
+    all_there = Decisions(dict.fromkeys(range(4), False), dict.fromkeys(range(3), False))
+    assert plan_residency(network, 3 * 1024 + 192, all_there).used == 3 * 1024 + 192
+    with pytest.raises(DramShortage):
+        plan_residency(network, 3 * 1024 + 128, all_there)
 
 
 def test_all_stays_where_there_is_room() -> None:

@@ -106,7 +106,7 @@ def test_stages_edited_wrongly(
     assert not result.exists()
 
 
-@pytest.mark.parametrize("option", [("--chips", "3"), ("--budget", "0.5"), ("--sparse",)])
+@pytest.mark.parametrize("option", [("--chips", "3"), ("--sparse",)])
 def test_options_for_what_is_cut_already(
     folder: Path, option: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,4 +82,5 @@ def test_the_options_are_those_of_the_passes(capsys: pytest.CaptureFixture[str])
         "manycore-outline-to-fit",
         "manycore-fuse-subgraphs",
         "manycore-autotune",
+        "manycore-to-memory",
     ]

@@ -53,7 +53,11 @@ BAD = [
     (["-p", "qqqqqqqq"], "there is no pass 'qqqqqqqq'; `meshloom-opt --list-passes` names all"),
     (["-p", "canonicalize{"], "Expected argument name here"),
     (["-p", "manycore-tile{chops=1}"], "there is no option 'chops'; the options are 'chip'"),
-    (["-p", "manycore-to-memory{chip=tiny}"], "there is no option 'chip'; there are none"),
+    (
+        ["-p", "manycore-to-memory{chip=tiny}"],
+        "there is no option 'chip'; the options are 'effort', 'order', 'stop_at'",
+    ),
+    (["-p", "manycore-inline-subgraphs{chip=tiny}"], "there is no option 'chip'; there are none"),
     (["-p", "dataflow-to-manycore,manycore-tile"], "no chip is given"),
     (["-p", "dataflow-to-manycore,manycore-tile{chip=edge}"], "the module is for chip 'edge'"),
 ]

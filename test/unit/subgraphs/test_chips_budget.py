@@ -1,0 +1,84 @@
+"""Networks on several chips with a budget of device memory: each chip keeps it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dense_networks import dense_layers
+from meshloom.support.errors import BudgetError, InputError
+from meshloom.tools import assemble, opt
+from meshloom.tools import compile as compile_tool
+from meshloom.tools.chips_api import CompiledPipeline
+from meshloom.tools.oracle import Oracle, compare
+
+import meshloom
+
+BUDGET = 40_000
+"""Of a layer's weights, 36,864 bytes, one fits at a time."""
+LAYERS = dense_layers([96] * 5)
+
+
+@pytest.fixture(scope="module")
+def two() -> CompiledPipeline:
+    return meshloom.compile(LAYERS, "tiny", budget=BUDGET, chips=2, effort="fast")
+
+
+def test_each_chip_keeps_the_budget(two: CompiledPipeline) -> None:
+    """What is reserved and, by the accesses that the emulator sees, what is in use; more is needed on each."""
+    assert len(two.pipeline.chips) == 2
+    for exe, figures in zip(two.pipeline.chips, two.report["memory"], strict=True):
+        assert exe.dram_bytes_used <= BUDGET < figures["unsaved_bytes"]
+        assert figures["budget_bytes"] == BUDGET
+        assert figures["peak_bytes"] <= BUDGET
+
+
+def test_the_results_are_those_of_the_network(two: CompiledPipeline) -> None:
+    inputs = {"x": np.random.default_rng(0).standard_normal((2, 96)).astype(np.float32)}
+    found = two.run(inputs, check=True).outputs
+    for name, value in Oracle(LAYERS.SerializeToString()).run(inputs).items():
+        assert compare(name, found[name], value).equal
+
+
+def test_a_share_is_one_of_what_each_stage_needs() -> None:
+    made = meshloom.compile(LAYERS, "tiny", budget=0.75, chips=2, effort="fast")
+    for figures in made.report["memory"]:
+        assert figures["budget_bytes"] == pytest.approx(0.75 * figures["unsaved_bytes"], abs=1)
+        assert figures["peak_bytes"] <= figures["budget_bytes"]
+
+
+def test_a_budget_that_is_too_small_names_the_chip_and_one_that_is_enough() -> None:
+    layers = dense_layers([16] * 3)
+    with pytest.raises(BudgetError, match=r"a budget of 200 bytes of DRAM is too small: on chip \d, ") as raised:
+        meshloom.compile(layers, "tiny", budget=200, chips=2, effort="fast")
+    made = meshloom.compile(layers, "tiny", budget=raised.value.enough, chips=2, effort="fast")
+    assert all(exe.dram_bytes_used <= raised.value.enough for exe in made.pipeline.chips)
+
+
+def test_a_module_in_subgraphs_is_refused() -> None:
+    with pytest.raises(InputError, match="comes in subgraphs: a budget goes with operations outside of subgraphs"):
+        meshloom.compile(
+            LAYERS, "tiny", budget=BUDGET, chips=2, passes="manycore-outline-subgraphs{rule=fewest-bytes parts=2}"
+        )
+
+
+def test_the_list_of_passes_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And so does a network that is cut for two chips already, with the budget."""
+    model, out, again = (str(tmp_path / name) for name in ("layers.onnx", "a.mlx", "b.mlx"))
+    text, ir = str(tmp_path / "all.mlir"), tmp_path / "ir"
+    Path(model).write_bytes(LAYERS.SerializeToString())
+    options = ["--chip", "tiny", "--chips", "2", "--budget", str(BUDGET), "--effort", "fast"]
+    assert compile_tool.main([model, *options, "-o", out, "--print-ir-after-all", str(ir)]) == 0
+    lines = re.findall(r"chip \d: device memory: .* bytes needed, ([\d,]+) there", capsys.readouterr().out)
+    assert lines == ["40,000", "40,000"]
+    assert compile_tool.main([model, *options, "--print-pipeline"]) == 0
+    passes = capsys.readouterr().out.strip()
+    assert opt.main([model, "-p", passes, "-o", text]) == 0
+    assert assemble.main([text, "-o", again]) == 0
+    assert Path(again).read_bytes() == Path(out).read_bytes()
+    (stages,) = ir.glob("*-stages.mlir")
+    last = ["--budget", str(BUDGET), "--effort", "fast", "-q", "-o", again]
+    assert compile_tool.main([str(stages), *last]) == 0
+    assert Path(again).read_bytes() == Path(out).read_bytes()
