@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ..analysis.planning.plan_memo import PlanMemo
+from ..analysis.planning.plan_memo import memo_for
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..transforms.manycore_split_reductions import split_reductions
@@ -64,7 +64,7 @@ def place_piece(
     orders = 0 if tasks_of(function.body.block) else effort.orders
     DataflowToManycorePass().apply(Context(), module)
     progress("plan")
-    memo = PlanMemo()
+    memo = memo_for(chip)
     if any(task.placement is not None for task in tasks_of(function.body.block)):  # the cores are given, too
         return quickest_lead(function, given_plan(function, chip, memo), chip, effort, progress)
     split_reductions(function, chip, memo)

@@ -16,6 +16,7 @@ from .above_launches import refuse_launches
 from .compilation_log import CompilationLog
 from .effort import find_effort
 from .fuse_subgraphs import fuse_subgraphs
+from .offload.saved_module import saves_memory
 from .piece_cache import cache_for
 from .subgraph_options import default_jobs, find_fusion
 
@@ -43,5 +44,7 @@ class ManycoreFuseSubgraphsPass(ModulePass):
         strategy, effort = find_fusion(self.strategy), find_effort(self.effort)
         jobs = default_jobs() if self.jobs is None else self.jobs
         for network in networks_of(op):
+            if saves_memory(network):
+                continue  # it is in launches
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             fuse_subgraphs(network, chip, strategy, jobs, CompilationLog(), cache_for(chip, effort))

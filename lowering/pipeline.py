@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import ModuleOp
 from ..chips import Chip
 from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.manycore import SubgraphOp
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..support.errors import InputError
@@ -55,12 +54,9 @@ def compile_module(
         check_launches(options, "with --budget, the network")
     simplify(module, chip, progress)
     simplified = module.clone()
-    function = find_main(module)
     log = CompilationLog(tell)
     cache = PieceCache(chip, options.cache, options.effort) if cache is None else cache
     if budget is not None or saves_memory(module):
-        if not saves_memory(module) and any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
-            raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")
         check_launches(options, "a module that saves memory")
         budget = budget or Budget()
     found = compile_function(module, chip, options, log, progress, cache, budget)

@@ -16,8 +16,9 @@ from .manycore_cut_stages import ManycoreCutStagesPass
 from .manycore_fuse_subgraphs import ManycoreFuseSubgraphsPass
 from .manycore_outline_to_fit import ManycoreOutlineToFitPass
 from .manycore_to_memory import ManycoreToMemoryPass
-from .memory_offload_to_fit import MemoryOffloadToFitPass
+from .memory_insert_offload import MemoryInsertOffloadPass
 from .memory_to_coreasm import MemoryToCoreasmPass
+from .offload.budget_options import parse_thresholds
 from .search_options import SearchOptions
 from .sparse_encode_if_faster import SparseEncodeIfFasterPass
 from .sparse_to_dataflow import SparseToDataflowPass
@@ -34,20 +35,34 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     if sparse:
         yield encode_pass(options)
     yield from simplifying_passes(chip)
-    if options.budget is not None:
-        saving = options.budget, options.save, options.compress_to, options.launch_bytes
-        yield MemoryOffloadToFitPass(chip, *saving, effort=effort)
-    elif options.chips is not None:
+    if options.saves_memory:
+        yield offload_pass(options)
+    if options.chips is not None:
         yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, effort)
         # The rule has cut what is cut.
         yield ManycoreOutlineToFitPass(chip, "whole" if subgraphs == "whole" else "auto", effort=effort)
     else:
         yield ManycoreOutlineToFitPass(chip, subgraphs, effort=effort)
-    if options.budget is None:
-        yield ManycoreFuseSubgraphsPass(chip, fuse, effort=effort)
+    yield ManycoreFuseSubgraphsPass(chip, fuse, effort=effort)
     yield ManycoreAutotunePass(chip, effort=effort)
     yield ManycoreToMemoryPass()
     yield MemoryToCoreasmPass(chip)
+
+
+def offload_pass(options: SearchOptions) -> MemoryInsertOffloadPass:
+    """The pass that saves memory as the options say."""
+    kinds = () if options.save is None else tuple(options.save.split(","))
+    given = None if options.offload is None else parse_thresholds(options.offload)
+    thresholds = (None, None, None) if given is None else (given.slack, given.size, given.most)
+    return MemoryInsertOffloadPass(
+        options.chip,
+        options.budget,
+        kinds,
+        options.compress_to,
+        options.launch_bytes,
+        *thresholds,
+        effort=options.effort,
+    )
 
 
 def encode_pass(options: SearchOptions) -> SparseEncodeIfFasterPass:

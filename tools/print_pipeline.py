@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..lowering.search_options import SearchOptions
 
-TEXTS = ("chip", "chips", "subgraphs", "fuse", "budget", "save", "compress_to", "launch_bytes", "effort")
+TEXTS = ("chip", "chips", "subgraphs", "fuse", "budget", "save", "compress_to", "launch_bytes", "offload", "effort")
 """Options of the command line that are options of the search."""
 
 
