@@ -7,13 +7,14 @@ from dataclasses import replace
 from xdsl.dialects.func import FuncOp
 
 from ...chips import Chip
-from ...support.errors import BudgetError
+from ...support.errors import BudgetError, MeshloomError
 from ..piece_cache import PieceCache
 from .compile_launches import Budget, LaunchCompilation, LaunchSearch, capacity_of, number_launches, peak_of
-from .device_layout import lay_out
+from .device_layout import DeviceLayout, lay_out
 from .pieces import Pieces
 from .read_block import read_block
-from .save_memory import planning_of, save_by_thresholds
+from .save_memory import Saving, planning_of, save_by_thresholds
+from .share_launches import share_launches
 
 
 def insert_again(
@@ -44,7 +45,26 @@ def insert_again(
         number_launches(function, pieces)
         layout = lay_out(read_block(function, pieces, capacity), capacity)
         if layout is not None:
-            return LaunchCompilation(function, layout, capacity, unsaved)
+            found = _shared(function, pieces, capacity, layout)
+            return LaunchCompilation(*found, capacity, unsaved)
         if not added:
             reason = "the thresholds choose nothing more to leave"
             raise BudgetError(capacity, reason, peak_of(function, pieces, chip.dram_bytes))
+
+
+def _shared(function: FuncOp, pieces: Pieces, capacity: int, apart: DeviceLayout) -> tuple[FuncOp, DeviceLayout]:
+    """
+    The function with what need not be apart in one launch, where that takes neither longer nor more DRAM; else as it
+    is. No launch works on more than the largest did, so that more can leave when the pass runs again.
+    """
+    together = function.clone()
+    if not share_launches(together, LaunchSearch(function, pieces, Saving()).largest):
+        return function, apart
+    try:
+        number_launches(together, pieces)
+    except MeshloomError:
+        return function, apart
+    layout = lay_out(read_block(together, pieces, capacity), capacity)
+    if layout is None or layout.planned.time_ns > apart.planned.time_ns or layout.used > apart.used:
+        return function, apart
+    return together, layout

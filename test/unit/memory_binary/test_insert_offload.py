@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.analysis.interpret import make_inputs, run_main
+from meshloom.dialects.manycore import SubgraphOp
 from meshloom.dialects.memory.stash import RecomputeOp, SwapOutOp
 from meshloom.emulator.device_memory import device_memory
 from meshloom.lowering.offload.compile_launches import Budget
@@ -72,6 +73,15 @@ def test_again_on_its_own_output(tmp_path: Path) -> None:
     second = inserted("th-tts=10000 th-size=150", first, tmp_path)
     assert count(second, SwapOutOp) >= 2
     check(second)
+
+
+def test_operations_that_need_not_be_apart_share_a_launch(tmp_path: Path) -> None:
+    """The first of each launch follows something of `memory`; none works on more than 412 did alone, three tensors."""
+    text = inserted("th-tts=10000 th-size=150", FIGURE_5, tmp_path)
+    module = read_module(text, {})
+    names = [op.sym_name.data for op in module.walk() if isinstance(op, SubgraphOp)]
+    assert names == ["n400", "n402", "n406", "n410", "n414", "n416", "n418"]
+    check(text)
 
 
 def test_a_smaller_budget_on_its_own_output(tmp_path: Path) -> None:
