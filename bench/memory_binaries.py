@@ -113,7 +113,7 @@ def lines_of(step: str, chip: str, kinds: list[str], budgets: list[float], share
     single = whole.report["memory"]["unsaved_bytes"]
     launch_bytes = int(share * single)
     full = compile(model_of(step), chip, subgraphs=options, budget=Budget(None, launch_bytes=launch_bytes))
-    needed = full.report["memory"]["used_bytes"]
+    needed = full.report["memory"]["reserved_bytes"]
     inputs = inputs_of(step, full.executable)
     expected = run_functional(full.executable, inputs).outputs
     for names in kinds:

@@ -72,7 +72,7 @@ NETWORK = """func.func @main(%x: tensor<1x3x8x8xf32> {dataflow.name = "x"})
 TILED = "canonicalize,dataflow-to-manycore,manycore-tile{chip=tiny}"
 LOWERED = {
     "sparse": "dataflow-prune{density=0.3 bound=100},sparse-select-encoding",
-    "stashes": "memory-insert-offload{chip=tiny link=8e9 th_size=256 kinds=swap,compress format=bf16 bound=1}",
+    "stashes": "memory-insert-offload{chip=tiny th_size=256 kinds=swap,compress format=bf16 bound=1}",
     "tasks": TILED,
     "subgraphs": "dataflow-to-manycore,manycore-outline-subgraphs{rule=key-nodes}",
     "buffers": f"{TILED},manycore-to-memory",
@@ -90,7 +90,7 @@ RUNS: dict[str, tuple[Run, ...]] = {
         ("dataflow-fold-affine,canonicalize", "mlir"),
         ("dataflow-split-to-fit{bytes=4096},dataflow-split-frames{parts=2}", "mlir"),
         ("dataflow-prune{density=0.3 bound=100},sparse-select-encoding", "mlir"),
-        ("memory-insert-offload{chip=tiny budget=0.8 kinds=swap,recompute link=8e9}", "mlir"),
+        ("memory-insert-offload{chip=tiny budget=0.8 kinds=swap,recompute}", "mlir"),
         (f"{TILED},manycore-schedule,manycore-to-memory", "mlir"),
         ("", "interpret"),
         ("", "emulate{chip=tiny}"),

@@ -7,7 +7,7 @@ PASSES: dict[str, str] = {
     "manycore-fuse-subgraphs": "manycore_fuse_subgraphs:ManycoreFuseSubgraphsPass",
     "manycore-outline-to-fit": "manycore_outline_to_fit:ManycoreOutlineToFitPass",
     "manycore-to-memory": "manycore_to_memory:ManycoreToMemoryPass",
-    "memory-offload-to-fit": "memory_offload_to_fit:MemoryOffloadToFitPass",
+    "memory-insert-offload": "memory_insert_offload:MemoryInsertOffloadPass",
     "meshloom": "meshloom_pass:MeshloomPass",
     "memory-to-coreasm": "memory_to_coreasm:MemoryToCoreasmPass",
     "sparse-encode-if-faster": "sparse_encode_if_faster:SparseEncodeIfFasterPass",

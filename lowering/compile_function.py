@@ -14,7 +14,7 @@ from .fuse_subgraphs import fuse_subgraphs
 from .manycore_autotune import autotune
 from .manycore_outline_to_fit import outline_to_fit
 from .manycore_to_memory import lower_module
-from .memory_offload_to_fit import offload_to_fit
+from .memory_insert_offload import insert_offload
 from .offload.compile_launches import Budget, LaunchCompilation
 from .offload.lower_saved import lower_saved
 from .piece_cache import PieceCache
@@ -90,20 +90,20 @@ def compile_function(
 
     Raises ResourceError if the network does not fit the chip.
     """
-    if budget is None:
+    saved = budget is not None and insert_offload(module, chip, options, budget, cache, progress)
+    if not saved:
         found = outline_to_fit(module, chip, options, log, cache, progress)
         found = fuse_subgraphs(module, chip, parse_fusion(options.fuse), options.jobs, log, cache, progress) or found
         parts = tuple(_describe(number, found) for number in range(len(found.parts)))
         levels: list[Level] = [("subgraphs", module.clone())] if len(parts) > 1 else []
     else:
-        offload_to_fit(module, chip, options, budget, cache, progress)
         parts, levels = (), [("offload", module.clone())]
     progress("tile")
     codes = autotune(module, chip, cache, options.jobs)
     levels.append(("manycore", module.clone()))
     progress("link")
     saving = None
-    if budget is None:
+    if not saved:
         lower_module(module, chip)
     else:
         lowered = lower_saved(module, chip, cache)

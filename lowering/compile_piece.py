@@ -7,7 +7,7 @@ from dataclasses import replace
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from ..analysis.planning.plan_memo import PlanMemo
+from ..analysis.planning.plan_memo import memo_for
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..transforms.manycore_split_reductions import split_reductions
@@ -60,7 +60,7 @@ def place_piece(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"
     if tasks_of(function.body.block):
         effort = replace(effort, orders=0)
     DataflowToManycorePass().apply(Context(), module)
-    memo = PlanMemo()
+    memo = memo_for(chip)
     if any(task.placement is not None for task in tasks_of(function.body.block)):  # the cores are given, too
         return quickest_lead(function, given_plan(function, chip, memo), chip, effort)
     split_reductions(function, chip, memo)

@@ -27,7 +27,7 @@ class ManycoreCutStagesPass(EffortOptions, ModulePass):
     subgraphs, cuts lie between subgraphs.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `budget` of each
-    chip, `save`, `compress-to`, `launch-bytes`, `effort`, `order`, `stop-at`: as for `meshloom-compile`.
+    chip, `save`, `compress-to`, `launch-bytes`, `offload`, `effort`, `order`, `stop-at`: as for `meshloom-compile`.
     """
 
     name = "manycore-cut-stages"
@@ -41,10 +41,11 @@ class ManycoreCutStagesPass(EffortOptions, ModulePass):
     save: str | None = None
     compress_to: str | None = None
     launch_bytes: Number | None = None
+    offload: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
-        saving = self.budget, self.save, self.compress_to, self.launch_bytes
+        saving = self.budget, self.save, self.compress_to, self.launch_bytes, self.offload
         asked = SearchOptions(None, self.chips, self.subgraphs, self.fuse, (), *saving, **self.how())
         options = asked.checked(sparse=False)
         cache = cache_for(chip, options.subgraphs.effort)

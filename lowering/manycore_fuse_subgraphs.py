@@ -16,6 +16,7 @@ from .above_launches import refuse_launches
 from .compilation_log import CompilationLog
 from .effort import EffortOptions
 from .fuse_subgraphs import fuse_subgraphs
+from .offload.saved_module import saves_memory
 from .piece_cache import cache_for
 from .subgraph_options import Fusion, FusionBounds, default_jobs
 
@@ -44,5 +45,7 @@ class ManycoreFuseSubgraphsPass(FusionBounds, EffortOptions, ModulePass):
         fusion, effort = Fusion(self.strategy, FusionBounds(**self.given())), self.read_effort()
         jobs = default_jobs() if self.jobs is None else self.jobs
         for network in networks_of(op):
+            if saves_memory(network):
+                continue  # it is in launches
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             fuse_subgraphs(network, chip, fusion, jobs, CompilationLog(), cache_for(chip, effort))

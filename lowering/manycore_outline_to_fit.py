@@ -23,6 +23,7 @@ from .effort import EffortOptions
 from .fewer_frames import Attempt, fewer_frames, possible_parts
 from .inline_subgraphs import inline_subgraphs
 from .note_ideal import note_ideal
+from .offload.saved_module import saves_memory
 from .outlined import outlined
 from .piece_cache import PieceCache, cache_for
 from .replace_module import replace_module
@@ -56,6 +57,8 @@ class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
         options = SubgraphOptions(rule, split_failures, jobs=jobs, effort=self.read_effort())
         refuse_launches(op, self.name)
         for network in networks_of(op):
+            if saves_memory(network):
+                continue  # it is in launches
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             outline_to_fit(network, chip, options, CompilationLog(), cache_for(chip, options.effort))
 

@@ -14,6 +14,7 @@ from ..analysis.subgraphs.op_graph import Ints, Segments, serial_order
 from ..chips import Chip
 from ..emulator.costs import host_cycles
 from .compilation_log import Action, CompilationLog, LogEntry, over
+from .dram_layout import bytes_of, padded
 from .host_layout import HostLayout
 from .link_network import network_of
 from .piece_cache import Failure, Outcome, PieceCache
@@ -22,7 +23,7 @@ from .piece_cycles import piece_cycles
 from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
 from .residency import Residency, plan_residency
-from .serial import Serial, part_module, serial_list
+from .serial import PartModule, Serial, part_module, serial_list
 from .stages import Progress
 from .subgraph import Subgraph, Subgraphs
 from .timeline import total_cycles
@@ -81,9 +82,12 @@ class PartCompiler:
         wanted: dict[str, PieceText] = {}
         known = {id(part): part.key for part in waiting}
         for part in waiting:
-            part.text = piece_text(part_module(part.operators))
+            own = part_module(part.operators)
+            part.text = piece_text(own)
             part.key = self.cache.key(part.text.text)
-            if self.cache.get(part.key) is None:
+            if self.cache.get(part.key) is None and (failure := self._crossing(part, own)) is not None:
+                part.outcome = failure
+            elif self.cache.get(part.key) is None:
                 wanted[part.key] = part.text
             self.log.attempts += known[id(part)] != part.key
         if waiting:
@@ -92,7 +96,8 @@ class PartCompiler:
         for key, data in zip(wanted, pool.compile(list(wanted.values())), strict=True):
             self.cache.put(key, data)
         for part in waiting:
-            part.outcome = self._within_dram(part, self.cache.get(part.key))
+            if part.outcome is None:
+                part.outcome = self._within_dram(part, self.cache.get(part.key))
             if known[id(part)] == part.key:
                 continue  # looked at again because another part has changed
             if isinstance(part.outcome, Failure):
@@ -112,6 +117,15 @@ class PartCompiler:
             return outcome
         what = f"with inputs, results, and {outcome.segments[-1]:,} bytes in between"
         return Failure(what, "DRAM", outcome.dram_bytes, most)
+
+    def _crossing(self, part: Subgraph, own: PartModule) -> Failure | None:
+        """A part of several operators that goes over what it may need with inputs and results alone: not compiled."""
+        if len(part.operators) == 1 or self.most_dram >= self.chip.dram_bytes:
+            return None
+        needed = sum(padded(bytes_of(value)) for value in (*own.arguments, *own.results))
+        if needed <= self.most_dram:
+            return None
+        return Failure("with inputs and results alone", "DRAM", needed, self.most_dram)
 
     def reason(self, part: Subgraph, failure: Failure, what: str) -> str:
         """Why a part failed, with figures."""

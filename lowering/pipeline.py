@@ -8,8 +8,6 @@ from dataclasses import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from ..chips import Chip
-from ..dialects.dataflow.entry_function import find_main
-from ..dialects.manycore import SubgraphOp
 from ..support.errors import InputError
 from .compilation_log import CompilationLog
 from .compile_function import Compilation, compile_function
@@ -46,12 +44,9 @@ def compile_module(
         check_launches(options, "with --budget, the network")
     simplify(module, chip, progress)
     simplified = module.clone()
-    function = find_main(module)
     log = CompilationLog(tell)
     cache = PieceCache(chip, options.cache, options.effort) if cache is None else cache
     if budget is not None or saves_memory(module):
-        if not saves_memory(module):
-            refuse_given([op for op in function.body.block.ops if isinstance(op, SubgraphOp)])
         check_launches(options, "a module that saves memory")
         budget = budget or Budget()
     found = compile_function(module, chip, options, log, progress, cache, budget)
@@ -73,4 +68,4 @@ def check_launches(options: SubgraphOptions, what: str) -> None:
 def refuse_given(subgraphs: Sequence[object]) -> None:
     """Raises InputError for a module with subgraphs that is to keep a budget."""
     if subgraphs:
-        raise InputError("the module comes in subgraphs: a budget goes with operations outside of subgraphs")
+        raise InputError("the module comes in subgraphs: memory is saved between operations outside of subgraphs")

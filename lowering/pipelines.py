@@ -12,8 +12,9 @@ from .manycore_cut_stages import ManycoreCutStagesPass
 from .manycore_fuse_subgraphs import ManycoreFuseSubgraphsPass
 from .manycore_outline_to_fit import ManycoreOutlineToFitPass
 from .manycore_to_memory import ManycoreToMemoryPass
-from .memory_offload_to_fit import MemoryOffloadToFitPass
+from .memory_insert_offload import MemoryInsertOffloadPass
 from .memory_to_coreasm import MemoryToCoreasmPass
+from .offload.budget_options import parse_thresholds
 from .search_options import SearchOptions
 from .simplify import simplifying_passes
 from .sparse_encode_if_faster import SparseEncodeIfFasterPass
@@ -31,20 +32,34 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     if sparse:
         yield encode_pass(options)
     yield from simplifying_passes(chip)
-    saving = options.budget, options.save, options.compress_to, options.launch_bytes
+    saving = options.budget, options.save, options.compress_to, options.launch_bytes, options.offload
     if options.chips is not None:
         yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, *saving, **how)
         subgraphs = "whole" if subgraphs == "whole" else "auto"  # the rule has cut what is cut
-    if options.budget is not None:
-        yield MemoryOffloadToFitPass(chip, options.budget, *saving[1:], **how)
-    else:
-        yield ManycoreOutlineToFitPass(chip, subgraphs, **how)
-    if options.budget is None:
-        fusion = parse_fusion(fuse)
-        yield ManycoreFuseSubgraphsPass(chip, fusion.strategy, **fusion.bounds.given(), **how)
+    if options.saves_memory:
+        yield offload_pass(options)
+    yield ManycoreOutlineToFitPass(chip, subgraphs, **how)
+    fusion = parse_fusion(fuse)
+    yield ManycoreFuseSubgraphsPass(chip, fusion.strategy, **fusion.bounds.given(), **how)
     yield ManycoreAutotunePass(chip, **how)
     yield ManycoreToMemoryPass(**how)
     yield MemoryToCoreasmPass(chip)
+
+
+def offload_pass(options: SearchOptions) -> MemoryInsertOffloadPass:
+    """The pass that saves memory as the options say."""
+    kinds = () if options.save is None else tuple(options.save.split(","))
+    given = None if options.offload is None else parse_thresholds(options.offload)
+    thresholds = (None, None, None) if given is None else (given.slack, given.size, given.most)
+    return MemoryInsertOffloadPass(
+        options.chip,
+        options.budget,
+        kinds,
+        options.compress_to,
+        options.launch_bytes,
+        *thresholds,
+        **options.how(),
+    )
 
 
 def encode_pass(options: SearchOptions) -> SparseEncodeIfFasterPass:

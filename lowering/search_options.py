@@ -32,6 +32,12 @@ class SearchOptions(EffortOptions):
     save: str | None = None
     compress_to: str | None = None
     launch_bytes: Number | None = None
+    offload: str | None = None
+
+    @property
+    def saves_memory(self) -> bool:
+        """Whether memory is to be saved."""
+        return self.budget is not None or self.offload is not None
 
     def read(self, module: ModuleOp, sparse: bool) -> CompileOptions:
         """What they ask for, of a module, with weights encoded or not. Raises InputError for what makes no sense."""
@@ -47,9 +53,9 @@ class SearchOptions(EffortOptions):
         check_fusion(subgraphs)
         given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(self, name) is not None]
         budget = None
-        if self.budget is not None:
-            check_launches(subgraphs, "with --budget, the network")
-            budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes)
+        if self.saves_memory:
+            check_launches(subgraphs, f"with --{'offload' if self.budget is None else 'budget'}, the network")
+            budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes, self.offload)
         elif given:
             raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")
         if self.chips is not None:

@@ -211,7 +211,9 @@ def part_module(part: Part) -> PartModule:
 def subgraph_module(subgraph: SubgraphOp) -> PartModule:
     """A subgraph as a module of its own."""
     constants = tuple(op for op in subgraph.body.block.ops if isinstance(op, ConstantOp | WeightOp))
-    body = subgraph.clone().body.detach_block(0)
+    copy = subgraph.clone()
+    body = copy.body.detach_block(0)
+    copy.erase()  # it reads the operands
     last = body.last_op
     assert isinstance(last, YieldOp)
     values = list(last.operands)

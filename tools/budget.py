@@ -15,7 +15,7 @@ ROWS = 24
 
 
 def add_memory_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--budget`, `--save`, `--compress-to` and `--launch-bytes`."""
+    """Add `--budget`, `--save`, `--compress-to`, `--launch-bytes` and `--offload`."""
     group = parser.add_argument_group("networks that need more device memory than there is")
     group.add_argument(
         "--budget",
@@ -33,18 +33,24 @@ def add_memory_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--launch-bytes", metavar="N", help="DRAM that one launch may need for itself (default: by the network)"
     )
+    group.add_argument(
+        "--offload",
+        metavar="THRESHOLDS",
+        help="what leaves: 'th-tts=NS,th-size=BYTES,n=COUNT', inputs that wait longer and are larger, the n largest; "
+        "with --budget, again and again until all fits (default: for the least time)",
+    )
 
 
 def read_memory_options(options: argparse.Namespace) -> Budget | None:
     """The budget, None where none is given. Raises InputError for what makes no sense."""
     given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(options, name) is not None]
-    if options.budget is None:
+    if options.budget is None and options.offload is None:
         if given:
             raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")
         return None
     from ..lowering.offload.budget_options import parse_budget
 
-    return parse_budget(options.budget, options.save, options.compress_to, options.launch_bytes)
+    return parse_budget(options.budget, options.save, options.compress_to, options.launch_bytes, options.offload)
 
 
 def saving_table(saving: LaunchCompilation) -> str:
@@ -55,7 +61,8 @@ def saving_table(saving: LaunchCompilation) -> str:
     actions = moved(saving)
     text = (
         f"  device memory: {figures['unsaved_bytes']:,} bytes needed, {figures['budget_bytes']:,} there, "
-        f"{figures['peak_bytes']:,} at most in use; {figures['launches']} launches, "
+        f"{figures['reserved_bytes']:,} reserved, {figures['peak_bytes']:,} at most in use; "
+        f"{figures['launches']} launches, "
         f"{figures['planned_cycles']:,} cycles planned"
     )
     if not actions:

@@ -6,6 +6,7 @@ import argparse
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, NoReturn
 
 from ..support.errors import InputError, MeshloomError
 from ..support.interrupts import EXIT_INTERRUPTED, end_on_interrupt, raise_on_interrupt
+from ..support.warn import MeshloomWarning
 from .help_format import HelpFormatter
 
 EXIT_FAILED = 1
@@ -28,7 +30,7 @@ def run_tool(body: Callable[[], int | None]) -> int:
     0: done; 1: the work failed; 2: bad usage or input; 130: interrupted from the keyboard.
     """
     try:
-        with _interruptible():
+        with _interruptible(), _warnings_as_notes():
             return body() or 0
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)
@@ -73,6 +75,23 @@ def _interruptible() -> Generator[None]:
     finally:
         if ours:
             raise_on_interrupt()
+
+
+@contextmanager
+def _warnings_as_notes() -> Generator[None]:
+    """Inside of the block our own warnings are lines `note: ...` on stderr, without a place in the source."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+            if issubclass(category, MeshloomWarning):
+                print(f"note: {message}", file=sys.stderr)
+            else:
+                shown(message, category, *rest)
+
+        warnings.showwarning = show
+        warnings.simplefilter("always", MeshloomWarning)
+        yield
 
 
 def _complain(message: str, status: int) -> int:

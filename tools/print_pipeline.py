@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from ..lowering.search_options import SearchOptions
 
 TEXTS = (
-    "chip", "chips", "subgraphs", "fuse", "budget", "save", "compress_to", "launch_bytes", "effort", "order", "stop_at",
+    "chip", "chips", "subgraphs", "fuse", "budget", "save", "compress_to", "launch_bytes", "offload", "effort", "order",
+    "stop_at",
 )  # fmt: skip
 """Options of the command line that are options of the search."""
 

@@ -16,7 +16,6 @@ PASSES: dict[str, str] = {
     "manycore-prefetch": "manycore_prefetch:ManycorePrefetchPass",
     "manycore-schedule": "manycore_schedule:ManycoreSchedulePass",
     "manycore-tile": "manycore_tile:ManycoreTilePass",
-    "memory-insert-offload": "memory_insert_offload:MemoryInsertOffloadPass",
     "sparse-balance-lanes": "sparse_balance_lanes:SparseBalanceLanesPass",
     "sparse-pack": "sparse_pack:SparsePackPass",
     "sparse-prune-groups": "sparse_prune_groups:SparsePruneGroupsPass",

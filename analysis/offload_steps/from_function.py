@@ -8,7 +8,6 @@ from typing import Protocol
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.tiling import TilingInterface
 from ...dialects.dataflow.types import tensor_bytes, tensor_of
@@ -17,7 +16,6 @@ from ...dialects.memory.attributes import Space
 from ...dialects.memory.stash import CompressOp, DoneOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, stash_of
 from ...dialects.memory.stash_check import memory_of
 from ...dialects.memory.stash_types import StashType
-from ..cost_graphs.from_dataflow import operation_ns
 from .steps import Buffer, Place, Program, Step
 
 COMPUTE, OUT, IN, VPU = "compute", "to host", "from host", "VPU"
@@ -38,29 +36,6 @@ class Costs(Protocol):
     def pack_ns(self, nbytes: int) -> int:
         """ns to compress or decompress a tensor of so many bytes (before compression)."""
         ...
-
-
-@dataclass(frozen=True)
-class ChipCosts:
-    """A chip's units by the simple model of cost graphs, a link, and the vector unit as a compressor."""
-
-    chip: Chip
-    link: float
-    """Bytes a second, each way at once."""
-    compress_rate: float = 200e9
-    """Bytes a second."""
-
-    def compute(self, op: TilingInterface) -> tuple[str, int]:
-        """(unit, ns) of an operation."""
-        return operation_ns(op, self.chip)
-
-    def copy_ns(self, nbytes: int) -> int:
-        """ns of a copy to or from the host, rounded up."""
-        return -(-nbytes * 1_000_000_000 // int(self.link))
-
-    def pack_ns(self, nbytes: int) -> int:
-        """ns to compress or decompress, rounded up."""
-        return -(-nbytes * 1_000_000_000 // int(self.compress_rate))
 
 
 @dataclass(frozen=True)

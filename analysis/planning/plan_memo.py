@@ -5,10 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
+from ...chips import Chip
 from ...dialects.manycore import TaskOp
 from ..task_info import TaskInfo
 from .plan_task import Shortage, Source, TaskPlan
 from .room import ByRoom, Room
+
+KEPT_TASKS = 4000
+"""Tasks in what parts of a network share; beyond that it is worked out anew."""
+
+_shared: dict[str, PlanMemo] = {}
+
+
+def memo_for(chip: Chip) -> PlanMemo:
+    """
+    What the parts of a network that are planned in this process share, of one chip at a time: the whole, and what it is
+    cut into, mostly hold the same tasks.
+    """
+    memo = _shared.get(chip.fingerprint)
+    if memo is None or memo.tasks > KEPT_TASKS:
+        _shared.clear()
+        memo = _shared[chip.fingerprint] = PlanMemo()
+    return memo
 
 
 @dataclass
@@ -22,6 +40,11 @@ class PlanMemo:
     _several: ByRoom[list[TaskPlan]] = field(default_factory=ByRoom["list[TaskPlan]"])
     _contents: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _numbers: dict[TaskInfo, int] = field(default_factory=dict[TaskInfo, int])
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks that were asked for."""
+        return len(self._infos)
 
     def info(self, op: TaskOp) -> TaskInfo:
         """What there is to know about a task, which must not have changed since it was first asked for."""

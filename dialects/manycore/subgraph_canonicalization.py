@@ -72,8 +72,8 @@ class TidyOperands(RewritePattern):
 
 class TidyResults(RewritePattern):
     """
-    Results that nobody reads go, so do repetitions of another and operands that are given back. (A subgraph without
-    results that are read goes as a whole.)
+    Results that nobody reads go, so do repetitions of another, operands that are given back, and constants and weights,
+    which stand outside instead: no instruction writes them. (A subgraph without results that are read goes as a whole.)
     """
 
     @op_type_rewrite_pattern
@@ -87,6 +87,10 @@ class TidyResults(RewritePattern):
                 replacements.append(None)
             elif isinstance(value, BlockArgument):
                 replacements.append(op.inputs[value.index])
+            elif isinstance(source := value.owner, ConstantOp | WeightOp):
+                outside = rewriter.insert(source.clone(), InsertPoint.before(op))
+                outside.results[0].name_hint = result.name_hint
+                replacements.append(outside.results[0])
             else:
                 replacements.append(first.setdefault(value, number))
         if replacements != list(range(len(op.outputs))):

@@ -4,29 +4,52 @@ from __future__ import annotations
 
 from ...dialects.memory.formats import Format
 from ...support.errors import InputError
-from ...transforms.options import Number
+from ...transforms.offload.thresholds import Thresholds
+from ...transforms.options import Number, number
 from .compile_launches import Budget
 from .save_memory import Saving
 
+THRESHOLDS = ("th-tts", "th-size", "n")
 KINDS = ("swap", "compress", "recompute")
 
 
-def parse_budget(amount: Number, save: str | None, compress_to: str | None, launch_bytes: Number | None) -> Budget:
+def parse_budget(
+    amount: Number | None,
+    save: str | None = None,
+    compress_to: str | None = None,
+    launch_bytes: Number | None = None,
+    offload: str | None = None,
+) -> Budget:
     """
-    `amount`: bytes, up to 1 a share of what the network needs, or `chip`; `save`: of swap, compress, recompute, with
-    commas; `compress_to`: a format; `launch_bytes`: DRAM that a launch may need. Raises InputError for what makes no
-    sense.
+    `amount`: bytes, up to 1 a share of what the network needs, or `chip` (None: the same); `save`: of swap, compress,
+    recompute, with commas; `compress_to`: a format; `launch_bytes`: DRAM that a launch may need; `offload`: thresholds,
+    as `th-tts=1000,th-size=4096,n=4`. Raises InputError for what makes no sense.
     """
-    kinds = ("swap", "recompute") if save is None else tuple(save.split(","))
+    thresholds = None if offload is None else parse_thresholds(offload)
+    if thresholds is not None and launch_bytes is not None:
+        raise InputError("--launch-bytes does not go with thresholds: operations share a launch where they may")
+    default = ("swap", "recompute") if thresholds is None else ("swap",)
+    kinds = default if save is None else tuple(save.split(","))
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise InputError(f"--save: '{unknown[0]}' is none of {', '.join(KINDS)}")
     formats = [format.value for format in Format]
     name = compress_to or Format.F16.value
     if name not in formats:
         raise InputError(f"--compress-to {name}: expected one of {', '.join(formats)}")
-    number = None if amount == "chip" else _number("--budget", amount)
+    number = None if amount is None or amount == "chip" else _number("--budget", amount)
     launch = None if launch_bytes is None else int(_number("--launch-bytes", launch_bytes))
-    return Budget(number, Saving(frozenset(kinds), Format(name)), launch)
+    return Budget(number, Saving(frozenset(kinds), Format(name)), launch, thresholds)
+
+
+def parse_thresholds(text: str) -> Thresholds:
+    """`th-tts=NS,th-size=BYTES,n=COUNT`, each of which may be left out. Raises InputError for others."""
+    values: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, value = part.strip().partition("=")
+        if name not in THRESHOLDS:
+            raise InputError(f"--offload: '{part}' is none of th-tts=NS, th-size=BYTES, n=COUNT")
+        values[name] = int(number(name, value, 0))
+    return Thresholds(values.get("th-tts", 0), values.get("th-size", 0), values.get("n"))
 
 
 def _number(option: str, text: Number) -> float:

@@ -5,6 +5,7 @@ nobody uses them (spec 1; DESIGN, from network to binary).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,8 +15,11 @@ from xdsl.dialects.func import FuncOp
 from ...chips import Chip
 from ...dialects.manycore import SubgraphOp
 from ...support.errors import BudgetError, InputError, ResourceError
+from ...support.warn import warn
+from ...transforms.offload.thresholds import Thresholds
 from ..compilation_log import CompilationLog
 from ..compile_subgraphs import Driver
+from ..effort import EFFORTS
 from ..outlined import outlined
 from ..piece_cache import PieceCache
 from ..stages import Progress
@@ -29,8 +33,8 @@ from .save_memory import LaunchPlanning, Saving, planning_of, save_memory
 ATTEMPTS = 8
 """Limits that a plan is made for at most, where places for one have gaps between them."""
 SHARES = (1, 2, 4, 8, 16, 64)
-"""A launch may need this part of what the whole network does; finer ones are tried until that makes it slower."""
-SEARCHES = 6
+"""A launch may need this part of what the whole network does, and half of the budget at most."""
+BUDGETS = 12
 """Budgets that are tried between one that is too small and one that works, to name a small one."""
 
 
@@ -42,7 +46,9 @@ class Budget:
     """Bytes; up to 1 a share of what the network needs without saving; None: all of the chip's DRAM."""
     saving: Saving = field(default_factory=Saving)
     launch_bytes: int | None = None
-    """DRAM that one launch may need for itself; None: what makes the network fast (`SHARES`)."""
+    """DRAM that one launch may need for itself; None: as the network and the budget give it (`SHARES`)."""
+    thresholds: Thresholds | None = None
+    """What leaves is chosen by these, and not for the least time."""
 
 
 @dataclass(frozen=True)
@@ -60,46 +66,94 @@ class LaunchCompilation:
 
 def save_in_launches(
     function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, cache: PieceCache, progress: Progress
-) -> LaunchCompilation:
+) -> LaunchCompilation | None:
     """
-    A function of `dataflow` operations as launches that save memory, for a chip and a budget.
+    A function of `dataflow` operations as launches that save memory, for a chip and a budget; None where nothing is
+    gained, which is said: as one launch it fits, or a share of what that needs is asked for and nothing needs less.
 
-    The function is cut into launches by what they need for themselves. The same launches give the same bits with every
-    budget: other ones may add in another order. Raises ResourceError where the function does not fit in DRAM,
-    BudgetError for a budget within which no plan is found: one that works is tried before it is named. Smaller ones may
-    work as well, where operators are split for them.
+    The function is cut into launches by what they need for themselves: as few as leave room for others beside them. The
+    same launches give the same bits with every budget: other ones may add in another order. Raises ResourceError where
+    the function does not fit in DRAM, BudgetError for a budget within which no plan is found, with the smallest one
+    that works.
     """
     pieces = Pieces(chip, cache)
     cutter = _Cutter(function, chip, options, progress, cache)
-    whole = cutter.cut(chip.dram_bytes, chip.dram_bytes)
-    unsaved = _peak(whole, pieces, chip.dram_bytes)
-    capacity = _capacity(budget.amount, unsaved, chip)
-    sizes = [budget.launch_bytes] if budget.launch_bytes is not None else [unsaved // share for share in SHARES]
+    unsaved = cutter.needed(pieces)
+    capacity = capacity_of(budget.amount, unsaved, chip)
+    if budget.launch_bytes is None and capacity >= unsaved:
+        warn(f"nothing is gained by saving memory: the network needs {unsaved} bytes of DRAM, {capacity} are there")
+        return None
+    launches = _Launches(cutter, pieces, budget, unsaved)
+    found = launches.fastest(capacity)
+    if found is None:
+        enough = launches.smallest(capacity)
+        reason = launches.reason(capacity)
+        if enough >= unsaved and budget.launch_bytes is None:
+            reason = f"nothing is gained by saving memory: one launch of all needs the least, {unsaved} bytes"
+            if budget.amount is not None and budget.amount <= 1:
+                warn(reason)
+                return None
+        raise BudgetError(capacity, reason, enough)
+    return LaunchCompilation(*found, capacity, unsaved)
 
-    def fastest(limit: int) -> tuple[FuncOp, DeviceLayout] | _Search:
-        """Launches that fit in so much DRAM; or the last way to cut that was tried, where none does."""
-        search: _Search | None = None
+
+class _Launches:
+    """Ways to cut a function into launches, and which of them fit into how much DRAM."""
+
+    def __init__(self, cutter: _Cutter, pieces: Pieces, budget: Budget, unsaved: int) -> None:
+        self.cutter, self.pieces, self.budget, self.unsaved = cutter, pieces, budget, unsaved
+        self._known: dict[int, list[tuple[int, LaunchSearch]]] = {}
+        """By bytes of a launch: (the capacity that it was cut for, what was cut)."""
+
+    def fastest(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
+        """
+        The first way to cut that fits, coarser ones first, since that compiles the fewest parts; with high effort,
+        finer ones as long as that makes it faster.
+        """
         best: tuple[FuncOp, DeviceLayout] | None = None
-        for size in sizes:
-            cut = whole if size >= unsaved else cutter.cut(size, limit)
-            search = _Search(cut, pieces, budget.saving)
-            progress("save memory")
-            found = search.fit(limit)
+        for size in self._sizes(capacity):
+            self.cutter.progress("save memory")
+            search = self._search(size, capacity)
+            found = search.fit(capacity)
+            if found is None and (stays := search.resident_beside_too_much(capacity)):
+                found = self._search(size, capacity - stays).fit(capacity)
             if best is not None and (found is None or found[1].planned.time_ns >= best[1].planned.time_ns):
                 break
             best = found
-        assert search is not None
-        return search if best is None else best
+            if best is not None and self.cutter.options.effort is not EFFORTS["high"]:
+                break
+        return best
 
-    best = fastest(capacity)
-    if isinstance(best, _Search):
-        refusal = best.refusal(capacity)
-        # With more memory the network may be cut otherwise: what is named has to do for that, too.
-        while isinstance(again := fastest(refusal.enough), _Search):
-            enough = max(again.refusal(refusal.enough).enough, refusal.enough + 1)
-            refusal = BudgetError(capacity, refusal.reason, enough)
-        raise refusal
-    return LaunchCompilation(*best, capacity, unsaved)
+    def smallest(self, capacity: int) -> int:
+        """A budget that works, over one that does not: of all, the least but for a part in 4,096 of the difference."""
+        low, high = capacity, self.unsaved
+        if self.budget.launch_bytes is not None:
+            while self.fastest(high) is None:
+                low, high = high, 2 * high
+        return _bisected(low, high, lambda budget: self.fastest(budget) is not None)
+
+    def reason(self, capacity: int) -> str:
+        """Why a capacity is too small: which launch needs how much."""
+        return self._search(self._sizes(capacity)[-1], capacity).reason(capacity)
+
+    def _sizes(self, capacity: int) -> list[int]:
+        """Bytes that a launch may need, to be tried in this order."""
+        if self.budget.launch_bytes is not None:
+            return [self.budget.launch_bytes]
+        if capacity >= self.unsaved:
+            return [self.unsaved]
+        sizes = [self.unsaved // share for share in SHARES]
+        return [size for size in sizes if size <= capacity // 2] or sizes[-1:]
+
+    def _search(self, size: int, capacity: int) -> LaunchSearch:
+        """Launches of at most so many bytes; what is cut for a capacity does for less as long as all fit alone."""
+        known = self._known.setdefault(size, [])
+        for cut_for, search in known:
+            if cut_for == capacity or search.largest <= capacity < cut_for:
+                return search
+        search = LaunchSearch(self.cutter.cut(size, capacity), self.pieces, self.budget.saving)
+        known.append((capacity, search))
+        return search
 
 
 @dataclass(frozen=True)
@@ -111,6 +165,10 @@ class _Cutter:
     options: SubgraphOptions
     progress: Progress
     cache: PieceCache
+
+    def needed(self, pieces: Pieces) -> int:
+        """Bytes of DRAM if nothing is saved."""
+        return peak_of(self.cut(self.chip.dram_bytes, self.chip.dram_bytes), pieces, self.chip.dram_bytes)
 
     def cut(self, most: int, capacity: int) -> FuncOp:
         """
@@ -131,14 +189,19 @@ class _Cutter:
         return outlined(copy, [Subgraph(part.ends[1], part.operators) for part in parts], launches=True)
 
 
+def needed_as_one(function: FuncOp, chip: Chip, options: SubgraphOptions, cache: PieceCache, progress: Progress) -> int:
+    """Bytes of DRAM that a function of `dataflow` operations needs if nothing is saved."""
+    return _Cutter(function, chip, options, progress, cache).needed(Pieces(chip, cache))
+
+
 def placed_launches(function: FuncOp, chip: Chip, cache: PieceCache, capacity: float | None) -> LaunchCompilation:
     """
     A function of launches and of operations of `memory`, placed in DRAM as it stands. `capacity`: as
     `Budget.amount`. Raises ResourceError where it does not fit.
     """
     pieces = Pieces(chip, cache)
-    unsaved = _peak(function, pieces, chip.dram_bytes)
-    available = _capacity(capacity, unsaved, chip)
+    unsaved = peak_of(function, pieces, chip.dram_bytes)
+    available = capacity_of(capacity, unsaved, chip)
     layout = lay_out(read_block(function, pieces, available), available)
     if layout is None:
         raise ResourceError(
@@ -148,33 +211,37 @@ def placed_launches(function: FuncOp, chip: Chip, cache: PieceCache, capacity: f
     return LaunchCompilation(function, layout, available, unsaved)
 
 
-def _number(function: FuncOp, pieces: Pieces) -> None:
-    """Compile all subgraphs, each of which gets a number that its copies keep."""
+def number_launches(function: FuncOp, pieces: Pieces) -> None:
+    """Compile all subgraphs that have no number; each gets one, which its copies keep."""
     for op in function.body.block.walk():
-        if isinstance(op, SubgraphOp):
+        if isinstance(op, SubgraphOp) and Pieces.NUMBER not in op.attributes:
             op.attributes[Pieces.NUMBER] = IntAttr(pieces.add(op))
 
 
-def _capacity(amount: float | None, unsaved: int, chip: Chip) -> int:
+def capacity_of(amount: float | None, unsaved: int, chip: Chip) -> int:
+    """Bytes of a budget."""
     if amount is None:
         return chip.dram_bytes
     return min(chip.dram_bytes, int(amount * unsaved) if amount <= 1 else int(amount))
 
 
-def _peak(function: FuncOp, pieces: Pieces, capacity: int) -> int:
+def peak_of(function: FuncOp, pieces: Pieces, capacity: int) -> int:
     """Bytes that the function needs as it stands; its subgraphs are compiled for good."""
-    _number(function, pieces)
+    number_launches(function, pieces)
     layout = lay_out(read_block(function, pieces, capacity), 1 << 62)
     assert layout is not None, "everything fits without a limit"
     return layout.used
 
 
-class _Search:
+class LaunchSearch:
     """Looks for limits on the planner for which places within a capacity are found."""
 
     def __init__(self, function: FuncOp, pieces: Pieces, saving: Saving) -> None:
         self.function, self.pieces, self.saving = function, pieces, saving
-        _number(function, pieces)
+        number_launches(function, pieces)
+        codes = [pieces.of_subgraph(op).code for op in function.body.block.ops if isinstance(op, SubgraphOp)]
+        self.largest = max((code.dram_bytes for code in codes), default=0)
+        """Bytes that one launch needs for itself."""
 
     def fit(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
         """The function with memory saved until it fits, and its places."""
@@ -206,27 +273,38 @@ class _Search:
         layout = lay_out(read_block(function, self.pieces, capacity), capacity)
         return None if layout is None else (function, layout)
 
-    def refusal(self, capacity: int) -> BudgetError:
-        """The error for a capacity that is too small: which launch needs how much, and what would do."""
+    def smallest(self, capacity: int, enough: int) -> int:
+        """A budget that works, from one that does not and one that does."""
+        return _bisected(capacity, enough, lambda budget: self.fit(budget) is not None)
+
+    def resident_beside_too_much(self, capacity: int) -> int:
+        """
+        Bytes of constants that stay, where a launch does not fit beside them: operators that are split for less may. 0
+        where all launches fit.
+        """
+        launches = planning_of(self.function, self.pieces, self.saving, capacity).launches
+        stays = launches.resident_bytes
+        return stays if launches.problem.smallest_budget + stays > capacity else 0
+
+    def reason(self, capacity: int) -> str:
+        """Why a capacity is too small: which launch needs how much."""
         planning = planning_of(self.function, self.pieces, self.saving, capacity)
         problem = planning.launches.problem
-        worst = int(np.argmax(problem.working_set))
         least = problem.smallest_budget + planning.launches.resident_bytes
-        low, high = max(least, capacity + 1), _peak(self.function, self.pieces, capacity)
-        for _ in range(SEARCHES):
-            if low >= high:
-                break
-            middle = (low + high) // 2
-            if self.fit(middle) is None:
-                low = middle + 1
-            else:
-                high = middle
-        name = problem.graph.op_names[worst]
-        reason = f"launch '{name}' alone works on {least} bytes, with constants that stay"
         if least <= capacity:
             kinds = ", ".join(sorted(self.saving.kinds))
-            reason = f"no plan of the allowed kinds ({kinds}) was found that fits"
-        return BudgetError(capacity, reason, high)
+            return f"no plan of the allowed kinds ({kinds}) was found that fits"
+        name = problem.graph.op_names[int(np.argmax(problem.working_set))]
+        return f"launch '{name}' alone works on {least} bytes, with constants that stay"
+
+
+def _bisected(low: int, high: int, works: Callable[[int], bool]) -> int:
+    """A number close to the least that works: `low` does not, `high` does."""
+    for _ in range(BUDGETS):
+        if high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if works(middle) else (middle, high)
+    return high
 
 
 def _limits(room: int, least: int, capacity: int) -> list[int]:

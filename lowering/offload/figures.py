@@ -42,14 +42,17 @@ def moved(saving: LaunchCompilation) -> list[Moved]:
 
 
 def saving_figures(saving: LaunchCompilation) -> dict[str, Any]:
-    """Bytes that are needed, there and planned for, cycles, and counts of what was done."""
+    """
+    Bytes that are needed, there, in use at most, and reserved (up to the end of what lies highest); cycles, and counts
+    of what was done.
+    """
     actions = moved(saving)
     purposes = saving.layout.steps.purposes
     return {
         "unsaved_bytes": saving.unsaved_peak,
         "budget_bytes": saving.capacity,
         "peak_bytes": saving.layout.peak,
-        "used_bytes": saving.layout.used,
+        "reserved_bytes": saving.layout.used,
         "planned_cycles": saving.layout.planned.time_ns,
         "launches": sum(purpose in ("compute", "recompute", "compress", "decompress") for purpose in purposes),
         "actions": {purpose: sum(one.purpose == purpose for one in actions) for purpose in SAVING},

@@ -8,7 +8,7 @@ the last launch that reads them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,16 +18,21 @@ from ...analysis.cost_graphs.graph import CostGraph, Ints, lists_of
 from ...analysis.cost_graphs.select import FORWARD
 from ...analysis.offload.problem import OffloadProblem, offload_problem
 from ...chips import Chip
+from ...dialects.dataflow import ConstantOp, WeightOp
 from ...dialects.dataflow.types import shape_of
+from ...dialects.manycore import SubgraphOp
+from ...dialects.memory.attributes import Space
+from ...dialects.memory.stash import RecomputeOp, SwapInOp, SwapOutOp, stash_of
 from ...dialects.memory.stash_check import memory_of
+from ...dialects.memory.stash_types import StashType, TokenType
 from ...emulator.costs import host_cycles
 from ...transforms.offload.budget import FormatModel
-from ...transforms.offload.script import FunctionParts
+from ...transforms.offload.script import FunctionParts, Step
 from ..constants import ConstantTable, constant_bytes
 from ..dram_layout import bytes_of, padded
 from ..subgraph import name_of
 from .device_steps import CORES
-from .pieces import Piece
+from .pieces import Pieces
 from .read_block import stays_resident
 
 
@@ -65,20 +70,21 @@ class LaunchProblem:
     """Constants that stay in DRAM, padded."""
 
 
-def launch_problem(parts: FunctionParts, pieces: Sequence[Piece], chip: Chip, capacity: int) -> LaunchProblem:
+def launch_problem(parts: FunctionParts, pieces: Pieces, capacity: int) -> LaunchProblem:
     """
-    The problem of a function of subgraphs; `pieces` has the code of each, `capacity` is what DRAM holds.
+    The problem of a function of launches; `capacity` is what DRAM holds. What saves memory already is there as it is.
 
     Tensors are those of the function, then what launches with values of their own in DRAM need for these. Launches and
     conversions use all cores, but are planned as if they ran side by side: if they excluded each other, the planner
     would convert only once an operation has no room, and then there is none for the result of the conversion either.
     """
-    graph = _Graph(parts, chip)
+    graph = _Graph(parts, pieces.chip)
     constants = ConstantTable()
     spans: dict[int, tuple[int, int]] = {}
-    for number, (op, piece) in enumerate(zip(parts.ops, pieces, strict=True)):
-        graph.launch(number, list(op.operands), list(op.results), piece, name_of(op))
-        for constant in piece.constants:
+    for number, op in enumerate(parts.ops):
+        work = _work(op, pieces)
+        graph.launch(number, op, work)
+        for constant in work.constants:
             key = constants.number(constant)
             spans[key] = (spans.get(key, (graph.count, 0))[0], graph.count)
         graph.count += 1
@@ -100,6 +106,47 @@ def launch_problem(parts: FunctionParts, pieces: Sequence[Piece], chip: Chip, ca
     return LaunchProblem(problem, tuple(graph.launches), tuple(graph.arrives), resident)
 
 
+@dataclass(frozen=True)
+class _Work:
+    """What an operation takes: cycles, bytes of DRAM for itself, constants."""
+
+    cycles: int
+    room: int = 0
+    constants: tuple[ConstantOp | WeightOp, ...] = ()
+
+
+def _work(op: Step, pieces: Pieces) -> _Work:
+    match op:
+        case SubgraphOp():
+            piece = pieces.of_subgraph(op)
+            return _Work(piece.cycles, piece.code.segments[-1], piece.constants)
+        case RecomputeOp():
+            found = [_work(one, pieces) for one in op.body.block.ops if isinstance(one, SubgraphOp)]
+            inner = sum(padded(bytes_of(value)) for one in op.body.block.ops for value in one.results)
+            return _Work(
+                sum(one.cycles for one in found),
+                inner + max((one.room for one in found), default=0),
+                tuple(constant for one in found for constant in one.constants),
+            )
+        case SwapOutOp():
+            return _Work(host_cycles(pieces.chip, stash_of(op.result).nbytes))
+        case SwapInOp():
+            return _Work(host_cycles(pieces.chip, stash_of(op.source).nbytes))
+        case _:
+            return _Work(pieces.of_conversion(op).cycles)
+
+
+def _bytes_on_device(value: SSAValue) -> int:
+    """Padded bytes that a value takes in DRAM."""
+    if isinstance(type := value.type, StashType):
+        return 0 if type.space is Space.HOST else padded(type.nbytes)
+    return padded(bytes_of(value))
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return stash_of(value).tensor.get_shape() if isinstance(value.type, StashType) else shape_of(value)
+
+
 class _Graph:
     """A cost graph while it grows."""
 
@@ -107,30 +154,32 @@ class _Graph:
         self.chip = chip
         self.count = 0
         self.number = {value: index for index, value in enumerate(parts.tensors)}
-        self.sizes = [padded(bytes_of(value)) for value in parts.tensors]
-        self.shapes = [shape_of(value) for value in parts.tensors]
+        self.sizes = [_bytes_on_device(value) for value in parts.tensors]
+        self.shapes = [_shape(value) for value in parts.tensors]
         self.names: list[str] = []
         self.durations: list[int] = []
         self.ins: list[list[int]] = []
         self.outs: list[list[int]] = []
         self.launches: list[int] = []
         self.arrives: list[int] = []
-        self.there = {self.number[value] for op in parts.ops for value in op.results}
+        self.there = {self.number[value] for op in parts.ops for value in op.results if value in self.number}
 
-    def launch(self, number: int, operands: list[SSAValue], results: list[SSAValue], piece: Piece, name: str) -> None:
-        """A launch, after the inputs that it reads first. `count` is left at its own number."""
-        ins = list(dict.fromkeys(self.number[memory_of(value)] for value in operands))
+    def launch(self, number: int, op: Step, work: _Work) -> None:
+        """An operation, after the inputs that it reads first. `count` is left at its own number."""
+        read = [value for value in op.operands if not isinstance(value.type, TokenType)]
+        ins = list(dict.fromkeys(self.number[memory_of(value)] for value in read))
         for tensor in ins:
             if tensor not in self.there:
                 self.there.add(tensor)
                 self._add("input", host_cycles(self.chip, self.sizes[tensor]), [], [tensor], -1, tensor)
                 self.count += 1
-        outs = [self.number[value] for value in results]
-        if scratch := piece.code.segments[-1]:
+        outs = [self.number[value] for value in op.results if value in self.number]
+        if work.room:
             outs.append(len(self.sizes))
-            self.sizes.append(padded(scratch))
-            self.shapes.append((scratch,))
-        self._add(name, piece.cycles, ins, outs, number, -1)
+            self.sizes.append(padded(work.room))
+            self.shapes.append((work.room,))
+        name = name_of(op) if isinstance(op, SubgraphOp) else op.name.partition(".")[2]
+        self._add(name, work.cycles, ins, outs, number, -1)
 
     def _add(self, name: str, cycles: int, ins: list[int], outs: list[int], launch: int, arrives: int) -> None:
         self.names.append(name)

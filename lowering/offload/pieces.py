@@ -17,6 +17,7 @@ from ...dialects.dataflow.types import Tensor, tensor
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.formats import Format
 from ...dialects.memory.packing import PackingOp, PackOp, UnpackOp
+from ...dialects.memory.stash import CompressOp, MoveOp, stash_of
 from ..piece_cache import Failure, PieceCache
 from ..piece_code import PieceCode
 from ..piece_cycles import piece_cycles
@@ -78,6 +79,14 @@ class Pieces:
             return self._conversion(tensor(element, type.get_shape()), lambda value: CastOp(value, f32), name)
         packed = PackOp.packing_type(_flat(type), format)
         return self._conversion(packed, lambda value: UnpackOp(value, format), name)
+
+    def of_conversion(self, op: MoveOp) -> Piece:
+        """What compresses or decompresses."""
+        compresses = isinstance(op, CompressOp)
+        stash = stash_of(op.result if compresses else op.source)
+        assert stash.format is not None
+        convert = self.of_compress if compresses else self.of_decompress
+        return convert(stash.tensor, stash.format, op.result.name_hint or op.name.partition(".")[2])
 
     def _conversion(self, source: Tensor, convert: Callable[[SSAValue], CastOp | PackingOp], name: str) -> Piece:
         body = Block(arg_types=[source])

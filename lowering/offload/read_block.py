@@ -238,6 +238,8 @@ class _Reader:
                 for before, now in zip(one.outputs, copy.outputs, strict=True):
                     now.name_hint = before.name_hint
                     inside[before] = now
+            elif isinstance(one, ConstantOp | WeightOp):
+                inside[one.results[0]] = one.results[0]
             elif not isinstance(one, ReshapeOp | YieldOp):
                 raise _between_launches(one)
         for value, result in zip(last.operands, op.values, strict=True):
@@ -268,12 +270,8 @@ class _Reader:
         self.control[op.token] = frozenset({id(draft)})
 
     def _convert(self, op: CompressOp | DecompressOp, waits: frozenset[int]) -> None:
-        stash = stash_of(op.result if isinstance(op, CompressOp) else op.source)
-        assert stash.format is not None
-        name = _name(op.result)
         purpose: Purpose = "compress" if isinstance(op, CompressOp) else "decompress"
-        convert = self.pieces.of_compress if isinstance(op, CompressOp) else self.pieces.of_decompress
-        piece = convert(stash.tensor, stash.format, name)
+        piece = self.pieces.of_conversion(op)
         draft = self._run(piece, [op.source], [op.result], purpose, waits)
         self.control[op.token] = frozenset({id(draft)})
 

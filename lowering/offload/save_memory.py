@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument
 
-from ...analysis.offload.kinds import Kind
+from ...analysis.offload.kinds import Kind, allowed_kinds
 from ...analysis.offload.problem import OffloadProblem
 from ...dialects.dataflow.types import element_of, tensor_of
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.formats import Format
+from ...dialects.memory.stash_types import StashType
 from ...transforms.offload.budget import least_plan
 from ...transforms.offload.emit import Emitter, add_control
-from ...transforms.offload.planned import Planned, planned_script
-from ...transforms.offload.script import Absence, Act, FunctionParts, Item, Script, function_parts
+from ...transforms.offload.planned import planned_script
+from ...transforms.offload.script import Absence, Act, FunctionParts, Item, Script, fixed_tensors, function_parts
+from ...transforms.offload.thresholds import Thresholds, threshold_script
 from ..dram_layout import bytes_of, padded
 from .launch_graph import LaunchModel, LaunchProblem, launch_problem
 from .pieces import Pieces
@@ -45,8 +47,7 @@ class LaunchPlanning:
 def planning_of(function: FuncOp, pieces: Pieces, saving: Saving, capacity: int) -> LaunchPlanning:
     """The problem of a function whose subgraphs are the launches. Raises MeshloomError for what does not compile."""
     parts = function_parts(function)
-    code = [pieces.of_subgraph(op) for op in parts.ops if isinstance(op, SubgraphOp)]
-    launches = launch_problem(parts, code, pieces.chip, capacity)
+    launches = launch_problem(parts, pieces, capacity)
     model = LaunchModel(
         link=pieces.chip.host_bytes_per_cycle * 1e9,
         format=saving.format,
@@ -66,20 +67,64 @@ def save_memory(function: FuncOp, planning: LaunchPlanning, limit: int, saving: 
     parts = function_parts(function)
     launches = planning.launches
     problem, plan = least_plan(launches.problem, parts, planning.model, limit, saving.kinds, saving.seed)
-    script, prefetch = _script(planned_script(problem, plan), launches)
-    ops = Emitter(function, parts, saving.format).emit(script)
-    add_control(function.body.block, ops, prefetch)
+    planned = planned_script(problem, plan)
+    _emit(function, parts, planned.script, planned.prefetch, launches, saving)
 
 
-def _script(planned: Planned, launches: LaunchProblem) -> tuple[Script, list[tuple[int, int]]]:
+def save_by_thresholds(function: FuncOp, planning: LaunchPlanning, thresholds: Thresholds, saving: Saving) -> int:
     """
-    (the script for the function's own operations, prefetch edges between its items).
+    Put operations of `memory` between the function's subgraphs as the thresholds of spec 1 say (`slack` in cycles).
+    Inputs, which the host has, and what has left already stay. How many restorations were put in.
+    """
+    parts = function_parts(function)
+    launches, kinds = planning.launches, saving.kinds
+    others = [kind for kind in allowed_kinds(kinds - {"recompute"}) if kind < Kind.RECOMPUTE]
+    kind = max(others, default=Kind.RECOMPUTE)
+    stays = fixed_tensors(parts)
+    for number, value in enumerate(parts.tensors):
+        rounded = kind in (Kind.COMPRESS, Kind.COMPRESS_SWAP) and number not in stays and element_of(value) != f32
+        if rounded or isinstance(value, BlockArgument):
+            stays.add(number)
+    again: set[int] = set()
+    if "recompute" in kinds:
+        again = {op for op, number in enumerate(launches.launch) if _runs_again(parts, number)}
+    graph = launches.problem.graph
+    stays |= set(range(len(parts.tensors), graph.tensors))
+    script, edges = threshold_script(graph, planning.model, kind, thresholds, stays, again)
+    _emit(function, parts, script, edges, launches, saving)
+    return len(script.absences)
+
+
+def _runs_again(parts: FunctionParts, number: int) -> bool:
+    """Whether an operation may run again: the arrival of an input (-1), or a launch."""
+    return number < 0 or isinstance(parts.ops[number], SubgraphOp)
+
+
+def _emit(
+    function: FuncOp,
+    parts: FunctionParts,
+    script: Script,
+    edges: Sequence[tuple[int, int]],
+    launches: LaunchProblem,
+    saving: Saving,
+) -> None:
+    """Rewrite the function as a script of the planning problem says."""
+    items, waits = _script(script, edges, launches)
+    ops = Emitter(function, parts, saving.format).emit(items)
+    add_control(function.body.block, ops, waits)
+
+
+def _script(
+    given: Script, edges: Sequence[tuple[int, int]], launches: LaunchProblem
+) -> tuple[Script, list[tuple[int, int]]]:
+    """
+    (the script for the function's own operations, control edges between its items).
 
     Arrivals of inputs are no operations; that they run again means that the input is copied in again.
     """
     absences: list[Absence] = [
         Absence(one.tensor, one.kind, tuple(launches.launch[op] for op in one.chain if launches.launch[op] >= 0))
-        for one in planned.script.absences
+        for one in given.absences
     ]
     items: list[Item] = []
     place: list[int] = []
@@ -94,12 +139,12 @@ def _script(planned: Planned, launches: LaunchProblem) -> tuple[Script, list[tup
         gone.add(tensor)
         items.append(Item(Act.IN, len(absences) - 1))
 
-    for item in planned.script.items:
+    for item in given.items:
         if item.act is Act.RUN:
             if launches.launch[item.number] >= 0:
                 items.append(Item(Act.RUN, launches.launch[item.number]))
         elif item.act is Act.AGAIN:
-            chain = planned.script.absences[item.number].chain
+            chain = given.absences[item.number].chain
             for op in chain:
                 if launches.arrives[op] >= 0:
                     again(launches.arrives[op])
@@ -110,8 +155,8 @@ def _script(planned: Planned, launches: LaunchProblem) -> tuple[Script, list[tup
                 gone.add(absences[item.number].tensor)
             items.append(item)
         place.append(len(items) - 1)
-    prefetch = [(place[source], place[target]) for source, target in planned.prefetch if place[source] >= 0]
-    return Script(tuple(items), tuple(absences)), prefetch
+    waits = [(place[source], place[target]) for source, target in edges if place[source] >= 0]
+    return Script(tuple(items), tuple(absences)), waits
 
 
 def _pack_cycles(parts: FunctionParts, problem: OffloadProblem, pieces: Pieces, saving: Saving) -> Mapping[int, int]:
@@ -121,6 +166,7 @@ def _pack_cycles(parts: FunctionParts, problem: OffloadProblem, pieces: Pieces, 
         return found
     numbers: list[int] = sorted(set(problem.tensor.tolist()))
     values = [parts.tensors[number] for number in numbers if number < len(parts.tensors)]
+    values = [value for value in values if not isinstance(value.type, StashType)]
     wide = {tensor_of(value): value for value in values if not isinstance(value, BlockArgument)}
     for type, value in wide.items():
         if element_of(value) != f32:

@@ -28,8 +28,8 @@ PIPELINES = {
     "sparse": "dataflow-prune{density=0.3 bound=100},sparse-select-encoding,canonicalize,cse",
     "sparse-groups": "sparse-prune-groups{weight_group_size=4 weight_threshold=0.5 weight_limit=2 bound=100},"
     "sparse-select-encoding{groups=1,2}",
-    "offload": "memory-insert-offload{chip=tiny link=2e9 budget=0.7 kinds=swap,recompute},canonicalize,cse",
-    "compress": "memory-insert-offload{chip=tiny link=2e9 th_size=256 kinds=swap,compress format=bf16 bound=1}",
+    "offload": "memory-insert-offload{chip=tiny budget=0.7 kinds=swap,recompute},canonicalize,cse",
+    "compress": "memory-insert-offload{chip=tiny th_size=256 kinds=swap,compress format=bf16 bound=1}",
     "training": "dataflow-differentiate{loss=result optimizer=none},canonicalize,cse",
     "manycore": f"canonicalize,{TILE},manycore-place{{chip=tiny}},manycore-schedule{{chip=tiny}}",
     "subgraphs": "dataflow-to-manycore,manycore-outline-subgraphs{rule=key-nodes},manycore-inline-subgraphs",

@@ -1,29 +1,23 @@
-"""Memory saving for a budget: a plan, its operations in the order of the plan, and the control edges that hold it."""
+"""Memory saving for a budget: the quickest plan that the allowed kinds give."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 from xdsl.dialects.builtin import f32
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
-from ...analysis.cost_graphs.from_dataflow import cost_graph_of
 from ...analysis.cost_graphs.graph import Ints
 from ...analysis.offload.evaluate import Evaluator
 from ...analysis.offload.kinds import allowed_kinds
 from ...analysis.offload.model import Model
 from ...analysis.offload.plan import OffloadPlan, plan_offload
-from ...analysis.offload.problem import OffloadProblem, offload_problem
-from ...analysis.offload_steps.edges import with_memory_edges
-from ...analysis.offload_steps.from_function import ChipCosts, function_steps
-from ...analysis.offload_steps.steps import Execution
+from ...analysis.offload.problem import OffloadProblem
 from ...dialects.dataflow.types import element_of
 from ...dialects.memory.formats import Format
 from ...support.errors import InputError
-from .emit import Emitter, add_control
-from .planned import planned_script
-from .script import FunctionParts, function_parts
+from .script import FunctionParts, fixed_tensors
 
 
 @dataclass(frozen=True)
@@ -37,49 +31,16 @@ class FormatModel(Model):
         return size // 4 * self.format.nbytes
 
 
-def insert_for_budget(
-    function: FuncOp, costs: ChipCosts, budget: float, kinds: frozenset[str], format: Format, seed: int = 0
-) -> OffloadPlan | None:
-    """
-    Rewrite a function of `dataflow` operations so that its device memory stays within the budget: bytes, or, up to 1, a
-    share of the peak. Returns the plan, None where all fits as it is. Raises InputError where no plan of these kinds
-    fits, with the smallest budget that works.
-    """
-    parts = function_parts(function)
-    problem = offload_problem(cost_graph_of(function, costs.chip))
-    limit = problem.budget_bytes(budget)
-    if limit >= problem.peak:
-        return None
-    model = FormatModel(costs.link, costs.compress_rate, format=format)
-    problem, plan = least_plan(problem, parts, model, limit, kinds, seed)
-    insert_plan(function, costs, problem, plan, limit, format)
-    return plan
-
-
-def insert_plan(
-    function: FuncOp, costs: ChipCosts, problem: OffloadProblem, plan: OffloadPlan, limit: int, format: Format
-) -> None:
-    """
-    Rewrite a function as a plan for its cost graph says; control edges keep its device memory within `limit` bytes.
-    """
-    planned = planned_script(problem, plan)
-    ops = Emitter(function, function_parts(function), format).emit(planned.script)
-    numbered = function_steps(function.body.block, costs)
-    if list(numbered.ops) != ops:
-        raise AssertionError("every item of the script is one step")
-    prefetched = list(numbered.program.steps)
-    for source, target in planned.prefetch:
-        step = prefetched[target]
-        prefetched[target] = replace(step, waits=(*step.waits, source))
-    program = replace(numbered.program, steps=tuple(prefetched))
-    held = with_memory_edges(Execution(program, planned.start, planned.end), limit)
-    edges = [(source, target) for target, step in enumerate(held.steps) for source in step.waits]
-    add_control(function.body.block, ops, edges)
-
-
 def _may_round(value: SSAValue) -> bool:
     """Whether a tensor may be compressed: f32, and no input, which the host has as it is."""
     return element_of(value) == f32 and not isinstance(value, BlockArgument)
+
+
+def _with_gaps(problem: OffloadProblem, good: list[bool]) -> OffloadProblem:
+    """The problem with some of its gaps."""
+    keep = np.array(good, np.bool_)
+    names = ("tensor", "size", "before", "after", "producer")
+    return replace(problem, **{name: getattr(problem, name)[keep] for name in names})
 
 
 def least_plan(
@@ -92,17 +53,16 @@ def least_plan(
     """
     found: list[tuple[OffloadProblem, OffloadPlan]] = []
     error: InputError | None = None
+    fixed = fixed_tensors(parts)
+    if fixed:
+        problem = _with_gaps(problem, [int(tensor) not in fixed for tensor in problem.tensor])
+        # What operations of `memory` brought is not computed again.
+        kinds -= {"recompute"}
+        if not kinds:
+            raise InputError("what operations of memory bring back is not computed again: allow another kind")
     only_f32 = problem
     if "compress" in kinds:
-        good = [_may_round(parts.tensors[int(tensor)]) for tensor in problem.tensor]
-        only_f32 = replace(
-            problem,
-            tensor=problem.tensor[good],
-            size=problem.size[good],
-            before=problem.before[good],
-            after=problem.after[good],
-            producer=problem.producer[good],
-        )
+        only_f32 = _with_gaps(problem, [_may_round(parts.tensors[int(tensor)]) for tensor in problem.tensor])
     choices = [(only_f32, kinds)]
     if only_f32.gaps < problem.gaps and (others := kinds - {"compress"}):
         choices.append((problem, others))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from xdsl.builder import Builder
@@ -30,7 +30,7 @@ from ...dialects.memory.stash import (
     stash_of,
 )
 from ...dialects.memory.stash_check import memory_of
-from ...dialects.memory.stash_types import StashType
+from ...dialects.memory.stash_types import StashType, TokenType
 from .script import Absence, Act, FunctionParts, Script, is_free
 
 Added = TypeVar("Added", bound=Operation)
@@ -49,6 +49,8 @@ class Emitter:
         self.leaving: set[SSAValue] = set()
         """Values that a reduction has been put in the block for."""
         self.views: dict[tuple[SSAValue, SSAValue], SSAValue] = {}
+        self.done: dict[SSAValue, list[DoneOp]] = {}
+        """Tokens that the block had, by the value whose completion they say."""
         self.packed: dict[int, SSAValue] = {}
         self.on_host: dict[tuple[int, bool], SSAValue] = {}
         self.arrived: dict[int, SSAValue] = {}
@@ -58,24 +60,37 @@ class Emitter:
         """Rewrite the block; returns the operation of each item."""
         last = self.block.last_op
         assert last is not None
-        shapes = [op for op in self.block.ops if isinstance(op, ReshapeOp)]
+        views = [op for op in self.block.ops if isinstance(op, ReshapeOp | AfterOp)]
+        for op in self.block.ops:
+            if isinstance(op, DoneOp):
+                self.done.setdefault(memory_of(op.value), []).append(op)
         for op in list(self.block.ops):
             op.detach()
+        self._tell(self.block.args)
         for op in [value.owner for value in self.parts.tensors]:
             if isinstance(op, Operation) and is_free(op):
                 self.block.add_op(op)
         made = [self._item(script, item.act, item.number) for item in script.items]
         self._read_all(last)
         self.block.add_op(last)
-        for op in reversed(shapes):
+        for op in reversed(views):
             op.erase()
         return made
+
+    def _tell(self, values: Sequence[SSAValue]) -> None:
+        """Put the tokens that say when values are there behind what makes these."""
+        for value in values:
+            for op in self.done.get(value, ()):
+                op.operands = [value]
+                self.block.add_op(op)
 
     def _item(self, script: Script, act: Act, number: int) -> Operation:
         if act is Act.RUN:
             op = self.parts.ops[number]
             self._read_all(op)
-            return self._add(op)
+            self._add(op)
+            self._tell(op.results)
+            return op
         absence = script.absences[number]
         tensor = self.parts.tensors[absence.tensor]
         with at(tensor):
@@ -139,15 +154,22 @@ class Emitter:
         return value
 
     def _read(self, value: SSAValue) -> SSAValue:
-        """What stands for a value of the function now: another value of the same shape."""
+        """What stands for a value of the function now: in the same shape, and for who waits for the same tokens."""
+        if isinstance(value.type, TokenType):
+            return value
         root = memory_of(value)
         here = self._here(root)
         if value is root:
             return here
         if (here, value) not in self.views:
-            shaped = self._add(ReshapeOp(here, tuple(tensor_of(value).get_shape())))
-            shaped.results[0].name_hint = value.name_hint
-            self.views[here, value] = shaped.results[0]
+            tokens = _tokens_on_the_way(value)
+            view = here
+            if tokens:
+                view = self._add(AfterOp(view, tokens)).result
+            if tensor_of(view).get_shape() != tensor_of(value).get_shape():
+                view = self._add(ReshapeOp(view, tuple(tensor_of(value).get_shape()))).results[0]
+            view.name_hint = value.name_hint
+            self.views[here, value] = view
         return self.views[here, value]
 
     @keeps_location
@@ -179,6 +201,15 @@ class Emitter:
         again.values[0].name_hint = tensor.name_hint
         self._back(tensor, again.values[0])
         return again
+
+
+def _tokens_on_the_way(value: SSAValue) -> list[SSAValue]:
+    """What a view of a tensor waits for."""
+    found: dict[SSAValue, None] = {}
+    while isinstance(owner := value.owner, ReshapeOp | AfterOp):
+        found |= dict.fromkeys(owner.tokens if isinstance(owner, AfterOp) else ())
+        value = owner.operands[0]
+    return list(found)
 
 
 def add_control(block: Block, ops: list[Operation], edges: Iterable[tuple[int, int]]) -> None:

@@ -9,12 +9,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.offload.kinds import Kind
-from ...analysis.offload_steps.from_function import is_step
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
-from ...dialects.dataflow.base import DataflowOp
 from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp
+from ...dialects.memory.stash import AfterOp, DoneOp, MoveOp, RecomputeOp
+from ...dialects.memory.stash_check import memory_of
+from ...dialects.memory.stash_types import StashType, TokenType
 from ...support.errors import InputError
+
+Step = SubgraphOp | MoveOp | RecomputeOp
 
 
 class Act(Enum):
@@ -62,25 +65,34 @@ class Script:
 class FunctionParts:
     """Operations and tensors of a function, by their numbers in its cost graph."""
 
-    ops: tuple[DataflowOp | SubgraphOp, ...]
+    ops: tuple[Step, ...]
     tensors: tuple[SSAValue, ...]
 
 
 def function_parts(function: FuncOp) -> FunctionParts:
-    """The parts of a function of `dataflow` operations or subgraphs. Raises InputError where it holds others."""
+    """
+    The parts of a function of subgraphs, and of operations of `memory` that are there already. Raises InputError where
+    it holds others.
+    """
     block = function.body.block
-    ops: list[DataflowOp | SubgraphOp] = []
+    ops: list[Step] = []
     tensors: list[SSAValue] = list(block.args)
     for op in block.ops:
-        if op is block.last_op or isinstance(op, ReshapeOp):
+        if op is block.last_op or isinstance(op, ReshapeOp | AfterOp | DoneOp):
             continue
-        if not isinstance(op, DataflowOp | SubgraphOp):
-            message = f"@{function.sym_name.data} holds {op.name}: expected operations of the dataflow dialect"
-            raise located(InputError(message), op)
-        tensors += op.results
-        if is_step(op):
+        if isinstance(op, SubgraphOp | MoveOp | RecomputeOp):
             ops.append(op)
+        elif not is_free(op):
+            message = f"@{function.sym_name.data} holds {op.name}: expected subgraphs and operations of memory"
+            raise located(InputError(message), op)
+        tensors += [value for value in op.results if not isinstance(value.type, TokenType)]
     return FunctionParts(tuple(ops), tuple(tensors))
+
+
+def fixed_tensors(parts: FunctionParts) -> set[int]:
+    """Numbers of tensors that stay where they are: what was reduced already, and the stashes."""
+    moved = {memory_of(op.source) for op in parts.ops if isinstance(op, MoveOp)}
+    return {n for n, value in enumerate(parts.tensors) if value in moved or isinstance(value.type, StashType)}
 
 
 def is_free(op: Operation) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from ...analysis.cost_graphs.graph import CostGraph
 from ...analysis.offload.kinds import Kind
 from ...analysis.offload.model import Model
+from ...analysis.offload.rebuild import LONGEST
 from ...analysis.offload.slack import Slack, graph_slack
 from .script import Absence, Act, Item, Script
 
@@ -36,6 +37,9 @@ class _Restoration:
     prefetch: int | None = None
     place: int = 0
     """It stands in the block after this operation."""
+    kind: Kind = Kind.SWAP
+    chain: tuple[int, ...] = ()
+    """Operations that run again for it."""
 
 
 def candidates(
@@ -55,17 +59,29 @@ def candidates(
 
 
 def threshold_script(
-    graph: CostGraph, model: Model, kind: Kind, thresholds: Thresholds, stays: Collection[int] = ()
+    graph: CostGraph,
+    model: Model,
+    kind: Kind,
+    thresholds: Thresholds,
+    stays: Collection[int] = (),
+    again: Collection[int] = (),
 ) -> tuple[Script, list[tuple[int, int]]]:
     """
     (the script, its control edges as numbers of items): reductions at once, serialize and prefetch edges.
 
-    `stays`: tensors that cannot leave by this kind.
+    `stays`: tensors that cannot leave by this kind. `again`: operations that may run again, instead of another kind
+    where that takes less time.
     """
     slack = graph_slack(graph)
     found = _restorations(graph, slack, candidates(graph, slack, thresholds, stays), thresholds.slack)
     for one in found:
-        one.prefetch = _prefetch(graph, slack, model, kind, one)
+        one.kind = kind
+        one.chain = _chain(graph, found, one, again) or ()
+        if one.chain and kind is not Kind.RECOMPUTE:
+            alone = sum(int(graph.duration[op]) for op in one.chain)
+            one.kind = Kind.RECOMPUTE if alone < _cycles(graph, model, one) else kind
+        one.prefetch = _prefetch(graph, slack, model, one)
+    found = [one for one in found if one.chain or one.kind is not Kind.RECOMPUTE]
     found.sort(key=lambda one: (one.consumers[0], one.tensor))
     waits: list[list[int]] = [[] for _ in found]
     for number, one in enumerate(found):
@@ -77,7 +93,32 @@ def threshold_script(
     # Queues are in order: a restoration does not overtake the one before it.
     for earlier, later in pairwise(found):
         later.place = max(later.place, earlier.place)
-    return _assembled(graph, found, waits, kind)
+    return _assembled(graph, found, waits)
+
+
+def _chain(
+    graph: CostGraph, found: list[_Restoration], one: _Restoration, again: Collection[int]
+) -> tuple[int, ...] | None:
+    """
+    Operations that compute a tensor again for its consumer: its own, and those of what is not there any more by then.
+    None where one of them may not run again, or there are too many.
+    """
+    at = one.consumers[0]
+    away = {other.tensor for other in found}
+    chain: set[int] = set()
+    todo = [int(graph.producer[one.tensor])]
+    while todo:
+        op = todo.pop()
+        if op in chain:
+            continue
+        chain.add(op)
+        if op not in again or len(chain) > LONGEST:
+            return None
+        for tensor in graph.inputs.row(op):
+            later = any(reader >= at for reader in graph.readers.row(tensor))
+            if graph.producer[tensor] >= 0 and (tensor in away or not later):
+                todo.append(int(graph.producer[tensor]))
+    return tuple(sorted(chain))
 
 
 def _restorations(graph: CostGraph, slack: Slack, inputs: list[tuple[int, int]], most: int) -> list[_Restoration]:
@@ -100,18 +141,26 @@ def _early(graph: CostGraph, found: list[_Restoration], tensor: int) -> int:
     return next((op for op in graph.readers.row(tensor) if op not in late), int(graph.producer[tensor]))
 
 
-def _prefetch(graph: CostGraph, slack: Slack, model: Model, kind: Kind, one: _Restoration) -> int | None:
+def _cycles(graph: CostGraph, model: Model, one: _Restoration) -> int:
+    """How long a restoration takes."""
+    size = graph.size[[one.tensor]]
+    need = 0
+    if one.kind is Kind.RECOMPUTE:
+        need = sum(int(graph.duration[op]) for op in one.chain)
+    if one.kind in (Kind.SWAP, Kind.COMPRESS_SWAP):
+        need += int(model.copy_ns(size if one.kind is Kind.SWAP else model.packed(size))[0])
+    if one.kind in (Kind.COMPRESS, Kind.COMPRESS_SWAP):
+        need += int(model.pack_ns(size)[0])
+    return need
+
+
+def _prefetch(graph: CostGraph, slack: Slack, model: Model, one: _Restoration) -> int | None:
     """
     The operation upstream of the first consumer after which the restoration ends as nearly as possible when the other
     inputs arrive ([0111]), of those after the tensor's last use before. None where nothing stands between.
     """
     consumer = one.consumers[0]
-    size = graph.size[[one.tensor]]
-    need = 0
-    if kind in (Kind.SWAP, Kind.COMPRESS_SWAP):
-        need += int(model.copy_ns(size if kind is Kind.SWAP else model.packed(size))[0])
-    if kind in (Kind.COMPRESS, Kind.COMPRESS_SWAP):
-        need += int(model.pack_ns(size)[0])
+    need = _cycles(graph, model, one)
     producer = int(graph.producer[one.tensor])
     early = max((op for op in graph.readers.row(one.tensor) if op < consumer), default=producer)
     above = _upstream(graph, consumer)
@@ -134,14 +183,24 @@ def _upstream(graph: CostGraph, op: int) -> list[int]:
     return sorted(seen)
 
 
+_LEAVE = {
+    Kind.SWAP: [Act.OUT],
+    Kind.COMPRESS: [Act.COMPRESS],
+    Kind.COMPRESS_SWAP: [Act.COMPRESS, Act.OUT],
+    Kind.RECOMPUTE: list[Act](),
+}
+_COME = {
+    Kind.SWAP: [Act.IN],
+    Kind.COMPRESS: [Act.DECOMPRESS],
+    Kind.COMPRESS_SWAP: [Act.IN, Act.DECOMPRESS],
+    Kind.RECOMPUTE: [Act.AGAIN],
+}
+
+
 def _assembled(
-    graph: CostGraph, found: list[_Restoration], waits: list[list[int]], kind: Kind
+    graph: CostGraph, found: list[_Restoration], waits: list[list[int]]
 ) -> tuple[Script, list[tuple[int, int]]]:
-    absences = tuple(Absence(one.tensor, kind) for one in found)
-    leave = [Act.COMPRESS] if kind is Kind.COMPRESS else [Act.OUT]
-    come = [Act.IN] if kind is Kind.SWAP else [Act.DECOMPRESS]
-    if kind is Kind.COMPRESS_SWAP:
-        leave, come = [Act.COMPRESS, Act.OUT], [Act.IN, Act.DECOMPRESS]
+    absences = tuple(Absence(one.tensor, one.kind, one.chain if _again(one) else ()) for one in found)
     items: list[Item] = []
     run: dict[int, int] = {}
     gone: dict[int, int] = {}
@@ -150,21 +209,25 @@ def _assembled(
         run[op] = len(items)
         items.append(Item(Act.RUN, op))
         for number, one in enumerate(found):
-            if graph.producer[one.tensor] == op and one.tensor not in gone:
-                items += [Item(act, number) for act in leave]
+            if graph.producer[one.tensor] == op and one.tensor not in gone and not _again(one):
+                items += [Item(act, number) for act in _LEAVE[one.kind]]
                 gone[one.tensor] = len(items) - 1
         for number, one in enumerate(found):
             if one.place == op:
                 back[number] = len(items)
-                items += [Item(act, number) for act in come]
+                items += [Item(act, number) for act in _COME[one.kind]]
     edges: list[tuple[int, int]] = []
     for number, one in enumerate(found):
         edges += [(run[op], back[number]) for op in waits[number]]
     for tensor, item in gone.items():
-        first = next(one for one in found if one.tensor == tensor)
+        first = next(one for one in found if one.tensor == tensor and not _again(one))
         if (held := _held_back(graph, first)) is not None:
             edges.append((item, run[held]))
     return Script(tuple(items), absences), sorted(set(edges))
+
+
+def _again(one: _Restoration) -> bool:
+    return one.kind is Kind.RECOMPUTE
 
 
 def _held_back(graph: CostGraph, one: _Restoration) -> int | None:

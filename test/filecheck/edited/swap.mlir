@@ -1,8 +1,8 @@
 // A value that is swapped out by hand, between the operations that need it: the controller copies it to the host, and
 // back, beside the launches.
 
-// RUN: meshloom-opt %s -p 'memory-offload-to-fit{chip=tiny},manycore-autotune' | filecheck %s --check-prefix TASKS
-// RUN: meshloom-opt %s -p 'memory-offload-to-fit{chip=tiny},manycore-autotune,manycore-to-memory,memory-to-coreasm' \
+// RUN: meshloom-opt %s -p 'memory-insert-offload{chip=tiny},manycore-autotune' | filecheck %s --check-prefix TASKS
+// RUN: meshloom-opt %s -p 'memory-insert-offload{chip=tiny},manycore-autotune,manycore-to-memory,memory-to-coreasm' \
 // RUN:   | filecheck %s --check-prefix COREASM
 // RUN: meshloom-opt %s -t 'interpret{inputs=iota}' | filecheck %s --check-prefix VALUES
 // RUN: meshloom-opt %s -t 'emulate{inputs=iota chip=tiny}' | filecheck %s --check-prefix VALUES

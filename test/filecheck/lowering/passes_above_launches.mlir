@@ -1,7 +1,7 @@
 // Passes of the compiler's list that come before launches say so of a module that has them already.
 // RUN: not meshloom-opt %s -p manycore-autotune 2>&1 | filecheck %s
 // RUN: not meshloom-opt %s -p manycore-outline-to-fit 2>&1 | filecheck %s
-// RUN: not meshloom-opt %s -p memory-offload-to-fit 2>&1 | filecheck %s
+// RUN: not meshloom-opt %s -p memory-insert-offload 2>&1 | filecheck %s
 
 // CHECK: error: {{.*}}the module is a program of launches already: m{{.*}} comes before manycore-to-memory
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {

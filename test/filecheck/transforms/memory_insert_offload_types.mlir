@@ -1,14 +1,11 @@
-// RUN: meshloom-opt %s -p 'memory-insert-offload{chip="tiny" th-tts=10 kinds="compress"}' | filecheck %s
-// RUN: meshloom-opt %s -p 'memory-insert-offload{chip="tiny" th-tts=10 kinds="swap"}' --check-semantics | filecheck %s --check-prefix SWAP
-// RUN: meshloom-opt %s -p 'memory-insert-offload{chip="tiny" budget=0.85 kinds="swap","compress"}' | filecheck %s --check-prefix BUDGET
+// RUN: meshloom-opt %s -p 'memory-insert-offload{chip="tiny" th-tts=1000 kinds="compress"}' | filecheck %s
+// RUN: meshloom-opt %s -p 'memory-insert-offload{chip="tiny" th-tts=1000 kinds="swap"}' --check-semantics | filecheck %s --check-prefix SWAP
 
 // A mask of i1 waits longest; only f32 is compressed, everything can be swapped.
 // CHECK-NOT:  tensor<8x64xi1> to
 // CHECK:      memory.compress %a : tensor<8x64xf32>
 // CHECK-NOT:  tensor<8x64xi1> to
 // SWAP:       memory.swap_out %m : tensor<8x64xi1> to !memory.stash<tensor<8x64xi1>, host>
-// BUDGET-NOT: stash<tensor<8x64xi1>, dram
-// BUDGET:     func.return
 func.func @main(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %m = dataflow.compare lt %x, %x : (tensor<8x64xf32>, tensor<8x64xf32>) -> tensor<8x64xi1>
   %a = dataflow.neg %x : (tensor<8x64xf32>) -> tensor<8x64xf32>

@@ -30,7 +30,7 @@ PASSES = {
     "tasks": ("canonicalize,", "dataflow-to-manycore,manycore-tile{chip=tiny}"),
     "a network that fits": ("", WHOLE),
     "a rule": ("", 'manycore-outline-to-fit{chip=tiny subgraphs="fewest-bytes,parts=2"}'),
-    "launches": ("", "memory-offload-to-fit{chip=tiny budget=110000}"),
+    "launches": ("", "memory-insert-offload{chip=tiny budget=110000}"),
     "a program": ("cse,", f"{SUBGRAPHS},manycore-autotune{{chip=tiny}},manycore-to-memory"),
     "instructions": ("", f"{WHOLE},manycore-autotune,manycore-to-memory,memory-to-coreasm"),
     "all in one": ("dataflow-fold-affine,", "meshloom{chip=tiny}"),

@@ -1,0 +1,155 @@
+"""Pass `memory-insert-offload`: launches, and between them tensors that leave DRAM while nobody uses them (spec 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from ..analysis.nature import Nature, lossy, reassociating
+from ..chips import Chip
+from ..dialects.dataflow.entry_function import find_main
+from ..dialects.manycore import SubgraphOp
+from ..dialects.manycore.stage import networks_of
+from ..dialects.memory.stash import is_memory_op
+from ..support.errors import InputError
+from ..support.warn import warn
+from ..transforms.canonicalize import CanonicalizePass
+from ..transforms.chip_option import chip_for
+from ..transforms.no_subgraphs import refuse_subgraphs
+from ..transforms.options import Number, positive
+from .above_launches import refuse_launches
+from .effort import EffortOptions
+from .note_ideal import note_ideal
+from .offload.budget_options import parse_budget
+from .offload.compile_launches import Budget, needed_as_one, save_in_launches
+from .offload.insert_again import insert_again
+from .offload.pieces import Pieces
+from .offload.save_memory import Saving
+from .offload.saved_module import CAPACITY, UNSAVED, noted_bytes, saves_memory
+from .offload.wrap_operations import wrap_operations
+from .piece_cache import PieceCache, cache_for
+from .stages import Progress
+from .subgraph_options import SubgraphOptions, default_jobs
+
+
+@dataclass(frozen=True)
+class MemoryInsertOffloadPass(EffortOptions, ModulePass):
+    """
+    Make `@main` fit into less DRAM: it is cut into launches by what they need for themselves, and between them
+    operations of `memory` take tensors to the host, compress them, or have them computed again, with serialize and
+    prefetch edges. What is chosen follows from the launches as they are compiled, and from the cycles that these take.
+
+    With `budget` (bytes; up to 1 a share of what the network needs as one launch; `chip`: all of the chip's DRAM, the
+    default), what leaves is chosen for the least time, each tensor by one of `kinds` (swap, compress, recompute). An
+    error names the smallest budget that works. Where nothing is gained, that is said, and nothing changes.
+
+    With `th-tts`, `th-size` or `n` it is chosen by the thresholds of spec 1: inputs of launches that wait longer than
+    `th-tts` ns for their use, of more than `th-size` bytes, of these the `n` largest. With a budget, this is done again
+    on what came of it until all fits.
+
+    On its own output, or on operations of `memory` written by hand, the pass adds to them; without thresholds and
+    without a budget it makes launches of the operations beside them, and saves no more.
+
+    `chip`: a name, or the path of a `.toml`; without it, the module's. Only tensors of f32 are compressed, to `format`;
+    this is lossy, and `bound` replaces the bound of the format, which holds for each tensor, where the network makes
+    more or less of it. `launch-bytes`, `jobs`, `effort`, `order`, `stop-at`: as for `meshloom-compile`.
+    """
+
+    name = "memory-insert-offload"
+
+    chip: str | None = None
+    budget: Number | None = None
+    kinds: tuple[str, ...] = ()
+    format: str | None = None
+    launch_bytes: Number | None = None
+    th_tts: int | None = None
+    th_size: int | None = None
+    n: int | None = None
+    bound: Number | None = None
+    jobs: int | None = None
+
+    @property
+    def nature(self) -> Nature:
+        """Other launches may add in another order; compression gives up accuracy."""
+        if "compress" not in self.kinds:
+            return reassociating(1e-4)
+        return lossy(
+            self._budget().saving.format.relative_error if self.bound is None else positive("bound", self.bound)
+        )
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        options = SubgraphOptions(jobs=default_jobs() if self.jobs is None else self.jobs, effort=self.read_effort())
+        budget = self._budget()
+        refuse_launches(op, self.name)
+        for network in networks_of(op):
+            if not saves_memory(network):
+                refuse_subgraphs(network, self.name)
+                CanonicalizePass().apply(ctx, network)  # what is folded later takes no part in the plan
+            chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
+            insert_offload(network, chip, options, budget, cache_for(chip, options.effort))
+
+    def _budget(self) -> Budget:
+        given = {"th-tts": self.th_tts, "th-size": self.th_size, "n": self.n}
+        thresholds = ",".join(f"{name}={value}" for name, value in given.items() if value is not None)
+        kinds = ",".join(self.kinds) or None
+        return parse_budget(self.budget, kinds, self.format, self.launch_bytes, thresholds or None)
+
+
+def insert_offload(
+    module: ModuleOp,
+    chip: Chip,
+    options: SubgraphOptions,
+    budget: Budget,
+    cache: PieceCache,
+    progress: Progress = lambda stage: None,
+) -> bool:
+    """
+    Rewrite `@main` as pass `memory-insert-offload` does, and note the bytes that are there (`CAPACITY`) and that are
+    needed if nothing is saved (`UNSAVED`); False where nothing is gained.
+
+    Raises ResourceError and BudgetError as `save_in_launches` and `placed_launches` do.
+    """
+    function = find_main(module)
+    note_ideal(module)
+    if saves_memory(module):
+        _check_more(budget)
+        wrap_operations(function)
+        if budget == Budget():
+            return True
+        saved = insert_again(function, chip, budget, cache, noted_bytes(module, UNSAVED))
+    elif any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
+        raise InputError("the module comes in subgraphs: memory is saved between operations outside of subgraphs")
+    elif budget.thresholds is None:
+        saved = save_in_launches(function, chip, options, budget, cache, progress)
+    else:
+        unsaved = needed_as_one(function, chip, options, cache, progress)
+        copy = function.clone()
+        wrap_operations(copy)
+        saved = insert_again(copy, chip, budget, cache, unsaved)
+        if not any(is_memory_op(op) for op in saved.function.body.block.ops):
+            warn("the thresholds choose nothing to leave")
+            saved = None
+    if saved is None:
+        return False
+    if saved.function is not function:
+        Rewriter.replace_op(function, saved.function)
+    for op in saved.function.walk():
+        if isinstance(op, SubgraphOp):
+            op.attributes.pop(Pieces.NUMBER, None)
+    if saved.capacity < chip.dram_bytes or budget.thresholds is None:
+        module.attributes[CAPACITY] = IntegerAttr(saved.capacity, i64)
+    module.attributes[UNSAVED] = IntegerAttr(saved.unsaved_peak, i64)
+    return True
+
+
+def _check_more(budget: Budget) -> None:
+    """Raises InputError for what cannot be asked of a module that saves memory already."""
+    if budget.launch_bytes is not None or (replace(budget, saving=Saving()) == Budget() != budget):
+        raise InputError(
+            "the module saves memory already, and is compiled as it stands: leave out --save, --compress-to and "
+            "--launch-bytes, or give a smaller --budget"
+        )

@@ -1,0 +1,70 @@
+"""Saving memory between launches that are there: by thresholds, or more than was saved before (spec 1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.dialects.func import FuncOp
+
+from ...chips import Chip
+from ...support.errors import BudgetError, MeshloomError
+from ..piece_cache import PieceCache
+from .compile_launches import Budget, LaunchCompilation, LaunchSearch, capacity_of, number_launches, peak_of
+from .device_layout import DeviceLayout, lay_out
+from .pieces import Pieces
+from .read_block import read_block
+from .save_memory import Saving, planning_of, save_by_thresholds
+from .share_launches import share_launches
+
+
+def insert_again(
+    function: FuncOp, chip: Chip, budget: Budget, cache: PieceCache, unsaved: int | None = None
+) -> LaunchCompilation:
+    """
+    A function of launches, and of operations of `memory` that stay, in which more memory is saved.
+
+    With thresholds, what they choose leaves; with a budget, they choose again among what came of it until all fits
+    ([0165]). Else, what has not left yet leaves until all fits. `unsaved`: bytes that the network needs if nothing is
+    saved; None: what it needs now. Raises BudgetError for a budget that is not kept so, with one that is.
+    """
+    pieces = Pieces(chip, cache)
+    needed = peak_of(function, pieces, chip.dram_bytes)
+    unsaved = unsaved or needed
+    capacity = capacity_of(budget.amount, unsaved, chip)
+    if budget.thresholds is None:
+        search = LaunchSearch(function, pieces, budget.saving)
+        found = search.fit(capacity)
+        if found is None:
+            raise BudgetError(capacity, search.reason(capacity), search.smallest(capacity, needed))
+        return LaunchCompilation(*found, capacity, unsaved)
+    thresholds = replace(budget.thresholds, slack=int(budget.thresholds.slack * chip.clock_ghz))
+    while True:
+        number_launches(function, pieces)
+        planning = planning_of(function, pieces, budget.saving, capacity)
+        added = save_by_thresholds(function, planning, thresholds, budget.saving)
+        number_launches(function, pieces)
+        layout = lay_out(read_block(function, pieces, capacity), capacity)
+        if layout is not None:
+            found = _shared(function, pieces, capacity, layout)
+            return LaunchCompilation(*found, capacity, unsaved)
+        if not added:
+            reason = "the thresholds choose nothing more to leave"
+            raise BudgetError(capacity, reason, peak_of(function, pieces, chip.dram_bytes))
+
+
+def _shared(function: FuncOp, pieces: Pieces, capacity: int, apart: DeviceLayout) -> tuple[FuncOp, DeviceLayout]:
+    """
+    The function with what need not be apart in one launch, where that takes neither longer nor more DRAM; else as it
+    is. No launch works on more than the largest did, so that more can leave when the pass runs again.
+    """
+    together = function.clone()
+    if not share_launches(together, LaunchSearch(function, pieces, Saving()).largest):
+        return function, apart
+    try:
+        number_launches(together, pieces)
+    except MeshloomError:
+        return function, apart
+    layout = lay_out(read_block(together, pieces, capacity), capacity)
+    if layout is None or layout.planned.time_ns > apart.planned.time_ns or layout.used > apart.used:
+        return function, apart
+    return together, layout

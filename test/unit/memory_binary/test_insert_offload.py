@@ -1,0 +1,128 @@
+"""`memory-insert-offload` down to the binary: nothing gained, thresholds, and once more on its own output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshloom.analysis.interpret import make_inputs, run_main
+from meshloom.dialects.manycore import SubgraphOp
+from meshloom.dialects.memory.stash import RecomputeOp, SwapOutOp
+from meshloom.emulator.device_memory import device_memory
+from meshloom.lowering.offload.compile_launches import Budget
+from meshloom.support.errors import BudgetError
+from meshloom.support.warn import MeshloomWarning
+from meshloom.tools import assemble, opt
+from meshloom.tools import compile as compile_tool
+from meshloom.tools.api import compile
+from meshloom.tools.read_module import read_module
+from xdsl.dialects.builtin import ModuleOp
+
+FIGURE_5 = Path(__file__).parents[2] / "data" / "spec1_fig5.mlir"
+ONE_LAUNCH = 2 * 64 * 64 * 4
+"""Bytes of its input and its result: all other values stay in the cores."""
+THRESHOLDS = "th-tts=10000,th-size=150"
+
+
+def inserted(options: str, source: Path, folder: Path) -> Path:
+    """The text that the pass gives."""
+    path = folder / "inserted.mlir"
+    passes = f"memory-insert-offload{{chip=tiny {options}}}"
+    assert opt.main([str(source), "-p", passes, "-o", str(path)]) == 0
+    return path
+
+
+def check(path: Path) -> int:
+    """The text computes what figure 5 does, in the interpreter and on the chip; peak bytes, planned and found."""
+    module = read_module(path, {})
+    inputs = make_inputs(module)
+    expected = run_main(read_module(FIGURE_5, {}), inputs)
+    network = compile(module, "tiny")
+    for outputs in (run_main(read_module(path, {}), inputs), network.run(inputs, check=True).outputs):
+        np.testing.assert_array_equal(outputs["y"], expected["y"])
+    memory = device_memory(network.executable, network.timing)
+    assert memory is not None
+    assert memory.peak == network.report["memory"]["peak_bytes"]
+    assert network.timing.total_cycles == network.report["memory"]["planned_cycles"]
+    return memory.peak
+
+
+def count(path: Path, kind: type[SwapOutOp | RecomputeOp]) -> int:
+    module: ModuleOp = read_module(path, {})
+    return sum(isinstance(op, kind) for op in module.walk())
+
+
+def test_nothing_is_gained_where_all_in_one_launch_needs_the_least() -> None:
+    """A share: said, and compiled as without; bytes: refused, with those of one launch. More than it needs: said."""
+    plain = compile(read_module(FIGURE_5, {}), "tiny")
+    for budget in (0.8, 1.0, 1e6):
+        with pytest.warns(MeshloomWarning, match=f"nothing is gained .*{ONE_LAUNCH} bytes"):
+            network = compile(read_module(FIGURE_5, {}), "tiny", budget=budget)
+        assert network.executable.dram_bytes_used == plain.executable.dram_bytes_used == ONE_LAUNCH
+        assert network.timing.cycles == plain.timing.cycles
+    with pytest.raises(BudgetError, match=f"nothing is gained .*; {ONE_LAUNCH} bytes are enough"):
+        compile(read_module(FIGURE_5, {}), "tiny", budget=Budget(26214))
+
+
+def test_again_on_its_own_output(tmp_path: Path) -> None:
+    """One tensor a time, the largest wait first as in the figure; then what is left, without moving what has moved."""
+    first = inserted("th-tts=10000 th-size=150 n=1", FIGURE_5, tmp_path)
+    assert count(first, SwapOutOp) == 1
+    check(first)
+    second = inserted("th-tts=10000 th-size=150", first, tmp_path)
+    assert count(second, SwapOutOp) >= 2
+    check(second)
+
+
+def test_operations_that_need_not_be_apart_share_a_launch(tmp_path: Path) -> None:
+    """The first of each launch follows something of `memory`; none works on more than 412 did alone, three tensors."""
+    text = inserted("th-tts=10000 th-size=150", FIGURE_5, tmp_path)
+    module = read_module(text, {})
+    names = [op.sym_name.data for op in module.walk() if isinstance(op, SubgraphOp)]
+    assert names == ["n400", "n402", "n406", "n410", "n414", "n416", "n418"]
+    check(text)
+
+
+def test_a_smaller_budget_on_its_own_output(tmp_path: Path) -> None:
+    """What leaves already does; more follows until it fits."""
+    first = inserted("th-tts=10000 th-size=150 n=1", FIGURE_5, tmp_path)
+    before = check(first)
+    second = inserted("budget=50000", first, tmp_path)
+    assert check(second) <= 50000 < before
+
+
+def test_thresholds_until_a_budget_is_kept(tmp_path: Path) -> None:
+    """Again and again; refused with what they reach where nothing more waits so long."""
+    kept = inserted("th-tts=10000 n=1 budget=60000", FIGURE_5, tmp_path)
+    assert check(kept) <= 60000
+    with pytest.raises(BudgetError, match=r"the thresholds choose nothing more to leave; \d+ bytes are enough"):
+        compile(read_module(kept, {}), "tiny", passes="memory-insert-offload{th-tts=10000000 budget=20000}")
+
+
+def test_thresholds_may_choose_what_is_computed_again(tmp_path: Path) -> None:
+    text = inserted("th-tts=10000 th-size=150 kinds=recompute", FIGURE_5, tmp_path)
+    assert count(text, RecomputeOp) == 3
+    check(text)
+
+
+def test_offload_on_the_command_line_is_the_printed_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same bytes by `meshloom-compile --offload` and by the passes that it prints."""
+    options = ["--chip=tiny", "--offload", f"{THRESHOLDS},n=2", "--save", "swap,recompute"]
+    expected, text, again = (tmp_path / name for name in ("a.mlx", "b.mlir", "b.mlx"))
+    assert compile_tool.main([str(FIGURE_5), *options, "-q", "-o", str(expected)]) == 0
+    capsys.readouterr()
+    assert compile_tool.main(["any.onnx", *options, "--print-pipeline"]) == 0
+    passes = capsys.readouterr().out.strip()
+    assert "memory-insert-offload{" in passes
+    assert opt.main([str(FIGURE_5), "-p", passes, "-o", str(text)]) == 0
+    assert assemble.main([str(text), "-o", str(again)]) == 0
+    assert again.read_bytes() == expected.read_bytes()
+
+
+@pytest.mark.parametrize("text", ["th-tts", "th=3", "n=-1", "th-size=x"])
+def test_offload_that_is_none(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "a.mlx"
+    assert compile_tool.main([str(FIGURE_5), "--chip=tiny", "--offload", text, "-o", str(out)]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not out.exists()
