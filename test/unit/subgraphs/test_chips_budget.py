@@ -58,7 +58,7 @@ def test_a_budget_that_is_too_small_names_the_chip_and_one_that_is_enough() -> N
 
 
 def test_a_module_in_subgraphs_is_refused() -> None:
-    with pytest.raises(InputError, match="comes in subgraphs: a budget goes with operations outside of subgraphs"):
+    with pytest.raises(InputError, match="comes in subgraphs: memory is saved between operations outside of subgraphs"):
         meshloom.compile(
             LAYERS, "tiny", budget=BUDGET, chips=2, passes="manycore-outline-subgraphs{rule=fewest-bytes parts=2}"
         )

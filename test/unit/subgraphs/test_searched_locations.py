@@ -27,13 +27,14 @@ def nodes(location: LocationAttr) -> set[str]:
 
 
 LAYERS = {"g0", "g1", "g2", "g3"}
+RELUS = {"Relu:r0", "Relu:r1", "Relu:r2"}
 
 
 @pytest.mark.parametrize(
     "options", [(), ("--subgraphs", "fewest-bytes,parts=3"), ("--budget", "0.9"), ("--chips", "2")]
 )
 def test_tasks_and_what_is_in_launches(options: tuple[str, ...], tmp_path: Path) -> None:
-    """Nodes g0 to g3 are four equal layers, which are compiled once, and have their Relu with them."""
+    """Nodes g0 to g3 are four equal layers, which are compiled once; a Relu is with its layer or in a launch alone."""
     (tmp_path / "net.onnx").write_bytes(dense_layers([96] * 5).SerializeToString())
     arguments = [tmp_path / "net.onnx", "--chip", "tiny", *options, "-q", "-o", tmp_path / "net.mlx"]
     arguments += ["--print-ir-after-all", tmp_path / "levels"]
@@ -43,9 +44,9 @@ def test_tasks_and_what_is_in_launches(options: tuple[str, ...], tmp_path: Path)
         found: set[str] = set()
         for op in read_module(levels[name], {}).walk():
             if isinstance(op, TaskOp | ExecuteOp):
-                names = nodes(op.location) & LAYERS
-                assert len(names) == 1
-                found |= names
+                names = nodes(op.location)
+                assert len(names & LAYERS) == 1 or (options[:1] == ("--budget",) and len(names & RELUS) == 1)
+                found |= names & LAYERS
             launch = op.parent_op()
             if isinstance(launch, LaunchOp):
                 assert nodes(op.location), op
