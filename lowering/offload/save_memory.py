@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument
+from xdsl.transforms.dead_code_elimination import region_dce
 
 from ...analysis.offload.kinds import Kind
 from ...analysis.offload.problem import OffloadProblem
@@ -69,6 +70,7 @@ def save_memory(function: FuncOp, planning: LaunchPlanning, limit: int, saving: 
     script, prefetch = _script(planned_script(problem, plan), launches)
     ops = Emitter(function, parts, saving.format).emit(script)
     add_control(function.body.block, ops, prefetch)
+    region_dce(function.body)  # what is only needed where it is computed again need not be computed before
 
 
 def _script(planned: Planned, launches: LaunchProblem) -> tuple[Script, list[tuple[int, int]]]:
