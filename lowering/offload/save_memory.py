@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument
+from xdsl.transforms.dead_code_elimination import region_dce
 
 from ...analysis.offload.kinds import Kind, allowed_kinds
 from ...analysis.offload.problem import OffloadProblem
@@ -112,6 +113,7 @@ def _emit(
     items, waits = _script(script, edges, launches)
     ops = Emitter(function, parts, saving.format).emit(items)
     add_control(function.body.block, ops, waits)
+    region_dce(function.body)  # what is only needed where it is computed again need not be computed before
 
 
 def _script(

@@ -85,3 +85,31 @@ def test_a_module_that_saves_memory_is_compiled_as_it_stands(chain: Path, capsys
         assert main([*compile_it, *options]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert message in line
+
+
+RECOMPUTED = """
+func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %s = dataflow.neg %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %a = dataflow.exp %x : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %b = dataflow.concat %a, %a axis 1 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x128xf32>
+  %c = dataflow.tanh %b : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %t = dataflow.slice %c starts [0, 64] sizes [64, 64] steps [1, 1] : (tensor<64x128xf32>) -> tensor<64x64xf32>
+  %d = dataflow.sub %t, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %y = dataflow.mul %d, %s : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  func.return %y : tensor<64x64xf32>
+}
+"""
+
+
+def test_what_is_only_needed_when_it_is_computed_again_is_not_computed_before(tmp_path: Path) -> None:
+    """%s is, over the 65536 bytes of %b and %c: computed for the product alone, and the printed level says the same."""
+    model, stages, program, again = (tmp_path / name for name in ("net.mlir", "stages", "net.mlx", "again.mlx"))
+    model.write_text(RECOMPUTED)
+    options = ["--budget", "75000", "--launch-bytes", "1", "--save", "recompute", "--print-ir-after-all", str(stages)]
+    assert main([str(model), "--chip", "tiny", *options, "-q", "-o", str(program)]) == 0
+    (level,) = stages.glob("*-offload.mlir")
+    text = level.read_text()
+    assert "memory.recompute" in text
+    assert text.count("dataflow.neg") == 1
+    assert main([str(level), "--chip", "tiny", "-q", "-o", str(again)]) == 0
+    assert again.read_bytes() == program.read_bytes()
