@@ -102,8 +102,8 @@ class _Launches:
 
     def __init__(self, cutter: _Cutter, pieces: Pieces, budget: Budget, unsaved: int) -> None:
         self.cutter, self.pieces, self.budget, self.unsaved = cutter, pieces, budget, unsaved
-        self._known: dict[int, list[tuple[int, LaunchSearch]]] = {}
-        """By bytes of a launch: (the capacity that it was cut for, what was cut)."""
+        self._known: dict[tuple[int, int], LaunchSearch] = {}
+        """By bytes of a launch, and the capacity that it is cut for."""
 
     def fastest(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
         """
@@ -146,14 +146,11 @@ class _Launches:
         return [size for size in sizes if size <= capacity // 2] or sizes[-1:]
 
     def _search(self, size: int, capacity: int) -> LaunchSearch:
-        """Launches of at most so many bytes; what is cut for a capacity does for less as long as all fit alone."""
-        known = self._known.setdefault(size, [])
-        for cut_for, search in known:
-            if cut_for == capacity or search.largest <= capacity < cut_for:
-                return search
-        search = LaunchSearch(self.cutter.cut(size, capacity), self.pieces, self.budget.saving)
-        known.append((capacity, search))
-        return search
+        """Launches of at most so many bytes, cut for a capacity."""
+        key = size, capacity
+        if key not in self._known:
+            self._known[key] = LaunchSearch(self.cutter.cut(size, capacity), self.pieces, self.budget.saving)
+        return self._known[key]
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,8 @@ def _join(first: SubgraphOp, second: SubgraphOp) -> SubgraphOp:
         if here is None:
             here = enter(value)
         elif shape_of(here) != shape_of(value):
-            view = ReshapeOp(here, tuple(shape_of(value)))
+            with at(second):
+                view = ReshapeOp(here, tuple(shape_of(value)))
             body.add_op(view)
             here = view.results[0]
         inside[argument] = here
@@ -70,9 +71,8 @@ def _join(first: SubgraphOp, second: SubgraphOp) -> SubgraphOp:
     leaving = [value for value in made if _is_read(value, second)]
     with at(first):
         body.add_op(YieldOp(*(made[value] for value in leaving)))
-        joint = SubgraphOp(
-            first.sym_name.data, list(entering), [value.type for value in leaving], Region(body)
-        )  # fmt: skip
+        outputs = [value.type for value in leaving]
+        joint = SubgraphOp(first.sym_name.data, list(entering), outputs, Region(body))
     views = _views_between(first, second)
     Rewriter.insert_op(joint, InsertPoint.after(second))
     for value, result in zip(leaving, joint.outputs, strict=True):
