@@ -34,7 +34,7 @@ ATTEMPTS = 8
 """Limits that a plan is made for at most, where places for one have gaps between them."""
 SHARES = (1, 2, 4, 8, 16, 64)
 """A launch may need this part of what the whole network does, and half of the budget at most."""
-BUDGETS = 12
+BUDGETS = 10
 """Budgets that are tried between one that is too small and one that works, to name a small one."""
 
 
@@ -113,10 +113,7 @@ class _Launches:
         best: tuple[FuncOp, DeviceLayout] | None = None
         for size in self._sizes(capacity):
             self.cutter.progress("save memory")
-            search = self._search(size, capacity)
-            found = search.fit(capacity)
-            if found is None and (stays := search.resident_beside_too_much(capacity)):
-                found = self._search(size, capacity - stays).fit(capacity)
+            found = self._fit(size, capacity, self._search)
             if best is not None and (found is None or found[1].planned.time_ns >= best[1].planned.time_ns):
                 break
             best = found
@@ -125,12 +122,19 @@ class _Launches:
         return best
 
     def smallest(self, capacity: int) -> int:
-        """A budget that works, over one that does not: of all, the least but for a part in 4,096 of the difference."""
+        """A budget that works, over one that does not: near the least, by a part in 1,024 of the difference."""
         low, high = capacity, self.unsaved
         if self.budget.launch_bytes is not None:
             while self.fastest(high) is None:
                 low, high = high, 2 * high
-        return _bisected(low, high, lambda budget: self.fastest(budget) is not None)
+
+        def fits(budget: int) -> bool:
+            return any(self._fit(size, budget, self._alike) is not None for size in self._sizes(budget))
+
+        enough, step = _bisected(low, high, fits), max(1, high - low >> BUDGETS)
+        while enough < high and self.fastest(enough) is None:  # it is cut otherwise than for more
+            enough, step = min(enough + step, high), 2 * step
+        return enough
 
     def reason(self, capacity: int) -> str:
         """Why a capacity is too small: which launch needs how much."""
@@ -144,6 +148,25 @@ class _Launches:
             return [self.unsaved]
         sizes = [self.unsaved // share for share in SHARES]
         return [size for size in sizes if size <= capacity // 2] or sizes[-1:]
+
+    def _fit(
+        self, size: int, capacity: int, search: Callable[[int, int], LaunchSearch]
+    ) -> tuple[FuncOp, DeviceLayout] | None:
+        """Launches of at most so many bytes that fit; more is split where constants that stay leave too little."""
+        cut = search(size, capacity)
+        found = cut.fit(capacity)
+        if found is None and (stays := cut.resident_beside_too_much(capacity)):
+            found = search(size, capacity - stays).fit(capacity)
+        return found
+
+    def _alike(self, size: int, capacity: int) -> LaunchSearch:
+        """
+        As `_search`, but what was cut for more does if all launches fit by themselves: mostly it would be cut alike.
+        """
+        for (of_size, cut_for), search in self._known.items():
+            if of_size == size and search.largest <= capacity < cut_for:
+                return search
+        return self._search(size, capacity)
 
     def _search(self, size: int, capacity: int) -> LaunchSearch:
         """Launches of at most so many bytes, cut for a capacity."""

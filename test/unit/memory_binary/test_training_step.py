@@ -157,6 +157,7 @@ def test_compression_keeps_its_bound(step: ModuleOp, folder: Path, format: str, 
     assert memory(network).peak == network.report["memory"]["peak_bytes"]
 
 
+@pytest.mark.slow
 def test_too_small_a_budget_is_refused(step: ModuleOp, folder: Path) -> None:
     with pytest.raises(InputError, match=r"a budget of 9000 bytes of DRAM is too small: launch '\S+' alone works on"):
         compiled(step, folder, 9000, "swap")

@@ -71,7 +71,7 @@ def check_budget(name: str, amount: float, folder: Path) -> CompiledNetwork:
         refused = error.capacity
         amount = float(re.findall(r"(\d+) bytes are enough", str(error))[0])
         network = compile(make(), chip, subgraphs=options, budget=Budget(amount))
-        # A little less is refused: what was named is the smallest but for a part in 4,096 of the difference.
+        # A little less is refused: what was named is the smallest but for a part in 1,024 of the difference.
         with pytest.raises(BudgetError):
             compile(make(), chip, subgraphs=options, budget=Budget(amount - (amount - refused) // 256 - 1))
     check_within(network, amount)
