@@ -15,18 +15,9 @@ from .bounds import lower_bound_ns
 from .effort import Preset, effort_of
 from .evaluate import Evaluator
 from .kinds import NAMES, Kind
-from .problem import OffloadProblem
+from .round_budgets import round_budgets
 from .search import Found, quicker, searched
 from .smallest import alone_within, any_plan
-
-STEPS = 20
-"""Budgets of 1/20 of the peak, 2/20 and so on are round."""
-
-
-def round_budgets(problem: OffloadProblem) -> list[int]:
-    """Bytes of the round budgets, the largest first; the last one is the largest working set."""
-    all_of_them = (step * problem.peak // STEPS for step in reversed(range(1, STEPS + 1)))
-    return [*(budget for budget in all_of_them if budget > problem.smallest_budget), problem.smallest_budget]
 
 
 class RoundPlans:
@@ -49,9 +40,9 @@ class RoundPlans:
         simple = tuple(kind for kind in self.kinds if kind < Kind.RECOMPUTE)
         kinds = self.kinds if effort_of(self.evaluator.problem, self.preset).rounds else simple
         for lower in round_budgets(self.evaluator.problem):
-            if best is None or lower >= budget or not kinds:
+            if lower >= budget or not kinds:
                 continue
-            if best.time > self._bound(lower, kinds):
+            if best is None or best.time > self._bound(lower, kinds):
                 best = quicker(best, self._at(lower, kinds))
             elif kinds == self.kinds:
                 break

@@ -7,6 +7,7 @@ import itertools
 from .effort import Preset, effort_of
 from .evaluate import Evaluator
 from .kinds import Kind
+from .round_budgets import round_budgets
 from .search import GROUPS, Found, first_plans
 from .simulate import NEVER
 
@@ -34,6 +35,10 @@ def smallest_plan(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> Found:
             low = middle
         else:
             best = squeezed(evaluator, found)
+    # Plans may be found for less where none is for more.
+    lower = (any_plan(evaluator, budget, kinds) for budget in reversed(round_budgets(problem)) if budget < best.limit)
+    if (found := next(filter(None, lower), None)) is not None:
+        best = squeezed(evaluator, found)
     best = min((best, *_alone(evaluator, kinds)), key=lambda one: one.limit)
     while True:
         limit = best.limit
