@@ -30,13 +30,13 @@ lint: .venv/.ready
 	$(BIN)/basedpyright
 
 filecheck: .venv/.ready
-	$(BIN)/lit -v test/filecheck
+	$(BIN)/lit -v $(LIT_OPTIONS) test/filecheck
 
 unit: .venv/.ready models/.ready
 	$(PYTEST) -m "not slow" --durations=15 test
 
 test-all: .venv/.ready models/.ready
-	@$(MAKE) --no-print-directory -j2 lint filecheck
+	@$(MAKE) --no-print-directory -j2 lint filecheck LIT_OPTIONS="-D processes=new"
 	$(PYTEST) --durations=30 test
 
 bench: .venv/.ready models/.ready

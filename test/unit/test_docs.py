@@ -64,7 +64,7 @@ def test_commands_and_programs_run(page: Path, tmp_path: Path) -> None:
         (tmp_path / folder).symlink_to(ROOT / folder)
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "test").mkdir()
-    (tmp_path / "test" / "lit.cfg").write_text((ROOT / "test" / "lit.cfg").read_text())
+    copy_settings_of_lit(tmp_path / "test")
     scripts = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}
     blocks = BLOCK.findall(page.read_text())
@@ -92,6 +92,12 @@ def test_examples_are_shown_as_they_are() -> None:
     examples = [(file, text) for file, text in shown if file.startswith("examples/")]
     assert examples
     assert [file for file, text in examples if text != (ROOT / file).read_text()] == []
+
+
+def copy_settings_of_lit(folder: Path) -> None:
+    """What the tests of IR in a folder run with."""
+    shutil.copy(ROOT / "test" / "lit.cfg", folder)
+    shutil.copytree(ROOT / "test" / "tool_server", folder / "tool_server")
 
 
 def _run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
@@ -135,7 +141,7 @@ def test_a_failing_test_of_ir_says_what_the_page_on_testing_shows(tmp_path: Path
     blocks = BLOCK.findall((ROOT / "docs" / "testing.md").read_text())
     (example,) = [text for _, file, text in blocks if file.endswith("transposes.mlir")]
     (shown,) = [text for language, _, text in blocks if language == "text"]
-    (tmp_path / "lit.cfg").write_text((ROOT / "test" / "lit.cfg").read_text())
+    copy_settings_of_lit(tmp_path)
     (tmp_path / "transposes.mlir").write_text(example.replace("%y = dataflow.relu %x\n", "%y = dataflow.neg %x\n"))
     lit = Path(sys.executable).with_name("lit")
     done = subprocess.run([lit, "-v", tmp_path], capture_output=True, text=True, timeout=120)

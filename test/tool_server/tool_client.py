@@ -1,0 +1,37 @@
+"""
+`tool_client.py SOCKET COMMAND [ARGUMENT ...]`: run a command in the tool server, as if this process were it.
+
+The command gets this process's standard streams, folder and environment; this process ends as the command did.
+Imports nothing that takes a while: it is started for every command.
+"""
+
+from __future__ import annotations
+
+import _socket
+import marshal
+import os
+import sys
+
+SERVER_ENDED = 70
+
+
+def main(address: str, *command: str) -> int:
+    """The status that the command ended with; a command that was ended by a signal ends this process by it as well."""
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    connection.connect(address)
+    request = marshal.dumps((command, os.getcwd(), dict(os.environ)))
+    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
+    connection.sendmsg([len(request).to_bytes(8, "little")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+    connection.sendall(request)
+    answer = connection.recv(16)
+    if not answer:
+        print("error: the tool server has ended", file=sys.stderr)
+        return SERVER_ENDED
+    status = int(answer)
+    if status < 0:
+        os.kill(os.getpid(), -status)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
