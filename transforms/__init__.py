@@ -9,6 +9,7 @@ PASSES: dict[str, str] = {
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",
     "dataflow-split-frames": "dataflow_split_frames:DataflowSplitFramesPass",
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
+    "dataflow-unroll-loops": "dataflow_unroll_loops:DataflowUnrollLoopsPass",
     "manycore-inline-subgraphs": "manycore_inline_subgraphs:ManycoreInlineSubgraphsPass",
     "manycore-outline-subgraphs": "manycore_outline_subgraphs:ManycoreOutlineSubgraphsPass",
     "manycore-place": "manycore_place:ManycorePlacePass",

@@ -22,6 +22,7 @@ from ..dialects.dataflow.types import Tensor, element_of, is_float, shape_of, te
 from ..dialects.locations import at, located, named
 from ..dialects.manycore.stage import stages_of
 from ..support.errors import InputError
+from .dataflow_unroll_loops import unroll_loops
 from .differentiate.backward import gradients
 from .differentiate.graph import Graph
 from .differentiate.losses import LOSSES
@@ -44,6 +45,7 @@ class DataflowDifferentiatePass(ModulePass):
 
     Results are the `loss`, and `new.NAME` of each parameter and of each tensor that the optimiser keeps, which come in
     as further arguments. With `optimizer="none"` they are the gradients, `grad.NAME`. The network's own results go.
+    Loops are unrolled.
     """
 
     name = "dataflow-differentiate"
@@ -62,6 +64,7 @@ class DataflowDifferentiatePass(ModulePass):
         main = find_main(op)
         if stages_of(op):
             raise InputError(f"{self.name} is for a network on one chip: use it before the network is cut for several")
+        unroll_loops(main)
         _check_sizes(main)
         step = _Step(main)
         with at(main):

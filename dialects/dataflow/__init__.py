@@ -61,6 +61,11 @@ from .elementwise import (
     UnaryOp,
     XorOp,
 )
+from .loop import (
+    Along,
+    LoopOp,
+    YieldOp,
+)
 from .movement import (
     BroadcastOp,
     ConcatOp,
@@ -106,6 +111,7 @@ __all__ = [
     "OPERATIONS",
     "AbsOp",
     "AddOp",
+    "Along",
     "AndOp",
     "ArgReduceOp",
     "AxisOp",
@@ -137,6 +143,7 @@ __all__ = [
     "IsNanOp",
     "IterDim",
     "LogOp",
+    "LoopOp",
     "MatmulOp",
     "MaximumOp",
     "MinimumOp",
@@ -181,6 +188,7 @@ __all__ = [
     "UnaryOp",
     "WeightOp",
     "XorOp",
+    "YieldOp",
     "int_list",
     "ints",
     "split_evenly",

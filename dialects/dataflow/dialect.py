@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Dialect, Operation
 
 from . import contraction, elementwise, movement, reduction
+from .loop import LoopOp, YieldOp
 from .partial_conv import PartialConvOp
 from .reshape import ReshapeOp
 from .scatter import ScatterModeAttr, ScatterOp
@@ -71,6 +72,7 @@ OPERATIONS: list[type[Operation]] = [
     ScatterOp,
     movement.IotaOp,
 ]
+"""Those with one result, which `evaluate` computes."""
 
 
 class ConstantMaterialization(ConstantMaterializationInterface):
@@ -85,7 +87,7 @@ class ConstantMaterialization(ConstantMaterializationInterface):
 
 Dataflow = Dialect(
     "dataflow",
-    OPERATIONS,
+    [*OPERATIONS, LoopOp, YieldOp],
     [elementwise.PredicateAttr, reduction.ReductionAttr, ScatterModeAttr],
     [ConstantMaterialization()],
 )

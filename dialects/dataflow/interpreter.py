@@ -10,9 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
+import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    ReturnedValues,
+    TerminatorValue,
+    impl,
+    impl_terminator,
+    register_impls,
+)
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove
@@ -23,7 +32,8 @@ from .constants import Array, numpy_type
 from .dialect import OPERATIONS
 from .entry_function import argument_names, find_main, result_names
 from .evaluate import evaluate
-from .types import Tensor
+from .loop import Along, LoopOp, YieldOp
+from .types import Tensor, tensor_of
 
 
 def _run(
@@ -44,6 +54,38 @@ def _all_operations(cls: type[InterpreterFunctions]) -> type[InterpreterFunction
 @_all_operations
 class DataflowFunctions(InterpreterFunctions):
     """The reference semantics, for xDSL's interpreter."""
+
+    @impl(LoopOp)
+    def run_loop(self, interpreter: Interpreter, op: LoopOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The body for each step, in order."""
+        count = len(op.initial)
+        carried, scanned = args[:count], args[count:]
+        rows: list[list[Array]] = [[] for _ in op.stacked]
+        for step in range(op.step_count):
+            places = (along.place(step, op.step_count) for along in op.scans)
+            slices = [
+                whole.take(place, along.axis) for whole, along, place in zip(scanned, op.scans, places, strict=True)
+            ]
+            yielded = interpreter.run_ssacfg_region(op.body, (*carried, *slices), op.name)
+            carried = yielded[:count]
+            for row, value in zip(rows, yielded[count:], strict=True):
+                row.append(value)
+        return (*carried, *(_stacked(*each) for each in zip(rows, op.stacks, op.stacked, strict=True)))
+
+    @impl_terminator(YieldOp)
+    def run_yield(
+        self, interpreter: Interpreter, op: YieldOp, args: tuple[Any, ...]
+    ) -> tuple[TerminatorValue, tuple[Any, ...]]:
+        """What the body gives."""
+        return ReturnedValues(args), ()
+
+
+def _stacked(row: list[Array], along: Along, result: SSAValue) -> Array:
+    """The values of all steps as the result of a loop holds them."""
+    if row:
+        return np.stack(row[::-1] if along.backwards else row, along.axis)
+    type = tensor_of(result)
+    return np.zeros(tuple(type.get_shape()), numpy_type(type.element_type))
 
 
 def check_input(name: str, array: Array, type: Attribute) -> Array:

@@ -1,0 +1,371 @@
+"""`dataflow.loop`: operations that run once for each step of a sequence, as in recurrent layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, TensorType, i32
+from xdsl.interfaces import HasCanonicalizationPatternsInterface
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    lazy_traits_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.pattern_rewriter import RewritePattern
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, IsTerminator, Pure, is_side_effect_free
+from xdsl.utils.exceptions import VerifyException
+
+from .base import Ints, int_attr, int_list, ints, verify_list
+from .types import Shape, Tensor, shape_of, tensor, tensor_of, verify_tensor
+
+Flags: TypeAlias = DenseArrayBase[I64]
+"""A list of 0 and 1 as an attribute."""
+
+
+@dataclass(frozen=True)
+class Along:
+    """How a tensor holds the values of the steps: each is a slice across `axis`, the first step's first or last."""
+
+    axis: int
+    backwards: bool = False
+
+    def of_step(self, shape: Shape) -> Shape:
+        """The shape of one step's value."""
+        return shape[: self.axis] + shape[self.axis + 1 :]
+
+    def of_all(self, shape: Shape, steps: int) -> Shape:
+        """The shape of all values together, given that of one."""
+        return (*shape[: self.axis], steps, *shape[self.axis :])
+
+    def place(self, step: int, steps: int) -> int:
+        """Where the value of a step lies on the axis."""
+        return steps - 1 - step if self.backwards else step
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends the body of a loop: the carried values of the next step, then those of this step that are stacked."""
+
+    name = "dataflow.yield"
+    values = var_operand_def(TensorType)
+    traits = lazy_traits_def(lambda: (IsTerminator(), Pure(), HasParent(LoopOp)))
+    assembly_format = "($values^ `:` type($values))? attr-dict"
+
+    def __init__(self, values: Sequence[SSAValue | Operation]) -> None:
+        super().__init__(operands=[list(values)])
+
+
+@irdl_op_definition
+class LoopOp(IRDLOperation, HasCanonicalizationPatternsInterface):
+    """
+    Runs its body once for each step, one after the other.
+
+    - `carry`: values that each step hands on to the next; the body yields them first. The results after the last step.
+    - `scan`: tensors with a value for each step along an axis, which the body sees without that axis; `backwards`: the
+      last of them first.
+    - `stack`: further values that the body yields, those of all steps together along an axis, in the order of the steps
+      or `backwards`.
+
+    The body also reads what is defined before the loop, the same in all steps. It has no number of the step: where one
+    is needed, an `iota` is scanned. Of no steps, the results are the initial values, and tensors without elements.
+
+    ```
+    %last, %all = dataflow.loop 48 steps carry(%h = %h0 : tensor<1x64xf32>) scan(%row = %x axis 0 : tensor<48x1x64xf32>)
+        stack(axis 0 backwards : tensor<48x1x64xf32>) {
+      %sum = dataflow.add %row, %h : (tensor<1x64xf32>, tensor<1x64xf32>) -> tensor<1x64xf32>
+      %next = dataflow.tanh %sum : (tensor<1x64xf32>) -> tensor<1x64xf32>
+      dataflow.yield %next, %next : tensor<1x64xf32>, tensor<1x64xf32>
+    }
+    ```
+    """
+
+    name = "dataflow.loop"
+    steps = prop_def(IntegerAttr[I64])
+    scan_axes = prop_def(Ints)
+    scan_backwards = prop_def(Flags)
+    stack_axes = prop_def(Ints)
+    stack_backwards = prop_def(Flags)
+    initial = var_operand_def(TensorType)
+    scanned = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    body = region_def("single_block")
+    traits = traits_def(Pure())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def __init__(
+        self,
+        steps: int,
+        initial: Sequence[SSAValue],
+        scanned: Sequence[tuple[SSAValue, Along]],
+        stacked: Sequence[Along],
+        body: Region,
+    ) -> None:
+        """`body` ends with a `YieldOp`, from which the types of the results follow."""
+        yielded = yielded_by(body)[len(initial) :]
+        types = [
+            TensorType(tensor_of(value).element_type, along.of_all(shape_of(value), steps))
+            for value, along in zip(yielded, stacked, strict=True)
+        ]
+        super().__init__(
+            operands=[list(initial), [value for value, _ in scanned]],
+            result_types=[[*(value.type for value in initial), *types]],
+            properties={
+                "steps": int_attr(steps),
+                "scan_axes": int_list([along.axis for _, along in scanned]),
+                "scan_backwards": int_list([along.backwards for _, along in scanned]),
+                "stack_axes": int_list([along.axis for along in stacked]),
+                "stack_backwards": int_list([along.backwards for along in stacked]),
+            },
+            regions=[body],
+        )
+
+    # ---- its parts
+
+    @property
+    def step_count(self) -> int:
+        """How often the body runs."""
+        return self.steps.value.data
+
+    @property
+    def scans(self) -> tuple[Along, ...]:
+        """How each scanned value holds those of the steps."""
+        return _along(self.scan_axes, self.scan_backwards)
+
+    @property
+    def stacks(self) -> tuple[Along, ...]:
+        """How each stacked result holds those of the steps."""
+        return _along(self.stack_axes, self.stack_backwards)
+
+    @property
+    def carried_arguments(self) -> Sequence[BlockArgument]:
+        """The carried values as the body sees them."""
+        return self.body.block.args[: len(self.initial)]
+
+    @property
+    def scanned_arguments(self) -> Sequence[BlockArgument]:
+        """The values of one step as the body sees them."""
+        return self.body.block.args[len(self.initial) :]
+
+    @property
+    def yielded(self) -> Sequence[SSAValue]:
+        """What the body gives: the carried values, then those that are stacked."""
+        return yielded_by(self.body)
+
+    @property
+    def final(self) -> Sequence[SSAValue]:
+        """The results that are carried values after the last step."""
+        return self.outputs[: len(self.initial)]
+
+    @property
+    def stacked(self) -> Sequence[SSAValue]:
+        """The results that hold values of all steps."""
+        return self.outputs[len(self.initial) :]
+
+    def is_outside(self, value: SSAValue) -> bool:
+        """Whether a value that the body may read is defined before the loop, and so the same in all steps."""
+        owner = value.owner
+        return not self.is_ancestor(owner)
+
+    # ---- checks
+
+    def verify_(self) -> None:
+        if self.step_count < 0:
+            raise VerifyException(f"it has {self.step_count} steps: expected 0 or more")
+        self._verify_scanned()
+        last = self.body.block.last_op
+        if not isinstance(last, YieldOp):
+            raise VerifyException("the body should end with dataflow.yield")
+        for op in self.body.block.ops:
+            if op is not last and not is_side_effect_free(op):
+                raise VerifyException(f"the body holds {op.name}, which has effects: expected operations without")
+        self._verify_results(last)
+
+    def _verify_scanned(self) -> None:
+        for position, value in enumerate(self.operands):
+            verify_tensor(value.type, f"operand {position}")
+        for name, values in (("scan_axes", self.scan_axes), ("scan_backwards", self.scan_backwards)):
+            verify_list(name, ints(values), len(self.scanned), "scanned value", at_least=0)
+        expected = [tensor_of(value) for value in self.initial]
+        for value, along in zip(self.scanned, self.scans, strict=True):
+            shape = shape_of(value)
+            if along.axis >= len(shape):
+                raise VerifyException(f"{value.type} is scanned along axis {along.axis}: it has {len(shape)} axes")
+            if shape[along.axis] != self.step_count:
+                raise VerifyException(
+                    f"{value.type} is scanned along axis {along.axis}, where it has {shape[along.axis]} values: "
+                    f"expected one for each of {self.step_count} steps"
+                )
+            expected.append(TensorType(tensor_of(value).element_type, along.of_step(shape)))
+        actual = [argument.type for argument in self.body.block.args]
+        if actual != expected:
+            raise VerifyException(f"the body takes ({_types(actual)}): expected ({_types(expected)})")
+
+    def _verify_results(self, last: YieldOp) -> None:
+        for name, values in (("stack_axes", self.stack_axes), ("stack_backwards", self.stack_backwards)):
+            verify_list(name, ints(values), max(0, len(self.outputs) - len(self.initial)), "stacked result", 0)
+        if len(last.values) != len(self.outputs):
+            raise VerifyException(f"the body yields {len(last.values)} values: expected {len(self.outputs)}")
+        for number, (value, before) in enumerate(zip(last.values, self.initial, strict=False)):
+            if value.type != before.type:
+                raise VerifyException(f"carried value {number} begins as {before.type}, the body yields {value.type}")
+        expected = [value.type for value in self.initial]
+        for value, along in zip(last.values[len(self.initial) :], self.stacks, strict=True):
+            shape = shape_of(value)
+            if along.axis > len(shape):
+                raise VerifyException(
+                    f"values of {value.type} are stacked along axis {along.axis}: expected {len(shape)} at most"
+                )
+            expected.append(TensorType(tensor_of(value).element_type, along.of_all(shape, self.step_count)))
+        actual = [value.type for value in self.outputs]
+        if actual != expected:
+            raise VerifyException(f"results have types ({_types(actual)}): expected ({_types(expected)})")
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from .loop_canonicalization import PATTERNS
+
+        return PATTERNS
+
+    # ---- text
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoopOp:
+        steps = parser.parse_integer(allow_boolean=False)
+        parser.parse_keyword("steps")
+        arguments: list[Parser.Argument] = []
+
+        def carried() -> SSAValue:
+            argument, operand = _parse_binding(parser)
+            parser.parse_punctuation(":")
+            type = parser.parse_type()
+            arguments.append(argument.resolve(type))
+            return parser.resolve_operand(operand, type)
+
+        def scanned() -> tuple[SSAValue, Along]:
+            argument, operand = _parse_binding(parser)
+            along = _parse_along(parser)
+            position = parser.pos
+            type = _parse_tensor(parser)
+            if along.axis >= len(type.get_shape()):
+                parser.raise_error(f"expected a tensor with axis {along.axis}", position, parser.pos)
+            arguments.append(argument.resolve(tensor(type.element_type, along.of_step(type.get_shape()))))
+            return parser.resolve_operand(operand, type), along
+
+        def stacked() -> tuple[Along, Tensor]:
+            along = _parse_along(parser)
+            return along, _parse_tensor(parser)
+
+        paren = parser.Delimiter.PAREN
+        initial, scans, stacks = [], [], []
+        if parser.parse_optional_keyword("carry") is not None:
+            initial = parser.parse_comma_separated_list(paren, carried)
+        if parser.parse_optional_keyword("scan") is not None:
+            scans = parser.parse_comma_separated_list(paren, scanned)
+        if parser.parse_optional_keyword("stack") is not None:
+            stacks = parser.parse_comma_separated_list(paren, stacked)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region(arguments)
+        return cls.create(
+            operands=[*initial, *(value for value, _ in scans)],
+            result_types=[*(value.type for value in initial), *(type for _, type in stacks)],
+            properties={
+                "steps": int_attr(steps),
+                "scan_axes": int_list([along.axis for _, along in scans]),
+                "scan_backwards": int_list([along.backwards for _, along in scans]),
+                "stack_axes": int_list([along.axis for along, _ in stacks]),
+                "stack_backwards": int_list([along.backwards for along, _ in stacks]),
+                "operandSegmentSizes": DenseArrayBase.from_list(i32, [len(initial), len(scans)]),
+            },
+            attributes={} if attributes is None else attributes.data,
+            regions=[body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.step_count} steps")
+
+        def carried(pair: tuple[BlockArgument, SSAValue]) -> None:
+            _print_binding(printer, *pair)
+            printer.print_string(" : ")
+            printer.print_attribute(pair[1].type)
+
+        def scanned(triple: tuple[BlockArgument, SSAValue, Along]) -> None:
+            argument, value, along = triple
+            _print_binding(printer, argument, value)
+            printer.print_string(" ")
+            _print_along(printer, along, value)
+
+        def stacked(pair: tuple[Along, SSAValue]) -> None:
+            _print_along(printer, *pair)
+
+        def group(name: str, values: Sequence[object], print: Callable[[Any], None]) -> None:
+            if values:
+                printer.print_string(f" {name}(")
+                printer.print_list(values, print)
+                printer.print_string(")")
+
+        group("carry", list(zip(self.carried_arguments, self.initial, strict=True)), carried)
+        group("scan", list(zip(self.scanned_arguments, self.scanned, self.scans, strict=True)), scanned)
+        group("stack", list(zip(self.stacks, self.stacked, strict=True)), stacked)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+
+def yielded_by(body: Region) -> Sequence[SSAValue]:
+    """What the body of a loop gives."""
+    last = body.block.last_op
+    return last.operands if isinstance(last, YieldOp) else ()
+
+
+def _along(axes: Ints, backwards: Flags) -> tuple[Along, ...]:
+    return tuple(Along(axis, bool(flag)) for axis, flag in zip(ints(axes), ints(backwards), strict=True))
+
+
+def _types(types: Sequence[Attribute]) -> str:
+    return ", ".join(map(str, types))
+
+
+def _parse_binding(parser: Parser) -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
+    """`%inside = %outside`"""
+    argument = parser.parse_argument(expect_type=False)
+    parser.parse_punctuation("=")
+    return argument, parser.parse_unresolved_operand()
+
+
+def _print_binding(printer: Printer, argument: BlockArgument, value: SSAValue) -> None:
+    printer.print_ssa_value(argument)
+    printer.print_string(" = ")
+    printer.print_ssa_value(value)
+
+
+def _parse_along(parser: Parser) -> Along:
+    """`axis 0 backwards :`"""
+    parser.parse_keyword("axis")
+    axis = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    backwards = parser.parse_optional_keyword("backwards") is not None
+    parser.parse_punctuation(":")
+    return Along(axis, backwards)
+
+
+def _parse_tensor(parser: Parser) -> Tensor:
+    position = parser.pos
+    type = parser.parse_type()
+    if not isinstance(type, TensorType):
+        parser.raise_error("expected a tensor", position, parser.pos)
+    return cast(Tensor, type)
+
+
+def _print_along(printer: Printer, along: Along, value: SSAValue) -> None:
+    printer.print_string(f"axis {along.axis}{' backwards' if along.backwards else ''} : ")
+    printer.print_attribute(value.type)

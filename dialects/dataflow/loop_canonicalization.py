@@ -1,0 +1,207 @@
+"""Rewrites of loops that do not change a bit of any result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
+from xdsl.traits import IsTerminator, is_side_effect_free
+
+from .loop import Along, LoopOp, YieldOp
+from .loop_steps import LoopSteps
+from .movement import BroadcastOp
+from .reshape import ReshapeOp
+from .types import shape_of
+
+T = TypeVar("T")
+
+
+class FewSteps(RewritePattern):
+    """A loop of one step is its body, one of no steps its initial values."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
+        if op.step_count > 1:
+            return
+        steps = LoopSteps(op)
+        if op.step_count:
+            steps.step()
+        results = steps.results()
+        rewriter.replace(op, steps.ops, results)
+
+
+class InvariantOperations(RewritePattern):
+    """What reads nothing of the step is computed before the loop."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
+        if not op.step_count:
+            return
+        for inner in list(op.body.block.ops):
+            if not inner.has_trait(IsTerminator) and is_side_effect_free(inner) and _reads_only_outside(op, inner):
+                inner.detach()
+                rewriter.insert(inner, InsertPoint.before(op))
+
+
+def _reads_only_outside(loop: LoopOp, inner: Operation) -> bool:
+    """Whether an operation of the body, with its regions, reads no value that the body defines."""
+    values = (value for one in inner.walk() for value in one.operands)
+    return all(loop.is_outside(value) or inner.is_ancestor(value.owner) for value in values)
+
+
+class UnchangedCarried(RewritePattern):
+    """A carried value that each step hands on as it is, or as it began, is the initial one everywhere."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
+        values = zip(op.carried_arguments, op.initial, op.yielded, op.final, strict=False)
+        for argument, before, after, last in values:
+            if after in (argument, before):
+                for value in (last, argument):
+                    _stands_for(before, value, op, rewriter)
+
+
+def _stands_for(new: SSAValue, old: SSAValue, op: LoopOp, rewriter: PatternRewriter) -> None:
+    """Let everybody who reads `old`, an argument or result of the loop, read `new`."""
+    if old.first_use is not None:
+        rewriter.replace_all_uses_with(old, new)
+        rewriter.notify_op_modified(op)
+
+
+class InvariantResults(RewritePattern):
+    """What every step yields alike is known without the loop: a carried value after it, and the values of all steps."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
+        if not op.step_count:
+            return
+        for value, result in zip(op.yielded, op.final, strict=False):
+            if op.is_outside(value):
+                _stands_for(value, result, op, rewriter)
+        stacked = op.yielded[len(op.initial) :]
+        for value, along, result in zip(stacked, op.stacks, op.stacked, strict=True):
+            if op.is_outside(value) and result.first_use is not None:
+                one = ReshapeOp(value, along.of_all(shape_of(value), 1))
+                every = BroadcastOp(one, shape_of(result))
+                rewriter.insert((one, every), InsertPoint.before(op))
+                _stands_for(every.result, result, op, rewriter)
+
+
+class ScannedAndStacked(RewritePattern):
+    """What is scanned and stacked again unchanged is the value that was scanned."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
+        whole = {
+            argument: (value, along)
+            for argument, value, along in zip(op.scanned_arguments, op.scanned, op.scans, strict=True)
+        }
+        stacked = op.yielded[len(op.initial) :]
+        for value, along, result in zip(stacked, op.stacks, op.stacked, strict=True):
+            found = whole.get(value)  # pyright: ignore[reportArgumentType]
+            if found is not None and found[1] == along:
+                _stands_for(found[0], result, op, rewriter)
+
+
+class EqualScanned(RewritePattern):
+    """A value that is scanned twice alike is scanned once."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
+        first: dict[tuple[SSAValue, Along], SSAValue] = {}
+        for argument, value, along in zip(op.scanned_arguments, op.scanned, op.scans, strict=True):
+            kept = first.setdefault((value, along), argument)
+            if kept is not argument:
+                _stands_for(kept, argument, op, rewriter)
+
+
+class EqualYielded(RewritePattern):
+    """Results that stack the same values alike are one."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
+        first: dict[tuple[SSAValue, Along], SSAValue] = {}
+        for value, along, result in zip(op.yielded[len(op.initial) :], op.stacks, op.stacked, strict=True):
+            kept = first.setdefault((value, along), result)
+            if kept is not result:
+                _stands_for(kept, result, op, rewriter)
+
+
+class UnreadValues(RewritePattern):
+    """Results that nobody reads leave, and so do carried and scanned values on which no other result depends."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: LoopOp, rewriter: PatternRewriter) -> None:
+        needed = _needed(op)
+        carried = [
+            argument in needed or result.first_use is not None
+            for argument, result in zip(op.carried_arguments, op.final, strict=True)
+        ]
+        scanned = [argument in needed for argument in op.scanned_arguments]
+        stacked = [result.first_use is not None for result in op.stacked]
+        kept = [*carried, *stacked]
+        if all(kept) and all(scanned):
+            return
+        last = op.body.block.last_op
+        assert last is not None
+        yielded = [value for value, keep in zip(last.operands, kept, strict=True) if keep]
+        last.operands = yielded
+        _erase_unread(op, rewriter)
+        for argument, keep in list(zip(op.body.block.args, [*carried, *scanned], strict=True))[::-1]:
+            if not keep:
+                op.body.block.erase_arg(argument)
+        loop = LoopOp(
+            op.step_count,
+            _kept(list(op.initial), carried),
+            _kept(list(zip(op.scanned, op.scans, strict=True)), scanned),
+            _kept(op.stacks, stacked),
+            op.detach_region(op.body),
+        )
+        loop.attributes.update(op.attributes)
+        rest = iter(loop.outputs)
+        rewriter.replace(op, loop, [next(rest) if keep else None for keep in kept])
+
+
+def _needed(op: LoopOp) -> set[SSAValue]:
+    """The values of the body on which a result that somebody reads depends, through any number of steps."""
+    yielded, count = op.yielded, len(op.initial)
+    needed: set[SSAValue] = set()
+    waiting = [value for value, result in zip(yielded, op.outputs, strict=True) if result.first_use is not None]
+    next_step = dict(zip(op.carried_arguments, yielded[:count], strict=True))
+    while waiting:
+        value = waiting.pop()
+        if value in needed or op.is_outside(value):
+            continue
+        needed.add(value)
+        if value in next_step:
+            waiting.append(next_step[value])  # pyright: ignore[reportArgumentType]
+        owner = value.owner
+        if isinstance(owner, Operation):
+            waiting += [one for inner in owner.walk() for one in inner.operands]
+    return needed
+
+
+def _erase_unread(op: LoopOp, rewriter: PatternRewriter) -> None:
+    """Erase the operations of the body that nobody reads any more."""
+    for inner in list(op.body.block.ops)[::-1]:
+        if not isinstance(inner, YieldOp) and all(result.first_use is None for result in inner.results):
+            rewriter.erase(inner)
+
+
+def _kept(values: Sequence[T], keep: Sequence[bool]) -> list[T]:
+    return [value for value, one in zip(values, keep, strict=True) if one]
+
+
+PATTERNS: tuple[RewritePattern, ...] = (
+    FewSteps(),
+    UnchangedCarried(),
+    InvariantOperations(),
+    InvariantResults(),
+    ScannedAndStacked(),
+    EqualScanned(),
+    EqualYielded(),
+    UnreadValues(),
+)
