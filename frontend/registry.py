@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from .node import Node
     from .tensors import Tensor
 
-Importer: TypeAlias = "Callable[[Node], Tensor | Sequence[Tensor]]"
+Importer: TypeAlias = "Callable[[Node], Tensor | Sequence[Tensor | None]]"
+"""Gives the outputs of a node; None for one that it does not compute."""
+
+ImporterT = TypeVar("ImporterT", bound=Importer)
 
 OPERATORS: dict[tuple[str, str], list[tuple[int, Importer]]] = {}
 """For each operator (domain and name) its importers with the opset version since which each holds, ascending."""
 
 
-def onnx_op(*names: str, since: int = 1, domain: str = "") -> Callable[[Importer], Importer]:
+def onnx_op(*names: str, since: int = 1, domain: str = "") -> Callable[[ImporterT], ImporterT]:
     """
     Enter a function in the table: it imports the operators `names` of opset version `since` and later.
 
     The empty `domain` is ONNX's own.
     """
 
-    def register(function: Importer) -> Importer:
+    def register(function: ImporterT) -> ImporterT:
         for name in names:
             entries = OPERATORS.setdefault((domain, name), [])
             entries.append((since, function))

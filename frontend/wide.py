@@ -7,10 +7,11 @@ from functools import wraps
 from typing import TypeGuard
 
 from .node import Node
+from .registry import Importer
 from .tensors import FLOAT32, Absent, Dtype, Tensor, TensorSequence
 
 
-def in_f32(importer: Callable[[Node], Tensor | Sequence[Tensor]]) -> Callable[[Node], Sequence[Tensor]]:
+def in_f32(importer: Importer) -> Callable[[Node], Sequence[Tensor | None]]:
     """
     An importer that widens operands of f16 and bf16 to f32 and rounds its results once.
 
@@ -19,7 +20,7 @@ def in_f32(importer: Callable[[Node], Tensor | Sequence[Tensor]]) -> Callable[[N
     """
 
     @wraps(importer)
-    def widened(node: Node) -> Sequence[Tensor]:
+    def widened(node: Node) -> Sequence[Tensor | None]:
         narrow: Dtype | None = None
         operands: list[Tensor | None] = []
         for operand in node.inputs:
@@ -32,7 +33,7 @@ def in_f32(importer: Callable[[Node], Tensor | Sequence[Tensor]]) -> Callable[[N
         results = [results] if isinstance(results, Tensor) else results
         if narrow is None:
             return results
-        return [node.build.cast(one, narrow) if one.dtype == FLOAT32 else one for one in results]
+        return [one if one is None or one.dtype != FLOAT32 else node.build.cast(one, narrow) for one in results]
 
     return widened
 

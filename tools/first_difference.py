@@ -30,11 +30,13 @@ PROBES = 16
 STEP_BYTES = 2
 """Quantised values have integer types of up to so many bytes; wider ones are sums, which are exact."""
 _COMPUTED = "/computed"
+_QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear", "QGemm", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM")
+"""Besides those whose names begin with QLinear; the last two quantise on the way."""
 
 
 def is_quantising(node: NodeProto) -> bool:
     """Whether a node rounds real numbers to the steps of an integer type."""
-    return node.op_type in ("QuantizeLinear", "DynamicQuantizeLinear") or node.op_type.startswith("QLinear")
+    return node.op_type in _QUANTISING or node.op_type.startswith("QLinear")
 
 
 def within_a_step(node: NodeProto, found: Comparison, value: Array) -> bool:

@@ -22,6 +22,9 @@ The operators that are imported, with the domain in brackets where it is not ONN
 version on, up to the next row of the operator. Other operators that ONNX or the model defines as a function, a graph of
 operators, are replaced by that graph.
 
+Models that ONNX Runtime has optimised (`SessionOptions.optimized_model_filepath`) can be compiled up to its level
+`ORT_ENABLE_EXTENDED`. What it writes at higher levels is laid out for one processor.
+
 Shapes are static. An operand that decides a shape (of `Reshape`, `Range`, `TopK`, ...) must be known at import: a
 constant, or computed from constants and shapes. Loops and recurrent layers are unrolled; of an `If` whose condition is
 known only at run time both branches are computed. Sequences and optionals exist during import only, and positions in

@@ -106,9 +106,9 @@ def leaky(b: Builder, x: Tensor, slope: Tensor) -> Tensor:
 
 @onnx_op("Elu")
 @in_f32
-def elu(node: Node) -> Tensor:
+def elu_op(node: Node) -> Tensor:
     """x where x > 0, else alpha (e^x - 1)."""
-    return _elu(node.build, node[0], node.float("alpha", 1.0))
+    return elu(node.build, node[0], node.float("alpha", 1.0))
 
 
 @onnx_op("Selu")
@@ -116,7 +116,7 @@ def elu(node: Node) -> Tensor:
 def selu(node: Node) -> Tensor:
     """gamma elu(x)"""
     alpha, gamma = node.float("alpha", 1.67326319217681884765625), node.float("gamma", 1.05070102214813232421875)
-    return node.build.mul(_elu(node.build, node[0], alpha), gamma)
+    return node.build.mul(elu(node.build, node[0], alpha), gamma)
 
 
 @onnx_op("Celu")
@@ -128,24 +128,26 @@ def celu(node: Node) -> Tensor:
     return b.add(b.unary("relu", x), b.mul(negative, alpha))
 
 
-def _elu(b: Builder, x: Tensor, alpha: float) -> Tensor:
+def elu(b: Builder, x: Tensor, alpha: float) -> Tensor:
+    """x where x > 0, else alpha (e^x - 1)."""
     negative = b.sub(b.unary("exp", b.minimum(x, 0)), 1)
     return b.add(b.unary("relu", x), b.mul(negative, alpha))
 
 
 @onnx_op("HardSigmoid")
-def hard_sigmoid(node: Node) -> Tensor:
+def hard_sigmoid_op(node: Node) -> Tensor:
     """max(0, min(1, alpha x + beta))"""
-    return _hard_sigmoid(node.build, node[0], node.float("alpha", 0.2), node.float("beta", 0.5))
+    return hard_sigmoid(node.build, node[0], node.float("alpha", 0.2), node.float("beta", 0.5))
 
 
 @onnx_op("HardSwish")
 def hard_swish(node: Node) -> Tensor:
     """x hardsigmoid(x) with alpha = 1/6, beta = 1/2"""
-    return node.build.mul(node[0], _hard_sigmoid(node.build, node[0], 1 / 6, 0.5))
+    return node.build.mul(node[0], hard_sigmoid(node.build, node[0], 1 / 6, 0.5))
 
 
-def _hard_sigmoid(b: Builder, x: Tensor, alpha: float, beta: float) -> Tensor:
+def hard_sigmoid(b: Builder, x: Tensor, alpha: float, beta: float) -> Tensor:
+    """max(0, min(1, alpha x + beta))"""
     return b.minimum(b.unary("relu", b.add(b.mul(x, alpha), beta)), 1)
 
 
@@ -191,11 +193,17 @@ def shrink(node: Node) -> Tensor:
 
 
 @onnx_op("Gelu")
-def gelu(node: Node) -> Tensor:
+def gelu_op(node: Node) -> Tensor:
     """x Phi(x), by erf or by tanh."""
-    b, x = node.build, node[0]
-    half = b.mul(x, 0.5)
-    if node.str("approximate", "none") == "tanh":
-        cubic = b.add(x, b.mul(b.mul(b.mul(x, x), x), 0.044715))
-        return b.mul(half, b.add(b.unary("tanh", b.mul(cubic, math.sqrt(2 / math.pi))), 1))
-    return b.mul(half, b.add(b.unary("erf", b.mul(x, 1 / math.sqrt(2))), 1))
+    return (gelu_by_tanh if node.str("approximate", "none") == "tanh" else gelu)(node.build, node[0])
+
+
+def gelu(b: Builder, x: Tensor) -> Tensor:
+    """x Phi(x), by erf."""
+    return b.mul(b.mul(x, 0.5), b.add(b.unary("erf", b.mul(x, 1 / math.sqrt(2))), 1))
+
+
+def gelu_by_tanh(b: Builder, x: Tensor) -> Tensor:
+    """x Phi(x), nearly: tanh of a polynomial stands in for erf."""
+    cubic = b.add(x, b.mul(b.mul(b.mul(x, x), x), 0.044715))
+    return b.mul(b.mul(x, 0.5), b.add(b.unary("tanh", b.mul(cubic, math.sqrt(2 / math.pi))), 1))

@@ -13,25 +13,38 @@ from ..wide import in_f32
 from .einsum import einsum as einsum_of
 
 
-def matmul(b: Builder, x: Tensor, y: Tensor) -> Tensor:
-    """numpy's matmul: one-dimensional operands are rows on the left and columns on the right."""
+def matmul(b: Builder, x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+    """
+    numpy's matmul: one-dimensional operands are rows on the left and columns on the right.
+
+    The last two dimensions of operands that have as many can be exchanged first.
+    """
     if x.rank == 0 or y.rank == 0:
         raise NodeError("scalars cannot be multiplied as matrices")
     left = b.reshape(x, [1, x.size]) if x.rank == 1 else x
     right = b.reshape(y, [y.size, 1]) if y.rank == 1 else y
-    if left.rank > 2 and right.rank == 2:
+    left, transpose_a = _turned(b, left, transpose_a and x.rank > 1)
+    right, transpose_b = _turned(b, right, transpose_b and y.rank > 1)
+    if left.rank > 2 and right.rank == 2 and not transpose_a:
         # One product of a tall matrix is what the matrix unit is good at.
         tall = b.reshape(left, [math.prod(left.shape[:-1]), left.shape[-1]])
-        result = b.matmul(tall, right)
-        result = b.reshape(result, [*left.shape[:-1], right.shape[-1]])
+        result = b.matmul(tall, right, transpose_b=transpose_b)
+        result = b.reshape(result, [*left.shape[:-1], result.shape[-1]])
     else:
-        result = b.matmul(left, right)
+        result = b.matmul(left, right, transpose_a=transpose_a, transpose_b=transpose_b)
     shape = list(result.shape)
     if y.rank == 1:
         del shape[-1]
     if x.rank == 1:
         del shape[-1 if y.rank == 1 else -2]
     return b.reshape(result, shape)
+
+
+def _turned(b: Builder, x: Tensor, turn: bool) -> tuple[Tensor, bool]:
+    """An operand, transposed now if it is known; and whether that is still to be done."""
+    if not turn or x.array is None:
+        return x, turn
+    return b.transpose(x, [*range(x.rank - 2), x.rank - 1, x.rank - 2]), False
 
 
 @onnx_op("MatMul")
@@ -41,14 +54,15 @@ def matmul_op(node: Node) -> Tensor:
 
 
 @onnx_op("Gemm")
-def gemm(node: Node) -> Tensor | Sequence[Tensor]:
+def gemm_op(node: Node) -> Tensor | Sequence[Tensor | None]:
     """alpha A' B' + beta C"""
     # Where alpha is applied to the product, that may be too large for a narrow float.
     apart = node.float("alpha", 1.0) != 1 and node[1].array is None
-    return in_f32(_gemm)(node) if apart else _gemm(node)
+    return in_f32(gemm)(node) if apart else gemm(node)
 
 
-def _gemm(node: Node) -> Tensor:
+def gemm(node: Node) -> Tensor:
+    """What a node with Gemm's operands and attributes computes, in the type of its operands."""
     b, x, y = node.build, node[0], node[1]
     if x.rank != 2 or y.rank != 2:
         raise NodeError(f"operands of rank {x.rank} and {y.rank} are not matrices")

@@ -16,7 +16,7 @@ from ..wide import in_f32
 from .spatial import Window, ceil_padding, window_of
 
 
-def _window(node: Node, x: Tensor) -> tuple[Window, list[int]]:
+def pooling_window(node: Node, x: Tensor) -> tuple[Window, list[int]]:
     """The window, and the high padding that gives as many positions as `ceil_mode` asks for."""
     window = window_of(node, x.shape[2:], node.ints("kernel_shape"))
     high = ceil_padding(window, x.shape[2:]) if node.int("ceil_mode", 0) else window.high
@@ -39,7 +39,7 @@ def _pool(b: Builder, kind: str, x: Tensor, window: Window, high: Sequence[int])
 def max_pool(node: Node) -> Tensor | Sequence[Tensor]:
     """Maximum of each window; with a second output also where it was."""
     x = node[0]
-    window, high = _window(node, x)
+    window, high = pooling_window(node, x)
     result = _pool(node.build, "max", x, window, high)
     if node.wants(1):
         return [result, _max_indices(node.build, x, window, high, column_major=bool(node.int("storage_order", 0)))]
@@ -95,7 +95,7 @@ def window_counts(spatial: Sequence[int], window: Window, high: Sequence[int], i
 def average_pool(node: Node) -> Tensor:
     """Mean of each window, with or without the padding."""
     x, b = node[0], node.build
-    window, high = _window(node, x)
+    window, high = pooling_window(node, x)
     counts = window_counts(x.shape[2:], window, high, bool(node.int("count_include_pad", 0)))
     return average(b, x, window, high, counts)
 
@@ -114,7 +114,7 @@ def average(b: Builder, x: Tensor, window: Window, high: Sequence[int], counts: 
 def lp_pool(node: Node) -> Tensor:
     """Norm of each window."""
     x, b, p = node[0], node.build, node.int("p", 2)
-    window, high = _window(node, x)
+    window, high = pooling_window(node, x)
     return _root(b, _pool(b, "sum", _power(b, x, p), window, high), p)
 
 

@@ -87,7 +87,11 @@ def dequantize_linear(node: Node) -> Tensor:
 @onnx_op("DynamicQuantizeLinear", since=11)
 def dynamic_quantize_linear(node: Node) -> Sequence[Tensor]:
     """To uint8, with scale and zero point from the range of the values."""
-    b, x = node.build, node[0]
+    return dynamically_quantised(node.build, node[0])
+
+
+def dynamically_quantised(b: Builder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """x as uint8, the scale and the zero point, with which uint8 spans 0 and all values of x."""
     axes = list(range(x.rank))
     low = b.minimum(b.reduce("min", x, axes, keepdims=False), 0)
     high = b.maximum(b.reduce("max", x, axes, keepdims=False), 0)
@@ -96,7 +100,7 @@ def dynamic_quantize_linear(node: Node) -> Sequence[Tensor]:
     scale = b.select(b.compare("eq", scale, 0), 1, scale)
     exact = b.unary("round", b.minimum(b.maximum(b.div(b.unary("neg", low), scale), 0), 255))
     zero = b.cast(exact, np.dtype(np.uint8))
-    return [quantise(b, x, scale, zero, np.dtype(np.uint8)), scale, zero]
+    return quantise(b, x, scale, zero, zero.dtype), scale, zero
 
 
 def _requantise(b: Builder, exact: Tensor, scales: tuple[Tensor, Tensor], scale: Tensor, zero: Tensor) -> Tensor:

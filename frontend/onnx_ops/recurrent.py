@@ -11,9 +11,7 @@ from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import NodeError, Tensor, check_steps, known
-from .activation import leaky, softplus
-
-Activation = Callable[[Tensor], Tensor]
+from .named_activations import Activation, named_activation
 
 
 @dataclass
@@ -31,35 +29,6 @@ class Direction:
     reverse: bool
 
 
-def _activation(b: Builder, name: str, alpha: float | None, beta: float | None, clip: float | None) -> Activation:
-    def default(value: float | None, otherwise: float) -> float:
-        return otherwise if value is None else value
-
-    functions: dict[str, Activation] = {
-        "sigmoid": lambda x: b.unary("sigmoid", x),
-        "tanh": lambda x: b.unary("tanh", x),
-        "relu": lambda x: b.unary("relu", x),
-        "affine": lambda x: b.add(b.mul(x, default(alpha, 1.0)), default(beta, 0.0)),
-        "leakyrelu": lambda x: leaky(b, x, known(default(alpha, 0.01), x.dtype)),
-        "thresholdedrelu": lambda x: b.select(b.compare("gt", x, default(alpha, 1.0)), x, 0),
-        "scaledtanh": lambda x: b.mul(b.unary("tanh", b.mul(x, default(beta, 1.0))), default(alpha, 1.0)),
-        "hardsigmoid": lambda x: b.minimum(
-            b.unary("relu", b.add(b.mul(x, default(alpha, 0.2)), default(beta, 0.5))), 1
-        ),
-        "elu": lambda x: b.add(
-            b.unary("relu", x), b.mul(b.sub(b.unary("exp", b.minimum(x, 0)), 1), default(alpha, 1.0))
-        ),
-        "softsign": lambda x: b.div(x, b.add(b.unary("abs", x), 1)),
-        "softplus": lambda x: softplus(b, x),
-    }
-    function = functions.get(name.lower())
-    if function is None:
-        raise NodeError(f"activation {name!r} is unknown")
-    if clip is None:
-        return function
-    return lambda x: function(b.maximum(b.minimum(x, clip), -clip))
-
-
 def _part(b: Builder, x: Tensor | None, index: int) -> Tensor | None:
     """One direction of an operand whose first axis counts directions."""
     return None if x is None else b.reshape(b.slice_axis(x, 0, index, 1), x.shape[1:])
@@ -71,12 +40,15 @@ def _directions(node: Node, x: Tensor, gates: int, defaults: Sequence[str]) -> l
     count = 2 if kind == "bidirectional" else 1
     names = node.strs("activations", list(defaults) * count)
     alphas, betas = node.floats("activation_alpha", []), node.floats("activation_beta", [])
-    clip = node.float("clip") if node.has("clip") else None
+    # What is clipped are gates; the cell, which an LSTM's third function takes, is not.
+    clips = [node.float("clip") if node.has("clip") and n < 2 else None for n in range(len(defaults))] * count
     result: list[Direction] = []
     for index in range(count):
         chosen = range(index * len(defaults), (index + 1) * len(defaults))
         activations = [
-            _activation(b, names[n], alphas[n] if n < len(alphas) else None, betas[n] if n < len(betas) else None, clip)
+            named_activation(
+                b, names[n], alphas[n] if n < len(alphas) else None, betas[n] if n < len(betas) else None, clips[n]
+            )
             for n in chosen
         ]
         w, r, bias = (_part(b, node.get(position), index) for position in (1, 2, 3))

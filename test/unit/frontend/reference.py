@@ -32,7 +32,9 @@ def model_of(
     results = [helper.make_empty_tensor_value_info(name) for name in outputs]
     initialisers = [numpy_helper.from_array(value, name) for name, value in (constants or {}).items()]
     graph = helper.make_graph(list(nodes), "test", infos, results, initialisers)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    domains = sorted({node.domain for node in nodes} - {""})
+    opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
 def run_reference(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -41,13 +43,18 @@ def run_reference(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> dict[s
     options = runtime.SessionOptions()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(None, dict(inputs)), strict=True))
 
 
-def check(model: onnx.ModelProto, inputs: Mapping[str, Array], tolerance: float = 1e-5) -> ModuleOp:
-    """Import a model, compare what it computes with ONNX Runtime, and return the module."""
+def check(model: onnx.ModelProto, inputs: Mapping[str, Array], tolerance: float = 1e-5, steps: int = 0) -> ModuleOp:
+    """
+    Import a model, compare what it computes with ONNX Runtime, and return the module.
+
+    Floats may differ by `tolerance`, relative or absolute, integers by `steps`.
+    """
     module = import_onnx(model)
     module.verify()
     got = interpret_function(module, dict(inputs))
@@ -56,6 +63,8 @@ def check(model: onnx.ModelProto, inputs: Mapping[str, Array], tolerance: float 
         assert got[name].shape == expected.shape
         if expected.dtype.kind == "f":
             np.testing.assert_allclose(got[name], expected, rtol=tolerance, atol=tolerance)
+        elif steps:
+            assert np.abs(got[name].astype(np.int64) - expected.astype(np.int64)).max(initial=0) <= steps
         else:
             np.testing.assert_array_equal(got[name], expected)
     return module
@@ -65,20 +74,26 @@ def check_node(
     op: str,
     inputs: Sequence[Array | None],
     constants: Mapping[int, Array] | None = None,
-    outputs: int = 1,
+    outputs: int | Sequence[str] = 1,
     opset: int = 18,
     tolerance: float = 1e-5,
+    steps: int = 0,
     **attributes: Any,
 ) -> ModuleOp:
-    """Check one node; operands with a number in `constants` are initialisers, None is a left out one."""
+    """
+    Check one node; operands with a number in `constants` are initialisers, None is a left out one.
+
+    `outputs`: how many, or their names, empty where one is left out. For the rest see `check`.
+    """
     known = dict(constants or {})
     count = max([len(inputs), *(index + 1 for index in known)])
     names = [f"x{i}" if i in known or (i < len(inputs) and inputs[i] is not None) else "" for i in range(count)]
     given = {f"x{i}": value for i, value in enumerate(inputs) if value is not None and i not in known}
-    results = [f"y{i}" for i in range(outputs)]
+    results = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else list(outputs)
     node = helper.make_node(op, names, results, name="node", **attributes)
-    model = model_of([node], given, results, {f"x{i}": value for i, value in known.items()}, opset)
-    return check(model, given, tolerance)
+    shown = [name for name in results if name]
+    model = model_of([node], given, shown, {f"x{i}": value for i, value in known.items()}, opset)
+    return check(model, given, tolerance, steps)
 
 
 def ops_of(module: ModuleOp) -> list[str]:

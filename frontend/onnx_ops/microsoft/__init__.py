@@ -1,0 +1,18 @@
+"""
+Operators of the domain `com.microsoft`, as ONNX Runtime's optimiser, its quantiser and exporters for it write them.
+
+What they compute is what ONNX Runtime's kernels for CPUs compute. All are of version 1 of the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...registry import ImporterT, onnx_op
+
+DOMAIN = "com.microsoft"
+
+
+def microsoft_op(*names: str) -> Callable[[ImporterT], ImporterT]:
+    """As `onnx_op`, for operators of the domain `com.microsoft`."""
+    return onnx_op(*names, domain=DOMAIN)

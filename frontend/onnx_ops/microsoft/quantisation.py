@@ -1,0 +1,52 @@
+"""What the quantised operators of `com.microsoft` share: real values, and the way back to integers."""
+
+from __future__ import annotations
+
+from ...builder import Builder
+from ...node import Node
+from ...tensors import FLOAT32, Dtype, NodeError, Tensor
+from ..integer_products import INT32
+from ..quantised import limits
+
+
+def scalar(node: Node, index: int) -> Tensor | None:
+    """An optional operand that is one number, without dimensions. Raises NodeError if it has more elements."""
+    x = node.get(index)
+    if x is None:
+        return None
+    if x.size != 1:
+        raise NodeError(f"operand {index} has {x.size} elements, expected one scale or zero point for all of a tensor")
+    return node.build.reshape(x, [])
+
+
+def scale_of(node: Node, index: int) -> Tensor:
+    """A scale that must be there, one number. Raises NodeError if it is missing or has more elements."""
+    scale = scalar(node, index)
+    if scale is None:
+        raise NodeError(f"operand {index}, a scale, is missing")
+    return scale
+
+
+def offset(b: Builder, x: Tensor, zero: Tensor | None) -> Tensor:
+    """x - zero of quantised values, which is exact in f32."""
+    wide = b.cast(x, FLOAT32)
+    return wide if zero is None else b.sub(wide, b.cast(zero, FLOAT32))
+
+
+def real(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
+    """scale (x - zero)"""
+    return b.mul(offset(b, x, zero), scale)
+
+
+def rounded(b: Builder, scaled: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor:
+    """round(scaled) + zero in an integer type, saturated."""
+    wide = b.unary("round", scaled)
+    if zero is not None:
+        wide = b.add(wide, b.cast(zero, FLOAT32))
+    low, high = limits(dtype)
+    return b.cast(b.minimum(b.maximum(wide, low), high), dtype)
+
+
+def exact_sum(b: Builder, x: Tensor, axes: list[int]) -> Tensor:
+    """The sum of quantised values as f32, rounded once."""
+    return b.cast(b.reduce("sum", b.cast(x, INT32), axes), FLOAT32)

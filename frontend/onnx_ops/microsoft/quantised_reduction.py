@@ -1,0 +1,71 @@
+"""Softmax and averages of quantised values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ...node import Node
+from ...tensors import FLOAT32, Tensor
+from ..activation import softmax
+from ..pooling import average, pooling_window, window_counts
+from . import microsoft_op
+from .quantisation import exact_sum, offset, rounded, scalar, scale_of
+
+
+@microsoft_op("QLinearSoftmax")
+def quantised_softmax(node: Node) -> Tensor:
+    """Softmax of quantised values, quantised; by `opset` over one axis, or (before 13) over all from it on."""
+    b, x = node.build, node[0]
+    old = node.int("opset") < 13
+    axis = x.axis(node.int("axis", -1))
+    # Softmax takes off the maximum, and the zero point with it.
+    shares = softmax(b, b.mul(b.cast(x, FLOAT32), scale_of(node, 1)), list(range(axis, x.rank)) if old else [axis])
+    # ONNX Runtime counts whole steps of the result in 1.
+    steps = b.unary("floor", b.unary("reciprocal", scale_of(node, 3)))
+    return rounded(b, b.mul(shares, steps), scalar(node, 4), x.dtype)
+
+
+@microsoft_op("QLinearGlobalAveragePool")
+def quantised_global_average_pool(node: Node) -> Tensor:
+    """Mean of quantised values over all of space, quantised; channels second, or last."""
+    return _channels_second(node, _global_average)
+
+
+def _global_average(node: Node, x: Tensor) -> Tensor:
+    b, zero = node.build, scalar(node, 2)
+    count = math.prod(x.shape[2:])
+    total = exact_sum(b, x, list(range(2, x.rank)))
+    if zero is not None:
+        total = b.sub(total, b.mul(b.cast(zero, FLOAT32), count))
+    factor = b.div(scale_of(node, 1), b.mul(scale_of(node, 3), count))
+    return rounded(b, b.mul(total, factor), scalar(node, 4), x.dtype)
+
+
+@microsoft_op("QLinearAveragePool")
+def quantised_average_pool(node: Node) -> Tensor:
+    """Mean of quantised values in each window, with or without the padding, quantised."""
+    return _channels_second(node, _average)
+
+
+def _average(node: Node, x: Tensor) -> Tensor:
+    b = node.build
+    window, high = pooling_window(node, x)
+    # With the padding a window counts whole, also what of it lies beyond the padding.
+    whole = bool(node.int("count_include_pad", 0))
+    counts = np.asarray(math.prod(window.sizes)) if whole else window_counts(x.shape[2:], window, high, False)
+    # Sums of integers are exact: how many steps a mean is from the zero point is rounded once.
+    steps = average(b, offset(b, x, scalar(node, 2)), window, high, counts)
+    return rounded(b, b.mul(steps, b.div(scale_of(node, 1), scale_of(node, 3))), scalar(node, 4), x.dtype)
+
+
+def _channels_second(node: Node, function: Callable[[Node, Tensor], Tensor]) -> Tensor:
+    """What a function of [N, C, S...] gives, for an operand [N, S..., C] where the node says so."""
+    b, x = node.build, node[0]
+    if not node.int("channels_last", 0):
+        return function(node, x)
+    inward = [0, x.rank - 1, *range(1, x.rank - 1)]
+    result = function(node, b.transpose(x, inward))
+    return b.transpose(result, [int(axis) for axis in np.argsort(inward)])

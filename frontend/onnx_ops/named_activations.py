@@ -1,0 +1,45 @@
+"""Activation functions that an attribute of another operator names: of recurrent layers and of fused operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from ..builder import Builder
+from ..tensors import NodeError, Tensor, known
+from .activation import elu, hard_sigmoid, leaky, softplus
+
+Activation: TypeAlias = Callable[[Tensor], Tensor]
+
+
+def named_activation(
+    b: Builder, name: str, alpha: float | None = None, beta: float | None = None, clip: float | None = None
+) -> Activation:
+    """
+    The function that ONNX calls so, in upper or lower case; ONNX's defaults stand in for numbers that are None.
+
+    With `clip` its operand is brought between that and its negative first. Raises NodeError for an unknown name.
+    """
+
+    def default(value: float | None, otherwise: float) -> float:
+        return otherwise if value is None else value
+
+    functions: dict[str, Activation] = {
+        "sigmoid": lambda x: b.unary("sigmoid", x),
+        "tanh": lambda x: b.unary("tanh", x),
+        "relu": lambda x: b.unary("relu", x),
+        "affine": lambda x: b.add(b.mul(x, default(alpha, 1.0)), default(beta, 0.0)),
+        "leakyrelu": lambda x: leaky(b, x, known(default(alpha, 0.01), x.dtype)),
+        "thresholdedrelu": lambda x: b.select(b.compare("gt", x, default(alpha, 1.0)), x, 0),
+        "scaledtanh": lambda x: b.mul(b.unary("tanh", b.mul(x, default(beta, 1.0))), default(alpha, 1.0)),
+        "hardsigmoid": lambda x: hard_sigmoid(b, x, default(alpha, 0.2), default(beta, 0.5)),
+        "elu": lambda x: elu(b, x, default(alpha, 1.0)),
+        "softsign": lambda x: b.div(x, b.add(b.unary("abs", x), 1)),
+        "softplus": lambda x: softplus(b, x),
+    }
+    function = functions.get(name.lower())
+    if function is None:
+        raise NodeError(f"activation {name!r} is unknown")
+    if clip is None:
+        return function
+    return lambda x: function(b.maximum(b.minimum(x, clip), -clip))
