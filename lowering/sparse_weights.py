@@ -1,10 +1,14 @@
-"""What `meshloom-compile --sparse` does: encode weights and neurons with zeros where that makes the network faster."""
+"""
+What `meshloom-compile --sparse` does: remove channels without weights, encode weights and neurons with zeros where that
+makes the network faster.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any, Generic, TypeVar
 
 from numpy.typing import NDArray
@@ -17,11 +21,13 @@ from ..analysis.sparse.layer_cost import Objective
 from ..chips import Chip
 from ..chips.cycles import bound_by_weights
 from ..dialects.dataflow import Dataflow
+from ..dialects.dataflow.types import Shape
 from ..dialects.locations import located
 from ..support.errors import BudgetError, InputError, MeshloomError
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.contraction_weights import weight_uses, weights_out_of_reach
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ..transforms.dataflow_remove_zero_channels import remove_zero_channels
 from ..transforms.sparse_balance_lanes import balance_lanes
 from ..transforms.sparse_plan import PlannedWeight, plan_encodings
 from ..transforms.sparse_select_encoding import convert
@@ -49,6 +55,8 @@ class SparseNetwork(Generic[Compiled]):
     """(name and shape, why) of weights of contractions that no plan encodes."""
     timed: tuple[int, int] | None = None
     """Cycles (encoded, dense) of the whole network, where both were compiled; None: nothing was to be encoded."""
+    removed: Mapping[str, tuple[Shape, Shape]] = field(default_factory=dict[str, tuple[Shape, Shape]])
+    """The weights of contractions that lost channels, by name, with their shapes before and after."""
 
 
 def encode_weights(
@@ -65,17 +73,34 @@ def encode_weights(
     As passes: canonicalize, dataflow-fold-affine, and with this objective sparse-balance-lanes, sparse-split-inputs and
     sparse-select-encoding.
     """
-    context = Context()
-    context.load_dialect(Dataflow)
-    CanonicalizePass().apply(context, module)
+    _simplify(module)
     # Afterwards, scales cannot move into weights any more.
-    DataflowFoldAffinePass().apply(context, module)
     balance_lanes(module, chip, objective)
     split_inputs(module, chip, objective)
     neurons = None if calibration is None else nonzero_neurons(module, calibration)
     plans = plan_encodings(module, chip=chip, neurons=neurons, objective=objective)
     convert(plans)
     return plans
+
+
+def _simplify(module: ModuleOp) -> None:
+    context = Context()
+    context.load_dialect(Dataflow)
+    CanonicalizePass().apply(context, module)
+    DataflowFoldAffinePass().apply(context, module)
+
+
+def without_zero_channels(module: ModuleOp) -> tuple[ModuleOp, dict[str, tuple[Shape, Shape]]]:
+    """
+    A copy of the module without channels whose weights are all zero, and the weights that shrank; the module itself
+    where there are none.
+
+    As passes: canonicalize, dataflow-fold-affine and dataflow-remove-zero-channels.
+    """
+    variant = module.clone()
+    _simplify(variant)
+    removed = remove_zero_channels(variant)
+    return (variant, removed) if removed else (module, {})
 
 
 def compile_encoded(
@@ -87,12 +112,13 @@ def compile_encoded(
     budget_bytes: Callable[[Compiled], int] = lambda compiled: 0,
 ) -> SparseNetwork[Compiled]:
     """
-    The network with encoded weights and neurons, if that is faster than the dense one. `compile` may change the module
-    that it is given, `cycles` times what it makes. The module is changed.
+    The network without channels that are zero, and with encoded weights and neurons, if that is faster than the dense
+    one. `compile` may change the module that it is given, `cycles` times what it makes. The module is changed.
 
     All are compiled and timed, sparse work as the compiler expects it: what a layer gains may be lost where others are
     cut otherwise for it. Of networks with layers that are bound by their weights there are two encoded ones: with few
-    loads of these, and with few cycles of each layer; the latter is taken where it is faster.
+    loads of these, and with few cycles of each layer; the latter is taken where it is faster. Where channels can be
+    removed, these networks are compiled without them first; those with all channels are taken only if they are faster.
 
     Raises InputError for a module that has operations of `manycore`, see `check_operators`; and BudgetError where one
     of the networks needs more device memory than there is, with what is enough for all of them. `budget_bytes` says
@@ -101,45 +127,49 @@ def compile_encoded(
     """
     check_operators(module)
     given = 0
-    bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(module))
+    smaller, removed = without_zero_channels(module)
+    bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(smaller))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]
     plans: tuple[PlannedWeight, ...] = ()
     dense: tuple[tuple[str, str], ...] = ()
-    taken: dict[bool, int] = {}
-    """Cycles of the last network that was timed: encoded, or dense."""
+    taken: dict[tuple[bool, bool], int] = {}
+    """Cycles of the last network that was timed: encoded or dense, with channels removed or with all."""
 
     def timed(network: SparseNetwork[Compiled]) -> int:
-        taken[network.taken] = cycles(network.compilation)
-        return taken[network.taken]
+        taken[network.taken, bool(network.removed)] = cycles(network.compilation)
+        return taken[network.taken, bool(network.removed)]
 
     search = Search(timed, "emulated")
 
-    def compiled(variant: ModuleOp, objective: Objective, encoded: bool) -> SparseNetwork[Compiled]:
+    def compiled(variant: ModuleOp, objective: Objective, encoded: bool, whole: bool) -> SparseNetwork[Compiled]:
         nonlocal given
         compilation = compile(variant.clone())
         given = max(given, budget_bytes(compilation))
-        return SparseNetwork(compilation, variant, plans, encoded, objective, dense)
+        shapes = {} if whole else removed
+        return SparseNetwork(compilation, variant, plans, encoded, objective, dense, removed=shapes)
 
-    for objective in objectives:
-        variant = module.clone()
+    for base, objective in product([smaller, module] if removed else [module], objectives):
+        variant = base.clone()
         plans = tuple(encode_weights(variant, chip, calibration, objective))
         dense = _stay_dense(variant, plans)
         if any(plan.is_sparse for plan in plans):
-            make = partial(compiled, variant, objective, True)
+            make = partial(compiled, variant, objective, True, base is module)
             search.try_variant(f"weights encoded for few {objective}", make, share=WORTHWHILE)
     encoded = search.best() if search.is_any else None
-    without = partial(compiled, module, "cycles", False)
-    if encoded is None:
-        search.try_variant("dense weights", without)
-        _check_budget(search.failures, given)
-        return search.best()
-    fewest = search.least()
     # Dense weights are the program's: others are taken if they take less than a share of the cycles.
-    search.try_variant("dense weights", without, share=1 / WORTHWHILE)
+    fewest = None if encoded is None else search.least()
+    share = 1.0 if encoded is None else 1 / WORTHWHILE
+    search.try_variant("dense weights", partial(compiled, smaller, "cycles", False, False), share=share)
+    if removed:
+        search.try_variant("dense weights, all channels", partial(compiled, module, "cycles", False, True))
     _check_budget(search.failures, given)
     best = search.best()
-    found = replace(encoded, timed=(fewest, taken[False]))
-    return found if best.taken else replace(found, compilation=best.compilation, module=best.module, taken=False)
+    if encoded is None or fewest is None:
+        return best
+    found = replace(encoded, timed=(fewest, taken[False, bool(best.removed)]))
+    if best.taken:
+        return found
+    return replace(found, compilation=best.compilation, module=best.module, taken=False, removed=best.removed)
 
 
 def _check_budget(failures: Sequence[MeshloomError], given: int) -> None:

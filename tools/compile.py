@@ -185,11 +185,12 @@ def _compile(options: argparse.Namespace) -> None:
 
 
 def _print_dense_weights(sparse: SparseNetwork[Any]) -> None:
-    """Which weights stay dense, and why."""
-    from .dense_weights import dense_weights_text
+    """Which weights lost channels, which stay dense, and why."""
+    from .dense_weights import dense_weights_text, removed_channels_text
 
-    if text := dense_weights_text(sparse):
-        print(text)
+    for text in (removed_channels_text(sparse), dense_weights_text(sparse)):
+        if text:
+            print(text)
 
 
 def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, ModuleOp]]:

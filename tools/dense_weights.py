@@ -1,4 +1,4 @@
-"""What `meshloom-compile --sparse` says about weights that were not encoded: which, and why."""
+"""What `meshloom-compile --sparse` says about weights that shrank, and about those that were not encoded, and why."""
 
 from __future__ import annotations
 
@@ -31,3 +31,12 @@ def dense_weights_text(network: SparseNetwork[Any]) -> str:
     else:
         lines.insert(0, "nothing is encoded: no matrix product or convolution has weights that are known")
     return "\n".join(lines)
+
+
+def removed_channels_text(network: SparseNetwork[Any]) -> str:
+    """Which weights lost channels that were zero, with their shapes before and after; "" where none did."""
+    lost = ", ".join(
+        f"{name} ({'x'.join(map(str, before))}, now {'x'.join(map(str, after))})"
+        for name, (before, after) in network.removed.items()
+    )
+    return f"channels that are zero are removed: {lost}" if lost else ""

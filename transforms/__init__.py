@@ -7,6 +7,7 @@ PASSES: dict[str, str] = {
     "dataflow-fold-affine": "dataflow_fold_affine:DataflowFoldAffinePass",
     "dataflow-merge-constants": "dataflow_merge_constants:DataflowMergeConstantsPass",
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",
+    "dataflow-remove-zero-channels": "dataflow_remove_zero_channels:DataflowRemoveZeroChannelsPass",
     "dataflow-split-frames": "dataflow_split_frames:DataflowSplitFramesPass",
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
     "dataflow-unroll-loops": "dataflow_unroll_loops:DataflowUnrollLoopsPass",

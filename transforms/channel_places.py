@@ -6,7 +6,7 @@ belong to them. Channels may be put in another order if all of these are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -227,9 +227,15 @@ def _concat(op: ConcatOp, index: int, place: Place) -> _Links:
 
 def _reshape(op: Operation, index: int, place: Place) -> _Links:
     source, target = (_shape(op, 0), _shape(op, -1)) if index == 0 else (_shape(op, -1), _shape(op, 0))
+    there = reshaped(source, target, place)
+    return None if there is None else [(-1 if index == 0 else 0, there, False)]
+
+
+def reshaped(source: Sequence[int], target: Sequence[int], place: Place) -> Place | None:
+    """Where channels that fill an axis of one shape are along one axis of another; None where there is no such axis."""
     if place.offset or place.end != source[place.axis]:
         return None
-    for group in dimension_groups(source, target):
+    for group in dimension_groups(tuple(source), tuple(target)):
         if place.axis not in group.source:
             continue
         after = [source[dim] for dim in group.source if dim > place.axis]
@@ -238,8 +244,7 @@ def _reshape(op: Operation, index: int, place: Place) -> _Links:
             behind = math.prod(target[other] for other in group.target if other > dim)
             whole = place.count * inner
             if inner % behind == 0 and target[dim] * behind >= whole and target[dim] * behind % whole == 0:
-                there = Place(dim, place.count, 0, target[dim] * behind // whole, inner // behind)
-                return [(-1 if index == 0 else 0, there, False)]
+                return Place(dim, place.count, 0, target[dim] * behind // whole, inner // behind)
     return None
 
 

@@ -113,15 +113,19 @@ def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
     return list(found.values())
 
 
-def _label(source: ConstantOp | WeightOp, op: Operation) -> str:
-    """Name and shape; of a constant without a name, the name of the next value that is computed with it."""
-    name = source_name(source)
+def weight_name(source: ConstantOp | WeightOp, op: Operation) -> str:
+    """What people call a weight; of a constant without a name, the name of the next value that is computed with it."""
     if isinstance(source, ConstantOp) and source.result.name_hint is None:
         value = op.results[0]
         while value.name_hint is None and (use := value.first_use) is not None and use.operation.results:
             value = use.operation.results[0]
-        name = f"constant of {value.name_hint}" if value.name_hint else name
-    return f"{name} ({'x'.join(map(str, shape_of(source.result)))})"
+        return f"constant of {value.name_hint}" if value.name_hint else source_name(source)
+    return source_name(source)
+
+
+def _label(source: ConstantOp | WeightOp, op: Operation) -> str:
+    """Name and shape."""
+    return f"{weight_name(source, op)} ({'x'.join(map(str, shape_of(source.result)))})"
 
 
 def _output_axis(op: MatmulOp | ConvOp, position: int) -> int:

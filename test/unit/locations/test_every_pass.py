@@ -29,8 +29,9 @@ PIPELINES = {
     "down": f"canonicalize,dataflow-fold-affine,cse,{DOWN},manycore-schedule,manycore-to-memory",
     "split": "canonicalize,dataflow-split-to-fit{bytes=20000},canonicalize",
     "subgraphs": "manycore-outline-subgraphs{rule=fewest-bytes parts=3},dataflow-to-manycore,manycore-inline-subgraphs",
-    "sparse": "dataflow-prune{density=0.1},sparse-balance-lanes{chip=tiny},sparse-split-inputs{chip=tiny},"
-    "sparse-select-encoding{objective=cycles chip=tiny},sparse-pack{chip=tiny},sparse-to-dataflow,canonicalize",
+    "sparse": "dataflow-prune{density=0.1},dataflow-remove-zero-channels,sparse-balance-lanes{chip=tiny},"
+    "sparse-split-inputs{chip=tiny},sparse-select-encoding{objective=cycles chip=tiny},"
+    "sparse-pack{chip=tiny},sparse-to-dataflow,canonicalize",
     "pruned neurons": "sparse-prune-groups{weight_groups=8 weight_limit=2 neuron_groups=1 neuron_limit=1},"
     "sparse-select-encoding,sparse-to-dataflow",
     "frames": "dataflow-split-frames{parts=2},canonicalize",

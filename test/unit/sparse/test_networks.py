@@ -66,7 +66,7 @@ def test_a_real_network(name: str) -> None:
 def test_the_fastest_network_is_taken(cycles: list[int], objective: Objective, taken: bool) -> None:
     """Few loads of weights, then few cycles of each layer, then all dense: as long as is said here."""
     module = read_module(RNET, SHAPES)
-    DataflowPrunePass(density=0.1).apply(Context(), module)
+    DataflowPrunePass(density=0.1, method="balanced", smallest=1000).apply(Context(), module)
     compiled: list[ModuleOp] = []
 
     def compile(one: ModuleOp) -> ModuleOp:
@@ -77,6 +77,34 @@ def test_the_fastest_network_is_taken(cycles: list[int], objective: Objective, t
     assert (network.objective, network.taken) == (objective, taken)
     assert compiled.index(network.compilation) == (["loads", "cycles"].index(objective) if taken else 2)
     assert ["sparse.encode" in {op.name for op in one.walk()} for one in compiled] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("cycles", "taken", "removed"),
+    [
+        ([7000, 7100, 7000, 7000, 8000, 10000], True, True),
+        ([7000, 7100, 6999, 6994, 8000, 10000], True, True),
+        ([7000, 7100, 6999, 6900, 8000, 10000], True, False),
+        ([7000, 7100, 7000, 7000, 6500, 6500], False, True),
+        ([7000, 7100, 7000, 7000, 6500, 6499], False, False),
+        ([7000, 7100, 7000, 7000, 7500, 6990], False, False),
+    ],
+)
+def test_channels_stay_only_where_that_is_faster(cycles: list[int], taken: bool, removed: bool) -> None:
+    """Two encoded networks without channels that are zero, two with all of them; and dense without and with them."""
+    module = read_module(RNET, SHAPES)
+    DataflowPrunePass(density=0.1).apply(Context(), module)
+    compiled: list[ModuleOp] = []
+
+    def compile(one: ModuleOp) -> ModuleOp:
+        compiled.append(one)
+        return one
+
+    network = compile_encoded(module, load_chip("edge"), compile, lambda one: cycles[compiled.index(one)])
+    assert (network.taken, bool(network.removed)) == (taken, removed)
+    assert len(compiled) == 6
+    expected = {(True, True): 0, (True, False): 3, (False, True): 4, (False, False): 5}[taken, removed]
+    assert compiled.index(network.compilation) == expected
 
 
 def test_balanced_lanes_keep_results() -> None:
