@@ -49,37 +49,50 @@ class Search(Generic[T]):
     trials: list[Trial] = field(default_factory=list[Trial])
     failures: list[MeshloomError] = field(default_factory=list[MeshloomError])
     _best: tuple[str, T] | None = None
+    _estimate: float = 0.0
+    """Of the best."""
     _least: float | None = None
     """Cycles of the best, once they are known."""
     _least_estimate: float = float("inf")
 
-    def try_variant(self, variant: str, make: Callable[[], T], *, estimate: float = 0.0, share: float = 1.0) -> None:
+    def try_variant(
+        self,
+        variant: str,
+        make: Callable[[], T],
+        *,
+        estimate: float = 0.0,
+        share: float = 1.0,
+        of_best: float = float("inf"),
+    ) -> bool:
         """
         Make a variant and keep it if it takes less than this share of the least cycles, unless its estimated cycles are
-        hopeless. If MeshloomError is raised, it has failed.
+        hopeless, or more than `of_best` times those of the best so far. If MeshloomError is raised, it has failed.
+        Whether it was made.
         """
         if self.is_over(variant):
-            return
-        if self._best is not None and estimate > self.hopeful * self._least_estimate:
-            least = self._least_estimate
-            self._note(variant, f"estimated {estimate:,.0f} cycles, {over(estimate, least)}: not tried")
-            return
+            return False
+        if self._best is not None:
+            for most, against in ((self.hopeful, self._least_estimate), (of_best, self._estimate)):
+                if estimate > most * against:
+                    self._note(variant, f"estimated {estimate:,.0f} cycles, {over(estimate, against)}: not tried")
+                    return False
         try:
             found = make()
         except MeshloomError as error:
             self.fail(variant, error)
-            return
+            return False
         self._least_estimate = min(estimate, self._least_estimate)
         if self._best is None:
-            self._best = variant, found
-            return
+            self._best, self._estimate = (variant, found), estimate
+            return True
         before = self.least()
         cycles = self.cycles(found)
         better = cycles < share * before
         if better:
-            self._best, self._least = (variant, found), cycles
+            self._best, self._estimate, self._least = (variant, found), estimate, cycles
         taken = "taken" if better else "not taken"
         self._note(variant, f"{self.measure} {cycles:,.0f} cycles, {over(cycles, before)}: {taken}")
+        return True
 
     def is_over(self, variant: str) -> bool:
         """Whether what was found is enough, so that another variant need not even be made. That is noted then."""
@@ -87,6 +100,10 @@ class Search(Generic[T]):
             return False
         self._note(variant, f"at most {self.enough:,.0f} cycles are enough: not tried")
         return True
+
+    def skip(self, variant: str, why: str) -> None:
+        """Note that a variant is not even made."""
+        self._note(variant, f"{why}: not tried")
 
     def fail(self, variant: str, error: MeshloomError) -> None:
         """A variant cannot be made: that counts only where none can."""

@@ -1,14 +1,14 @@
 """
-Placement of tiles in the compiler: emulated cycles by method over row-major, one JSON line a model.
+Placement of tiles in the compiler: emulated cycles by method over row-major, one JSON line a model and chip.
 
-    python bench/placement.py [--chip NAME] [--methods LIST] [MODEL ...]
+    python bench/placement.py [--chip edge,grid,cloud] [--methods LIST] [MODEL ...]
 
 MODEL: a public model, or light-NAME.
 
-Each method places the tiles of both plans (those that look ahead, and each task's own), the quicker counts. `default`
-is what the compiler does: it keeps row-major order where that is quicker. `planned_row_major` is something else: tiles
-that were chosen, too, for cores in row-major order. CPU seconds are of the placement alone, its first compilation of
-kernels left out.
+Each method places the tiles of all plans (those that look ahead, and each task's own), the quickest counts. `default`
+is what the compiler does: it places by several methods and keeps the quickest. `planned_row_major` is something else:
+tiles that were chosen, too, for cores in row-major order. `best` names the method with the fewest cycles. CPU seconds
+are of the placement alone; kernels are compiled before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
+from itertools import product
 from time import process_time
 from typing import Any
 
@@ -27,9 +27,10 @@ import meshloom.transforms.manycore_tile as manycore_tile
 from light_models import LIGHT_MODELS
 from meshloom.analysis.placement.methods import PLACE_METHODS
 from meshloom.analysis.planning.placement import column_major, row_major
+from meshloom.analysis.planning.plan_memo import PlanMemo
 from meshloom.analysis.planning.plan_network import NetworkPlan
 from meshloom.chips import Chip
-from meshloom.lowering.effort import EFFORTS
+from meshloom.lowering.effort import EFFORTS, with_placement
 from meshloom.lowering.subgraph_options import SubgraphOptions
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.api import compile
@@ -44,10 +45,12 @@ def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> t
     """(emulated cycles, CPU seconds of placing) of a model whose tiles are placed by `method`."""
     spent = 0.0
 
-    def place(function: FuncOp, target: Chip, network: NetworkPlan, tried: str) -> NetworkPlan:
+    def place(
+        function: FuncOp, target: Chip, network: NetworkPlan, tried: str, memo: PlanMemo | None = None
+    ) -> NetworkPlan:
         nonlocal spent
         start = process_time()
-        placed = place_function(function, target, network, tried)
+        placed = place_function(function, target, network, tried, memo=memo)
         spent += process_time() - start
         return placed
 
@@ -65,7 +68,7 @@ def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> t
     try:
         data, inputs = load_model(name)
         shapes = {key: value.shape for key, value in inputs.items()}
-        effort = EFFORTS["default"] if method == "default" else replace(EFFORTS["default"], placements=(method,))
+        effort = EFFORTS["default"] if method == "default" else with_placement(EFFORTS["default"], method)
         return compile(data, chip, shapes, subgraphs=SubgraphOptions(effort=effort)).timing.cycles, spent
     finally:
         for (module, key, _), value in zip(patches, before, strict=True):
@@ -80,6 +83,7 @@ def measure(name: str, chip: str, methods: list[str]) -> dict[str, Any]:
     for method in methods:
         found, seconds[method] = cycles(name, chip, method)
         line[method] = round(found / base, 4)
+    line["best"] = min(methods, key=lambda method: line[method])
     line["planned_row_major"] = round(cycles(name, chip, "planned", order=row_major)[0] / base, 4)
     line["cpu_s"] = {method: round(spent, 3) for method, spent in seconds.items()}
     return line
@@ -90,7 +94,7 @@ def main() -> int:
     every = [*PUBLIC_MODELS, *(f"light-{name}" for name in LIGHT_MODELS)]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"default: {', '.join(every)}")
-    parser.add_argument("--chip", default="edge")
+    parser.add_argument("--chip", default="edge", help="or several, comma-separated (%(default)s)")
     known = [method for method in PLACE_METHODS if method != "row-major"]
     parser.add_argument("--methods", default=",".join(known), help="comma-separated (%(default)s)")
     options = parser.parse_args()
@@ -100,13 +104,15 @@ def main() -> int:
     if unknown := [name for name in options.models if name not in every]:
         parser.error(f"unknown model {unknown[0]}")
     status = 0
-    cycles("pnet", "edge", "default")  # kernels are compiled once for all
-    for name in options.models or every:
+    for method in methods:
+        cycles("pnet", "edge", method)  # kernels are compiled once for all
+    chips: list[str] = options.chip.split(",")
+    for name, chip in product(options.models or every, chips):
         try:
-            print(json.dumps(measure(name, options.chip, methods)), flush=True)
+            print(json.dumps(measure(name, chip, methods)), flush=True)
         except MeshloomError as error:
             status = 1
-            print(json.dumps({"model": name, "chip": options.chip, "error": str(error)}), flush=True)
+            print(json.dumps({"model": name, "chip": chip, "error": str(error)}), flush=True)
     return status
 
 

@@ -8,9 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
-from ..analysis.interpret import make_inputs
 from ..dialects.dataflow.entry_function import argument_names, find_main
-from ..dialects.dataflow.interpreter import check_input
 from ..support.errors import InputError
 from ..support.npy import read_arrays
 
@@ -36,6 +34,10 @@ def calibration_values(
 
     Raises InputError for values that are no such input, and for inputs without a value.
     """
+    # Only here: interpreters take a third of a second to import.
+    from ..analysis.interpret import make_inputs
+    from ..dialects.dataflow.interpreter import check_input
+
     main = find_main(module)
     names = argument_names(main)
     if unknown := sorted(set(given) - set(names)):

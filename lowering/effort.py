@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypedDict, get_args
 
+from ..analysis.placement.methods import MAPPED, PLACE_METHODS
 from ..analysis.search import Measure
 from ..support.errors import InputError
 from ..transforms.manycore_schedule import Method
@@ -31,20 +32,36 @@ class Effort:
     """
     method: Method = "default"
     """Of searching orders."""
+    greedy_of_best: float = 0.99
+    """Tiles placed by `greedy` are compiled if their estimate is at most so many times that of the best before."""
+    of_best: float = 1.004
+    """
+    Tiles placed for few bytes x hops (`analysis.placement.methods.HOPS`) are compiled if their estimate is at most so
+    many times that of the best before; where the first of these is not, the others are not even mapped.
+    """
     enough: float = 0.0
     """The first variant of a part that takes at most so many cycles is taken, and no other is tried."""
 
 
 EFFORTS: dict[str, Effort] = {
     "fast": Effort("estimated", 1, ("default",), 1.0),
-    "default": Effort("emulated", 1, ("default", "row-major", "relaxed"), 1.03),
-    "high": Effort("emulated", 8, ("default", "row-major", "relaxed", "anneal"), 1.25),
+    "default": Effort("emulated", 1, ("default", "row-major", "relaxed", "greedy", "matched", "literal", "hops"), 1.03),
+    "high": Effort(
+        "emulated",
+        8,
+        ("default", "row-major", "relaxed", "anneal", "greedy", "matched", *MAPPED),
+        1.25,
+        greedy_of_best=1.25,
+        of_best=1.25,
+    ),
 }
 
 
 PROGRAM, SEARCHED = "program", "searched"
 ORDERS = (PROGRAM, SEARCHED, *(name for name in get_args(Method) if name not in (PROGRAM, "default")))
 """Orders of tasks: as they are, or beside that those that are searched, in the default way or by a method's name."""
+PLACEMENTS = (SEARCHED, *PLACE_METHODS)
+"""Placements of tiles: several are tried, or by a method's name."""
 
 
 class EffortTexts(TypedDict):
@@ -53,6 +70,7 @@ class EffortTexts(TypedDict):
     effort: str
     order: str
     stop_at: Number | None
+    placement: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,14 +80,15 @@ class EffortOptions:
     effort: str = "default"
     order: str = SEARCHED
     stop_at: Number | None = None
+    placement: str = SEARCHED
 
     def how(self) -> EffortTexts:
         """The options, for another pass that takes them."""
-        return {"effort": self.effort, "order": self.order, "stop_at": self.stop_at}
+        return {"effort": self.effort, "order": self.order, "stop_at": self.stop_at, "placement": self.placement}
 
     def read_effort(self) -> Effort:
         """What they stand for. Raises InputError for what makes no sense."""
-        return with_order(find_effort(self.effort), self.order, self.stop_at)
+        return with_placement(with_order(find_effort(self.effort), self.order, self.stop_at), self.placement)
 
 
 def find_effort(name: str) -> Effort:
@@ -92,3 +111,12 @@ def with_order(effort: Effort, order: str = SEARCHED, stop_at: Number | None = N
     method = next((name for name in get_args(Method) if name == order), "default")
     enough = 0.0 if stop_at is None else positive("stop-at", stop_at)
     return replace(effort, method=method, enough=enough)
+
+
+def with_placement(effort: Effort, placement: str = SEARCHED) -> Effort:
+    """
+    The effort with tiles placed by a method alone, a name of `PLACEMENTS`. Raises InputError for another name.
+    """
+    if placement not in PLACEMENTS:
+        raise InputError(f"no placement is named '{placement}': choose from {', '.join(PLACEMENTS)}")
+    return effort if placement == SEARCHED else replace(effort, placements=(placement,))

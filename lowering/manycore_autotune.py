@@ -50,7 +50,8 @@ class ManycoreAutotunePass(EffortOptions, ModulePass):
     `chip`: a name, or the path of a `.toml`; without it, the module's. `jobs`: processes that try subgraphs side by
     side (default: all processors). `effort`: fast, default or high, see `effort.py`. `order`: of tasks that are made
     here, program, searched (which is tried beside the program's) or a method of `manycore-schedule`. `stop-at`: cycles
-    of a part that are few enough for no other variant to be tried.
+    of a part that are few enough for no other variant to be tried. `placement`: of tiles, searched, or a method of
+    `manycore-place` alone.
     """
 
     name = "manycore-autotune"

@@ -27,7 +27,8 @@ class ManycoreCutStagesPass(EffortOptions, ModulePass):
     subgraphs, cuts lie between subgraphs.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `fuse`, `budget` of each
-    chip, `save`, `compress-to`, `launch-bytes`, `offload`, `effort`, `order`, `stop-at`: as for `meshloom-compile`.
+    chip, `save`, `compress-to`, `launch-bytes`, `offload`, `effort`, `order`, `stop-at`, `placement`: as for
+    `meshloom-compile`.
     """
 
     name = "manycore-cut-stages"

@@ -29,8 +29,8 @@ class ManycoreFuseSubgraphsPass(FusionBounds, EffortOptions, ModulePass):
     `strategy`: one of those of `meshloom-compile --fuse`; with `auto`, subgraphs that were cut off because more did not
     fit (`to_fit`) grow again where the whole list then takes no longer, and others stay. With `grouped`, the groups are
     as large as `min-macs`, `max-macs`, `min-weight-bytes`, `max-weight-bytes`, `min-tasks`, `max-tasks` allow. `chip`:
-    a name, or the path of a `.toml`; without it, the module's. `jobs`, `effort`, `order`, `stop-at`: as for
-    `meshloom-compile`.
+    a name, or the path of a `.toml`; without it, the module's. `jobs`, `effort`, `order`, `stop-at`,
+    `placement`: as for `meshloom-compile`.
     """
 
     name = "manycore-fuse-subgraphs"

@@ -41,7 +41,7 @@ class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
     whole and without a rule are `to_fit`: `manycore-fuse-subgraphs` may make neighbours one again.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `jobs`, `effort`, `order`,
-    `stop-at`: as for `meshloom-compile`.
+    `stop-at`, `placement`: as for `meshloom-compile`.
     """
 
     name = "manycore-outline-to-fit"

@@ -54,8 +54,8 @@ class ManycoreToMemoryPass(EffortOptions, ModulePass):
 
     Each subgraph becomes a launch; tasks outside of subgraphs are one. Inputs, results and constants lie in host memory
     and DRAM, what else passes through DRAM there, the rest in the cores' SRAM from `memory.alloc` to `memory.free`.
-    Tasks need a placement: run `manycore-tile` before. `effort`, `order`, `stop-at`: as they were compiled; where
-    memory is saved, the plan that is noted has their times.
+    Tasks need a placement: run `manycore-tile` before. `effort`, `order`, `stop-at`, `placement`: as they were
+    compiled; where memory is saved, the plan that is noted has their times.
     """
 
     name = "manycore-to-memory"

@@ -56,7 +56,8 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. Only tensors of f32 are compressed, to `format`;
     this is lossy, and `bound` replaces the bound of the format, which holds for each tensor, where the network makes
-    more or less of it. `launch-bytes`, `jobs`, `effort`, `order`, `stop-at`: as for `meshloom-compile`.
+    more or less of it. `launch-bytes`, `jobs`, `effort`, `order`, `stop-at`, `placement`: as for
+    `meshloom-compile`.
     """
 
     name = "memory-insert-offload"

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 
 from xdsl.dialects.func import FuncOp
 
+from ..analysis.placement.methods import HOPS, MAPPED
 from ..analysis.planning.load_ahead import LEADS, Lead
+from ..analysis.planning.plan_memo import memo_for
 from ..analysis.planning.plan_network import NetworkPlan
 from ..analysis.search import Search, Trial
 from ..chips import Chip
@@ -20,6 +23,9 @@ from ..transforms.reorder import arrange_tasks
 from .effort import Effort
 from .encode_piece import EncodedPiece, LaidOutPiece, encode_piece, lay_out_piece
 from .launch_image import launch_cycles
+
+MOST_PAIRS = 1 << 19
+"""Pairs of a tile and a core up to which tiles are mapped: beyond, that takes more than a tenth of compilation."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,8 @@ class _PieceSearch:
     function: FuncOp
     chip: Chip
     effort: Effort
+    _hopeless: bool = False
+    """Tiles that were placed for few bytes x hops were estimated to take more cycles."""
     _seen: set[tuple[Lead, tuple[TaskOp, ...], tuple[Tiling, ...]]] = field(
         default_factory=set[tuple[Lead, tuple[TaskOp, ...], tuple[Tiling, ...]]]
     )
@@ -117,10 +125,29 @@ class _PieceSearch:
 
     def place(self, plan: Plan, method: str) -> None:
         """Try a network with its tiles placed by a method."""
-        if self.search.is_over(plan.name):
+        extra = method != self.effort.placements[0]
+        if self.search.is_over(plan.name) or (extra and method in MAPPED and not self._may_map(plan)):
             return
         self.arrange(plan.network)
-        self.try_plan(plan, place_function(self.function, self.chip, plan.network, method))
+        placed = place_function(self.function, self.chip, plan.network, method, memo=memo_for(self.chip))
+        of_best = inf
+        if extra and method in HOPS:
+            of_best = self.effort.of_best
+        elif extra and method == "greedy":
+            of_best = self.effort.greedy_of_best
+        made = self.try_plan(plan, placed, of_best=of_best)
+        self._hopeless = self._hopeless or (extra and method in HOPS and not made)
+
+    def _may_map(self, plan: Plan) -> bool:
+        """Whether tiles may be mapped: unless few bytes x hops are no gain, or there are too many. Notes why not."""
+        tiles, cores = sum(len(task.tiling.cores) for task in plan.network.plans), len(self.chip.usable_cores)
+        if self._hopeless:
+            self.search.skip(plan.name, "few bytes x hops cost cycles elsewhere")
+        elif tiles * cores > MOST_PAIRS:
+            self.search.skip(plan.name, f"{tiles:,} tiles for {cores} cores are many to map")
+        else:
+            return True
+        return False
 
     def lead(self, piece: PlacedPiece) -> None:
         """Try a piece with weights loaded earlier, where that gives another estimate."""
@@ -135,23 +162,23 @@ class _PieceSearch:
         arrange_tasks(self.function.body.block, [info.op for info in network.tasks])
         write_tilings(network)
 
-    def try_plan(self, plan: Plan, placed: NetworkPlan, known: set[int] | None = None) -> None:
+    def try_plan(self, plan: Plan, placed: NetworkPlan, known: set[int] | None = None, of_best: float = inf) -> bool:
         """
         Try a plan as it was placed, unless that has been done before, or its estimate is one of those `known`, to which
-        it is added.
+        it is added, or more than `of_best` times that of the best. Whether it is or was tried.
         """
         key = placed.lead, tuple(info.op for info in placed.tasks), tuple(task.tiling for task in placed.plans)
         if key in self._seen:
-            return
+            return True
         self._seen.add(key)
         try:
             laid_out = lay_out_piece(self.function, placed, self.chip)
         except MeshloomError as error:
             self.search.fail(plan.name, error)
-            return
+            return False
         if known is not None:
             if laid_out.estimated_cycles in known:
-                return
+                return False
             known.add(laid_out.estimated_cycles)
 
         def make() -> PlacedPiece:
@@ -160,7 +187,9 @@ class _PieceSearch:
                 _ = made.encoded  # raises here where that cannot be done
             return made
 
-        self.search.try_variant(plan.name, make, estimate=laid_out.estimated_cycles, share=plan.share)
+        return self.search.try_variant(
+            plan.name, make, estimate=laid_out.estimated_cycles, share=plan.share, of_best=of_best
+        )
 
     def result(self) -> QuickestPiece:
         """What was found."""

@@ -118,6 +118,7 @@ def compile(
     effort: str = "default",
     order: str = "searched",
     stop_at: float | None = None,
+    placement: str = "searched",
     passes: str | Sequence[ModulePass] = (),
 ) -> CompiledNetwork: ...
 
@@ -138,6 +139,7 @@ def compile(
     effort: str = "default",
     order: str = "searched",
     stop_at: float | None = None,
+    placement: str = "searched",
     passes: str | Sequence[ModulePass] = (),
 ) -> CompiledPipeline: ...
 
@@ -156,6 +158,7 @@ def compile(
     effort: str = "default",
     order: str = "searched",
     stop_at: float | None = None,
+    placement: str = "searched",
     passes: str | Sequence[ModulePass] = (),
 ) -> CompiledNetwork | CompiledPipeline:
     """
@@ -170,7 +173,8 @@ def compile(
     where that is faster; with `calibration`, values for the inputs, zeros of activations are left out, too
     (docs/sparse.md). `effort`: how much is tried, fast (nothing is emulated), default or high. `order` of tasks:
     program, searched (taken where it is faster) or a method by which to search; the first variant of a part that takes
-    `stop_at` cycles or fewer is taken (docs/orders.md). `passes` run first, given as the text of `-p` or as objects
+    `stop_at` cycles or fewer is taken (docs/orders.md). `placement` of tiles: searched, or by a method of pass
+    `manycore-place` alone (docs/mapping.md). `passes` run first, given as the text of `-p` or as objects
     (docs/extend.md); with `sparse`, weights are encoded before those that make tasks or subgraphs. A module at the
     level of launches or of instructions, given or made by `passes`, is compiled from there on. Raises InputError for
     arguments of a wrong type or that do not go together, and for models and chips that cannot be used, MeshloomError if
@@ -184,7 +188,7 @@ def compile(
     from ..lowering.calibration import calibration_values
     from ..lowering.chips_compilation import ChipsCompilation
     from ..lowering.compile_network import CompileOptions, compile_network
-    from ..lowering.effort import find_effort, with_order
+    from ..lowering.effort import find_effort, with_order, with_placement
     from ..lowering.memory_to_coreasm import select_instructions
     from ..lowering.offload.compile_launches import Budget
     from ..lowering.read_program import is_program
@@ -197,6 +201,8 @@ def compile(
         wanted = replace(wanted, effort=find_effort(effort))
     if order != "searched" or stop_at is not None:
         wanted = replace(wanted, effort=with_order(wanted.effort, order, stop_at))
+    if placement != "searched":
+        wanted = replace(wanted, effort=with_placement(wanted.effort, placement))
     asked = CompileOptions(wanted, limit, chips, sparse)
 
     def inputs(one: ModuleOp) -> dict[str, NDArray[Any]] | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 TEXTS = (
     "chip", "chips", "subgraphs", "fuse", "budget", "save", "compress_to", "launch_bytes", "offload", "effort", "order",
-    "stop_at",
+    "stop_at", "placement",
 )  # fmt: skip
 """Options of the command line that are options of the search."""
 

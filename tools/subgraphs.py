@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
-    """Add `--subgraphs`, `--fuse`, `--effort`, `--order`, `--stop-at`, `--jobs`, `--cache` and `--log`."""
+    """Add `--subgraphs`, `--fuse`, `--jobs`, `--cache`, `--log`, and the options of how much is tried."""
     group = parser.add_argument_group("networks that are too large, or compiled in parts")
     group.add_argument(
         "--subgraphs",
@@ -51,6 +51,14 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--stop-at", metavar="CYCLES", help="take the first order, or other variant, of a part with at most CYCLES"
     )
+    group.add_argument(
+        "--placement",
+        default="searched",
+        metavar="searched|METHOD",
+        help="of the tiles of tasks on cores: the fastest of several (the default), or by one METHOD of pass "
+        "manycore-place: planned, row-major, random, greedy, hilbert, relaxed, anneal, matched, literal, hops, "
+        "multicast",
+    )
     group.add_argument("--jobs", type=int, metavar="N", help="processes that compile parts (default: all processors)")
     group.add_argument(
         "--cache",
@@ -64,7 +72,7 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
 
 def read_subgraph_options(options: argparse.Namespace) -> SubgraphOptions:
     """The driver's options. Raises InputError for what makes no sense."""
-    from ..lowering.effort import find_effort, with_order
+    from ..lowering.effort import find_effort, with_order, with_placement
     from ..lowering.piece_cache import default_folder
     from ..lowering.subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
 
@@ -72,6 +80,7 @@ def read_subgraph_options(options: argparse.Namespace) -> SubgraphOptions:
     jobs = default_jobs() if options.jobs is None else options.jobs
     cache = None if options.cache is None else Path(options.cache) if options.cache else default_folder()
     effort = with_order(find_effort(options.effort), options.order, options.stop_at)
+    effort = with_placement(effort, options.placement)
     return SubgraphOptions(rule, split_failures, options.fuse, jobs, cache, effort)
 
 

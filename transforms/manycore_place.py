@@ -15,6 +15,7 @@ from ..analysis.placement.estimate import PlaceObjective
 from ..analysis.placement.methods import find_place_method
 from ..analysis.placement.tile_graph import cores_of, tile_graph
 from ..analysis.planning.placement import column_major
+from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
@@ -32,7 +33,8 @@ class ManycorePlacePass(ModulePass):
     Place the tiles of the tiled tasks of `@main` by what then travels over links and DRAM ports.
 
     Grids and steps stay as they are, as does which values stay in the cores: only `cores` of the tilings change.
-    `method`: see `analysis.placement.methods`; `objective`: `multicast` (cycles of the busiest link, core and port) or
+    `method`: see `analysis.placement.methods`; `literal`, `hops` and `multicast` map the graph of tiles as
+    `meshloom-map` maps networks. `objective` of the others: `multicast` (cycles of the busiest link, core and port) or
     `traffic` (bytes x links). A placement with which the tasks do not fit their cores is given up.
     """
 
@@ -64,11 +66,13 @@ def place_function(
     method: str = "default",
     objective: PlaceObjective = PlaceObjective.MULTICAST,
     seed: int = 0,
+    memo: PlanMemo | None = None,
 ) -> NetworkPlan:
     """
     Place the tiles of a planned function of tasks and write the cores to their tilings; the plan that follows.
 
-    The function is changed only where its tasks fit as they are placed. Raises InputError for an unknown method.
+    `memo`: of its tasks, as it was planned with. The function is changed only where its tasks fit as they are placed.
+    Raises InputError for an unknown method.
     """
     place = find_place_method(method)
     graph, planned = tile_graph(network), cores_of(network)
@@ -80,7 +84,7 @@ def place_function(
         cores = tuple(placed[graph.first[number] : graph.first[number + 1]].tolist())
         info.op.tiling = TilingAttr.of(replace(plan.tiling, cores=cores))
     try:
-        return plan_network(function, chip, column_major(chip))
+        return plan_network(function, chip, column_major(chip), memo)
     except MeshloomError:
         for info, tiling in zip(network.tasks, before, strict=True):
             info.op.tiling = tiling

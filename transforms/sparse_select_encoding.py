@@ -11,7 +11,6 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ..analysis.interpret import make_inputs
 from ..analysis.nature import Nature, lossy, reassociating
 from ..analysis.nonzero_neurons import nonzero_neurons
 from ..analysis.sparse.formats import Kind
@@ -65,6 +64,8 @@ class SparseSelectEncodingPass(ModulePass):
         threshold, chip = self._threshold(), self._chip(op)
         neurons = None
         if self.calibrate is not None:
+            from ..analysis.interpret import make_inputs  # compilations without inputs need no interpreter
+
             neurons = nonzero_neurons(op, make_inputs(op, self.calibrate))
         objective = "loads" if self.objective == "loads" else "cycles"
         convert(plan_encodings(op, self.groups, threshold, chip, neurons, objective), threshold)

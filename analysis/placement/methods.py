@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from ...chips import Chip
 from ...support.errors import InputError
 from ..mapping.baselines.hilbert import hilbert_order
+from ..mapping.mapping import Objective
 from ..mapping.mesh import Mesh
 from .estimate import Estimator, PlaceObjective
 from .greedy import place_greedily
+from .mapped import place_mapped, place_matched
 from .relax import relax
 from .tile_graph import TileGraph
 
@@ -93,6 +95,38 @@ def anneal(
     return relax(graph, chip, planned, objective=objective, seed=seed, heat=HEAT)
 
 
+def matched(
+    graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
+) -> NDArray[np.int32]:
+    """As planned, all tiles of a task exchanged at once for few bytes x hops, task after task."""
+    del objective, seed
+    return place_matched(graph, chip, planned)
+
+
+def literal(
+    graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
+) -> NDArray[np.int32]:
+    """By the literal method of mapping: merging, bisection, regions, forces."""
+    del objective
+    return place_mapped(graph, chip, planned, "literal", Objective.HOPS, seed)
+
+
+def hops(
+    graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
+) -> NDArray[np.int32]:
+    """By the default method of mapping, for few bytes x hops."""
+    del objective
+    return place_mapped(graph, chip, planned, "default", Objective.HOPS, seed)
+
+
+def multicast(
+    graph: TileGraph, chip: Chip, planned: NDArray[np.int32], objective: PlaceObjective, seed: int
+) -> NDArray[np.int32]:
+    """By the default method of mapping, for few bytes x hops where each value goes once to each core."""
+    del objective
+    return place_mapped(graph, chip, planned, "default", Objective.MULTICAST, seed)
+
+
 PLACE_METHODS: dict[str, PlaceMethod] = {
     "default": place_best,
     "planned": as_planned,
@@ -102,7 +136,16 @@ PLACE_METHODS: dict[str, PlaceMethod] = {
     "hilbert": hilbert,
     "relaxed": relaxed,
     "anneal": anneal,
+    "matched": matched,
+    "literal": literal,
+    "hops": hops,
+    "multicast": multicast,
 }
+
+MAPPED = ("literal", "hops", "multicast")
+"""Those that map the graph of all tiles, which takes the longer the more tiles and cores there are."""
+HOPS = ("matched", *MAPPED)
+"""Those that make bytes x hops few, whatever the busiest links and ports are."""
 
 
 def find_place_method(name: str) -> PlaceMethod:

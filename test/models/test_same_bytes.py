@@ -33,10 +33,12 @@ OPTIONS = {
     "chips": ["--chips", "2"],
     "unfused": ["--fuse", "none"],
     "order": ["--order", "program", "--stop-at", "3000"],
+    "placement": ["--placement", "literal"],
 }
 QUICK = [
     ("rnet", "tiny", "dense"),
     ("rnet", "tiny", "order"),
+    ("rnet", "tiny", "placement"),
 ]
 MATRIX = itertools.product(PUBLIC_MODELS, ("tiny", "edge", "grid"), ("dense", "sparse", "subgraphs", "budget", "chips"))
 ALL = [case for case in MATRIX if case not in QUICK]

@@ -2,6 +2,10 @@
 // RUN: meshloom-opt %s -p 'manycore-place{chip=tiny method=row-major}' --check-semantics | filecheck %s --check-prefix=ROW
 // RUN: meshloom-opt %s -p 'manycore-place{chip=tiny method=planned}' | filecheck %s --check-prefix=PLANNED
 // RUN: meshloom-opt %s -p 'manycore-place{chip=tiny method=greedy objective=traffic}' --check-semantics | filecheck %s --check-prefix=GREEDY
+// RUN: meshloom-opt %s -p 'manycore-place{chip=tiny method=literal}' --check-semantics | filecheck %s --check-prefix=MAPPED
+// RUN: meshloom-opt %s -p 'manycore-place{chip=tiny method=hops}' --check-semantics | filecheck %s --check-prefix=MAPPED
+// RUN: meshloom-opt %s -p 'manycore-place{chip=tiny method=multicast}' --check-semantics | filecheck %s --check-prefix=MAPPED
+// RUN: meshloom-opt %s -p 'manycore-place{chip=tiny method=matched}' --check-semantics | filecheck %s --check-prefix=MAPPED
 // RUN: not meshloom-opt %s -p manycore-place 2>&1 | filecheck %s --check-prefix=NOCHIP
 // RUN: not meshloom-opt %s -p 'manycore-place{chip=tiny method=best}' 2>&1 | filecheck %s --check-prefix=METHOD
 // RUN: not meshloom-opt %s -p 'manycore-place{chip=tiny objective=speed}' 2>&1 | filecheck %s --check-prefix=OBJECTIVE
@@ -23,6 +27,8 @@
 // PLANNED:      manycore.task @sum({{.*}}) -> tensor<64x16xf32> in dram tiled <grid = [2, 1], cores = [3, 0]
 // GREEDY:       manycore.task @halves({{.*}}) -> tensor<64x16xf32> in sram tiled <grid = [2, 1], cores = [0, 3]
 // GREEDY:       manycore.task @sum({{.*}}) -> tensor<64x16xf32> in dram tiled <grid = [2, 1], cores = [0, 3]
+// MAPPED:       manycore.task @halves({{.*}}) -> tensor<64x16xf32> in sram tiled <grid = [2, 1], cores = {{\[}}[[C:[03]]], [[D:[03]]]]
+// MAPPED:       manycore.task @sum({{.*}}) -> tensor<64x16xf32> in dram tiled <grid = [2, 1], cores = {{\[}}[[C]], [[D]]]
 func.func @main(%x: tensor<64x16xf32>) -> tensor<64x16xf32> {
   %halves = manycore.task @halves(%a = %x : tensor<64x16xf32>) -> tensor<64x16xf32>
       in sram tiled <grid = [2, 1], cores = [0, 3], steps = [1, 1], order = [0, 1]> {

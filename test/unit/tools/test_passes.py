@@ -55,7 +55,7 @@ BAD = [
     (["-p", "manycore-tile{chops=1}"], "there is no option 'chops'; the options are 'chip'"),
     (
         ["-p", "manycore-to-memory{chip=tiny}"],
-        "there is no option 'chip'; the options are 'effort', 'order', 'stop_at'",
+        "there is no option 'chip'; the options are 'effort', 'order', 'stop_at', 'placement'",
     ),
     (["-p", "manycore-inline-subgraphs{chip=tiny}"], "there is no option 'chip'; there are none"),
     (["-p", "dataflow-to-manycore,manycore-tile"], "no chip is given"),

@@ -1,0 +1,47 @@
+"""
+Tiles placed by the methods that map networks onto cores (`analysis/mapping`).
+
+These know of what a core can hold, but not that the tiles of a task must be on different cores: without that, they
+would put a task onto few cores, near to what it reads. So they say where each tile should be; then the tiles of each
+task take the nearest cores of those that it is planned on, and exchange places as long as that saves bytes x hops.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...chips import Chip
+from ..mapping.mapping import Effort, Objective, default_capacity
+from ..mapping.mesh import Mesh
+from ..mapping.methods import find_method
+from ..mapping.topology.topology import Topology, from_directed
+from .matching import match, nearest_to
+from .stacks import Stacks, stacks_of
+from .tile_graph import TileGraph
+
+
+def place_mapped(
+    graph: TileGraph, chip: Chip, planned: NDArray[np.int32], method: str, objective: Objective, seed: int
+) -> NDArray[np.int32]:
+    """[vertices] cores by a method of mapping, with little effort: compilation is to stay quick. See `PlaceMethod`."""
+    stacks = stacks_of(graph, planned)
+    if not len(stacks.source):
+        return planned.copy()
+    mesh = Mesh.of_chip(chip)
+    capacity = default_capacity(stacks.stacks, mesh)
+    found = find_method(method)(topology_of(stacks), mesh, capacity, objective=objective, effort=Effort.FAST, seed=seed)
+    placed = match(nearest_to(found.core_of_vertex, stacks, mesh), stacks, mesh)
+    return placed[stacks.of_vertex]
+
+
+def place_matched(graph: TileGraph, chip: Chip, planned: NDArray[np.int32]) -> NDArray[np.int32]:
+    """[vertices] cores as planned, the tiles of each task exchanged as long as that saves bytes x hops."""
+    stacks = stacks_of(graph, planned)
+    return match(stacks.planned, stacks, Mesh.of_chip(chip))[stacks.of_vertex]
+
+
+def topology_of(stacks: Stacks) -> Topology:
+    """The stacks as a network that can be mapped, each of size 1; what it sends are bytes."""
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(stacks.source, minlength=stacks.stacks))])
+    return from_directed(indptr, stacks.target, stacks.nbytes)
