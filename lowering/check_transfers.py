@@ -5,15 +5,17 @@ written fits its buffer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import NoReturn
 
+import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from ..analysis.planning.reads import ReadKind, last_tile
+from ..analysis.slices import Slices
 from ..dialects.dataflow.tiling import Box, OperandSlice
 from ..dialects.locations import at, located
 from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp
@@ -29,24 +31,40 @@ SAMPLES = 4
 def check_transfers(launch: LaunchOp, schedule: LaunchSchedule) -> None:
     """Raises InputError, located at the operation, where a verified launch reads or writes what is not there."""
     tasks: dict[str, _Task] = {}
-    for op, task in zip(launch.tasks.values(), schedule.tasks, strict=True):
+    for number, (op, task) in enumerate(zip(launch.tasks.values(), schedule.tasks, strict=True)):
         with at(op):
-            tasks[op.sym_name.data] = _Task(op, task)
+            tasks[op.sym_name.data] = _Task(op, task, [index for one, index in schedule.loaded if one == number])
+    held: dict[SSAValue, _Held] = {}
     for op in launch.body.block.ops:
         if isinstance(op, SliceTransferOp):
-            tasks[op.task_name].transfer(op, 0)
+            _issue([op], 0, tasks, held)
         elif isinstance(op, ExecuteOp):
+            tasks[op.sym_name.data].find(held)
             last = op.tiling.data.step_count - 1
-            _issue(op.begin.block.ops, 0, tasks)
+            _issue(op.begin.block.ops, 0, tasks, held)
             for step in range(last):
-                _issue(op.steps.block.ops, step, tasks)
-            _issue(op.last.block.ops, last, tasks)
+                _issue(op.steps.block.ops, step, tasks, held)
+            _issue(op.last.block.ops, last, tasks, held)
 
 
-def _issue(ops: Iterable[Operation], step: int, tasks: dict[str, _Task]) -> None:
+@dataclass(frozen=True)
+class _Held:
+    """What the last load into a buffer has brought there."""
+
+    source: SSAValue
+    whole: bool
+    """The slices of all steps."""
+    slices: Slices
+
+
+def _issue(ops: Iterable[Operation], step: int, tasks: dict[str, _Task], held: dict[SSAValue, _Held]) -> None:
     for op in ops:
         if isinstance(op, SliceTransferOp):
             tasks[op.task_name].transfer(op, step)
+            if isinstance(op, LoadOp):
+                slices = tasks[op.task_name].reads[op.read].whole
+                for target in op.targets:
+                    held[target] = _Held(op.sources[0], op.step_number is None, slices)
         elif isinstance(op, ComputeOp):
             parent = op.parent_op()
             assert isinstance(parent, ExecuteOp)
@@ -71,8 +89,9 @@ class _Stream:
 class _Task:
     """State of a task while the launch is gone through."""
 
-    def __init__(self, op: ExecuteOp, task: ScheduledTask) -> None:
-        self.op, self.task, self.info = op, task, task.info
+    def __init__(self, op: ExecuteOp, task: ScheduledTask, loaded: Sequence[int]) -> None:
+        self.op, self.task, self.info, self.loaded = op, task, task.info, loaded
+        """`loaded`: numbers of the reads that are loaded for this task."""
         self.reads = [read.plan for read in task.reads]
         self.gathers = [
             index for index, read in enumerate(self.reads) if read.kind is ReadKind.GATHER and read.gathered
@@ -104,6 +123,20 @@ class _Task:
             return _Stream(tiles[core], steps[core])
 
         return [[of(cores) for cores in _sample(read.groups)] for read in self.reads]
+
+    def find(self, held: Mapping[SSAValue, _Held]) -> None:
+        """The task begins: what is not loaded for it, a task before it has left in the buffer."""
+        for index, read in enumerate(self.reads):
+            if read.kind is not ReadKind.STREAM or not self.task.reads[index].slots or index in self.loaded:
+                continue
+            found = held.get(self.op.read_buffers(index)[0])
+            source = self.op.inputs[read.read.operand]
+            if found is None:
+                continue  # each step says what it misses
+            if found.source is not source or not found.whole or not _same(found.slices, read.whole):
+                self._refuse(f"read {index} is not loaded, and its buffer holds something else", self.op)
+            for stream in self.streams[index]:
+                stream.whole = True
 
     # ---- results
 
@@ -199,6 +232,11 @@ class _Task:
 
     def _refuse(self, what: str, op: Operation) -> NoReturn:
         raise located(InputError(f"task @{self.op.sym_name.data}: {what}"), op)
+
+
+def _same(one: Slices, other: Slices) -> bool:
+    """Whether cores have the same."""
+    return np.array_equal(one.cores, other.cores) and np.array_equal(one.extents, other.extents)
 
 
 def _sample(groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

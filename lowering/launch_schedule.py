@@ -168,6 +168,14 @@ class LaunchSchedule:
     tasks: tuple[ScheduledTask, ...]
     order: tuple[Load | Execute, ...]
 
+    @cached_property
+    def loaded(self) -> frozenset[tuple[int, int]]:
+        """(Task, read) of all loads."""
+        executes = (one for one in self.order if isinstance(one, Execute))
+        actions = [action for one in executes for part in (one.begin, one.steps, one.last) for action in part]
+        loads = [one for one in (*self.order, *actions) if isinstance(one, Load)]
+        return frozenset((load.task, load.read) for load in loads)
+
     def operand_buffer(self, task: int, operand: int) -> Buffer:
         """Where an operand of a task lies."""
         return self.buffers[self.tasks[task].operands[operand]]

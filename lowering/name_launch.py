@@ -35,7 +35,7 @@ def rename_tasks(launch: LaunchOp, names: Sequence[str]) -> None:
 
 
 def name_buffers(task: ExecuteOp) -> None:
-    """Name the buffers of a task."""
+    """Name the buffers of a task, but those that a task before shares with it."""
     base = value_name(task.sym_name.data)
     task.target.name_hint = base
     for read in range(len(task.slots.get_values())):
@@ -47,7 +47,8 @@ def name_buffers(task: ExecuteOp) -> None:
 
 def _number(values: Sequence[SSAValue], name: str) -> None:
     for number, value in enumerate(values):
-        value.name_hint = f"{name}_slot{number}" if number else name
+        if value.name_hint is None:
+            value.name_hint = f"{name}_slot{number}" if number else name
 
 
 def value_name(text: str, kind: str = "task") -> str:

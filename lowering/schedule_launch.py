@@ -84,7 +84,10 @@ def _task(
     reads = tuple(
         ScheduledRead(
             read.read,
-            tuple(sram.addresses["read", number, index, slot] for slot in range(plan.buffers_of(index, deep))),
+            tuple(
+                sram.addresses["read", *network.kept.get((number, index), (number, index)), slot]
+                for slot in range(plan.buffers_of(index, deep))
+            ),
             partial(_given, read),
         )
         for index, read in enumerate(plan.reads)
@@ -122,11 +125,11 @@ def _values_first(number: int, network: NetworkPlan) -> bool:
 
 def _streamed(plan: TaskPlan, *, constant: bool) -> list[int]:
     """Numbers of the reads that are loaded from DRAM: of constants, or of other values."""
-    reads = enumerate(plan.reads)
+    reads = enumerate(zip(plan.reads, plan.sizes, strict=True))
     return [
         index
-        for index, read in reads
-        if read.kind is ReadKind.STREAM and read.constant == constant and plan.sizes[index].buffer_bytes
+        for index, (read, size) in reads
+        if read.kind is ReadKind.STREAM and read.constant == constant and size.buffer_bytes and not size.found
     ]
 
 

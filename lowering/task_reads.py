@@ -69,6 +69,10 @@ class TaskReads:
         """Step -> (core, target, source) of what comes before it from the core itself."""
         self._exchange: Exchange | None = None
         """What comes from others, by step."""
+        for index, (read, streams) in enumerate(zip(self.task.reads, self._streams, strict=True)):
+            if streams and read.slots and (number, index) not in schedule.loaded:
+                for stream in streams:
+                    self._all_in_one(index, stream)
         self._read_of = {use: index for index, read in enumerate(self.info.reads) for use in read.uses}
 
     def gather(self, step: int) -> None:
@@ -139,15 +143,19 @@ class TaskReads:
 
     def load_all(self, index: int, multicast_from: int) -> None:
         """Load the slices of a read for all steps together."""
-        read = self.task.reads[index]
         for stream in self._streams[index]:
             if stream.piece is not None or not any(box.volume for core in stream.cores for box in self.steps[core]):
                 continue
-            wholes = (read.plan.whole[core] for core in stream.cores)
-            stream.piece = max(wholes, key=lambda whole: whole.box.volume)
-            dtype = self.task.operand_dtype(read.plan.read.operand)
-            stream.kept = View.dense("sram", read.slots[0], dtype, stream.piece.shape)
-            self._load(index, stream.cores, stream.kept, stream.piece, multicast_from)
+            self._load(index, stream.cores, *self._all_in_one(index, stream), multicast_from)
+
+    def _all_in_one(self, index: int, stream: _Stream) -> tuple[View, OperandSlice]:
+        """Where the slices of all steps lie together, and what they are, from now on."""
+        read = self.task.reads[index]
+        wholes = (read.plan.whole[core] for core in stream.cores)
+        stream.piece = max(wholes, key=lambda whole: whole.box.volume)
+        dtype = self.task.operand_dtype(read.plan.read.operand)
+        stream.kept = View.dense("sram", read.slots[0], dtype, stream.piece.shape)
+        return stream.kept, stream.piece
 
     def _load(self, index: int, cores: tuple[int, ...], view: View, piece: OperandSlice, multicast_from: int) -> None:
         machine, read = self.machine, self.task.reads[index]

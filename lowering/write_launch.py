@@ -64,6 +64,13 @@ class _Writer:
         self.keys: list[list[Key]] = [[] for _ in self.network.tasks]
         for key in self.sram.addresses:
             self.keys[key[1]].append(key)
+        self.found: dict[Key, Key] = {}
+        """Of reads whose constants an earlier task has loaded: its buffer."""
+        for read, first in self.network.kept.items():
+            key: Key = ("read", *first, 0)
+            if read != first and key in self.sram.addresses:
+                self.found["read", *read, 0] = key
+                self.keys[read[0]].append(("read", *read, 0))
 
     def write(self, name: str) -> LaunchOp:
         begins: dict[int, list[Key]] = {}
@@ -128,7 +135,8 @@ class _Writer:
     def _buffers_of(self, number: int, role: str, index: int | None = None) -> list[SSAValue]:
         """Those that are allocated already."""
         keys = [key for key in self.keys[number] if key[0] == role and (index is None or key[2] == index)]
-        return [self.allocated[key].buffer for key in sorted(keys) if key in self.allocated]
+        places = (self.found.get(key, key) for key in sorted(keys))
+        return [self.allocated[key].buffer for key in places if key in self.allocated]
 
     def _source(self, number: int, read: int) -> SSAValue:
         operand = self.network.plans[number].reads[read].read.operand

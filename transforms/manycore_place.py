@@ -80,8 +80,11 @@ def place_function(
     if (placed == planned).all():
         return network
     before = [info.op.tiling for info in network.tasks]
+    like = {number: first for (number, _), (first, _) in network.kept.items()}
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
-        cores = tuple(placed[graph.first[number] : graph.first[number + 1]].tolist())
+        # Tasks that keep the same constants stay on the same cores.
+        own = like.get(number, number)
+        cores = tuple(placed[graph.first[own] : graph.first[own + 1]].tolist())
         info.op.tiling = TilingAttr.of(replace(plan.tiling, cores=cores))
     try:
         return plan_network(function, chip, column_major(chip), memo)

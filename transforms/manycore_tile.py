@@ -73,3 +73,4 @@ def write_tilings(network: NetworkPlan) -> None:
     for info, plan in zip(network.tasks, network.plans, strict=True):
         info.op.tiling = TilingAttr.of(plan.tiling)
         info.op.placement = SpaceAttr(Space.SRAM if plan.resident else Space.DRAM)
+        info.op.set_kept(sorted({plan.reads[number].read.operand for number in plan.kept_reads()}))

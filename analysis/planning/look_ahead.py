@@ -18,6 +18,7 @@ from ...chips import Chip
 from ...support.errors import ResourceError
 from .clock_kernels import Tasks
 from .estimate import TaskWork
+from .kept_constants import keep_operands, with_loads
 from .load_ahead import LEADS
 from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, work_beside
 from .plan_memo import PlanMemo
@@ -59,7 +60,7 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles, memo: PlanMe
     plans = _Search(led, layout, works.beside(layout.code), chip, place, memo or PlanMemo()).best()
     if plans is None or all(new.tiling == old.tiling for new, old in zip(plans, network.plans, strict=True)):
         return network
-    other = replace(led, plans=plans)
+    other = replace(led, plans=with_loads(network.tasks, plans))
     works = TaskWorks(other, chip)
     try:
         layout = lay_out_sram(other, chip, works)
@@ -119,6 +120,18 @@ class _Search:
         """Of tasks, by their results."""
         return {info.result: number for number, info in enumerate(self.network.tasks)}
 
+    @cached_property
+    def _kept_beside(self) -> list[int]:
+        """By task, bytes of constants that stay in the cores and that it does not read."""
+        found = [0] * len(self.network.tasks)
+        reading = {(number, first) for (number, _), first in self.network.kept.items()}
+        for (task, index), last in self.network.kept_until.items():
+            nbytes = aligned(self.network.plans[task].sizes[index].buffer_bytes)
+            for number in range(task, last + 1):
+                if (number, (task, index)) not in reading:
+                    found[number] += nbytes
+        return found
+
     def best(self) -> tuple[TaskPlan, ...] | None:
         """Plans of all tasks; None where values that stay leave no room for one."""
         tasks, code = self.network.tasks, self.layout.code
@@ -142,15 +155,22 @@ class _Search:
         tasks, number = self.network.tasks, len(partial.plans)
         info, stays = tasks[number], self.network.plans[number].resident
         available = int(self.chip.sram_bytes * WORKING_SHARE)
-        available -= sum(aligned(plan.tile_bytes) for plan in partial.held.values())
-        sources = [source_of(value, partial.held) for value in info.operands]
+        available -= sum(aligned(plan.tile_bytes) for plan in partial.held.values()) + self._kept_beside[number]
+        before = self.network.plans[number]
+        kept = {before.reads[index].read.operand for index in before.kept_reads()}
+        sources = keep_operands([source_of(value, partial.held) for value in info.operands], kept)
+
+        def accept(grid: tuple[int, ...]) -> bool:
+            return not kept or grid == before.tiling.grid  # tasks that keep the same constants are tiled alike
+
         readable = readable_as(info, read_as) if stays else None
 
         def search(room: Room) -> list[TaskPlan]:
-            plans = task_plans(info, self.chip, sources, room, readable, self.place, TILINGS)
+            plans = task_plans(info, self.chip, sources, room, readable, self.place, TILINGS, accept=accept)
             return [] if isinstance(plans, Shortage) else [plan for plan in plans if plan.resident == stays]
 
-        return self.memo.several(info, sources, available, (stays, frozenset(read_as)), search)
+        how = stays, frozenset(read_as), before.tiling.grid if kept else None
+        return self.memo.several(info, sources, available, how, search)
 
     def _after(self, partial: _Partial, plan: TaskPlan, code: Code) -> _Partial:
         """With the next task planned so."""

@@ -51,7 +51,7 @@ class PlanMemo:
         found = self._infos.get(op)
         if found is None:
             found = self._infos[op] = TaskInfo.of(op)
-            found.share(self._like.setdefault(self._number(found), found))
+            found.share(self._like.setdefault(self.number(found), found))
         return found
 
     def plan(
@@ -77,9 +77,9 @@ class PlanMemo:
         return self._several.get(self._key(info, sources, how), available, make)
 
     def _key(self, info: TaskInfo, sources: Sequence[Source], how: Hashable) -> Hashable:
-        return self._number(info), tuple(source_key(source) for source in sources), how
+        return self.number(info), tuple(source_key(source) for source in sources), how
 
-    def _number(self, info: TaskInfo) -> int:
+    def number(self, info: TaskInfo) -> int:
         """The same for tasks with the same operations."""
         found = self._numbers.get(info)
         if found is None:
@@ -90,4 +90,4 @@ class PlanMemo:
 def source_key(source: Source) -> Hashable:
     """Equal for sources with the same bytes in the same cores."""
     held = source.distribution
-    return source.constant, None if held is None else (tuple(held.boxes.items()), held.tile_bytes)
+    return source.constant, source.keep, None if held is None else (tuple(held.boxes.items()), held.tile_bytes)

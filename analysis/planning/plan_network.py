@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import nlargest
 from math import prod
 
@@ -24,6 +24,15 @@ from ...dialects.manycore import TaskOp
 from ...support.errors import ResourceError
 from ..task_info import TaskInfo, value_bytes
 from .estimate import PASS_THROUGH
+from .kept_constants import (
+    Keeping,
+    ReadOf,
+    find_sharing,
+    first_of_kept,
+    keep_operands,
+    kept_bytes,
+    with_loads,
+)
 from .load_ahead import LEADS, Lead
 from .plan_memo import PlanMemo
 from .plan_task import PlaceTiles, Readable, Shortage, Source, TaskPlan, aligned, plan_task
@@ -60,6 +69,16 @@ class NetworkPlan:
         """By task, the values whose memory its operands are."""
         return tuple(tuple(map(storage_root, info.operands)) for info in self.tasks)
 
+    @cached_property
+    def kept(self) -> dict[ReadOf, ReadOf]:
+        """Reads of constants that stay in the cores -> the read that loads them (see `kept_constants`)."""
+        return first_of_kept(self.tasks, self.plans)
+
+    @cached_property
+    def kept_until(self) -> dict[ReadOf, int]:
+        """Reads that load constants which stay in the cores -> number of the last task that reads these."""
+        return {first: number for (number, _), first in self.kept.items()}
+
     @property
     def resident(self) -> dict[SSAValue, int]:
         """Values that stay in the cores -> number of the task that computes them."""
@@ -84,25 +103,31 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
     in_dram = _must_be_in_dram(function, tasks)
     shapes = shapes_read(tasks)
     begun = _Begun(tasks, last_use)
+    keeping = Keeping(find_sharing(tasks, list(map(memo.number, tasks))), chip)
     while len(begun.plans) < len(tasks):
-        info, resident, movable, held = tasks[len(begun.plans)], begun.resident, begun.movable, begun.held_bytes
+        info, resident, movable = tasks[len(begun.plans)], begun.resident, begun.movable
+        kept = keeping.beside(begun.plans)
+        held = begun.held_bytes + sum(map(kept_bytes, kept.values()))
         available = int(chip.sram_bytes * WORKING_SHARE) - held
         sources = [source_of(value, resident) for value in info.operands]
         read_as = shapes.get(info.result, set())
         if is_written(info):
             must_leave = _must_leave(info, in_dram, read_as)
+            sources = keep_operands(sources, info.op.kept)
             with at(info.op):
                 plan = plan_written(info, chip, sources, available, chip.sram_bytes - held, must_leave)
         else:
             stays = info.result not in in_dram
-            plan = _plan_next(info, chip, place, sources, available, stays, read_as, memo)
+            alone = partial(_plan_next, info, chip, place, stays=stays, read_as=read_as, memo=memo)
+            planned = partial(alone, available=available)
+            plan = keeping.plan(begun.plans, sources, planned) or planned(sources)
             if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and movable:
                 # So many steps may be a sign that too much stays: is it faster with the largest values in DRAM?
                 victims = begun.in_the_way()
                 rest = {value: one for value, one in resident.items() if value not in victims}
                 moved = [source_of(value, rest) for value in info.operands]
                 more = available + sum(aligned(resident[victim].tile_bytes) for victim in victims)
-                other = _plan_next(info, chip, place, moved, more, stays, read_as, memo)
+                other = alone(moved, available=more)
                 detour = sum(_detour(victim, chip) for victim in victims)
                 if isinstance(other, TaskPlan) and other.cycles + detour < plan.cycles:
                     in_dram.update(victims)
@@ -110,6 +135,8 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
                     continue
         if isinstance(plan, TaskPlan):
             begun.add(plan)
+        elif kept and not is_written(info):
+            begun.go_back_to(keeping.give_up(kept))
         elif movable:
             victims = begun.in_the_way()
             in_dram.update(victims)
@@ -130,7 +157,7 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
                 "SRAM of a core", plan.needed, available,
             )  # fmt: skip
             raise located(error, info.op)
-    return NetworkPlan(tasks, tuple(begun.plans), last_use)
+    return NetworkPlan(tasks, with_loads(tasks, begun.plans), last_use)
 
 
 @dataclass
@@ -172,7 +199,10 @@ class _Begun:
 
     def go_back(self, values: Iterable[SSAValue]) -> None:
         """Only the tasks before those that compute these values are planned."""
-        number = min(self.numbers[value] for value in values)
+        self.go_back_to(min(self.numbers[value] for value in values))
+
+    def go_back_to(self, number: int) -> None:
+        """Only the tasks before this one are planned."""
         self.planned_again += len(self.plans) - number
         del self.plans[number:]
         self.resident, self.movable, self.held_bytes, self.leaving = {}, {}, 0, {}
@@ -244,24 +274,32 @@ def _plan_next(
     chip: Chip,
     place: PlaceTiles,
     sources: Sequence[Source],
+    *,
     available: int,
     stays: bool,
     read_as: set[tuple[int, ...]],
     memo: PlanMemo,
+    grid: tuple[int, ...] | None = None,
 ) -> TaskPlan | Shortage:
-    """Plan a task in so many bytes of SRAM; its result goes to DRAM where it must not or cannot stay."""
+    """
+    Plan a task in so many bytes of SRAM; its result goes to DRAM where it must not or cannot stay. `grid`: the only one
+    that may be taken.
+    """
+
+    def accept(found: tuple[int, ...]) -> bool:
+        return grid is None or found == grid
 
     def plan(room: Room) -> TaskPlan | Shortage:
         if stays and read_as:
-            plan = plan_task(info, chip, sources, room, readable_as(info, read_as), place)
+            plan = plan_task(info, chip, sources, room, readable_as(info, read_as), place, accept=accept)
             if isinstance(plan, TaskPlan):
                 if not plan.resident or plan.fitting_steps < CROWDED_STEPS:
                     return plan
-                other = plan_task(info, chip, sources, room, None, place)
+                other = plan_task(info, chip, sources, room, None, place, accept=accept)
                 return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
-        return plan_task(info, chip, sources, room, None, place)
+        return plan_task(info, chip, sources, room, None, place, accept=accept)
 
-    return memo.plan(info, sources, available, (stays, frozenset(read_as)), plan)
+    return memo.plan(info, sources, available, (stays, frozenset(read_as), grid), plan)
 
 
 def readable_as(info: TaskInfo, shapes: set[tuple[int, ...]]) -> Readable:

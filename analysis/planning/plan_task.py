@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import permutations
@@ -17,7 +17,16 @@ from ..slices import Tiles
 from ..sparse.product_cycles import LOADING_WORK
 from ..task_info import TaskInfo, value_bytes
 from .estimate import TaskWork, alone, step_work, task_work
-from .reads import ReadPlan, ReadSize, burst_bytes, last_tile, measure_read, plan_read, sample_tiles
+from .reads import (
+    ReadPlan,
+    ReadSize,
+    burst_bytes,
+    last_tile,
+    measure_kept,
+    measure_read,
+    plan_read,
+    sample_tiles,
+)
 from .room import Room
 from .storage import Distribution
 from .tiling_search import coarser_steps, finer_steps, grid_candidates, much_finer_steps
@@ -46,6 +55,8 @@ class Source:
 
     distribution: Distribution | None
     constant: bool
+    keep: bool = False
+    """It is a constant that is to stay in the cores for later tasks."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +78,8 @@ class TaskPlan:
     """Elements of the result of the largest step."""
     working_bytes: int
     """SRAM of the busiest core that the task needs beside what is there already, the result included."""
-    count_work: Callable[[], TaskWork] = field(repr=False, compare=False)
-    """Counts `work`, which plans that do not fit never need."""
+    count_work: Callable[[Sequence[ReadSize]], TaskWork] = field(repr=False, compare=False)
+    """Counts `work` for these reads, which plans that do not fit never need."""
     info: TaskInfo = field(repr=False, compare=False)
     """The task, or one with the same operations."""
     chip: Chip = field(repr=False, compare=False)
@@ -80,7 +91,7 @@ class TaskPlan:
     @cached_property
     def work(self) -> TaskWork:
         """What it does on its busiest core."""
-        return self.count_work()
+        return self.count_work(self.sizes)
 
     @cached_property
     def cycles(self) -> float:
@@ -122,6 +133,19 @@ class TaskPlan:
         if not size.buffer_bytes:
             return 0
         return min(max(self.slots, deep) if self.changes_always(number) else self.slots, size.versions)
+
+    def kept_reads(self) -> list[int]:
+        """Numbers of the reads that stay in the cores for later tasks."""
+        return [number for number, read in enumerate(self.reads) if read.keep]
+
+    def loading(self, numbers: Container[int]) -> TaskPlan:
+        """The same where it is the first to load the kept reads of these numbers; it finds the others."""
+        tile = last_tile(self.info, self.tiling)
+        sizes = tuple(
+            measure_kept(read, self.info, self.chip, tile, found=number not in numbers) if read.keep else size
+            for number, (read, size) in enumerate(zip(self.reads, self.sizes, strict=True))
+        )
+        return replace(self, sizes=sizes)
 
     def changes_always(self, number: int) -> bool:
         """Whether read `number` is of constants of which every step has its own."""
@@ -262,7 +286,7 @@ def _cut(info: TaskInfo, chip: Chip, sources: Sequence[Source], readable: Readab
     """A grid with its reads; a lower bound where `tiles` are only some."""
     served = [sources[read.operand] for read in info.reads]
     reads = tuple(
-        plan_read(info, chip, tiles, read, source.distribution, source.constant)
+        plan_read(info, chip, tiles, read, source.distribution, source.constant, source.keep)
         for read, source in zip(info.reads, served, strict=True)
     )
 
@@ -349,7 +373,12 @@ def fits(plan: TaskPlan, chip: Chip, room: Room) -> bool:
 def _constant_excess(plan: TaskPlan, chip: Chip) -> int:
     """By how many bytes the largest buffer for constants is too large."""
     largest = max(
-        (size.buffer_bytes for read, size in zip(plan.reads, plan.sizes, strict=True) if read.constant), default=0
+        (
+            size.buffer_bytes
+            for read, size in zip(plan.reads, plan.sizes, strict=True)
+            if read.constant and not read.keep  # there is no next one
+        ),
+        default=0,
     )
     return max(0, largest - chip.sram_bytes // CONSTANT_SHARE)
 
@@ -415,7 +444,7 @@ class Cut:
         working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
         return TaskPlan(
             tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, working,
-            lambda: self._work(tiling, step, sizes, outputs), info, self.chip, self._matrix_work,
+            lambda sizes: self._work(tiling, step, sizes, outputs), info, self.chip, self._matrix_work,
         )  # fmt: skip
 
     @cached_property

@@ -45,8 +45,8 @@ def plan_written(
         )
     tiles = Tiles.of(tiling, info.sizes)
     reads = tuple(
-        plan_read(info, chip, tiles, read, sources[read.operand].distribution, sources[read.operand].constant)
-        for read in info.reads
+        plan_read(info, chip, tiles, read, source.distribution, source.constant, source.keep)
+        for read, source in zip(info.reads, (sources[read.operand] for read in info.reads), strict=True)
     )
     cut = Cut(info, chip, reads, last_tile(info, tiling), resident).with_traffic()
     room = Room(available)

@@ -59,6 +59,8 @@ class ReadPlan:
     """GATHER: estimated time of the exchange; a lower bound until `with_traffic` has looked at it closely."""
     prepare_cycles: int = 0
     """GATHER: time in which the busiest core fills borders and copies what it holds itself."""
+    keep: bool = False
+    """STREAM: what cores need in all steps stays there for later tasks."""
 
     @cached_property
     def outer_axis(self) -> int | None:
@@ -98,6 +100,8 @@ class ReadSize:
     """GATHER: exchanges in which the buffer fills."""
     kept: bool = False
     """STREAM: the slices of all steps are loaded together, before the first step."""
+    found: bool = False
+    """STREAM: an earlier task has loaded them, and left them where they are."""
 
 
 _NOTHING = ReadSize(1, 0, 0, 0)
@@ -117,9 +121,18 @@ def sample_tiles(info: TaskInfo, tiling: Tiling) -> Tiles:
 
 
 def plan_read(
-    info: TaskInfo, chip: Chip, tiles: Tiles, read: Read, source: Distribution | None, constant: bool
+    info: TaskInfo,
+    chip: Chip,
+    tiles: Tiles,
+    read: Read,
+    source: Distribution | None,
+    constant: bool,
+    keep: bool = False,
 ) -> ReadPlan:
-    """Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None)."""
+    """
+    Decide how `read` is served when the value lies in the cores as `source` says, or in DRAM (None). `keep`: a constant
+    is to stay in the cores.
+    """
     if tiles.sampled:
         # The same for all sources: searches with other values in the cores ask for it again.
         key = "samples", read.uses[0], tiles.tiling.grid, tiles.tiling.cores
@@ -130,7 +143,7 @@ def plan_read(
     if whole.like.indexed:
         return ReadPlan(read, ReadKind.INDEXED, constant, item_bytes, whole)
     if source is None:
-        return ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole)
+        return ReadPlan(read, ReadKind.STREAM, constant, item_bytes, whole, keep=keep and constant and whole.is_plain)
     needed = BoxArrays(whole.cores, *whole.bounds)
     missing, absent = most_missing(source.arrays, needed)
     if not missing and not absent and not whole.is_padded:
@@ -151,6 +164,8 @@ def measure_read(
     match plan.kind:
         case ReadKind.GATHER:
             return ReadSize(1, plan.gathered, 0, 0, gather_parts(plan, info, tiling))
+        case ReadKind.STREAM if plan.keep:
+            return measure_kept(plan, info, chip, tile, found=True)
         case ReadKind.STREAM:
             keep, sampled = keep_constants and plan.constant, plan.whole.tiles.sampled
             key = "stream", plan.read.uses[0], tiling.grid, tiling.steps, tiling.order, keep, sampled
@@ -159,12 +174,30 @@ def measure_read(
             return _NOTHING
 
 
+def measure_kept(plan: ReadPlan, info: TaskInfo, chip: Chip, tile: Box, *, found: bool) -> ReadSize:
+    """Of what cores need in all steps and keep; `found`: it is there already."""
+    kept = info.largest_slice(*plan.read.uses[0], tile)
+    nbytes = math.prod(kept) * plan.item_bytes
+    if found:
+        return ReadSize(1, nbytes, 0, 0, kept=True, found=True)
+    groups = plan.whole.group_sizes
+    loads = sum(count * (1 if is_shared(cores, nbytes) else cores) for cores, count in groups.items())
+    loaded = round(loads * info.filled(plan.read) * burst_bytes(plan_shape(plan, info), kept, plan.item_bytes, chip))
+    received = nbytes if any(is_shared(cores, nbytes) for cores in groups) else 0
+    return ReadSize(1, nbytes, received, loaded, kept=True)
+
+
+def plan_shape(plan: ReadPlan, info: TaskInfo) -> tuple[int, ...]:
+    """Of the value that is read."""
+    return info.argument_shapes[plan.read.operand]
+
+
 def _measure_stream(
     plan: ReadPlan, info: TaskInfo, chip: Chip, tiling: Tiling, step: Box, tile: Box, keep: bool
 ) -> ReadSize:
     number, index = plan.read.uses[0]
     versions = version_count(info, tiling, plan.read)
-    shape = info.argument_shapes[plan.read.operand]
+    shape = plan_shape(plan, info)
     piece = info.largest_slice(number, index, step)
     size = math.prod(piece) * plan.item_bytes
     filled = info.filled(plan.read)

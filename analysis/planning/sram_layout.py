@@ -224,11 +224,14 @@ def _collect(
             size = plan.step_elements * info.buffers.item_bytes[buffer]
             buffers.add(("temporary", number, buffer, 0), size, number, number)
         for index, read in enumerate(plan.reads):
+            if plan.sizes[index].found:
+                continue
+            last = network.kept_until.get((number, index), number)
             loaded_ahead = (deep.get(number, 1) if plan.changes_always(index) else 1) if read.constant else 0
             for slot in range(plan.buffers_of(index, deep.get(number, 0))):
                 first = ahead.get(number, number) if slot < loaded_ahead else number
                 first = max(0, first - early)
-                buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, number)
+                buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, last)
     return buffers
 
 

@@ -12,10 +12,12 @@ from .ops import TaskOp
 
 
 def _rebuild(task: TaskOp, operands: Sequence[SSAValue], kept: Sequence[int], rewriter: PatternRewriter) -> None:
-    """Replace a task by one with these operands and the results whose numbers are `kept`."""
+    """Replace a task by one with these operands, all among its own, and the results whose numbers are `kept`."""
     types = [task.outputs[number].type for number in kept]
     new = TaskOp(task.sym_name.data, operands, types, task.tiling, task.detach_region(task.body))
     new.placement, new.prefetch, new.prefetch_steps = task.placement, task.prefetch, task.prefetch_steps
+    staying = {task.inputs[number] for number in task.kept}
+    new.set_kept([number for number, value in enumerate(operands) if value in staying])
     new.attributes.update(task.attributes)
     for number, result in zip(kept, new.outputs, strict=True):
         result.name_hint = task.outputs[number].name_hint

@@ -51,6 +51,10 @@ class CoreMemories:
         default_factory=dict[SSAValue, tuple[dict[int, Box], tuple[int, ...]]]
     )
     """Buffer -> core's box of the value, and the value's shape."""
+    whole: dict[tuple[int, SSAValue], tuple[SSAValue, OperandSlice]] = field(
+        default_factory=dict[tuple[int, SSAValue], tuple[SSAValue, OperandSlice]]
+    )
+    """(Core, buffer) -> the value of which it holds a slice for all steps of a task, and that slice."""
 
     def view(self, core: int, buffer: SSAValue, element: Attribute, shape: Sequence[int]) -> Array:
         """The first bytes of a buffer on a core as an array. Raises MeshloomError where the buffer is too small."""
@@ -257,8 +261,21 @@ class _Task:
                     self.memories.view(core, buffers[has.version % len(buffers)], element, local.shape)[...] = local
             if step is None:
                 has.whole = piece
+                self.memories.whole[core, buffers[0]] = self.op.inputs[self._operand(read)], piece
             else:
+                self.memories.whole.pop((core, buffers[has.version % len(buffers)]), None)
                 has.by_step[step] = (piece, has.version)
+
+    def _operand(self, read: int) -> int:
+        """The number of the operand that a read is of."""
+        number, index = self.first_use[read]
+        return cast(BlockArgument, self.ops[number].operands[index]).index
+
+    def _left_by_others(self, read: int, core: int) -> _Loaded | None:
+        """What a task before has left in a buffer, if that is what this one needs in all steps."""
+        found = self.memories.whole.get((core, self.op.read_buffers(read)[0]))
+        needed = self.op.inputs[self._operand(read)], self._piece(read, self.tiles[core])
+        return _Loaded(whole=needed[1]) if found == needed else None
 
     def gather(self, reads: Sequence[int], step: int) -> None:
         """What a step needs of values that are spread over the cores; before the first step, the padding too."""
@@ -325,7 +342,7 @@ class _Task:
                 self._refuse(read, step, core, "before it is transferred")
             view = self.memories.view(core, buffers[0], element, whole.gathered_shape)
             return materialise(view, _within(piece, whole), element)
-        has = self.loaded.get((read, core))
+        has = self.loaded.get((read, core)) or self._left_by_others(read, core)
         if has is not None and has.whole is not None:
             view = self.memories.view(core, buffers[0], element, has.whole.shape)
             start = tuple(a - b for a, b in zip(piece.box.offsets, has.whole.box.offsets, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -53,6 +53,8 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     `-> type in sram` says that the results stay in the cores that compute them; the default is DRAM. `prefetch N` says
     that the constants of the first step are loaded during the last step of the task N tasks before (0: before the task
     itself), `prefetch N steps K` that those of the first K steps are. Where no task says so, the compiler chooses.
+    `keeps [1]` says that what the cores need of operand 1, a constant, for all steps stays there for later tasks that
+    keep the same of it: only the first of them loads it.
     """
 
     name = "manycore.task"
@@ -62,6 +64,8 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     placement = opt_prop_def(SpaceAttr)
     prefetch = opt_prop_def(IntegerAttr[I64])
     prefetch_steps = opt_prop_def(IntegerAttr[I64])
+    keeps = opt_prop_def(DenseArrayBase[I64])
+    """Numbers of operands."""
     inputs = var_operand_def()
     outputs = var_result_def()
     body = region_def("single_block")
@@ -98,6 +102,15 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         self.prefetch_steps = IntegerAttr(steps, i64) if steps != 1 else None
 
     @property
+    def kept(self) -> tuple[int, ...]:
+        """Numbers of the operands that stay in the cores for later tasks."""
+        return () if self.keeps is None else tuple(self.keeps.get_values())
+
+    def set_kept(self, operands: Sequence[int]) -> None:
+        """Keep these operands, and no others, in the cores for later tasks."""
+        self.keeps = DenseArrayBase.from_list(i64, list(operands)) if operands else None
+
+    @property
     def root(self) -> TilingInterface:
         """The operation whose iteration space is cut."""
         return cast(TilingInterface, self.body.block.first_op)
@@ -131,6 +144,9 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         self._verify_prefetch()
 
     def _verify_prefetch(self) -> None:
+        kept = self.kept
+        if any(not 0 <= operand < len(self.inputs) for operand in kept) or list(kept) != sorted(set(kept)):
+            raise VerifyException(f"keeps {list(kept)}: expected numbers of the {len(self.inputs)} operands, ascending")
         if self.prefetch is not None and self.prefetch.value.data < 0:
             raise VerifyException(f"prefetch {self.prefetch.value.data}: expected 0 tasks or more")
         if self.prefetch_steps is not None:
@@ -144,6 +160,9 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         placement = SpaceAttr(parser.parse_str_enum(Space)) if parser.parse_optional_keyword("in") else None
         parser.parse_keyword("tiled")
         tiling = TilingAttr.new(TilingAttr.parse_parameters(parser))
+        kept: list[int] = []
+        if parser.parse_optional_keyword("keeps") is not None:
+            kept = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
         prefetch = None
         if parser.parse_optional_keyword("prefetch") is not None:
             tasks = parser.parse_integer(allow_boolean=False)
@@ -154,6 +173,7 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         task = TaskOp(signature.name, signature.operands, signature.results, tiling, body)
         if placement is not None:
             task.placement = placement
+        task.set_kept(kept)
         if prefetch is not None:
             task.set_prefetch(*prefetch)
         if attributes is not None:
@@ -166,6 +186,8 @@ class TaskOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             printer.print_string(f" in {self.placement.data.value}")
         printer.print_string(" tiled ")
         self.tiling.print_parameters(printer)
+        if self.keeps is not None:
+            printer.print_string(f" keeps {list(self.kept)}")
         if self.prefetch is not None:
             printer.print_string(f" prefetch {self.prefetch.value.data}")
         if self.prefetch_steps is not None:

@@ -28,6 +28,18 @@ func.func @unused(%x: tensor<4xf32>) {
   func.return
 }
 
+// What is kept in the cores stays so where operands change places.
+// CHECK-LABEL: @kept
+// CHECK:       manycore.task @t(%b = %y : tensor<4xf32>, %c = %z : tensor<4xf32>) -> tensor<4xf32> tiled <grid = [2], cores = [0, 1], steps = [2], order = [0]> keeps [1] {
+func.func @kept(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = manycore.task @t(%a = %x : tensor<4xf32>, %b = %y : tensor<4xf32>, %c = %z : tensor<4xf32>) -> tensor<4xf32>
+      tiled <grid = [2], cores = [0, 1], steps = [2], order = [0]> keeps [0, 2] {
+    %1 = dataflow.add %b, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    manycore.yield %1 : tensor<4xf32>
+  }
+  func.return %0 : tensor<4xf32>
+}
+
 // What is prefetched stays so.
 // CHECK-LABEL: @prefetched
 // CHECK:       manycore.task @t(%a = %x : tensor<4xf32>) -> tensor<4xf32> tiled <grid = [2], cores = [0, 1], steps = [2], order = [0]> prefetch 3 steps 2 {

@@ -166,6 +166,17 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
+// CHECK: keeps [1, 0]: expected numbers of the 1 operands, ascending
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [2, 1], order = [0, 1]> keeps [1, 0] {
+    %0 = dataflow.neg %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    manycore.yield %0 : tensor<4x8xf32>
+  }
+  func.return %y : tensor<4x8xf32>
+}
+
+// -----
+
 // CHECK: prefetch -1: expected 0 tasks or more
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>

@@ -1,0 +1,178 @@
+"""
+Constants that several tasks read alike, as the steps of a recurrent layer do, stay in the cores from the first of them
+to the last.
+
+Such tasks have the same operations, and read the same value as the same operand. Where they are tiled alike, each core
+needs the same slices of it in all of them: these lie in one buffer, which only the first of the tasks fills.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from xdsl.ir import SSAValue
+
+from ...chips import Chip
+from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ..task_info import TaskInfo
+from .plan_task import Shortage, Source, TaskPlan, aligned
+from .plan_written import is_written
+
+LEAST_BYTES = 4096
+"""Of constants that a task reads, for which it is worth while that tasks are tiled alike."""
+KEPT_SHARE = 0.7
+"""Of SRAM: what is kept takes no more at a time, for tasks need room for their own values and for other constants."""
+
+ReadOf = tuple[int, int]
+"""(Number of a task, number of one of its reads)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """Tasks that may keep the same constants: these have the same operations."""
+
+    tasks: tuple[int, ...]
+    """In order."""
+    operands: tuple[int, ...]
+    """The constants among their operands that are the same for all."""
+
+
+def find_sharing(tasks: Sequence[TaskInfo], numbers: Sequence[int]) -> list[Sharing]:
+    """
+    Tasks that read the same constants, or say that they keep them. `numbers`: one for each task, the same for those
+    with the same operations.
+    """
+    alike: dict[Hashable, list[int]] = {}
+    operands: dict[Hashable, tuple[int, ...]] = {}
+    for task, (info, number) in enumerate(zip(tasks, numbers, strict=True)):
+        constants = tuple(operand for operand, value in enumerate(info.operands) if _is_constant(value))
+        enough = sum(_bytes_of(info, operand) for operand in constants) >= LEAST_BYTES
+        if is_written(info):
+            constants = tuple(operand for operand in info.op.kept if operand in constants)
+            enough = bool(constants)
+        if enough:
+            key = number, constants, tuple(_root(info.operands[operand]) for operand in constants)
+            alike.setdefault(key, []).append(task)
+            operands[key] = constants
+    return [Sharing(tuple(found), operands[key]) for key, found in alike.items() if len(found) > 1]
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(_root(value).owner, ConstantOp | WeightOp)
+
+
+def _root(value: SSAValue) -> SSAValue:
+    while isinstance(value.owner, ReshapeOp):
+        value = value.owner.operands[0]
+    return value
+
+
+def _bytes_of(info: TaskInfo, operand: int) -> int:
+    size = info.argument_bytes[operand]
+    for extent in info.argument_shapes[operand]:
+        size *= extent
+    return size
+
+
+def first_of_kept(tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan]) -> dict[ReadOf, ReadOf]:
+    """For each read that is kept, the first one of the same slices in the same cores, which loads them."""
+    first: dict[Hashable, ReadOf] = {}
+    found: dict[ReadOf, ReadOf] = {}
+    for number, (info, plan) in enumerate(zip(tasks, plans, strict=True)):
+        for index in plan.kept_reads():
+            read = plan.reads[index]
+            operand, slices = read.read.operand, read.whole
+            key = (
+                _root(info.operands[operand]),
+                info.argument_shapes[operand],
+                slices.cores.tobytes(),
+                slices.extents.tobytes(),
+            )
+            found[number, index] = first.setdefault(key, (number, index))
+    return found
+
+
+def with_loads(tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan]) -> tuple[TaskPlan, ...]:
+    """The plans, where each constant that is kept is loaded by the first task that keeps it."""
+    kept = first_of_kept(tasks, plans)
+    loads: dict[int, list[int]] = {}
+    for read, first in kept.items():
+        loads.setdefault(read[0], [])
+        if read == first:
+            loads[read[0]].append(read[1])
+    return tuple(plan.loading(loads[number]) if number in loads else plan for number, plan in enumerate(plans))
+
+
+PlanNext = Callable[..., "TaskPlan | Shortage"]
+"""Plans the next task, given where its operands come from; `grid`: the only one that it may take."""
+
+
+@dataclass
+class Keeping:
+    """What is kept while tasks are planned one after another."""
+
+    sharing: Sequence[Sharing]
+    chip: Chip
+    given_up: set[Sharing] = field(default_factory=set[Sharing])
+    """There is no room for these."""
+
+    @cached_property
+    def _of_task(self) -> Mapping[int, Sharing]:
+        return {task: one for one in self.sharing for task in one.tasks}
+
+    def _first(self, one: Sharing, plans: Sequence[TaskPlan]) -> TaskPlan | None:
+        """The plan of the task that is the first to keep it."""
+        begun = (plans[task] for task in one.tasks if task < len(plans))
+        return next((plan for plan in begun if plan.kept_reads()), None)
+
+    def beside(self, plans: Sequence[TaskPlan]) -> dict[Sharing, TaskPlan]:
+        """
+        What the task after those with `plans` does not read of that which is in the cores, and how it is kept.
+        """
+        number = len(plans)
+        found: dict[Sharing, TaskPlan] = {}
+        for one in self.sharing:
+            if one not in self.given_up and one.tasks[0] < number < one.tasks[-1] and number not in one.tasks:
+                first = self._first(one, plans)
+                if first is not None:
+                    found[one] = first
+        return found
+
+    def plan(self, plans: Sequence[TaskPlan], sources: Sequence[Source], make: PlanNext) -> TaskPlan | None:
+        """
+        How the task after those with `plans` keeps what it shares with others; None where it shares nothing, or where
+        there is no room.
+        """
+        one = self._of_task.get(len(plans))
+        if one is None or one in self.given_up:
+            return None
+        first = self._first(one, plans)
+        if first is None and one.tasks[-1] == len(plans):
+            return None  # for nobody
+        plan = make(keep_operands(sources, one.operands), grid=None if first is None else first.tiling.grid)
+        if isinstance(plan, Shortage) or not plan.kept_reads():
+            return None
+        if first is None:
+            kept = kept_bytes(plan) + sum(map(kept_bytes, self.beside(plans).values()))
+            if kept > KEPT_SHARE * self.chip.sram_bytes:
+                self.given_up.add(one)
+                return None
+        return plan
+
+    def give_up(self, kept: Mapping[Sharing, TaskPlan]) -> int:
+        """Do without the largest of these; the number of the task from which on there are other plans."""
+        largest = max(kept, key=lambda one: (kept_bytes(kept[one]), -one.tasks[0]))
+        self.given_up.add(largest)
+        return largest.tasks[0]
+
+
+def keep_operands(sources: Sequence[Source], operands: Container[int]) -> list[Source]:
+    """The sources, where these operands stay in the cores."""
+    return [replace(one, keep=number in operands) if one.constant else one for number, one in enumerate(sources)]
+
+
+def kept_bytes(plan: TaskPlan) -> int:
+    """Bytes of a core's SRAM that what a task keeps takes."""
+    return sum(aligned(plan.sizes[number].buffer_bytes) for number in plan.kept_reads())
