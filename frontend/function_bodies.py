@@ -8,6 +8,7 @@ from typing import Any
 import onnx
 
 from .node import Node
+from .refusals import advice
 from .tensors import FLOAT32, Absent, Dtype, NodeError, Tensor, TensorSequence, is_string
 
 
@@ -31,7 +32,7 @@ def body_of(node: Node, domain: str) -> onnx.FunctionProto:
     types = [b"" if one is None or isinstance(one, Absent) else type_of(one).SerializeToString() for one in node.inputs]
     versions = [v for v in schema.context_dependent_function_opset_versions if v <= node.opset]
     if not versions:
-        raise NodeError("the operator is not supported")
+        raise NodeError(advice(node.proto.op_type, domain, node.opset))
     data = schema.get_context_dependent_function_with_opset_version(
         max(versions), node.proto.SerializeToString(), types
     )

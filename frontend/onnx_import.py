@@ -3,7 +3,7 @@ ONNX models to `dataflow` modules.
 
 The importer walks the graph in order. Each operator has a function in the table of `registry`; operators without one
 are replaced by their function body, where ONNX (or the model) has one. What does not depend on the network's inputs is
-computed on the way. Problems are collected, so that one error names all nodes that cannot be imported.
+computed on the way. Problems are collected, so that one error names all operators that cannot be imported.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from .function_bodies import body_of, default_attributes, has_body, substitute
 from .inputs import check_outputs, declared_inputs, fixed_inputs, given_inputs
 from .model_file import ModelLike, read_model
 from .node import Node, array_of
+from .refusals import Refusals, advice
 from .signatures import Signature, TensorSignature, member
 from .sources import Sources
 from .tensors import Absent, AlreadyReported, Array, NodeError, Tensor, TensorSequence, is_string, known, tensor_type
@@ -51,8 +52,8 @@ def import_onnx(
     inputs of the result. A free dimension that looks like a batch is taken as 1, unless `shapes` says otherwise: `tell`
     is told of it, a line an input (by default it warns).
 
-    Raises InputError for files that are not ONNX, and one InputError that lists all nodes that cannot be imported (a
-    ValuesNeededError naming inputs, where known values for these would help).
+    Raises InputError for files that are not ONNX, and one InputError that lists all operators that cannot be imported
+    (a ValuesNeededError naming inputs, where known values for these would help).
     """
     importer = _importer(model)
     with _damage_reported(importer.name):
@@ -171,9 +172,8 @@ class _ModelImporter:
         self.inputs: dict[str, SSAValue] = {}
         """The arguments of the function, by the names that they have there."""
         self.sources = sources
-        self.problems: list[str] = []
+        self.refusals = Refusals()
         self.functions = {(f.domain, f.name): f for f in model.functions}
-        self._reported: set[tuple[str, str, str]] = set()
         self._needed_values: set[SSAValue] = set()
 
     # ---- the module ----
@@ -202,9 +202,9 @@ class _ModelImporter:
                     with at(named(name)):
                         results[name] = self._output(name, tensor, build, outputs)
             except NodeError as error:
-                self.problems.append(f"output {name!r}: {error}")
-        if self.problems:
-            message = "\n".join([f"{self.name} cannot be imported:", *("  " + p for p in self.problems)])
+                self.refusals.add(f"output {name!r}: {error}")
+        if self.refusals:
+            message = "\n".join([f"{self.name} cannot be imported:", *("  " + line for line in self.refusals.lines())])
             needed = _sources_of(self._needed_values)
             names = tuple(name for name, value in self.inputs.items() if value in needed)
             if not names:
@@ -275,10 +275,10 @@ class _ModelImporter:
             try:
                 scope.values[tensor.name] = known(scope.array_of(tensor), name=tensor.name)
             except NodeError as error:
-                self.problems.append(f"initialiser {tensor.name!r}: {error}")
+                self.refusals.add(f"initialiser {tensor.name!r}: {error}")
                 scope.values[tensor.name] = _POISON
         for sparse in graph.sparse_initializer:
-            self.problems.append(f"initialiser {sparse.values.name!r}: sparse tensors are not supported")
+            self.refusals.add(f"initialiser {sparse.values.name!r}: sparse tensors are not supported")
             scope.values[sparse.values.name] = _POISON
         self.run_nodes(graph.node, [info.name for info in graph.output], scope)
 
@@ -323,13 +323,13 @@ class _ModelImporter:
             return None
 
     def _import_node(self, proto: onnx.NodeProto, scope: Scope) -> Sequence[Tensor | None]:
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        domain = _domain(proto)
         opset = scope.opsets.get(domain, 0)
         function = registry.find(proto.op_type, opset, domain)
         inputs = [scope.lookup(name) for name in proto.input]
         local = self.functions.get((proto.domain, proto.op_type))
         if local is None and function is None and not has_body(proto.op_type, domain, opset):
-            raise NodeError("the operator is not supported")
+            raise NodeError(advice(proto.op_type, domain, opset))
         if self.is_poisoned(inputs):
             raise AlreadyReported
         node = Node(proto, inputs, opset, scope)
@@ -368,13 +368,14 @@ class _ModelImporter:
         return results
 
     def _report(self, proto: onnx.NodeProto, scope: Scope, reason: str) -> None:
-        domain = proto.domain or "ai.onnx"
+        domain = _domain(proto)
         name = proto.name or "(unnamed, output " + next((o for o in proto.output if o), "?") + ")"
-        key = (proto.op_type, name, reason)
-        if key not in self._reported:
-            self._reported.add(key)
-            opset = scope.opsets.get("" if domain == "ai.onnx" else domain, 0)
-            self.problems.append(f"operator {proto.op_type} (domain {domain}, opset {opset}), node {name}: {reason}")
+        self.refusals.add_node(proto.op_type, domain, scope.opsets.get(domain, 0), name, reason)
+
+
+def _domain(node: onnx.NodeProto) -> str:
+    """The domain of a node's operator, empty for ONNX's own."""
+    return "" if node.domain == "ai.onnx" else node.domain
 
 
 def _hint(name: str) -> str | None:

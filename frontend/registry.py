@@ -35,10 +35,15 @@ def onnx_op(*names: str, since: int = 1, domain: str = "") -> Callable[[Importer
     return register
 
 
-def find(name: str, opset: int, domain: str = "") -> Importer | None:
-    """The importer of an operator at an opset version of its domain, or None."""
+def load() -> None:
+    """Fill the table (once)."""
     from . import onnx_ops
 
     onnx_ops.load()
+
+
+def find(name: str, opset: int, domain: str = "") -> Importer | None:
+    """The importer of an operator at an opset version of its domain, or None."""
+    load()
     candidates = [function for since, function in OPERATORS.get((domain, name), []) if since <= opset]
     return candidates[-1] if candidates else None

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import inspect
 import sys
+import textwrap
 from collections.abc import Iterator
 
 from ..frontend import onnx_ops
+from ..frontend.refusals import UNSUPPORTED
 from ..frontend.registry import OPERATORS, Importer
 
 INTRODUCTION = """\
@@ -29,17 +31,15 @@ Shapes are static. An operand that decides a shape (of `Reshape`, `Range`, `TopK
 constant, or computed from constants and shapes. Loops and recurrent layers are unrolled; of an `If` whose condition is
 known only at run time both branches are computed. Sequences and optionals exist during import only, and positions in
 them must be known there. Strings are moved (by `Identity`, `Reshape`, `Transpose`, `Slice`, `Split`, `Concat`,
-`Gather`, `Expand`, `Tile`, `Where`, ...) and compared by `Equal`. A network's inputs and outputs may be sequences,
-optionals and strings with `meshloom.backend`, which compiles for the values that it is given; executables have tensors
-of numbers only.
+`Gather`, `Expand`, `Tile`, `Where`, ...) and compared by `Equal`; operators that change strings (`StringNormalizer`,
+`StringConcat`, ...) need them known at import. A network's inputs and outputs may be sequences, optionals and strings with
+`meshloom.backend`, which compiles for the values that it is given; executables have tensors of numbers only.
 
 Not supported, each with an error that names the operator and the node:
 
 - results whose shape depends on values known only at run time (of `NonZero`, `Unique`, `Compress`);
-- random numbers: `Multinomial`, `RandomNormal`, `RandomNormalLike`, `RandomUniform`, `RandomUniformLike`;
-- other operators on strings: `RegexFullMatch`, `StringConcat`, `StringNormalizer`, `StringSplit`;
-- `BitCast`, `DeformConv`, `Det`, `ImageDecoder`, `MaxRoiPool`, `NonMaxSuppression`, `RoiAlign`, `TfIdfVectorizer`;
-- complex numbers, and other domains of ONNX (such as `ai.onnx.ml`) but for the operators below.
+{unsupported}
+- complex numbers, and other domains (such as `ai.onnx.ml`) but for the operators below.
 
 | operator | opset | meaning |
 | --- | --- | --- |
@@ -59,9 +59,16 @@ def _rows() -> Iterator[str]:
             yield f"| {shown} | {since} | {_first_line(importer)} |\n"
 
 
+def _unsupported() -> str:
+    lines = [(", ".join(f"`{name}`" for name in names), *why) for names, why in UNSUPPORTED.items()]
+    return "\n".join(
+        textwrap.fill(f"- {names}: {reason}; {remedy};", 120, subsequent_indent="  ") for names, reason, remedy in lines
+    )
+
+
 def page() -> str:
     """The whole page."""
-    return INTRODUCTION + "".join(_rows())
+    return INTRODUCTION.format(unsupported=_unsupported()) + "".join(_rows())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+"""What is said of a model that cannot be imported: one line an operator, with a count, the first node and a remedy."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from meshloom.frontend.onnx_import import import_onnx
+from meshloom.support.errors import InputError
+from onnx import helper
+from reference import FLOAT, model_of, random
+
+
+def refusal(model: onnx.ModelProto) -> list[str]:
+    """The lines of the error, without the first, which names the model."""
+    with pytest.raises(InputError) as caught:
+        import_onnx(model)
+    return [line.strip() for line in str(caught.value).splitlines()[1:]]
+
+
+def chain(nodes: list[onnx.NodeProto], opset: int = 18) -> onnx.ModelProto:
+    """A model of nodes one after the other."""
+    for index, node in enumerate(nodes):
+        node.input[0], node.output[0] = f"x{index}", f"x{index + 1}"
+    return model_of(nodes, {"x0": random(2, 3)}, [f"x{len(nodes)}"], opset=opset)
+
+
+def test_nodes_of_one_operator_are_one_line() -> None:
+    nodes = [helper.make_node("Lagrange", ["x"], ["y"], name=f"l{i}", domain="com.example") for i in range(40)]
+    nodes.insert(3, helper.make_node("RandomNormalLike", ["x"], ["y"], name="noise"))
+    first, second = refusal(chain(nodes))
+    assert first.startswith("operator Lagrange (domain com.example, opset 1), 40 nodes, the first l0: ")
+    assert "export the model with operators of ONNX" in first
+    assert second.startswith("operator RandomNormalLike (domain ai.onnx, opset 18), node noise: ")
+    assert "give the model the numbers as an input" in second
+
+
+def test_other_reasons_are_counted() -> None:
+    axes = [7, 7, 8]
+    nodes = [helper.make_node("Softmax", [f"x{i}"], [f"y{i}"], name=f"s{i}", axis=axis) for i, axis in enumerate(axes)]
+    inputs = {f"x{i}": random(2, 3) for i in range(3)}
+    (line,) = refusal(model_of(nodes, inputs, ["y0", "y1", "y2"]))
+    assert line == (
+        "operator Softmax (domain ai.onnx, opset 18), 3 nodes, the first s0: "
+        "axis 7 is out of range for a tensor of rank 2 (1 of them for other reasons)"
+    )
+
+
+def test_an_operator_of_a_later_opset_says_how_to_convert() -> None:
+    operands = [helper.make_tensor_value_info(name, FLOAT, [2, 4, 3]) for name in ("x", "s", "b")]
+    node = helper.make_node("GroupNormalization", ["x", "s", "b"], ["y"], name="g", num_groups=2)
+    graph = helper.make_graph([node], "g", operands, [helper.make_empty_tensor_value_info("y")])
+    (line,) = refusal(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    assert "opset 18 GroupNormalization is: convert with onnx.version_converter.convert_version(model, 18)" in line
+
+
+@pytest.mark.parametrize(
+    ("domain", "remedy"),
+    [
+        ("com.microsoft", "write the model without ONNX Runtime's optimisations"),
+        ("com.microsoft.nchwc", "let ONNX Runtime optimise up to ORT_ENABLE_EXTENDED only"),
+        ("ai.onnx.ml", "end the model before it"),
+    ],
+)
+def test_a_domain_says_what_helps(domain: str, remedy: str) -> None:
+    (line,) = refusal(chain([helper.make_node("Wanting", ["x"], ["y"], domain=domain)]))
+    assert f"operator Wanting (domain {domain}, opset 1)" in line
+    assert remedy in line
+
+
+def test_a_domain_without_a_version_is_asked_for_one() -> None:
+    model = chain([helper.make_node("Gelu", ["x"], ["y"], name="g", domain="com.microsoft")])
+    del model.opset_import[1:]
+    (line,) = refusal(model)
+    assert line.endswith("add com.microsoft to opset_import")
