@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from .problem import OffloadProblem
 from .rebuild import LONGEST, chain_of, rebuilds
 from .simulate import NEVER, run
 from .thin import thin
+
+if TYPE_CHECKING:
+    from .search import Found
 
 HEAT = 0.003
 """Temperature of annealing at its start, as a share of the compute time."""
@@ -36,6 +40,11 @@ class Evaluator:
 
     problem: OffloadProblem
     model: Model
+
+    @cached_property
+    def smallest_plans(self) -> dict[tuple[Kind, ...], Found]:
+        """By kinds: the plans of least memory that are known, see `smallest_plan`."""
+        return {}
 
     @cached_property
     def _packed(self) -> Ints:

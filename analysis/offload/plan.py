@@ -42,7 +42,12 @@ def plan_offload(
     Names of kinds are tried alone and together, and plans for the round budgets below are tried as well, see
     `round_plans`. Raises InputError, with the smallest budget, where no plan of these kinds fits.
     """
-    return executed(evaluator, _best(evaluator, RoundPlans(evaluator, kinds, preset, seed), budget))
+    return plan_within(RoundPlans(evaluator, kinds, preset, seed), budget)
+
+
+def plan_within(plans: RoundPlans, budget: int) -> OffloadPlan:
+    """As `plan_offload`, with what was found for other budgets."""
+    return executed(plans.evaluator, _best(plans.evaluator, plans, budget))
 
 
 def plan_by_rule(

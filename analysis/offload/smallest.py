@@ -21,8 +21,15 @@ def smallest_plan(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> Found:
     """
     A plan for the smallest budget (bytes), however slow: the largest working set with swap.
 
-    Without swap no byte less is known to work: `any_plan` finds nothing for it.
+    Without swap no byte less is known to work: `any_plan` finds nothing for it. The evaluator keeps what was found.
     """
+    known = evaluator.smallest_plans
+    if kinds not in known:
+        known[kinds] = _smallest_plan(evaluator, kinds)
+    return known[kinds]
+
+
+def _smallest_plan(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> Found:
     problem = evaluator.problem
     low, high = problem.smallest_budget, max(problem.peak, 1)
     best = squeezed(evaluator, Found(problem.compute_ns, evaluator.nothing_saved, high))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
@@ -16,7 +17,7 @@ from ...dialects.dataflow.types import element_of, tensor_of
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.formats import Format
 from ...dialects.memory.stash_types import StashType
-from ...transforms.offload.budget import least_plan
+from ...transforms.offload.budget import LeastPlans
 from ...transforms.offload.emit import Emitter, add_control
 from ...transforms.offload.planned import planned_script
 from ...transforms.offload.script import Absence, Act, FunctionParts, Item, Script, fixed_tensors, function_parts
@@ -44,6 +45,11 @@ class LaunchPlanning:
     launches: LaunchProblem
     model: LaunchModel
 
+    @cached_property
+    def plans(self) -> LeastPlans:
+        """Those that are found for this problem."""
+        return LeastPlans(self.launches.problem, self.model)
+
 
 def planning_of(function: FuncOp, pieces: Pieces, saving: Saving, capacity: int) -> LaunchPlanning:
     """The problem of a function whose subgraphs are the launches. Raises MeshloomError for what does not compile."""
@@ -67,7 +73,7 @@ def save_memory(function: FuncOp, planning: LaunchPlanning, limit: int, saving: 
     """
     parts = function_parts(function)
     launches = planning.launches
-    problem, plan = least_plan(launches.problem, parts, planning.model, limit, saving.kinds, saving.seed)
+    problem, plan = planning.plans.least(parts, limit, saving.kinds, saving.seed)
     planned = planned_script(problem, plan)
     _emit(function, parts, planned.script, planned.prefetch, launches, saving)
 

@@ -9,11 +9,13 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...analysis.cost_graphs.graph import Ints
+from ...analysis.offload.effort import Preset
 from ...analysis.offload.evaluate import Evaluator
 from ...analysis.offload.kinds import allowed_kinds
 from ...analysis.offload.model import Model
-from ...analysis.offload.plan import OffloadPlan, plan_offload
+from ...analysis.offload.plan import OffloadPlan, plan_within
 from ...analysis.offload.problem import OffloadProblem
+from ...analysis.offload.round_plans import RoundPlans
 from ...dialects.dataflow.types import element_of
 from ...dialects.memory.formats import Format
 from ...support.errors import InputError
@@ -43,37 +45,57 @@ def _with_gaps(problem: OffloadProblem, good: list[bool]) -> OffloadProblem:
     return replace(problem, **{name: getattr(problem, name)[keep] for name in names})
 
 
-def least_plan(
-    problem: OffloadProblem, parts: FunctionParts, model: Model, budget: int, kinds: frozenset[str], seed: int
-) -> tuple[OffloadProblem, OffloadPlan]:
-    """
-    The quicker of two plans: with compression, where only computed tensors of f32 leave; and without it.
+class LeastPlans:
+    """Plans of one problem for several budgets: what the search finds for one is not searched again for the others."""
 
-    Raises InputError where there is neither.
-    """
-    found: list[tuple[OffloadProblem, OffloadPlan]] = []
-    error: InputError | None = None
-    fixed = fixed_tensors(parts)
-    if fixed:
-        problem = _with_gaps(problem, [int(tensor) not in fixed for tensor in problem.tensor])
-        # What operations of `memory` brought is not computed again.
-        kinds -= {"recompute"}
-        if not kinds:
-            raise InputError("what operations of memory bring back is not computed again: allow another kind")
-    only_f32 = problem
-    if "compress" in kinds:
-        only_f32 = _with_gaps(problem, [_may_round(parts.tensors[int(tensor)]) for tensor in problem.tensor])
-    choices = [(only_f32, kinds)]
-    if only_f32.gaps < problem.gaps and (others := kinds - {"compress"}):
-        choices.append((problem, others))
-    for choice, names in choices:
-        try:
-            plan = plan_offload(Evaluator(choice, model), budget, allowed_kinds(names), seed=seed)
-        except InputError as one:
-            error = one
-            continue
-        found.append((choice, plan))
-    if not found:
-        assert error is not None
-        raise error
-    return min(found, key=lambda pair: pair[1].time_ns)
+    def __init__(self, problem: OffloadProblem, model: Model) -> None:
+        self.problem = problem
+        self.model = model
+        self._known: dict[tuple[frozenset[str], int], list[RoundPlans]] = {}
+        """By kinds and seed."""
+
+    def least(
+        self, parts: FunctionParts, budget: int, kinds: frozenset[str], seed: int
+    ) -> tuple[OffloadProblem, OffloadPlan]:
+        """
+        The quicker of two plans: with compression, where only computed tensors of f32 leave; and without it. `parts`
+        are those that the problem was made of, or of a copy.
+
+        Raises InputError where there is neither.
+        """
+        found: list[tuple[OffloadProblem, OffloadPlan]] = []
+        error: InputError | None = None
+        if (kinds, seed) not in self._known:
+            self._known[kinds, seed] = self._choices(parts, kinds, seed)
+        for plans in self._known[kinds, seed]:
+            try:
+                plan = plan_within(plans, budget)
+            except InputError as one:
+                error = one
+                continue
+            found.append((plans.evaluator.problem, plan))
+        if not found:
+            assert error is not None
+            raise error
+        return min(found, key=lambda pair: pair[1].time_ns)
+
+    def _choices(self, parts: FunctionParts, kinds: frozenset[str], seed: int) -> list[RoundPlans]:
+        """The gaps that may be chosen, with the kinds that they may have."""
+        problem = self.problem
+        fixed = fixed_tensors(parts)
+        if fixed:
+            problem = _with_gaps(problem, [int(tensor) not in fixed for tensor in problem.tensor])
+            # What operations of `memory` brought is not computed again.
+            kinds -= {"recompute"}
+            if not kinds:
+                raise InputError("what operations of memory bring back is not computed again: allow another kind")
+        only_f32 = problem
+        if "compress" in kinds:
+            only_f32 = _with_gaps(problem, [_may_round(parts.tensors[int(tensor)]) for tensor in problem.tensor])
+        choices = [(only_f32, kinds)]
+        if only_f32.gaps < problem.gaps and (others := kinds - {"compress"}):
+            choices.append((problem, others))
+        return [
+            RoundPlans(Evaluator(choice, self.model), allowed_kinds(names), Preset.NORMAL, seed)
+            for choice, names in choices
+        ]

@@ -17,10 +17,11 @@ from meshloom.analysis.offload.effort import Preset
 from meshloom.analysis.offload.evaluate import Evaluator
 from meshloom.analysis.offload.kinds import NAMES, Kind, allowed_kinds
 from meshloom.analysis.offload.model import Model
-from meshloom.analysis.offload.plan import plan_by_rule, plan_offload, plans_for
+from meshloom.analysis.offload.plan import plan_by_rule, plan_offload, plan_within, plans_for
 from meshloom.analysis.offload.problem import offload_problem
 from meshloom.analysis.offload.residency import residency
 from meshloom.analysis.offload.round_budgets import round_budgets
+from meshloom.analysis.offload.round_plans import RoundPlans
 from meshloom.analysis.offload.rules import Rule, Thresholds
 from meshloom.analysis.offload.simulate import IN, NEVER, OP
 from meshloom.support.errors import InputError
@@ -106,6 +107,26 @@ def test_kinds_together_are_never_worse_than_one_alone(seed: int, link: float, s
             continue
         assert together.time_ns <= alone.time_ns, name
         assert recount(problem, alone, evaluator.model) <= budget
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 1 << 30), st.sampled_from(CHOICES), st.lists(st.floats(0, 1), min_size=2, max_size=4))
+def test_what_is_known_from_other_budgets_changes_no_plan(
+    seed: int, kinds: tuple[Kind, ...], shares: list[float]
+) -> None:
+    """One search for budgets in any order gives the plans of separate ones, and the same refusals."""
+    problem, model = offload_problem(training_graph(seed)), Model(1e9, compress_rate=5e9)
+    known = RoundPlans(Evaluator(problem, model), kinds, Preset.FAST, 0)
+    for share in shares:
+        budget = int(share * problem.peak)
+        outcomes: list[tuple[list[int], int] | str] = []
+        for plans in (known, RoundPlans(Evaluator(problem, model), kinds, Preset.FAST, 0)):
+            try:
+                plan = plan_within(plans, budget)
+                outcomes.append((plan.kind.tolist(), plan.time_ns))
+            except InputError as error:
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]
 
 
 def test_two_kinds_are_never_worse_than_one_of_them_on_a_network_either() -> None:
