@@ -159,6 +159,16 @@ class Values:
             fold,
         )
 
+    def bitcast(self, x: Tensor, dtype: Dtype) -> Tensor:
+        """The bits of x as elements of another type of as many."""
+        if dtype == x.dtype:
+            return x
+
+        def fold(a: Array) -> Array:
+            return np.ascontiguousarray(a).view(dtype).reshape(a.shape)
+
+        return self.make(x.shape, dtype, lambda: dataflow.BitcastOp(self.value(x), element_type(dtype)), [x], fold)
+
 
 def _numeric(*operands: Tensor) -> None:
     """Raises NodeError for strings: what may be done with them, `StringBuilder` does with their bytes."""

@@ -161,6 +161,11 @@ class Scope:
         return [result for result in results if result is not None]
 
 
+    def expand(self, node: Node) -> list[Tensor | None]:
+        """The outputs of the function body that ONNX gives for a node's operator."""
+        return self.importer.expand(node)
+
+
 _POISON = Tensor((), np.dtype(np.float32), name="poison")
 
 
@@ -340,8 +345,13 @@ class _ModelImporter:
             result = function(node)
             results = [result] if isinstance(result, Tensor) else list(result)
         else:
-            results = self._call(body_of(node, domain), node, scope, scope.opsets, names_nodes=False)
+            results = self.expand(node)
         return results
+
+    def expand(self, node: Node) -> list[Tensor | None]:
+        """Import the function body that ONNX gives for an operator in place of a node."""
+        scope = node.scope
+        return self._call(body_of(node, _domain(node.proto)), node, scope, scope.opsets, names_nodes=False)
 
     def _call(
         self,

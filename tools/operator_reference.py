@@ -32,8 +32,8 @@ constant, or computed from constants and shapes. Loops and recurrent layers are 
 known only at run time both branches are computed. Sequences and optionals exist during import only, and positions in
 them must be known there. Strings are moved (by `Identity`, `Reshape`, `Transpose`, `Slice`, `Split`, `Concat`,
 `Gather`, `Expand`, `Tile`, `Where`, ...) and compared by `Equal`; operators that change strings (`StringNormalizer`,
-`StringConcat`, ...) need them known at import. A network's inputs and outputs may be sequences, optionals and strings with
-`meshloom.backend`, which compiles for the values that it is given; executables have tensors of numbers only.
+`StringConcat`, ...) need them known at import. A network's inputs and outputs may be sequences, optionals and strings
+with `meshloom.backend`, which compiles for the values that it is given; executables have tensors of numbers only.
 
 Not supported, each with an error that names the operator and the node:
 

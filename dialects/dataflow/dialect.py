@@ -39,6 +39,7 @@ OPERATIONS: list[type[Operation]] = [
     elementwise.IsInfOp,
     elementwise.ReluOp,
     elementwise.CastOp,
+    elementwise.BitcastOp,
     elementwise.AddOp,
     elementwise.SubOp,
     elementwise.MulOp,

@@ -23,6 +23,7 @@ from .tiling import Box, DimKind, IterDim, OpCost, OperandSlice
 from .types import (
     Tensor,
     broadcast_shapes,
+    element_bytes,
     element_of,
     is_bool,
     is_float,
@@ -278,6 +279,34 @@ class CastOp(ElementwiseOp):
 
     def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
         return (CastOp(operands[0], element_of(self.result)),)
+
+
+@irdl_op_definition
+class BitcastOp(ElementwiseOp):
+    """
+    The same bits as elements of another type of as many; not of i1, whose byte holds one bit.
+
+    ```
+    %1 = dataflow.bitcast %0 : (tensor<4xf32>) -> tensor<4xi32>
+    ```
+    """
+
+    name = "dataflow.bitcast"
+    operand = operand_def(AnyTensor)
+    result = result_def(AnyTensor)
+    assembly_format = "$operand attr-dict `:` functional-type(operands, results)"
+
+    def __init__(self, operand: Value, element_type: Attribute):
+        super().__init__(operands=[operand], result_types=[tensor(element_type, shape_of(operand))])
+
+    def expected_type(self) -> Tensor:
+        source, target = element_of(self.operand), element_of(self.result)
+        if is_bool(source) or is_bool(target) or element_bytes(source) != element_bytes(target):
+            raise VerifyException(f"bits of {source} are no {target}: expected types of the same size, not i1")
+        return tensor(target, shape_of(self.operand))
+
+    def build_tile(self, tile: Box, operands: Sequence[SSAValue]) -> Sequence[Operation]:
+        return (BitcastOp(operands[0], element_of(self.result)),)
 
 
 def infer_binary(lhs: Value, rhs: Value) -> Tensor:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import bf16
 from .base import ComputedOp, DataflowOp
 from .constants import Array, array_of, narrow_bf16, numpy_type, widen_bf16
 from .contraction import ConvOp, MatmulOp
-from .elementwise import CastOp, ElementwiseOp
+from .elementwise import BitcastOp, CastOp, ElementwiseOp
 from .evaluate_contraction import evaluate_conv, evaluate_matmul, evaluate_partial_conv
 from .evaluate_elementwise import cast_array, evaluate_elementwise
 from .evaluate_movement import evaluate_movement
@@ -41,6 +41,8 @@ def evaluate(op: DataflowOp, operands: Sequence[Array]) -> Array:
             return weight_array(op)
         case ComputedOp():
             return op.compute(operands)
+        case BitcastOp():
+            return np.ascontiguousarray(operands[0]).view(numpy_type(element_of(op.result))).reshape(operands[0].shape)
         case (
             ElementwiseOp()
             | MatmulOp()

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute, SSAValue
 
 from .base import DataflowOp, ints
-from .elementwise import BinaryOp, CastOp, SelectOp
+from .elementwise import BinaryOp, BitcastOp, CastOp, SelectOp
 from .movement import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp
 from .reduction import ReduceOp, ReduceWindowOp
 from .reshape import ReshapeOp
@@ -36,7 +36,7 @@ def fold(op: DataflowOp) -> Sequence[SSAValue | Attribute] | None:
 def _identity(op: DataflowOp) -> SSAValue | None:
     """The operand that the operation passes on unchanged, to the last bit."""
     match op:
-        case CastOp() | ReshapeOp() | BroadcastOp():
+        case CastOp() | BitcastOp() | ReshapeOp() | BroadcastOp():
             return op.operands[0]
         case TransposeOp():
             permutation = ints(op.permutation)

@@ -4,6 +4,7 @@ from importlib import import_module
 
 FAMILIES = (
     "activation",
+    "attention",
     "classical",
     "control",
     "convolution",

@@ -7,7 +7,7 @@ import numpy as np
 from ..narrow_types import Rounding, convert
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
-from ..tensors import BOOL, NodeError, Tensor, is_integer
+from ..tensors import BOOL, HELD_IN, NodeError, Tensor, is_integer
 from ..wide import in_f32
 
 _UNARY = {
@@ -160,6 +160,19 @@ def cast(node: Node) -> Tensor:
 def cast_like(node: Node) -> Tensor:
     """Conversion to the element type of the second operand."""
     return convert(node.build, node[0], node[1].dtype, Rounding.of(node))
+
+
+@onnx_op("BitCast", since=26)
+def bit_cast(node: Node) -> Tensor:
+    """The same bits as elements of another type of as many bits."""
+    b, x, dtype = node.build, node[0], numpy_dtype(node.int("to"))
+    if x.dtype in HELD_IN or dtype in HELD_IN:
+        raise NodeError(f"bits of {x.dtype} as {dtype} are not supported: no chip has both types")
+    if x.dtype.itemsize != dtype.itemsize:
+        raise NodeError(f"{x.dtype} has {8 * x.dtype.itemsize} bits, {dtype} has {8 * dtype.itemsize}")
+    if BOOL in (x.dtype, dtype):  # the byte of a bool is 0 or 1
+        return b.bitcast(b.cast(x, np.dtype(np.uint8)), dtype) if x.dtype == BOOL else b.cast(x, BOOL)
+    return b.bitcast(x, dtype)
 
 
 @onnx_op("Clip")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...dialects.dataflow.elementwise import CompareOp, ElementwiseOp
+from ...dialects.coreasm.encoding import TypeCode
+from ...dialects.dataflow.elementwise import BitcastOp, CompareOp, ElementwiseOp
 from .common import Tile
 
 _MNEMONICS = {
@@ -14,6 +15,17 @@ _MNEMONICS = {
     "shift_right": "shr",
 }
 """Instructions named otherwise than the operation."""
+
+
+_INTEGERS = {1: TypeCode.U8, 2: TypeCode.U16, 4: TypeCode.U32, 8: TypeCode.U64}
+"""By bytes: types of which a move keeps every bit."""
+
+
+def select_bitcast(op: BitcastOp, tile: Tile) -> None:
+    """A move of integers. `out` may be the memory of the operand with its strides."""
+    (source,) = tile.views
+    type = _INTEGERS[tile.out.item_bytes]
+    tile.emitter.unary("mov", tile.out._replace(dtype=type), source._replace(dtype=type))
 
 
 def select_elementwise(op: ElementwiseOp, tile: Tile) -> None:

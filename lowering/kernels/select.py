@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ...dialects.dataflow.contraction import ConvOp, MatmulOp
-from ...dialects.dataflow.elementwise import ElementwiseOp
+from ...dialects.dataflow.elementwise import BitcastOp, ElementwiseOp
 from ...dialects.dataflow.movement import (
     BroadcastOp,
     ConcatOp,
@@ -24,7 +24,7 @@ from ...dialects.sparse.panel_ops import PanelOp
 from ...support.errors import MeshloomError
 from .common import Kernel
 from .contraction import select_conv, select_matmul, select_partial_conv
-from .elementwise import select_elementwise
+from .elementwise import select_bitcast, select_elementwise
 from .movement import (
     select_concat,
     select_copy,
@@ -40,6 +40,7 @@ from .reduction import select_arg_reduce, select_cumsum, select_reduce, select_r
 from .scatter import select_scatter
 
 KERNELS: dict[type[Operation], Kernel] = {
+    BitcastOp: select_bitcast,
     ElementwiseOp: select_elementwise,
     MatmulOp: select_matmul,
     ConvOp: select_conv,

@@ -7,7 +7,8 @@ func.func @identities(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %1 = dataflow.transpose %0 [0, 1] : (tensor<4x6xf32>) -> tensor<4x6xf32>
   %2 = dataflow.slice %1 starts [0, 0] sizes [4, 6] steps [1, 1] : (tensor<4x6xf32>) -> tensor<4x6xf32>
   %3 = dataflow.cast %2 : (tensor<4x6xf32>) -> tensor<4x6xf32>
-  %4 = dataflow.broadcast %3 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %same = dataflow.bitcast %3 : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %4 = dataflow.broadcast %same : (tensor<4x6xf32>) -> tensor<4x6xf32>
   %5 = dataflow.pad %4 low [0, 0] high [0, 0] interior [0, 0] value 0.0 : f32 : (tensor<4x6xf32>) -> tensor<4x6xf32>
   %6 = dataflow.concat %5 axis 0 : (tensor<4x6xf32>) -> tensor<4x6xf32>
   %7 = dataflow.transpose %6 [1, 0] : (tensor<4x6xf32>) -> tensor<6x4xf32>

@@ -24,6 +24,17 @@ func.func @elementwise() -> (tensor<3xf32>, tensor<3xi1>, tensor<2x2xi32>, tenso
   func.return %0, %1, %2, %3, %4 : tensor<3xf32>, tensor<3xi1>, tensor<2x2xi32>, tensor<4xi32>, tensor<2xf32>
 }
 
+// CHECK-LABEL: @bits
+func.func @bits() -> (tensor<2xi32>, tensor<2xf16>) {
+  %x = dataflow.constant dense<[1.0, -2.0]> : tensor<2xf32>
+  // CHECK-DAG: dense<[1065353216, -1073741824]> : tensor<2xi32>
+  %0 = dataflow.bitcast %x : (tensor<2xf32>) -> tensor<2xi32>
+  %half = dataflow.constant dense<[15360, -16384]> : tensor<2xi16>
+  // CHECK-DAG: dense<[1.000000e+00, -2.000000e+00]> : tensor<2xf16>
+  %1 = dataflow.bitcast %half : (tensor<2xi16>) -> tensor<2xf16>
+  func.return %0, %1 : tensor<2xi32>, tensor<2xf16>
+}
+
 // CHECK-LABEL: @contraction
 func.func @contraction() -> (tensor<2x2xf32>, tensor<1x1x3xf32>, tensor<1x2x3xf32>, tensor<1x1xi32>) {
   %m = dataflow.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>

@@ -12,6 +12,12 @@
 
 // -----
 
+%a = "test.op"() : () -> tensor<4xf32>
+%b = dataflow.bitcast %a : (tensor<4xf32>) -> tensor<4xi16>
+// CHECK: bits of f32 are no i16: expected types of the same size, not i1
+
+// -----
+
 %a = "test.op"() : () -> tensor<4xi32>
 %c = dataflow.exp %a : (tensor<4xi32>) -> tensor<4xi32>
 // CHECK: operand has element type i32: expected float

@@ -39,6 +39,7 @@
 %isinf = dataflow.isinf %x : (tensor<4x6xf32>) -> tensor<4x6xi1>
 %relu = dataflow.relu %x : (tensor<4x6xf32>) -> tensor<4x6xf32>
 %cast = dataflow.cast %x : (tensor<4x6xf32>) -> tensor<4x6xbf16>
+%bitcast = dataflow.bitcast %x : (tensor<4x6xf32>) -> tensor<4x6xi32>
 // CHECK-NEXT: %neg = dataflow.neg %x : (tensor<4x6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT: %abs = dataflow.abs %i : (tensor<4x6xi32>) -> tensor<4x6xi32>
 // CHECK-NEXT: %exp = dataflow.exp %x
@@ -60,6 +61,7 @@
 // CHECK-NEXT: %isinf = dataflow.isinf %x : (tensor<4x6xf32>) -> tensor<4x6xi1>
 // CHECK-NEXT: %relu = dataflow.relu %x
 // CHECK-NEXT: %cast = dataflow.cast %x : (tensor<4x6xf32>) -> tensor<4x6xbf16>
+// CHECK-NEXT: %bitcast = dataflow.bitcast %x : (tensor<4x6xf32>) -> tensor<4x6xi32>
 
 %add = dataflow.add %x, %row : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4x6xf32>
 %sub = dataflow.sub %x, %y : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
