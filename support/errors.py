@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class MeshloomError(Exception):
     """
@@ -45,3 +47,12 @@ class BudgetError(InputError):
 def shortened(text: str, limit: int = 160) -> str:
     """Foreign text for an error's line: its start, where it is longer than this many characters."""
     return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def printable(message: str) -> str:
+    """
+    A message for a terminal. Names in files may hold anything: what cannot be printed becomes an escape as in Python,
+    and so do line breaks but those before lines of the message itself, which are indented by two.
+    """
+    lines = re.sub(r"\n(?!  )", r"\\n", message)
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in lines)

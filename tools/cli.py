@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..support.errors import InputError, MeshloomError
+from ..support.errors import InputError, MeshloomError, printable
 from ..support.interrupts import EXIT_INTERRUPTED, end_on_interrupt, raise_on_interrupt
 from ..support.warn import MeshloomWarning
 from .help_format import HelpFormatter
@@ -85,7 +85,7 @@ def _warnings_as_notes() -> Generator[None]:
 
         def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
             if issubclass(category, MeshloomWarning):
-                print(f"note: {message}", file=sys.stderr)
+                print(f"note: {printable(str(message))}", file=sys.stderr)
             else:
                 shown(message, category, *rest)
 
@@ -95,7 +95,7 @@ def _warnings_as_notes() -> Generator[None]:
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"error: {message}", file=sys.stderr)
+    print(f"error: {printable(message)}", file=sys.stderr)
     return status
 
 
@@ -106,7 +106,7 @@ def _complain_at(error: Exception, status: int, message: str | None = None) -> i
         return _complain(message, status)  # Without a look at the IR's machinery, whose import takes long.
     from .diagnostics import report
 
-    print(report(message, error), file=sys.stderr)
+    print(report(printable(message), error), file=sys.stderr)
     return status
 
 
@@ -139,7 +139,7 @@ def epilog(examples: str) -> str:
 
 def complain_of_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn:
     """Bad usage is one line, as all errors are."""
-    parser.exit(EXIT_USAGE, f"error: {message}; {parser.prog} --help lists the options\n")
+    parser.exit(EXIT_USAGE, f"error: {printable(message)}; {parser.prog} --help lists the options\n")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -6,7 +6,7 @@ import json
 import re
 from typing import NoReturn
 
-from ...support.errors import InputError
+from ...support.errors import InputError, shortened
 
 _TOKEN = re.compile(
     r'\s*(?:(?P<comment>;.*|//.*)|(?P<string>"(?:[^"\\]|\\.)*")'
@@ -116,7 +116,7 @@ class LineTokens:
         """Raise LineError, saying where on the line."""
         if self.at < len(self.texts):
             text = self.texts[self.at]
-            raise LineError(self.place, f"{message} (before '{text}')", self.ends[self.at] - len(text))
+            raise LineError(self.place, f"{message} (before '{shortened(text)}')", self.ends[self.at] - len(text))
         column = self.ends[-1] if self.ends else 0
         raise LineError(self.place, f"{message} (at the end of the line)", column)
 

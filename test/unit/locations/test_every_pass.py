@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -50,11 +51,23 @@ def context() -> Context:
     return MeshloomOpt(args=["--allow-unregistered-dialect"]).ctx
 
 
-@pytest.fixture(
-    scope="module", params=["rnet", *(pytest.param(one, marks=pytest.mark.slow) for one in ("pnet", "vad"))]
-)
-def network(request: pytest.FixtureRequest) -> ModuleOp:
-    return read_module(ROOT / "models" / f"{request.param}.onnx", MODELS[request.param])
+LAYERS = """
+func.func @main(%x: tensor<8x24xf32>, %v: tensor<24x16xf32> {dataflow.name = "v", dataflow.parameter},
+                %w: tensor<16x4xf32> {dataflow.name = "w", dataflow.parameter}) -> tensor<8x4xf32> {
+  %a = dataflow.matmul %x, %v : (tensor<8x24xf32>, tensor<24x16xf32>) -> tensor<8x16xf32>
+  %b = dataflow.tanh %a : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %y = dataflow.matmul %b, %w : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  func.return %y : tensor<8x4xf32>
+}
+"""
+QUICK = {("rnet", name) for name in PIPELINES if name != "training"} | {("layers", "training")}
+CASES = [("layers", "training"), *((model, name) for name in PIPELINES for model in MODELS)]
+
+
+@cache
+def public_network(name: str) -> ModuleOp:
+    """For the pipelines, which change copies."""
+    return read_module(ROOT / "models" / f"{name}.onnx", MODELS[name])
 
 
 def nowhere(module: ModuleOp) -> list[str]:
@@ -79,11 +92,17 @@ def check_text(module: ModuleOp, context: Context) -> None:
             assert [op.location for op in again.walk()] == [op.location for op in module.walk()]
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=PIPELINES.keys())
-def test_passes_on_networks_keep_locations(network: ModuleOp, pipeline: str, context: Context) -> None:
-    module = network.clone()
+@pytest.mark.parametrize(
+    ("model", "pipeline"),
+    [case if case in QUICK else pytest.param(*case, marks=pytest.mark.slow) for case in CASES],
+)
+def test_passes_on_networks_keep_locations(model: str, pipeline: str, context: Context) -> None:
+    if model == "layers":
+        module = LocatingParser(context, LAYERS, "layers.mlir").parse_module()
+    else:
+        module = public_network(model).clone()
     assert nowhere(module) == []
-    for one in read_passes(pipeline, all_passes()).passes:
+    for one in read_passes(PIPELINES[pipeline], all_passes()).passes:
         one.apply(context, module)
         assert nowhere(module) == [], one.name
     check_text(module, context)
