@@ -18,7 +18,7 @@ from ..chips import Chip
 from ..chips.cycles import bound_by_weights
 from ..dialects.dataflow import Dataflow
 from ..dialects.locations import located
-from ..support.errors import BudgetError, InputError, MeshloomError
+from ..support.errors import BudgetError, InputError
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.contraction_weights import weight_uses, weights_out_of_reach
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
@@ -48,7 +48,9 @@ class SparseNetwork(Generic[Compiled]):
     stays_dense: tuple[tuple[str, str], ...] = ()
     """(name and shape, why) of weights of contractions that no plan encodes."""
     timed: tuple[int, int] | None = None
-    """Cycles (encoded, dense) of the whole network, where both were compiled; None: nothing was to be encoded."""
+    """Cycles (encoded, dense) of the whole network, where both were compiled."""
+    refused: str = ""
+    """Why the network cannot be compiled with encoded weights, where only the dense one keeps the budget."""
 
 
 def encode_weights(
@@ -84,7 +86,6 @@ def compile_encoded(
     compile: Callable[[ModuleOp], Compiled],
     cycles: Callable[[Compiled], int],
     calibration: Mapping[str, NDArray[Any]] | None = None,
-    budget_bytes: Callable[[Compiled], int] = lambda compiled: 0,
 ) -> SparseNetwork[Compiled]:
     """
     The network with encoded weights and neurons, if that is faster than the dense one. `compile` may change the module
@@ -92,15 +93,13 @@ def compile_encoded(
 
     All are compiled and timed, sparse work as the compiler expects it: what a layer gains may be lost where others are
     cut otherwise for it. Of networks with layers that are bound by their weights there are two encoded ones: with few
-    loads of these, and with few cycles of each layer; the latter is taken where it is faster.
+    loads of these, and with few cycles of each layer; the latter is taken where it is faster. A network that needs more
+    device memory than there is drops out.
 
-    Raises InputError for a module that has operations of `manycore`, see `check_operators`; and BudgetError where one
-    of the networks needs more device memory than there is, with what is enough for all of them. `budget_bytes` says
-    how much there was for a network that was compiled: a budget that is a share of what a network needs is another
-    number of bytes for each.
+    Raises InputError for a module that has operations of `manycore`, see `check_operators`; and BudgetError where all
+    of the networks need more device memory than there is, with what is enough for one of them.
     """
     check_operators(module)
-    given = 0
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(module))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]
     plans: tuple[PlannedWeight, ...] = ()
@@ -115,10 +114,7 @@ def compile_encoded(
     search = Search(timed, "emulated")
 
     def compiled(variant: ModuleOp, objective: Objective, encoded: bool) -> SparseNetwork[Compiled]:
-        nonlocal given
-        compilation = compile(variant.clone())
-        given = max(given, budget_bytes(compilation))
-        return SparseNetwork(compilation, variant, plans, encoded, objective, dense)
+        return SparseNetwork(compile(variant.clone()), variant, plans, encoded, objective, dense)
 
     for objective in objectives:
         variant = module.clone()
@@ -130,31 +126,32 @@ def compile_encoded(
     encoded = search.best() if search.is_any else None
     without = partial(compiled, module, "cycles", False)
     if encoded is None:
+        refused = str(search.failures[0]) if search.failures else ""
         search.try_variant("dense weights", without)
-        _check_budget(search.failures, given)
-        return search.best()
+        _check_failures(search)
+        return replace(search.best(), refused=refused)
     fewest = search.least()
     # Dense weights are the program's: others are taken if they take less than a share of the cycles.
     search.try_variant("dense weights", without, share=1 / WORTHWHILE)
-    _check_budget(search.failures, given)
+    _check_failures(search)
     best = search.best()
+    if False not in taken:  # dense weights are too many
+        return best
     found = replace(encoded, timed=(fewest, taken[False]))
     return found if best.taken else replace(found, compilation=best.compilation, module=best.module, taken=False)
 
 
-def _check_budget(failures: Sequence[MeshloomError], given: int) -> None:
+def _check_failures(search: Search[Any]) -> None:
     """
-    Raises what went wrong with one of the networks. Of budgets that were too small, one error for all of them: those
-    that were compiled had at most `given` bytes.
+    Raises what went wrong with one of the networks; of budgets that were too small, where none keeps it, the error that
+    names the smallest one that is enough.
     """
-    refusals: list[BudgetError] = []
-    for error in failures:
+    for error in search.failures:
         if not isinstance(error, BudgetError):
             raise error
-        refusals.append(error)
-    if refusals:
-        worst = max(refusals, key=lambda one: one.enough)
-        raise BudgetError(worst.capacity, worst.reason, max(worst.enough, given))
+    refusals = [error for error in search.failures if isinstance(error, BudgetError)]
+    if refusals and not search.is_any:
+        raise min(refusals, key=lambda one: one.enough)
 
 
 def _stay_dense(module: ModuleOp, plans: Sequence[PlannedWeight]) -> tuple[tuple[str, str], ...]:
