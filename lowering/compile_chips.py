@@ -39,7 +39,7 @@ from .outlined import outlined
 from .piece_cache import PieceCache
 from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
-from .pipeline import check_launches, refuse_given, simplify
+from .pipeline import check_cut, simplify
 from .serial import Part, operators, part_module
 from .stages import Progress
 from .subgraph import Subgraph, name_of
@@ -104,8 +104,7 @@ def compile_for_chips(
     if saves_memory(module):
         raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
     if budget is not None:
-        check_launches(options, "with --budget, the network")
-        refuse_given(given)
+        check_cut(options)
     found = _ChipsDriver(module, chip, chips, options, progress, tell, cache, budget).run(given)
     return replace(found, above=(("simplify", simplified), *found.above))
 

@@ -90,10 +90,15 @@ def compile_function(
 
     Raises ResourceError if the network does not fit the chip.
     """
+
+    def in_subgraphs() -> Subgraphs:
+        found = outline_to_fit(module, chip, options, log, cache, progress)
+        return fuse_subgraphs(module, chip, parse_fusion(options.fuse), options.jobs, log, cache, progress) or found
+
+    cut = in_subgraphs() if budget is not None and options.cuts_before_saving else None
     saved = budget is not None and insert_offload(module, chip, options, budget, cache, progress)
     if not saved:
-        found = outline_to_fit(module, chip, options, log, cache, progress)
-        found = fuse_subgraphs(module, chip, parse_fusion(options.fuse), options.jobs, log, cache, progress) or found
+        found = in_subgraphs() if cut is None else cut
         parts = tuple(_describe(number, found) for number in range(len(found.parts)))
         levels: list[Level] = [("subgraphs", module.clone())] if len(parts) > 1 else []
     else:

@@ -96,7 +96,7 @@ def compile_network(
         return cycles_of(one, options.subgraphs.effort)
 
     progress("encode weights")
-    found = compile_encoded(module, chip, compile, cycles, options.calibration, budget_bytes=_budget_bytes)
+    found = compile_encoded(module, chip, compile, cycles, options.calibration)
     return CompiledNetwork(found.compilation, found)
 
 
@@ -117,9 +117,3 @@ def cycles_of(compilation: Compilation | ChipsCompilation, effort: Effort) -> in
             return sum(part.code.estimated_cycles for part in compilation.parts)
         return run_timing(compilation.executable).cycles
     return compilation.schedule.interval
-
-
-def _budget_bytes(compilation: Compilation | ChipsCompilation) -> int:
-    """Bytes of DRAM that a budget gave to a network, or at most to a chip of it; 0 without one."""
-    chips = [compilation] if isinstance(compilation, Compilation) else compilation.chips
-    return max(0 if one.saving is None else one.saving.capacity for one in chips)

@@ -72,16 +72,16 @@ class Driver:
                 parts = self._overlapped(parts, pool)
         return self.compiler.subgraphs(parts)
 
-    def compiled(self, most_dram: int, most_alone: int) -> list[Subgraph]:
+    def compiled(self, most_dram: int, most_alone: int, given: Sequence[Group] = ()) -> list[Subgraph]:
         """
-        Subgraphs that all compile; those of several operators need no more than `most_dram` bytes of DRAM for
-        themselves, those of one no more than `most_alone`, else they are split. None of them has a place. Raises
-        ResourceError as `run` does.
+        Subgraphs that all compile, those that are `given` or parts of the whole; those of several operators need no
+        more than `most_dram` bytes of DRAM for themselves, those of one no more than `most_alone`, else they are split.
+        None of them has a place. Raises ResourceError as `run` does.
         """
         self.splitter = DeviceSplitter(self.function, self.chip)
         self.compiler.most_dram, self.compiler.most_alone = most_dram, most_alone
         with self._pool() as pool:
-            return self._compiled([self.compiler.whole()], pool)
+            return self._compiled(subgraphs_of(given) if given else [self.compiler.whole()], pool)
 
     def pieces(self, given: Sequence[Group] = ()) -> list[Subgraph]:
         """Subgraphs that all compile alone, whether or not all fit in DRAM in turn. Raises as `run` does."""
@@ -211,7 +211,7 @@ class Driver:
         error = ResourceError(
             f"operator '{name_of(op)}' ({op.name}) does not fit chip '{self.chip.name}', not even alone and in parts: "
             f"it {f'{figures} ({message})' if figures else message}; in parts, {detail}",
-            failure.resource, failure.needed, failure.available,
+            failure.resource, failure.needed, failure.available, name_of(op),
         )  # fmt: skip
         return located(error, op)
 
@@ -227,7 +227,7 @@ class Driver:
         figures = over(failure.resource, failure.needed, failure.available)
         error = ResourceError(
             f"{what} does not fit chip '{self.chip.name}': it {figures} ({message})",
-            failure.resource, failure.needed, failure.available,
+            failure.resource, failure.needed, failure.available, name_of(names[0]) if len(names) == 1 else "",
         )  # fmt: skip
         raise located(error, _only(names))
 

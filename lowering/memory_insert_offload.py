@@ -19,7 +19,6 @@ from ..support.errors import InputError
 from ..support.warn import warn
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.chip_option import chip_for
-from ..transforms.no_subgraphs import refuse_subgraphs
 from ..transforms.options import Number, positive
 from .above_launches import refuse_launches
 from .effort import EffortOptions
@@ -32,6 +31,7 @@ from .offload.save_memory import Saving
 from .offload.saved_module import CAPACITY, UNSAVED, noted_bytes, saves_memory
 from .offload.wrap_operations import wrap_operations
 from .piece_cache import PieceCache, cache_for
+from .residence import Residence
 from .stages import Progress
 from .subgraph_options import SubgraphOptions, default_jobs
 
@@ -39,9 +39,10 @@ from .subgraph_options import SubgraphOptions, default_jobs
 @dataclass(frozen=True)
 class MemoryInsertOffloadPass(EffortOptions, ModulePass):
     """
-    Make `@main` fit into less DRAM: it is cut into launches by what they need for themselves, and between them
-    operations of `memory` take tensors to the host, compress them, or have them computed again, with serialize and
-    prefetch edges. What is chosen follows from the launches as they are compiled, and from the cycles that these take.
+    Make `@main` fit into less DRAM: it is cut into launches by what they need for themselves (its subgraphs, where it
+    has some, are launches as they are, as long as they fit so), and between them operations of `memory` take tensors to
+    the host, compress them, or have them computed again, with serialize and prefetch edges. What is chosen follows from
+    the launches as they are compiled, and from the cycles that these take.
 
     With `budget` (bytes; up to 1 a share of what the network needs as one launch; `chip`: all of the chip's DRAM, the
     default), what leaves is chosen for the least time, each tensor by one of `kinds` (swap, compress, recompute). An
@@ -88,7 +89,6 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
         refuse_launches(op, self.name)
         for network in networks_of(op):
             if not saves_memory(network):
-                refuse_subgraphs(network, self.name)
                 CanonicalizePass().apply(ctx, network)  # what is folded later takes no part in the plan
             chip = chip_for(network, self.chip, f"{self.name}{{chip=NAME}}")
             insert_offload(network, chip, options, budget, cache_for(chip, options.effort))
@@ -122,8 +122,6 @@ def insert_offload(
         if budget == Budget():
             return True
         saved = insert_again(function, chip, budget, cache, noted_bytes(module, UNSAVED))
-    elif any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
-        raise InputError("the module comes in subgraphs: memory is saved between operations outside of subgraphs")
     elif budget.thresholds is None:
         saved = save_in_launches(function, chip, options, budget, cache, progress)
     else:
@@ -141,6 +139,7 @@ def insert_offload(
     for op in saved.function.walk():
         if isinstance(op, SubgraphOp):
             op.attributes.pop(Pieces.NUMBER, None)
+            Residence().write(op, ())  # what is saved says where values lie
     if saved.capacity < chip.dram_bytes or budget.thresholds is None:
         module.attributes[CAPACITY] = IntegerAttr(saved.capacity, i64)
     module.attributes[UNSAVED] = IntegerAttr(saved.unsaved_peak, i64)

@@ -23,7 +23,7 @@ from .piece_cycles import piece_cycles
 from .piece_pool import PiecePool
 from .piece_text import PieceText, piece_text
 from .residency import Residency, plan_residency
-from .serial import PartModule, Serial, part_module, serial_list
+from .serial import Serial, made_of, part_module, serial_list
 from .stages import Progress
 from .subgraph import Subgraph, Subgraphs
 from .timeline import total_cycles
@@ -82,10 +82,11 @@ class PartCompiler:
         wanted: dict[str, PieceText] = {}
         known = {id(part): part.key for part in waiting}
         for part in waiting:
-            own = part_module(part.operators)
-            part.text = piece_text(own)
-            part.key = self.cache.key(part.text.text)
-            if self.cache.get(part.key) is None and (failure := self._crossing(part, own)) is not None:
+            made = made_of(part.operators)
+            if part.text is None or part.text_of != made:
+                part.text, part.text_of = piece_text(part_module(part.operators)), made
+                part.key = self.cache.key(part.text.text)
+            if self.cache.get(part.key) is None and (failure := self._crossing(part)) is not None:
                 part.outcome = failure
             elif self.cache.get(part.key) is None:
                 wanted[part.key] = part.text
@@ -118,10 +119,11 @@ class PartCompiler:
         what = f"with inputs, results, and {outcome.segments[-1]:,} bytes in between"
         return Failure(what, "DRAM", outcome.dram_bytes, most)
 
-    def _crossing(self, part: Subgraph, own: PartModule) -> Failure | None:
+    def _crossing(self, part: Subgraph) -> Failure | None:
         """A part of several operators that goes over what it may need with inputs and results alone: not compiled."""
         if len(part.operators) == 1 or self.most_dram >= self.chip.dram_bytes:
             return None
+        own = part_module(part.operators)
         needed = sum(padded(bytes_of(value)) for value in (*own.arguments, *own.results))
         if needed <= self.most_dram:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -33,21 +33,23 @@ def compile_module(
 
     The network is tried whole; what fails is split into subgraphs that run one after another (see `options`). A module
     that comes in subgraphs is compiled in these. With a `budget`, or where the module has operations of `memory` that
-    save some, it becomes launches with copies beside them (`lowering.offload`). `tell` gets the lines of the log as
-    they are written. `cache`: what is known of parts; by default nothing, or what is in the folder that `options` name.
+    save some, it becomes launches with copies beside them (`lowering.offload`): its subgraphs, where it has some.
+    `tell` gets the lines of the log as they are written. `cache`: what is known of parts; by default nothing, or what
+    is in the folder that `options` name.
 
-    Raises InputError if there is no @main, and for `options` that say how to cut or fuse where memory saving does that;
-    ResourceError if the network does not fit the chip.
+    Raises InputError if there is no @main, and for `options` that memory saving does not follow; ResourceError if the
+    network does not fit the chip.
     """
     options = SubgraphOptions() if options is None else options
     if budget is not None:
-        check_launches(options, "with --budget, the network")
+        check_cut(options)
     simplify(module, chip, progress)
     simplified = module.clone()
     log = CompilationLog(tell)
     cache = PieceCache(chip, options.cache, options.effort) if cache is None else cache
     if budget is not None or saves_memory(module):
-        check_launches(options, "a module that saves memory")
+        if saves_memory(module):
+            _check_launches(options)
         budget = budget or Budget()
     found = compile_function(module, chip, options, log, progress, cache, budget)
 
@@ -57,15 +59,17 @@ def compile_module(
     return replace(found, levels=levels)
 
 
-def check_launches(options: SubgraphOptions, what: str) -> None:
-    """Raises InputError for options that launches with memory saving between them (because of `what`) do not follow."""
+def check_cut(options: SubgraphOptions) -> None:
+    """Raises InputError where memory is to be saved in a network that must stay whole."""
+    if not options.split_failures:
+        raise InputError(
+            "memory is saved between launches, and --subgraphs whole makes one of all: leave out --subgraphs"
+        )
+
+
+def _check_launches(options: SubgraphOptions) -> None:
+    """Raises InputError for options that a module does not follow which is in launches already."""
     if options.rule is not None or not options.split_failures:
-        raise InputError(f"{what} is compiled in launches, cut by what they need: leave out --subgraphs")
+        raise InputError("a module that saves memory is in launches, which are not cut: leave out --subgraphs")
     if options.fuse != "auto":
-        raise InputError(f"{what} is compiled in launches, which are not fused: leave out --fuse")
-
-
-def refuse_given(subgraphs: Sequence[object]) -> None:
-    """Raises InputError for a module with subgraphs that is to keep a budget."""
-    if subgraphs:
-        raise InputError("the module comes in subgraphs: memory is saved between operations outside of subgraphs")
+        raise InputError("a module that saves memory is in launches, which are not fused: leave out --fuse")

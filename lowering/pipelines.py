@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from xdsl.passes import ModulePass
 
@@ -27,7 +27,7 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
 
     Raises InputError for options that make no sense.
     """
-    options.checked(sparse)
+    asked = options.checked(sparse).subgraphs
     chip, subgraphs, fuse, how = options.chip, options.subgraphs, options.fuse, options.how()
     if sparse:
         yield encode_pass(options)
@@ -36,11 +36,14 @@ def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass
     if options.chips is not None:
         yield ManycoreCutStagesPass(options.chips, chip, subgraphs, fuse, *saving, **how)
         subgraphs = "whole" if subgraphs == "whole" else "auto"  # the rule has cut what is cut
-    if options.saves_memory:
+        asked = replace(asked, rule=None)
+    if options.saves_memory and not asked.cuts_before_saving:
         yield offload_pass(options)
     yield ManycoreOutlineToFitPass(chip, subgraphs, **how)
     fusion = parse_fusion(fuse)
     yield ManycoreFuseSubgraphsPass(chip, fusion.strategy, **fusion.bounds.given(), **how)
+    if options.saves_memory and asked.cuts_before_saving:
+        yield offload_pass(options)
     yield ManycoreAutotunePass(chip, **how)
     yield ManycoreToMemoryPass(**how)
     yield MemoryToCoreasmPass(chip)

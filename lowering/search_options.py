@@ -13,7 +13,7 @@ from .compile_chips import check_chips
 from .compile_network import CompileOptions
 from .effort import EffortOptions
 from .offload.budget_options import parse_budget
-from .pipeline import check_launches
+from .pipeline import check_cut
 from .subgraph_options import SubgraphOptions, check_fusion, default_jobs, parse_subgraphs
 
 
@@ -54,7 +54,7 @@ class SearchOptions(EffortOptions):
         given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(self, name) is not None]
         budget = None
         if self.saves_memory:
-            check_launches(subgraphs, f"with --{'offload' if self.budget is None else 'budget'}, the network")
+            check_cut(subgraphs)
             budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes, self.offload)
         elif given:
             raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")

@@ -166,21 +166,22 @@ def _leaving(part: Part) -> list[SSAValue]:
     found: list[SSAValue] = []
     block = part[0].parent_block() if part else None
     for op in block.ops if block is not None else ():
-        if op not in inside:
-            continue
-        for result in op.results:
-            readers = [result]
-            outside = False
-            while readers and not outside:
-                for use in readers.pop().uses:
-                    user = use.operation
-                    if isinstance(user, ReshapeOp):
-                        readers.append(user.results[0])
-                    elif user not in inside:
-                        outside = True
-            if outside:
-                found.append(result)
+        if op in inside:
+            found += [result for result in op.results if _leaves(result, inside)]
     return found
+
+
+def _leaves(result: SSAValue, inside: set[Operation]) -> bool:
+    """Whether others read a result, or a reshape of it."""
+    readers = [result]
+    while readers:
+        for use in readers.pop().uses:
+            user = use.operation
+            if isinstance(user, ReshapeOp):
+                readers.append(user.results[0])
+            elif user not in inside:
+                return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,21 @@ def part_module(part: Part) -> PartModule:
     module = ModuleOp([main_function(block, [mapping[value] for value in leaving])])
     constants = tuple(op for op in ops if isinstance(op, ConstantOp | WeightOp))
     return PartModule(module, constants, tuple(entering), tuple(leaving))
+
+
+def made_of(part: Part) -> tuple[object, ...]:
+    """What `part_module` depends on: equal for a part as long as its module would be the same."""
+    inside = set(part)
+    read: dict[Operation, tuple[SSAValue, ...]] = {}
+    waiting = list(reversed(part))
+    while waiting:
+        op = waiting.pop()
+        if op not in read:
+            read[op] = tuple(op.operands)
+            owners = [value.owner for value in op.operands]
+            waiting += [one for one in owners if isinstance(one, ConstantOp | WeightOp | ReshapeOp)]
+    leaving = tuple(_leaves(result, inside) for op in part for result in op.results)
+    return tuple(read.items()), leaving
 
 
 def subgraph_module(subgraph: SubgraphOp) -> PartModule:

@@ -23,7 +23,7 @@ from ..chips.cycles import bound_by_weights
 from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.types import Shape
 from ..dialects.locations import located
-from ..support.errors import BudgetError, InputError, MeshloomError
+from ..support.errors import BudgetError, InputError
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.contraction_weights import weight_uses, weights_out_of_reach
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
@@ -54,9 +54,11 @@ class SparseNetwork(Generic[Compiled]):
     stays_dense: tuple[tuple[str, str], ...] = ()
     """(name and shape, why) of weights of contractions that no plan encodes."""
     timed: tuple[int, int] | None = None
-    """Cycles (encoded, dense) of the whole network, where both were compiled; None: nothing was to be encoded."""
+    """Cycles (encoded, dense) of the whole network, where both were compiled."""
     removed: Mapping[str, tuple[Shape, Shape]] = field(default_factory=dict[str, tuple[Shape, Shape]])
     """The weights of contractions that lost channels, by name, with their shapes before and after."""
+    refused: str = ""
+    """Why the network cannot be compiled with encoded weights, where only the dense one keeps the budget."""
 
 
 def encode_weights(
@@ -109,7 +111,6 @@ def compile_encoded(
     compile: Callable[[ModuleOp], Compiled],
     cycles: Callable[[Compiled], int],
     calibration: Mapping[str, NDArray[Any]] | None = None,
-    budget_bytes: Callable[[Compiled], int] = lambda compiled: 0,
 ) -> SparseNetwork[Compiled]:
     """
     The network without channels that are zero, and with encoded weights and neurons, if that is faster than the dense
@@ -119,14 +120,12 @@ def compile_encoded(
     cut otherwise for it. Of networks with layers that are bound by their weights there are two encoded ones: with few
     loads of these, and with few cycles of each layer; the latter is taken where it is faster. Where channels can be
     removed, these networks are compiled without them first; those with all channels are taken only if they are faster.
+    A network that needs more device memory than there is drops out.
 
-    Raises InputError for a module that has operations of `manycore`, see `check_operators`; and BudgetError where one
-    of the networks needs more device memory than there is, with what is enough for all of them. `budget_bytes` says
-    how much there was for a network that was compiled: a budget that is a share of what a network needs is another
-    number of bytes for each.
+    Raises InputError for a module that has operations of `manycore`, see `check_operators`; and BudgetError where all
+    of the networks need more device memory than there is, with what is enough for one of them.
     """
     check_operators(module)
-    given = 0
     smaller, removed = without_zero_channels(module)
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(smaller))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]
@@ -142,11 +141,8 @@ def compile_encoded(
     search = Search(timed, "emulated")
 
     def compiled(variant: ModuleOp, objective: Objective, encoded: bool, whole: bool) -> SparseNetwork[Compiled]:
-        nonlocal given
-        compilation = compile(variant.clone())
-        given = max(given, budget_bytes(compilation))
         shapes = {} if whole else removed
-        return SparseNetwork(compilation, variant, plans, encoded, objective, dense, removed=shapes)
+        return SparseNetwork(compile(variant.clone()), variant, plans, encoded, objective, dense, removed=shapes)
 
     for base, objective in product([smaller, module] if removed else [module], objectives):
         variant = base.clone()
@@ -159,32 +155,32 @@ def compile_encoded(
     # Dense weights are the program's: others are taken if they take less than a share of the cycles.
     fewest = None if encoded is None else search.least()
     share = 1.0 if encoded is None else 1 / WORTHWHILE
+    refused = str(search.failures[0]) if encoded is None and search.failures else ""
     search.try_variant("dense weights", partial(compiled, smaller, "cycles", False, False), share=share)
     if removed:
         search.try_variant("dense weights, all channels", partial(compiled, module, "cycles", False, True))
-    _check_budget(search.failures, given)
+    _check_failures(search)
     best = search.best()
-    if encoded is None or fewest is None:
-        return best
-    found = replace(encoded, timed=(fewest, taken[False, bool(best.removed)]))
+    dense_cycles = [found for (is_encoded, _), found in taken.items() if not is_encoded]
+    if encoded is None or fewest is None or not dense_cycles:
+        return replace(best, refused=refused)
+    found = replace(encoded, timed=(fewest, min(dense_cycles)))
     if best.taken:
         return found
     return replace(found, compilation=best.compilation, module=best.module, taken=False, removed=best.removed)
 
 
-def _check_budget(failures: Sequence[MeshloomError], given: int) -> None:
+def _check_failures(search: Search[Any]) -> None:
     """
-    Raises what went wrong with one of the networks. Of budgets that were too small, one error for all of them: those
-    that were compiled had at most `given` bytes.
+    Raises what went wrong with one of the networks; of budgets that were too small, where none keeps it, the error that
+    names the smallest one that is enough.
     """
-    refusals: list[BudgetError] = []
-    for error in failures:
+    for error in search.failures:
         if not isinstance(error, BudgetError):
             raise error
-        refusals.append(error)
-    if refusals:
-        worst = max(refusals, key=lambda one: one.enough)
-        raise BudgetError(worst.capacity, worst.reason, max(worst.enough, given))
+    refusals = [error for error in search.failures if isinstance(error, BudgetError)]
+    if refusals and not search.is_any:
+        raise min(refusals, key=lambda one: one.enough)
 
 
 def _stay_dense(module: ModuleOp, plans: Sequence[PlannedWeight]) -> tuple[tuple[str, str], ...]:

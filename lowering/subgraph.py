@@ -27,6 +27,8 @@ class Subgraph:
     nodes: tuple[Operation, ...]
     """Operations of the function, reshapes among them."""
     text: PieceText | None = None
+    text_of: tuple[object, ...] = ()
+    """What `text` was written of (`made_of`)."""
     key: str = ""
     outcome: Outcome | None = None
     members: tuple[Subgraph, ...] = ()

@@ -145,6 +145,11 @@ class SubgraphOptions:
         """Cuts what does not compile: by the same rule, then by the others."""
         return FirstThatSplits(ON_FAILURE if self.rule is None else (self.rule, *ON_FAILURE))
 
+    @property
+    def cuts_before_saving(self) -> bool:
+        """Whether subgraphs are made before memory is saved, which then takes them for its launches."""
+        return self.rule is not None or parse_fusion(self.fuse).strategy not in ("auto", "none")
+
 
 def check_fusion(options: SubgraphOptions) -> None:
     """Raises InputError where a network that must stay whole is to be fused."""

@@ -20,8 +20,10 @@ class InputError(MeshloomError):
 class ResourceError(MeshloomError):
     """Something does not fit the chip: which resource, how much of it is needed and how much is there."""
 
-    def __init__(self, message: str, resource: str, needed: int, available: int) -> None:
+    def __init__(self, message: str, resource: str, needed: int, available: int, operator: str = "") -> None:
         super().__init__(message)
+        self.operator = operator
+        """Name of the operator that does not fit, where it is one alone."""
         self.resource = resource
         """For people: "SRAM of a core", "DRAM", "access descriptors of a program"..."""
         self.needed = needed

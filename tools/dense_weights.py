@@ -26,6 +26,8 @@ def dense_weights_text(network: SparseNetwork[Any]) -> str:
             f"all stays dense: with weights or activations encoded the network is not faster ({encoded:,} cycles, "
             f"dense {dense:,})",
         )
+    elif network.refused:
+        lines.insert(0, f"all stays dense: with weights or activations encoded, {network.refused}")
     elif lines:
         lines.insert(0, "all weights stay dense:")
     else:

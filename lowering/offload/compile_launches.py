@@ -20,8 +20,10 @@ from ...transforms.offload.thresholds import Thresholds
 from ..compilation_log import CompilationLog
 from ..compile_subgraphs import Driver
 from ..effort import EFFORTS
+from ..inline_subgraphs import inline_subgraphs
 from ..outlined import outlined
 from ..piece_cache import PieceCache
+from ..serial import is_operator
 from ..stages import Progress
 from ..subgraph import Subgraph
 from ..subgraph_options import SubgraphOptions
@@ -68,13 +70,14 @@ def save_in_launches(
     function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, cache: PieceCache, progress: Progress
 ) -> LaunchCompilation | None:
     """
-    A function of `dataflow` operations as launches that save memory, for a chip and a budget; None where nothing is
-    gained, which is said: as one launch it fits, or a share of what that needs is asked for and nothing needs less.
+    A function of `dataflow` operations, or of subgraphs, as launches that save memory, for a chip and a budget; None
+    where nothing is gained, which is said: as it is it fits, or a share of what that needs is asked for and nothing
+    needs less.
 
-    The function is cut into launches by what they need for themselves: as few as leave room for others beside them. The
-    same launches give the same bits with every budget: other ones may add in another order. Raises ResourceError where
-    the function does not fit in DRAM, BudgetError for a budget within which no plan is found, with the smallest one
-    that works.
+    The function is cut into launches by what they need for themselves: as few as leave room for others beside them.
+    Subgraphs are the launches where they fit so, else they are cut, too. The same launches give the same bits with
+    every budget: other ones may add in another order. Raises ResourceError where the function does not fit in DRAM,
+    BudgetError for a budget within which no plan is found, with the smallest one that works.
     """
     pieces = Pieces(chip, cache)
     cutter = _Cutter(function, chip, options, progress, cache)
@@ -87,9 +90,10 @@ def save_in_launches(
     found = launches.fastest(capacity)
     if found is None:
         enough = launches.smallest(capacity)
-        reason = launches.reason(capacity)
+        reason = launches.reason(capacity, enough)
         if enough >= unsaved and budget.launch_bytes is None:
-            reason = f"nothing is gained by saving memory: one launch of all needs the least, {unsaved} bytes"
+            least = "the subgraphs as they are need" if cutter.in_subgraphs else "one launch of all needs"
+            reason = f"nothing is gained by saving memory: {least} the least, {unsaved} bytes"
             if budget.amount is not None and budget.amount <= 1:
                 warn(reason)
                 return None
@@ -117,7 +121,7 @@ class _Launches:
             if best is not None and (found is None or found[1].planned.time_ns >= best[1].planned.time_ns):
                 break
             best = found
-            if best is not None and self.cutter.options.effort is not EFFORTS["high"]:
+            if best is not None and (self.cutter.in_subgraphs or self.cutter.options.effort is not EFFORTS["high"]):
                 break
         return best
 
@@ -136,9 +140,12 @@ class _Launches:
             enough, step = min(enough + step, high), 2 * step
         return enough
 
-    def reason(self, capacity: int) -> str:
-        """Why a capacity is too small: which launch needs how much."""
-        return self._search(self._sizes(capacity)[-1], capacity).reason(capacity)
+    def reason(self, capacity: int, enough: int) -> str:
+        """Why a capacity is too small, though so much would be enough: what needs how much."""
+        error = self.cutter.refused.get(capacity)
+        if error is not None and error.operator and error.needed <= enough:
+            return f"operator '{error.operator}' works on {error.needed} bytes, and is not split any further"
+        return self._search(self._sizes(capacity)[-1], capacity).reason(capacity, enough)
 
     def _sizes(self, capacity: int) -> list[int]:
         """Bytes that a launch may need, to be tried in this order."""
@@ -147,7 +154,8 @@ class _Launches:
         if capacity >= self.unsaved:
             return [self.unsaved]
         sizes = [self.unsaved // share for share in SHARES]
-        return [size for size in sizes if size <= capacity // 2] or sizes[-1:]
+        sizes = [size for size in sizes if size <= capacity // 2] or sizes[-1:]
+        return [capacity, *sizes] if self.cutter.in_subgraphs else sizes
 
     def _fit(
         self, size: int, capacity: int, search: Callable[[int, int], LaunchSearch]
@@ -172,19 +180,35 @@ class _Launches:
         """Launches of at most so many bytes, cut for a capacity."""
         key = size, capacity
         if key not in self._known:
-            self._known[key] = LaunchSearch(self.cutter.cut(size, capacity), self.pieces, self.budget.saving)
+            self._known[key] = self._cut_alike(size, capacity) or LaunchSearch(
+                self.cutter.cut(size, capacity), self.pieces, self.budget.saving
+            )
         return self._known[key]
+
+    def _cut_alike(self, size: int, capacity: int) -> LaunchSearch | None:
+        """Launches that were allowed more, where those of several operators need no more than these may."""
+        for (of_size, cut_for), search in self._known.items():
+            if cut_for == capacity and search.largest_of_several <= size <= of_size:
+                return search
+        return None
 
 
 @dataclass(frozen=True)
 class _Cutter:
-    """Cuts a function into launches."""
+    """Cuts a function into launches: its subgraphs, where it has some, as far as they are small enough."""
 
     function: FuncOp
     chip: Chip
     options: SubgraphOptions
     progress: Progress
     cache: PieceCache
+    refused: dict[int, ResourceError] = field(default_factory=dict[int, ResourceError])
+    """By capacity: why operators could not be split for it."""
+
+    @property
+    def in_subgraphs(self) -> bool:
+        """Whether somebody has said already what is to be a launch."""
+        return any(isinstance(op, SubgraphOp) for op in self.function.body.block.ops)
 
     def needed(self, pieces: Pieces) -> int:
         """Bytes of DRAM if nothing is saved."""
@@ -197,16 +221,19 @@ class _Cutter:
         """
         try:
             return self._cut(max(most, 1), capacity)
-        except ResourceError:
+        except ResourceError as error:
             if capacity >= self.chip.dram_bytes:
                 raise
+            self.refused[capacity] = error
             return self._cut(max(most, 1), self.chip.dram_bytes)
 
     def _cut(self, most: int, alone: int) -> FuncOp:
         copy = self.function.clone()
+        given = inline_subgraphs(copy)
         log = CompilationLog(lambda line: None)
-        parts = Driver(copy, self.chip, self.options, log, self.progress, self.cache).compiled(most, alone)
-        return outlined(copy, [Subgraph(part.ends[1], part.operators) for part in parts], launches=True)
+        parts = Driver(copy, self.chip, self.options, log, self.progress, self.cache).compiled(most, alone, given)
+        named = [Subgraph(part.label if given else part.ends[1], part.operators) for part in parts]
+        return outlined(copy, named, launches=True)
 
 
 def needed_as_one(function: FuncOp, chip: Chip, options: SubgraphOptions, cache: PieceCache, progress: Progress) -> int:
@@ -259,16 +286,22 @@ class LaunchSearch:
     def __init__(self, function: FuncOp, pieces: Pieces, saving: Saving) -> None:
         self.function, self.pieces, self.saving = function, pieces, saving
         number_launches(function, pieces)
-        codes = [pieces.of_subgraph(op).code for op in function.body.block.ops if isinstance(op, SubgraphOp)]
-        self.largest = max((code.dram_bytes for code in codes), default=0)
+        launches = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
+        needed = {op: pieces.of_subgraph(op).code.dram_bytes for op in launches}
+        self.largest = max(needed.values(), default=0)
         """Bytes that one launch needs for itself."""
+        self._planning: dict[int, LaunchPlanning] = {}
+        """By capacity."""
+        several = [op for op in launches if sum(map(is_operator, list(op.body.block.ops)[:-1])) > 1]
+        self.largest_of_several = max((needed[op] for op in several), default=0)
+        """Bytes that a launch of several operators needs for itself."""
 
     def fit(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
         """The function with memory saved until it fits, and its places."""
         layout = lay_out(read_block(self.function, self.pieces, capacity), capacity)
         if layout is not None:
             return self.function, layout
-        planning = planning_of(self.function, self.pieces, self.saving, capacity)
+        planning = self._planned_for(capacity)
         room = capacity - planning.launches.resident_bytes
         least = planning.launches.problem.smallest_budget
         best: tuple[FuncOp, DeviceLayout] | None = None
@@ -281,6 +314,11 @@ class LaunchSearch:
             if found is not None and (best is None or found[1].planned.time_ns < best[1].planned.time_ns):
                 best = found
         return best
+
+    def _planned_for(self, capacity: int) -> LaunchPlanning:
+        if capacity not in self._planning:
+            self._planning[capacity] = planning_of(self.function, self.pieces, self.saving, capacity)
+        return self._planning[capacity]
 
     def _try(
         self, planning: LaunchPlanning, saving: Saving, limit: int, capacity: int
@@ -302,18 +340,20 @@ class LaunchSearch:
         Bytes of constants that stay, where a launch does not fit beside them: operators that are split for less may. 0
         where all launches fit.
         """
-        launches = planning_of(self.function, self.pieces, self.saving, capacity).launches
+        launches = self._planned_for(capacity).launches
         stays = launches.resident_bytes
         return stays if launches.problem.smallest_budget + stays > capacity else 0
 
-    def reason(self, capacity: int) -> str:
-        """Why a capacity is too small: which launch needs how much."""
-        planning = planning_of(self.function, self.pieces, self.saving, capacity)
+    def reason(self, capacity: int, enough: int) -> str:
+        """Why a capacity is too small, though so much would be enough: which launch needs how much."""
+        planning = self._planned_for(capacity)
         problem = planning.launches.problem
         least = problem.smallest_budget + planning.launches.resident_bytes
         if least <= capacity:
             kinds = ", ".join(sorted(self.saving.kinds))
             return f"no plan of the allowed kinds ({kinds}) was found that fits"
+        if least > enough:  # for that budget, operators are split otherwise
+            return "its operators are not split into launches for so little"
         name = problem.graph.op_names[int(np.argmax(problem.working_set))]
         return f"launch '{name}' alone works on {least} bytes, with constants that stay"
 

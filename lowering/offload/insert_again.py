@@ -35,7 +35,8 @@ def insert_again(
         search = LaunchSearch(function, pieces, budget.saving)
         found = search.fit(capacity)
         if found is None:
-            raise BudgetError(capacity, search.reason(capacity), search.smallest(capacity, needed))
+            enough = search.smallest(capacity, needed)
+            raise BudgetError(capacity, search.reason(capacity, enough), enough)
         return LaunchCompilation(*found, capacity, unsaved)
     thresholds = replace(budget.thresholds, slack=int(budget.thresholds.slack * chip.clock_ghz))
     while True:

@@ -51,6 +51,7 @@ class Pieces:
     cache: PieceCache
     _cycles: dict[str, int] = field(default_factory=dict[str, int])
     _numbered: list[Piece] = field(default_factory=list[Piece])
+    _pack_cycles: dict[tuple[Tensor, Format], int] = field(default_factory=dict[tuple[Tensor, Format], int])
     NUMBER: ClassVar[str] = "launch"
     """Attribute of subgraphs that have been added."""
 
@@ -79,6 +80,14 @@ class Pieces:
             return self._conversion(tensor(element, type.get_shape()), lambda value: CastOp(value, f32), name)
         packed = PackOp.packing_type(_flat(type), format)
         return self._conversion(packed, lambda value: UnpackOp(value, format), name)
+
+    def pack_cycles(self, type: Tensor, format: Format) -> int:
+        """Cycles of the slower of both conversions."""
+        key = type, format
+        if key not in self._pack_cycles:
+            ways = self.of_compress, self.of_decompress
+            self._pack_cycles[key] = max(convert(type, format, "converted").cycles for convert in ways)
+        return self._pack_cycles[key]
 
     def of_conversion(self, op: MoveOp) -> Piece:
         """What compresses or decompresses."""

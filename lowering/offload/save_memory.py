@@ -179,8 +179,6 @@ def _pack_cycles(parts: FunctionParts, problem: OffloadProblem, pieces: Pieces, 
     for type, value in wide.items():
         if element_of(value) != f32:
             continue
-        ways = pieces.of_compress, pieces.of_decompress
-        cycles = max(convert(type, saving.format, "converted").cycles for convert in ways)
         nbytes = padded(bytes_of(value))
-        found[nbytes] = max(found.get(nbytes, 0), cycles)
+        found[nbytes] = max(found.get(nbytes, 0), pieces.pack_cycles(type, saving.format))
     return found

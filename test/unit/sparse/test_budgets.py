@@ -1,4 +1,4 @@
-"""`--sparse` under a budget of device memory: what a refusal recommends is enough for all networks it compiles."""
+"""`--sparse` under a budget of device memory: of the networks that it compiles, those count that keep the budget."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from meshloom.chips import load_chip
 from meshloom.lowering.sparse_weights import compile_encoded
 from meshloom.support.errors import BudgetError
 from meshloom.tools.compile import main
+from meshloom.tools.dense_weights import dense_weights_text
+from meshloom.tools.oracle import Oracle, compare
 from meshloom.tools.read_module import read_module
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
+
+import meshloom
 
 
 @pytest.fixture
@@ -34,9 +38,9 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("needed", [(14592, 14600, 28864), (28864, 14592, 14600), (100, 100, 28864)])
-def test_a_refusal_names_what_all_networks_need(model: Path, needed: tuple[int, ...]) -> None:
-    """Two encoded networks and the dense one, each with a need of its own."""
+@pytest.mark.parametrize("needed", [(14592, 14600, 28864), (28864, 14592, 14600), (28864, 28865, 14592)])
+def test_a_refusal_names_what_is_enough_for_one_network(model: Path, needed: tuple[int, ...]) -> None:
+    """Two encoded networks and the dense one, each with a need of its own. Others keep no budget, and drop out."""
     module, chip = read_module(model, {}), load_chip("tiny")
 
     def compile_with(budget: int) -> int:
@@ -50,9 +54,11 @@ def test_a_refusal_names_what_all_networks_need(model: Path, needed: tuple[int, 
 
         return compile_encoded(module.clone(), chip, compile, lambda one: one).compilation
 
-    with pytest.raises(BudgetError, match=f"{max(needed)} bytes are enough") as caught:
+    with pytest.raises(BudgetError, match=f"{min(needed)} bytes are enough") as caught:
         compile_with(1000)
-    assert compile_with(caught.value.enough) in needed
+    assert compile_with(caught.value.enough) == min(needed)
+    with pytest.raises(BudgetError):
+        compile_with(caught.value.enough - 1)
 
 
 def test_a_recommended_budget_is_accepted(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,3 +106,35 @@ def test_a_budget_recommended_for_a_share_is_accepted(
     assert found is not None
     enough = int(found[1])
     assert [main([*options, str(budget)]) for budget in (enough, enough + 1, 2 * enough)] == [0, 0, 0]
+
+
+def test_an_encoded_network_is_taken_that_keeps_the_budget_where_the_dense_one_does_not(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In whole launches: the dense weights alone have 262,144 bytes."""
+    program = model.with_suffix(".mlx")
+    options = ["--chip", "tiny", "-o", str(program), "--budget", "40000", "--launch-bytes", "1000000"]
+    assert main([str(model), *options]) == 2
+    capsys.readouterr()
+    assert main([str(model), *options, "--sparse"]) == 0
+    assert "dense" not in capsys.readouterr().out
+    x = np.random.default_rng(1).standard_normal((1, 512)).astype(np.float32)
+    network = meshloom.load(program)
+    found = network.run({"x": x}).outputs["y"]
+    assert compare("y", found, Oracle(model).run({"x": x})["y"]).equal
+
+
+def test_dense_weights_are_taken_where_encoded_ones_keep_no_budget(model: Path) -> None:
+    """As where a share of what encoded weights need is too little for them. Why is said."""
+    needed = iter((2000, 2000, 100))
+
+    def compile(one: ModuleOp) -> int:
+        own = next(needed)
+        if own > 1000:
+            raise BudgetError(1000, "launch 'y' alone works on much", own)
+        return own
+
+    found = compile_encoded(read_module(model, {}), load_chip("tiny"), compile, lambda one: one)
+    assert (found.compilation, found.taken) == (100, False)
+    text = dense_weights_text(found)
+    assert "all stays dense: with weights or activations encoded, a budget of 1000 bytes of DRAM is too small" in text

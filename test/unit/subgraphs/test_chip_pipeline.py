@@ -218,7 +218,7 @@ def test_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("options", "message"),
     [
         (["--chips", "0"], "--chips 0: expected a number from 1 to 1024"),
-        (["--chips", "2", "--budget", "0.5", "--fuse", "pairs"], "leave out --fuse"),
+        (["--chips", "2", "--budget", "0.5", "--subgraphs", "whole"], "leave out --subgraphs"),
     ],
 )
 def test_options_that_make_no_sense(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dense_networks import dense_layers
-from meshloom.support.errors import BudgetError, InputError
+from meshloom.support.errors import BudgetError
 from meshloom.tools import assemble, opt
 from meshloom.tools import compile as compile_tool
 from meshloom.tools.chips_api import CompiledPipeline
@@ -57,11 +57,16 @@ def test_a_budget_that_is_too_small_names_the_chip_and_one_that_is_enough() -> N
     assert all(exe.dram_bytes_used <= raised.value.enough for exe in made.pipeline.chips)
 
 
-def test_a_module_in_subgraphs_is_refused() -> None:
-    with pytest.raises(InputError, match="comes in subgraphs: memory is saved between operations outside of subgraphs"):
-        meshloom.compile(
-            LAYERS, "tiny", budget=BUDGET, chips=2, passes="manycore-outline-subgraphs{rule=fewest-bytes parts=2}"
-        )
+def test_a_module_in_subgraphs_saves_memory_between_these() -> None:
+    """Two for each chip, each of which holds the weights of one layer."""
+    outline = "manycore-outline-subgraphs{rule=by-hand names=r0,r1,r2}"
+    made = meshloom.compile(LAYERS, "tiny", budget=BUDGET, chips=2, effort="fast", passes=outline)
+    assert [len(chip.launches) for chip in made.pipeline.chips] == [2, 2]
+    assert all(chip.dram_bytes_used <= BUDGET for chip in made.pipeline.chips)
+    inputs = {"x": np.random.default_rng(0).standard_normal((2, 96)).astype(np.float32)}
+    found = made.run(inputs, check=True).outputs
+    for name, value in Oracle(LAYERS.SerializeToString()).run(inputs).items():
+        assert compare(name, found[name], value).equal
 
 
 def test_the_list_of_passes_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

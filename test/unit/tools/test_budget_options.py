@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from meshloom.lowering.subgraph_options import SubgraphOptions, parse_subgraphs
+from meshloom.lowering.subgraph_options import SubgraphOptions
 from meshloom.support.errors import InputError
 from meshloom.tools.compile import main
 from meshloom.tools.opt import main as opt_main
@@ -33,32 +33,17 @@ def chain(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--subgraphs", "fewest-bytes,parts=3"], "leave out --subgraphs"),
-        (["--subgraphs", "whole"], "leave out --subgraphs"),
-        (["--fuse", "forward"], "leave out --fuse"),
-        (["--fuse", "none"], "leave out --fuse"),
-    ],
-)
-def test_budget_refuses_subgraphs_and_fusion(
-    chain: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_budget_refuses_a_network_that_must_stay_whole(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also in Python."""
     program = chain.with_suffix(".mlx")
-    assert main([str(chain), "--chip", "tiny", "-o", str(program), "--budget", "chip", *options]) == 2
+    options = ["--budget", "chip", "--subgraphs", "whole"]
+    assert main([str(chain), "--chip", "tiny", "-o", str(program), *options]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "with --budget, the network is compiled in launches" in line
-    assert message in line
+    assert "memory is saved between launches" in line
+    assert "leave out --subgraphs" in line
     assert not program.exists()
-
-
-def test_budget_refuses_subgraphs_and_fusion_in_python(chain: Path) -> None:
-    module = read_module(chain, {})
-    rule, split_failures = parse_subgraphs("fewest-bytes,parts=2")
-    for options in (SubgraphOptions(rule, split_failures), SubgraphOptions(fuse="forward")):
-        with pytest.raises(InputError, match="is compiled in launches"):
-            meshloom.compile(module, "tiny", subgraphs=options, budget=0.9)
+    with pytest.raises(InputError, match="memory is saved between launches"):
+        meshloom.compile(read_module(chain, {}), "tiny", subgraphs=SubgraphOptions(split_failures=False), budget=0.9)
 
 
 def test_the_log_of_a_budget_lists_launches(chain: Path) -> None:
@@ -78,7 +63,7 @@ def test_a_module_that_saves_memory_is_compiled_as_it_stands(chain: Path, capsys
     compile_it = [str(saving), "--chip", "tiny", "-q", "-o", str(saving.with_suffix(".mlx"))]
     assert main(compile_it) == 0
     for options, message in (
-        (["--fuse", "forward"], "a module that saves memory is compiled in launches"),
+        (["--fuse", "forward"], "a module that saves memory is in launches"),
         (["--budget", "chip", "--launch-bytes", "1"], "the module saves memory already"),
         (["--budget", "chip", "--save", "swap"], "the module saves memory already"),
     ):

@@ -59,7 +59,6 @@ def order(tmp_path: Path) -> Path:
         ("dataflow-to-manycore,manycore-tile{chip=tiny},", "manycore-place{chip=tiny}"),
         ("dataflow-to-manycore,", "manycore-split-reductions{chip=tiny}"),
         ("", "dataflow-split-frames{parts=2}"),
-        ("", "memory-insert-offload{chip=tiny}"),
     ],
 )
 def test_passes_that_do_not_work_inside_subgraphs_say_so(

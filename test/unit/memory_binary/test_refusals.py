@@ -1,0 +1,45 @@
+"""What a refusal of a budget says is true: what works on more than there is works on no more than is enough."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshloom.tools.compile import main
+from onnx import TensorProto, helper, numpy_helper
+
+
+@pytest.fixture
+def product(tmp_path: Path) -> Path:
+    """y = relu(x w), whose weights have 9,216 bytes: for little memory, it becomes products of parts of them."""
+    weights = np.random.default_rng(0).standard_normal((48, 48)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Relu", ["p"], ["y"])],
+        "product",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 48])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 48])],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    path = tmp_path / "product.onnx"
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("budget", [*(pytest.param(one, marks=pytest.mark.slow) for one in (100, 500)), 1000])
+def test_what_is_too_large_is_no_larger_than_what_is_enough(
+    product: Path, budget: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [str(product), "--chip", "tiny", "--effort", "fast", "--jobs", "1", "-q"]
+    options += ["-o", str(product.with_suffix(".mlx"))]
+    assert main([*options, "--budget", str(budget)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    found = re.fullmatch(rf"error: a budget of {budget} bytes of DRAM is too small: (.*); (\d+) bytes are enough", line)
+    assert found is not None
+    enough = int(found[2])
+    works_on = [int(one) for one in re.findall(r"works on (\d+) bytes", found[1])]
+    assert all(budget < one <= enough for one in works_on), line
+    assert works_on or "are not split into launches for so little" in line
+    assert main([*options, "--budget", str(enough)]) == 0

@@ -1,0 +1,134 @@
+"""
+Every two options of the compiler together, on three small networks: the results are those of the network, and each
+option has the effect that it has alone. No pair is refused.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Collection
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from meshloom.emulator.timing import depends_on_values
+from meshloom.tools import assemble, opt
+from meshloom.tools.compile import main
+from option_table import NETWORKS, OPTIONS, SHARE, Compiled, case_of, check_results, executables
+
+PAIRS = [*combinations(OPTIONS, 2)]
+FEW = 30
+"""Random choices of three or four options."""
+SAVED = re.compile(r"device memory: ([\d,]+) bytes needed, ([\d,]+) there, ([\d,]+) reserved")
+
+
+def ids(given: Collection[str]) -> str:
+    return "+".join(given)
+
+
+def check_effects(given: Collection[str], compiled: Compiled, printed: str) -> None:
+    """What each of the options is for, as far as it shows whatever the others are."""
+    chips = executables(compiled)
+    dense = "stays dense: " in printed or "nothing is encoded" in printed
+    if {"sparse", "calibrate"} & {*given}:
+        assert any(map(depends_on_values, chips)) != dense
+    if {"budget", "compress"} & {*given}:
+        saved = [tuple(int(text.replace(",", "")) for text in found) for found in SAVED.findall(printed)]
+        assert saved or "nothing is gained" in printed
+        for (needed, there, reserved), most in zip(saved, [chips[0].chip.dram_bytes] * len(saved), strict=True):
+            assert reserved <= there <= min(SHARE * needed, most)
+    if "chips" in given:
+        assert len(chips) == 2 or "1 of 2 chips is used: with more it would not be faster" in printed
+    if "subgraphs" in given and "fuse" not in given:
+        assert sum(len(one.launches) for one in chips) > 1
+    for one in chips:
+        assert one.dram_bytes_used <= one.chip.dram_bytes
+
+
+def check(name: str, given: Collection[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = case_of(name, [*given], folder)
+    compiled = case.compiled()
+    printed = "".join(capsys.readouterr())
+    check_results(compiled, case.network, "compress" in given)
+    check_effects(given, compiled, printed)
+
+
+@pytest.mark.parametrize("given", PAIRS, ids=ids)
+def test_options_of_a_perceptron(given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check("perceptron", given, tmp_path, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", PAIRS, ids=ids)
+@pytest.mark.parametrize("name", ["convolutions", "step"])
+def test_options_of_other_networks(
+    name: str, given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check(name, given, tmp_path, capsys)
+
+
+def some_of(count: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Networks in turn, each with three or four options, the same ones every time."""
+    generator = random.Random(0)
+    names = [*NETWORKS]
+    return [
+        (names[number % len(names)], tuple(generator.sample([*OPTIONS], generator.choice((3, 4)))))
+        for number in range(count)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "given"), some_of(FEW), ids=lambda one: one if isinstance(one, str) else ids(one))
+def test_three_or_four_options(
+    name: str, given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check(name, given, tmp_path, capsys)
+
+
+SAMPLE = [
+    ("sparse", "subgraphs"),
+    ("sparse", "chips"),
+    ("budget", "subgraphs"),
+    ("compress", "fuse"),
+    ("chips", "subgraphs"),
+    ("order", "placements"),
+    ("little-dram", "fuse"),
+    pytest.param(("chips", "budget", "subgraphs", "fuse"), marks=pytest.mark.slow),
+]
+"""For every option, one choice at least."""
+
+
+@pytest.mark.parametrize("given", SAMPLE, ids=ids)
+def test_the_command_line_python_and_the_list_of_passes_agree(
+    given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = case_of("perceptron", [*given], tmp_path)
+    case.compiled()
+    expected = case.model.with_suffix(".mlx").read_bytes()
+    again, text = tmp_path / "again.mlx", tmp_path / "all.mlir"
+    case.compiled_in_python().save(again)
+    assert again.read_bytes() == expected
+    capsys.readouterr()
+    assert main([str(case.model), *case.arguments, "--print-pipeline"]) == 0
+    passes = capsys.readouterr().out.strip()
+    assert opt.main([str(case.model), "-p", passes, "-o", str(text)]) == 0
+    assert assemble.main([str(text), "-o", str(again)]) == 0
+    assert again.read_bytes() == expected
+
+
+@pytest.mark.parametrize(
+    "given", [("calibrate", "subgraphs"), pytest.param(("calibrate", "chips"), marks=pytest.mark.slow)], ids=ids
+)
+def test_the_list_of_passes_keeps_what_was_measured(
+    given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = case_of("perceptron", [*given], tmp_path)
+    case.compiled()
+    capsys.readouterr()
+    assert main([str(case.model), *case.arguments, "--print-pipeline"]) == 0
+    passes = capsys.readouterr().out.strip()
+    again, text = tmp_path / "again.mlx", tmp_path / "all.mlir"
+    assert opt.main([str(case.model), "-p", passes, "-o", str(text)]) == 0
+    assert assemble.main([str(text), "-o", str(again)]) == 0
+    assert again.read_bytes() == case.model.with_suffix(".mlx").read_bytes()
