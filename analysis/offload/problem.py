@@ -130,7 +130,8 @@ def offload_problem(graph: CostGraph) -> OffloadProblem:
     first, second = uses[:-1][gaps], uses[1:][gaps]
     wide = second[:, 1] > first[:, 1] + 1
     first, second = first[wide], second[wide]
-    tensor, before, after = first[:, 0], first[:, 1], second[:, 1]
+    # Kernels are compiled for one layout: a column as it stands has another than what is chosen from it.
+    tensor, before, after = map(np.ascontiguousarray, (first[:, 0], first[:, 1], second[:, 1]))
     return OffloadProblem(
         graph=graph,
         duration=graph.duration,

@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from meshloom.analysis.offload.problem import offload_problem
+
+from .training_graphs import training_graph
+
 LOADED = """
 from meshloom.analysis.offload import bounds, evaluate, slack
 from meshloom.analysis.offload.warm_up import warm_up
@@ -25,3 +29,11 @@ def test_warming_up_loads_every_kernel_of_the_planner() -> None:
     # In another process: here, other tests may have loaded them.
     missing = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
     assert missing.stdout.split() == []
+
+
+def test_kernels_are_compiled_for_one_layout() -> None:
+    """Those of a problem with all of its gaps do for one with some: the arrays of both lie without strides."""
+    problem = offload_problem(training_graph(0))
+    assert problem.gaps
+    names = ("duration", "allocated", "freed", "live", "working_set", "tensor", "size", "before", "after", "producer")
+    assert [name for name in names if not getattr(problem, name).flags.c_contiguous] == []
