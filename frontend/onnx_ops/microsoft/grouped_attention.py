@@ -137,12 +137,14 @@ def _attended(
         logits = b.mul(b.unary("tanh", b.mul(logits, 1 / cap)), cap)
     if (bias := node.get(10)) is not None:
         logits = b.add(logits, b.pad(bias, [0] * 4, [0, 0, 0, room - bias.shape[3]]))
-    weights = _softmax(node, b.select(_visible(node, rows, length, room), logits, LOWEST))
+    visible = _visible(node, rows, length, room)
+    weights = _softmax(node, b.select(visible, logits, LOWEST))
     mixed = b.matmul(b.reshape(weights, (*packed.shape[:-1], room)), value)
     result = join_heads(b, b.reshape(mixed, [batch, heads, length, value.shape[3]]))
-    kind = node.int("qk_output", 0)
-    shown = {1: logits, 2: weights}.get(kind)
-    return result, None if shown is None else b.slice_axis(shown, 3, 0, total)
+    if not (kind := node.int("qk_output", 0)):
+        return result, None
+    shown = weights if kind == 2 else b.select(visible, logits, 0)
+    return result, b.slice_axis(shown, 3, 0, total)
 
 
 def _visible(node: Node, rows: _Rows, length: int, room: int) -> Tensor:
