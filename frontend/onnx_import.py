@@ -160,7 +160,6 @@ class Scope:
             raise AlreadyReported
         return [result for result in results if result is not None]
 
-
     def expand(self, node: Node) -> list[Tensor | None]:
         """The outputs of the function body that ONNX gives for a node's operator."""
         return self.importer.expand(node)

@@ -32,6 +32,7 @@ _DOMAINS: Mapping[str, str] = {
     "com.microsoft.nchwc": _LESS,
     "com.ms.internal.nhwc": _LESS,
     "ai.onnx.ml": "end the model before it, or leave it out of the export",
+    "ai.onnx.preview.training": "leave it out of the model: the pass dataflow-differentiate makes gradients",
     "org.pytorch.aten": "export with operators of ONNX alone",
 }
 """What helps with an operator of a domain that has no function for it."""

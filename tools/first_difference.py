@@ -31,7 +31,7 @@ STEP_BYTES = 2
 """Quantised values have integer types of up to so many bytes; wider ones are sums, which are exact."""
 _COMPUTED = "/computed"
 _QUANTISING = ("QuantizeLinear", "DynamicQuantizeLinear", "QGemm", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM")
-"""Besides those whose names begin with QLinear; the last two quantise on the way."""
+"""Besides those whose names begin with QLinear; the last two quantise on the way, and give floats."""
 
 
 def is_quantising(node: NodeProto) -> bool:

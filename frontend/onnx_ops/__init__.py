@@ -20,6 +20,7 @@ FAMILIES = (
     "microsoft.gelu",
     "microsoft.grouped_attention",
     "microsoft.matmul_nbits",
+    "microsoft.quantisation_steps",
     "microsoft.quantised_elementwise",
     "microsoft.quantised_lstm",
     "microsoft.quantised_products",

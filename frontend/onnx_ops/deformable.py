@@ -38,8 +38,9 @@ def deformable_convolution(node: Node) -> Tensor:
         b.reshape(b.add(b.slice_axis(amounts, 2, axis, 1), _unmoved(window, axis, shape, x)), [count])
         for axis in range(2)
     ]
-    image = np.repeat(np.asarray(arrays.arange(batch * moved), np.int64), count // (batch * moved))
-    values = _interpolated(b, images, known(image), places)
+    numbers = known(arrays.arange(batch * moved).reshape(-1, 1))
+    image = b.reshape(b.broadcast(numbers, [batch * moved, count // (batch * moved)]), [count])
+    values = _interpolated(b, images, image, places)
     values = b.reshape(values, [batch * moved, taps, *shape, channels // moved])
     if mask is not None:
         values = b.mul(values, b.reshape(mask, [batch * moved, taps, *shape, 1]))
@@ -51,7 +52,7 @@ def deformable_convolution(node: Node) -> Tensor:
 
 def _unmoved(window: Window, axis: int, shape: tuple[int, ...], x: Tensor) -> Tensor:
     """Where the elements of the window are along an axis, [1, taps, 1, H, W] or what broadcasts to it."""
-    starts = np.asarray(arrays.arange(shape[axis]), np.int64) * window.strides[axis] - window.low[axis]
+    starts = arrays.arange(shape[axis]) * window.strides[axis] - window.low[axis]
     within = np.indices(window.sizes)[axis].reshape(1, -1, 1, 1, 1) * window.dilations[axis]
     places = within + starts.reshape((1, 1, 1, -1, 1) if axis == 0 else (1, 1, 1, 1, -1))
     return known(places.astype(x.dtype))

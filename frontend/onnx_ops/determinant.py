@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from .. import arrays
 from ..builder import Builder
 from ..node import Node
@@ -41,7 +39,7 @@ def _eliminated(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
     """
     batch, size, _ = x.shape
     column = b.unary("abs", b.slice_axis(x, 2, 0, 1))
-    places = known(np.asarray(arrays.arange(size), np.int64).reshape(1, size, 1))
+    places = known(arrays.arange(size).reshape(1, size, 1))
     at = b.arg_reduce("max", column, 1)
     chosen = b.compare("eq", places, at)
     top = b.reduce("sum", b.select(chosen, x, 0), [1])

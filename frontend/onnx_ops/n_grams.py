@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 
+from .. import arrays
 from ..builder import Builder
 from ..node import Node
 from ..registry import onnx_op
 from ..strings import encode
-from ..tensors import FLOAT32, Array, NodeError, Tensor, check_size, known
+from ..tensors import FLOAT32, Array, NodeError, Tensor, known
 
 
 @onnx_op("TfIdfVectorizer", since=9)
@@ -26,12 +27,11 @@ def tf_idf_vectorizer(node: Node) -> Tensor:
     for first, grams in _levels(node):
         counts = _counts(node, b, rows, grams)
         if counts is not None:
-            check_size((len(grams), width), FLOAT32)
-            chosen = np.zeros((len(grams), width), np.float32)
-            chosen[np.arange(len(grams)), columns[first : first + len(grams)]] = 1
+            chosen = arrays.full((len(grams), width), 0, np.float32)
+            chosen[arrays.arange(len(grams)), columns[first : first + len(grams)]] = 1
             result = b.add(result, b.matmul(counts, known(chosen)))
     # A weight belongs to an n-gram of the pool, and so to its column.
-    by_column = np.ones(width, np.float32)
+    by_column = arrays.full(width, 1, np.float32)
     given = node.floats("weights", [])
     by_column[columns[: len(given)]] = given[: len(columns)]
     weights = known(by_column)

@@ -60,7 +60,7 @@ def _samples(b: Builder, regions: Tensor, axis: int, sizes: tuple[int, int], sca
     extent = b.sub(end, start)
     if not aligned:
         extent = b.maximum(extent, 1.0)
-    steps = (np.asarray(arrays.arange(parts * ratio), np.float64) + 0.5) / (parts * ratio)
+    steps = (arrays.arange(parts * ratio) + 0.5) / (parts * ratio)
     return b.add(start, b.mul(extent, known(steps.astype(regions.dtype).reshape(1, -1))))
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ... import arrays
 from ...node import Node
 from ...tensors import NodeError, Tensor, known
@@ -25,7 +23,7 @@ def embed_layer_normalisation(node: Node) -> Sequence[Tensor]:
     batch, length = words.shape
     positions = node.get(8)
     if positions is None:
-        positions = known(np.asarray(arrays.arange(length), np.int64).reshape(1, length))
+        positions = known(arrays.arange(length).reshape(1, length))
     total = b.add(b.gather(node[2], words, 0), b.gather(node[3], positions, 0))
     if segments is not None:
         total = b.add(total, b.gather(node[4], segments, 0))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ... import arrays
 from ...builder import Builder
 from ...node import Node
@@ -100,7 +98,7 @@ def _positions(node: Node, rows: _Rows, length: int) -> Tensor:
     b, given = node.build, node.get(9)
     if given is not None:
         return b.reshape(given, [given.size // length, length])
-    return b.add(rows.past, known(np.asarray(arrays.arange(length), np.int64).reshape(1, length)))
+    return b.add(rows.past, known(arrays.arange(length).reshape(1, length)))
 
 
 def _cached(b: Builder, past: Tensor | None, new: Tensor, rows: _Rows, total: int) -> Tensor:
@@ -108,10 +106,10 @@ def _cached(b: Builder, past: Tensor | None, new: Tensor, rows: _Rows, total: in
     batch, length, heads, size = new.shape
     held = 0 if past is None else past.shape[2]
     room = max(held, total)
-    places = known(np.asarray(arrays.arange(room), np.int64).reshape(1, room))
+    places = known(arrays.arange(room).reshape(1, room))
     offsets = b.sub(places, rows.past)
     fresh = b.binary("and", b.compare("ge", offsets, 0), b.compare("lt", offsets, rows.new))
-    first = known(np.asarray(arrays.arange(batch), np.int64).reshape(batch, 1) * length)
+    first = known(arrays.arange(batch).reshape(batch, 1) * length)
     index = b.add(b.minimum(b.maximum(offsets, 0), length - 1), first)
     picked = b.gather(b.reshape(new, [batch * length, heads * size]), b.reshape(index, [batch * room]), 0)
     picked = b.transpose(b.reshape(picked, [batch, room, heads, size]), [0, 2, 1, 3])
@@ -137,12 +135,14 @@ def _attended(
         logits = b.mul(b.unary("tanh", b.mul(logits, 1 / cap)), cap)
     if (bias := node.get(10)) is not None:
         logits = b.add(logits, b.pad(bias, [0] * 4, [0, 0, 0, room - bias.shape[3]]))
-    weights = _softmax(node, b.select(_visible(node, rows, length, room), logits, LOWEST))
+    visible = _visible(node, rows, length, room)
+    weights = _softmax(node, b.select(visible, logits, LOWEST))
     mixed = b.matmul(b.reshape(weights, (*packed.shape[:-1], room)), value)
     result = join_heads(b, b.reshape(mixed, [batch, heads, length, value.shape[3]]))
-    kind = node.int("qk_output", 0)
-    shown = {1: logits, 2: weights}.get(kind)
-    return result, None if shown is None else b.slice_axis(shown, 3, 0, total)
+    if not (kind := node.int("qk_output", 0)):
+        return result, None
+    shown = weights if kind == 2 else b.select(visible, logits, 0)
+    return result, b.slice_axis(shown, 3, 0, total)
 
 
 def _visible(node: Node, rows: _Rows, length: int, room: int) -> Tensor:
@@ -150,10 +150,10 @@ def _visible(node: Node, rows: _Rows, length: int, room: int) -> Tensor:
     b, window = node.build, node.int("local_window_size", -1)
     batch = rows.past.shape[0]
     at = b.reshape(rows.past, [batch, 1, 1, 1])
-    places = known(np.asarray(arrays.arange(room), np.int64).reshape(1, 1, 1, room))
+    places = known(arrays.arange(room).reshape(1, 1, 1, room))
     if not node.int("causal", 1):
         return b.compare("lt", places, b.reshape(rows.all, [batch, 1, 1, 1]))
-    own = b.add(at, known(np.asarray(arrays.arange(length), np.int64).reshape(1, 1, length, 1)))
+    own = b.add(at, known(arrays.arange(length).reshape(1, 1, length, 1)))
     shown = b.compare("le", places, own)
     if window <= 0:
         return shown

@@ -139,10 +139,10 @@ def _reversed(b: Builder, x: Tensor, lengths: Tensor | None) -> Tensor:
     steps, batch, width = x.shape
     if lengths is None:
         return b.slice(x, [steps - 1, 0, 0], x.shape, [-1, 1, 1])
-    times = known(np.asarray(arrays.arange(steps), np.int64).reshape(steps, 1))
+    times = known(arrays.arange(steps).reshape(steps, 1))
     last = b.sub(b.reshape(b.cast(lengths, INT64), [1, batch]), 1)
     turned = b.select(b.compare("le", times, last), b.sub(last, times), times)
-    entries = known(np.asarray(arrays.arange(batch), np.int64).reshape(1, batch))
+    entries = known(arrays.arange(batch).reshape(1, batch))
     index = b.reshape(b.add(b.mul(turned, batch), entries), [steps * batch])
     return b.reshape(b.gather(b.reshape(x, [steps * batch, width]), index, 0), x.shape)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ... import arrays
 from ...builder import Builder
 from ...node import Node
@@ -30,7 +28,7 @@ def rotary_embedding(node: Node) -> Tensor:
         heads = heads or x.shape[2] // (2 * cos.shape[1])
         x = b.reshape(x, [batch, length, heads, x.shape[2] // heads])
     if positions.size == 1:
-        steps = known(np.asarray(arrays.arange(length), np.int64).reshape(1, length))
+        steps = known(arrays.arange(length).reshape(1, length))
         positions = b.add(b.reshape(b.cast(positions, INT64), [1, 1]), steps)
     result = rotated(b, x, (cos, sin), positions, interleaved)
     if by_head:

@@ -13,7 +13,7 @@ from meshloom.dialects.dataflow.interpreter import interpret_function
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.support.errors import InputError
 from onnx import helper
-from reference import Array, check_node, model_of, random
+from reference import FLOAT, Array, check, check_node, model_of, random
 
 check_microsoft = partial(check_node, domain="com.microsoft", tolerance=2e-5)
 OPTIONS = settings(deadline=None, max_examples=60, derandomize=True)
@@ -145,6 +145,16 @@ def test_multi_head_attention(
         unidirectional=int(causal and queries == new),
         **{name: value for name, value in options.items() if value is not None},
     )
+
+
+def test_scores_of_multi_head_attention() -> None:
+    inputs = {name: random(2, 3, 8, seed=seed) for seed, name in enumerate(("q", "k", "v"))}
+    node = helper.make_node(
+        "MultiHeadAttention", list(inputs), ["y", "", "", "scores"], domain="com.microsoft", num_heads=2
+    )
+    model = model_of([node], inputs, ["y", "scores"])
+    model.graph.output[1].CopyFrom(helper.make_tensor_value_info("scores", FLOAT, [2, 2, 3, 3]))
+    check(model, inputs)
 
 
 def test_packed_operands_are_those_that_are_apart() -> None:

@@ -141,6 +141,24 @@ def _check(operands: list[Array | None], known: dict[int, Array], rows: Array, a
             np.testing.assert_allclose(got[name][shown], expected[name][shown], rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("kind", [1, 2])
+@pytest.mark.parametrize("held", [0, 4])
+def test_scores_before_and_after_softmax(kind: int, held: int) -> None:
+    x = random(1, 3, (HEADS + 2) * SIZE)
+    operands: list[Array | None] = [x, None, None]
+    operands += [random(1, 1, held, SIZE, seed=seed) if held else None for seed in (1, 2)]
+    known = {5: np.asarray([held + 2], np.int32), 6: np.asarray(held + 3, np.int32)}
+    check_microsoft(
+        "GroupQueryAttention",
+        operands,
+        known,
+        outputs=["y", "k", "v", "scores"],
+        num_heads=HEADS,
+        kv_num_heads=1,
+        qk_output=kind,
+    )
+
+
 def test_chunks_with_padding() -> None:
     """`query_seqlens` says how many rows of each entry are tokens; none is an entry that keeps its cache."""
     shapes = [(3, 4, HEADS * SIZE), *[(3, 4, 2 * SIZE)] * 2, *[(3, 2, 9, SIZE)] * 2]

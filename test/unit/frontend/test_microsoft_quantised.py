@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from meshloom.dialects.dataflow.interpreter import interpret_function
 from meshloom.frontend.onnx_import import import_onnx
 from onnx import helper
-from reference import Array, check, check_node, model_of, run_reference
+from reference import Array, check, check_node, model_of, random, run_reference
 
 check_microsoft = partial(check_node, domain="com.microsoft", steps=1)
 OPTIONS = settings(deadline=None, max_examples=40, derandomize=True)
@@ -56,6 +56,32 @@ def test_add_and_mul(
     x, y = (codes(dtype, shape, seed + i) for i, shape in enumerate(shapes))
     operands = [x, *quantisation(scales[0], points[0]), y, *quantisation(scales[1], points[1])]
     _check(op, [*operands, *quantisation(scales[2], points[2])], 0, known)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_steps_of_all_types(dtype: Any, axis: int | None) -> None:
+    size = () if axis is None else ((3, 5)[axis],)
+    scale = np.random.default_rng(0).uniform(0.01, 0.2, size).astype(np.float32)
+    attributes = {} if axis is None else {"axis": axis}
+    pair = {1: scale, 2: codes(dtype, size, 1)}
+    check_microsoft("QuantizeLinear", [random(3, 5)], pair, **attributes)
+    check_microsoft("DequantizeLinear", [codes(dtype, (3, 5), 2)], pair, **attributes)
+
+
+@OPTIONS
+@given(dtype=TYPES, scales=st.tuples(SCALES, SCALES, SCALES), known=st.booleans(), seed=SEEDS)
+def test_where(dtype: Any, scales: tuple[float, float, float], known: bool, seed: int) -> None:
+    condition = np.random.default_rng(seed).integers(0, 2, (3, 5)).astype(np.bool_)
+    operands: list[Array | None] = [condition]
+    for index, shape in enumerate(((3, 5), (1, 5))):
+        operands += [codes(dtype, shape, seed + index), *quantisation(scales[index], zero_point(dtype, seed + index))]
+    operands += quantisation(scales[2], zero_point(dtype, seed + 2))
+    if known:  # ONNX Runtime's kernel takes scales and zero points as constants alone
+        _check("QLinearWhere", operands, 0, known)
+    else:
+        fixed = {i: one for i, one in enumerate(operands) if one is not None and i not in (0, 1, 4)}
+        check_microsoft("QLinearWhere", [one if i in (0, 1, 4) else None for i, one in enumerate(operands)], fixed)
 
 
 @OPTIONS

@@ -60,7 +60,7 @@ def test_roi_align(mode: str, aligned: str | None, ratio: int, size: tuple[int, 
     )
 
 
-@OPTIONS
+@settings(OPTIONS, max_examples=12)
 @given(
     groups=st.sampled_from([1, 2]),
     moved=st.sampled_from([1, 2]),

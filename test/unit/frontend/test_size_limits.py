@@ -82,6 +82,25 @@ CLAIMS: dict[str, Callable[[], onnx.ModelProto]] = {
     "EyeLike": lambda: model("EyeLike", {"x": [1 << 20, 1 << 12]}, kind=BOOL, dtype=F32),
     "OneHot": lambda: model("OneHot", {"x": [4]}, {"d": scalar, "v": on_off}, kind=I64),
     "OneHot of known values": lambda: model("OneHot", {}, {"x": i64(1, 2), "d": scalar, "v": on_off}),
+    "RoiAlign": lambda: model(
+        "RoiAlign",
+        {"x": [1, 1, 2, 2]},
+        {"r": f32(0, 0, 1, 1).reshape(1, 4), "b": i64(0)},
+        output_height=BIG,
+        sampling_ratio=1,
+    ),
+    "TfIdfVectorizer": lambda: model(
+        "TfIdfVectorizer",
+        {"x": [4]},
+        kind=I64,
+        mode="TF",
+        min_gram_length=1,
+        max_gram_length=1,
+        max_skip_count=0,
+        ngram_counts=[0],
+        ngram_indexes=[BIG],
+        pool_int64s=[1],
+    ),
     "HannWindow": lambda: model("HannWindow", {}, {"n": scalar}),
     "HammingWindow": lambda: model("HammingWindow", {}, {"n": scalar}),
     "BlackmanWindow": lambda: model("BlackmanWindow", {}, {"n": scalar}),
@@ -232,7 +251,7 @@ def test_the_limit_to_the_byte(shape: tuple[int, ...], element: int, problem: bo
 
 def test_importers_make_arrays_where_sizes_are_checked() -> None:
     """Operators take arrays of claimed sizes from frontend/arrays.py, not from NumPy."""
-    for path in sorted((ROOT / "frontend" / "onnx_ops").glob("*.py")):
+    for path in sorted((ROOT / "frontend" / "onnx_ops").rglob("*.py")):
         found = re.findall(
             r"np\.(?:arange|zeros|full|eye|identity|empty|tile|repeat|linspace|outer)\((?!1,)", path.read_text()
         )

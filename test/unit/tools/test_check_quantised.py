@@ -119,6 +119,9 @@ def _from_steps() -> bytes:
         ("QuantizeLinear", np.uint8, 1, True),
         ("QuantizeLinear", np.uint8, 2, False),
         ("QLinearConv", np.int8, 1, True),
+        ("QLinearAdd", np.uint8, 1, True),
+        ("QGemm", np.int8, 1, True),
+        ("DynamicQuantizeMatMul", np.float32, 1, False),
         ("DynamicQuantizeLinear", np.uint8, 1, True),
         ("DynamicQuantizeLinear", np.float32, 1, False),
         ("MatMulInteger", np.int32, 1, False),
@@ -131,4 +134,5 @@ def _from_steps() -> bytes:
 def test_which_results_may_be_one_off(op: str, dtype: Any, difference: float, right: bool) -> None:
     node = helper.make_node(op, ["x"], ["y"])
     assert within_a_step(node, Comparison("y", difference, 0), np.zeros(1, dtype)) == right
-    assert is_quantising(node) == (op in ("QuantizeLinear", "QLinearConv", "DynamicQuantizeLinear"))
+    sums = ("MatMulInteger", "ConvInteger", "ArgMax", "MaxPool")
+    assert is_quantising(node) == (op not in sums)

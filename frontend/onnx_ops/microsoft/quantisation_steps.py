@@ -1,0 +1,29 @@
+"""Steps to and from quantised values, of which ONNX Runtime has own ones for types that ONNX's once lacked."""
+
+from __future__ import annotations
+
+from ...node import Node
+from ...tensors import Tensor
+from ..quantised import dequantize_linear, quantize_linear
+from . import microsoft_op
+from .quantisation import real, rounded, scalar, scale_of
+
+
+@microsoft_op("QuantizeLinear")
+def quantise_step(node: Node) -> Tensor:
+    """As ONNX's own."""
+    return quantize_linear(node)
+
+
+@microsoft_op("DequantizeLinear")
+def dequantise_step(node: Node) -> Tensor:
+    """As ONNX's own."""
+    return dequantize_linear(node)
+
+
+@microsoft_op("QLinearWhere")
+def quantised_where(node: Node) -> Tensor:
+    """Quantised values of two tensors, by a condition, in the scale and zero point of the result."""
+    b, scale, zero = node.build, scale_of(node, 7), scalar(node, 8)
+    x, y = (real(b, node[at], scale_of(node, at + 1), scalar(node, at + 2)) for at in (1, 4))
+    return rounded(b, b.div(b.select(node[0], x, y), scale), zero, node[1].dtype)
