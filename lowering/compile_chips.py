@@ -134,6 +134,8 @@ class _ChipsDriver:
         """Stages that cannot keep the budget; nor can those that hold one of them."""
         self.in_subgraphs = options.rule is not None
         self._stages: dict[object, _Stage] = {}
+        self._said: dict[Part, Subgraph] = {}
+        """The subgraphs that there are, by their operators: their names, and what they say."""
 
     def run(self, given: Sequence[Group]) -> ChipsCompilation:
         self.in_subgraphs |= bool(given)
@@ -179,9 +181,12 @@ class _ChipsDriver:
     def _stage_module(self, parts: Sequence[Part], stage: StageModule) -> ModuleOp:
         """The module of a stage; in subgraphs where the network is."""
         if self.in_subgraphs:
-            given = [
-                Subgraph(str(number), tuple(stage.clones[op] for op in part)) for number, part in enumerate(parts, 1)
-            ]
+            given: list[Subgraph] = []
+            for part in parts:
+                said = self._said[part]
+                nodes = tuple(stage.clones[op] for op in part)
+                residence = said.residence.of_copies(stage.clones)
+                given.append(Subgraph(said.label, nodes, to_fit=said.to_fit, residence=residence))
             function = find_main(stage.module)
             Rewriter.replace_op(function, outlined(function, given))
         name_chip(stage.module, self.chip)
@@ -193,7 +198,8 @@ class _ChipsDriver:
         driver = Driver(self.function, self.chip, options, CompilationLog(), self.progress, self.cache)
         compiled = driver.pieces(given)
         if self.in_subgraphs:
-            parts = [part.operators for part in compiled if part.operators]
+            self._said = {part.operators: part for part in compiled if part.operators}
+            parts = list(self._said)
             cycles = [driver.compiler.cycles_of(part) for part in compiled if part.operators]
         else:
             parts = units_of(self.function)

@@ -249,7 +249,10 @@ class Driver:
         pieces = [part.nodes[low:high] for low, high in pairwise(bounds)]
         made = with_work([Subgraph("", nodes) for nodes in pieces if nodes])
         prefix = "" if part.label == "all" else f"{part.label}."
-        return [Subgraph(f"{prefix}{number}", one.nodes, to_fit=part.to_fit) for number, one in enumerate(made, 1)]
+        return [
+            Subgraph(f"{prefix}{number}", one.nodes, to_fit=part.to_fit, residence=part.residence)
+            for number, one in enumerate(made, 1)
+        ]
 
     def _overlapped(self, parts: list[Subgraph], pool: PiecePool) -> list[Subgraph]:
         """

@@ -21,6 +21,7 @@ from .outlined import outlined
 from .part_compiler import PartCompiler
 from .piece_cache import Failure, PieceCache
 from .piece_pool import PiecePool
+from .residence import Residence
 from .residency import DramShortage
 from .serial import constant_bytes_read
 from .stages import Progress
@@ -126,7 +127,8 @@ class _Candidates:
             if self.compiler.log.attempts >= self.last or len(nodes) > self.left:
                 return Outcome(None, "enough have been tried")
             self.left -= len(nodes)
-            fused = Subgraph(f"{members[0].label}+{members[-1].label}", nodes, members=members)
+            said = Residence.together([member.residence for member in members])
+            fused = Subgraph(f"{members[0].label}+{members[-1].label}", nodes, members=members, residence=said)
             self.compiler.compile([fused], self.pool)
         self.made[start, stop] = fused
         if isinstance(fused.outcome, Failure):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from ..analysis.planning.plan_network import storage_root
 from ..dialects.manycore import SubgraphOp
@@ -40,6 +40,22 @@ class Residence:
         spaces = [one.data for one in op.residence or ()]
         values = dict(zip(map(storage_root, op.yielded), spaces, strict=False))
         return Residence(values, op.weights.data if op.weights is not None else None, op.alone is not None)
+
+    @staticmethod
+    def together(parts: Sequence[Residence]) -> Residence:
+        """What parts say that become one: of their results all, of weights and copies what they agree on."""
+        values = {value: space for part in parts for value, space in part.values.items()}
+        weights, alone = {part.weights for part in parts}, {part.alone for part in parts}
+        return Residence(values, weights.pop() if len(weights) == 1 else None, alone.pop() if len(alone) == 1 else None)
+
+    def of_copies(self, copies: Mapping[Operation, Operation]) -> Residence:
+        """The same, said of copies of the operations."""
+        values: dict[SSAValue, Space] = {
+            copies[value.owner].results[value.index]: space
+            for value, space in self.values.items()
+            if isinstance(value, OpResult) and value.owner in copies
+        }
+        return Residence(values, self.weights, self.alone)
 
     def write(self, op: SubgraphOp, results: Sequence[SSAValue]) -> None:
         """Let a subgraph that gives these values say it."""
