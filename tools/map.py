@@ -15,9 +15,11 @@ EXAMPLES = """
   meshloom-map graph.npz --chip cloud -o mapping.npy
   meshloom-map graph.npz --mesh 16x16 --objective multicast --stats stats.json --picture loads.svg -o mapping.npy
   meshloom-map graph.npz --mesh 8x8 --array 2x2 --link-cost 4 --unusable 3,17-19 -o mapping.npy
+  meshloom-map graph.npz --chip grid --emulate --stats stats.json -o mapping.npy
   meshloom-map graph.npz --chip cloud --effort high --work steps -o mapping.npy
   meshloom-map graph.npz --chip cloud --effort high --work steps --resume -o mapping.npy
 """
+MAX_SPIKE_BYTES = 1 << 16
 METHODS = ("default", "literal", "row-major", "random", "greedy", "hilbert", "anneal")
 
 
@@ -57,13 +59,23 @@ def _parser() -> argparse.ArgumentParser:
     how.add_argument("--effort", default="normal", choices=("fast", "normal", "high"), help="time to quality (normal)")
     how.add_argument(
         "--objective",
-        default="hops",
-        choices=("hops", "multicast", "link", "cut"),
-        help="make small: weight x hops, delivered multicast traffic, the busiest link, or weight between cores (hops)",
+        choices=("hops", "multicast", "link", "cycles", "cut"),
+        help="make small: weight x hops, delivered multicast traffic, the busiest link, the cycles of a step, or the "
+        "weight between cores (hops; with --emulate cycles)",
     )
     how.add_argument("--seed", type=int, default=0, metavar="N", help="(0)")
     how.add_argument("--work", type=Path, metavar="DIR", help="keep intermediate steps in DIR")
     how.add_argument("--resume", action="store_true", help="go on with the steps kept in DIR")
+    step = parser.add_argument_group("one step in the emulator")
+    step.add_argument(
+        "--emulate",
+        nargs="?",
+        const="",
+        metavar="CHIP",
+        help="run one step, in which all sources send their spikes, on the chip (with --mesh on cores like CHIP's)",
+    )
+    step.add_argument("--spike-bytes", type=int, default=4, metavar="N", help="bytes of a spike on its way (4)")
+    step.add_argument("--program", type=Path, metavar="FILE.mlx", help="write the program of the step")
     out = parser.add_argument_group("results")
     out.add_argument(
         "-o", dest="output", type=Path, required=True, metavar="MAP.npy", help="core of each vertex, int32"
@@ -95,7 +107,15 @@ def _check(options: argparse.Namespace) -> None:
         raise InputError(f"--seed {options.seed}: expected 0 or more")
     if options.resume and options.work is None:
         raise InputError("--resume needs the folder of the interrupted run: --work DIR")
-    check_folders(options.output, options.text, options.stats, options.picture, inputs=[options.topology])
+    if options.emulate is None and options.program is not None:
+        raise InputError("--program is of the step that --emulate runs: give both")
+    if not 1 <= options.spike_bytes <= MAX_SPIKE_BYTES:
+        raise InputError(f"--spike-bytes {options.spike_bytes}: expected 1 to {MAX_SPIKE_BYTES}")
+    if options.objective is None:
+        options.objective = "hops" if options.emulate is None else "cycles"
+    check_folders(
+        options.program, options.output, options.text, options.stats, options.picture, inputs=[options.topology]
+    )
     if options.picture is not None and options.picture.suffix not in (".svg", ".png"):
         raise InputError(f"--picture {options.picture}: expected FILE.svg or FILE.png")
 

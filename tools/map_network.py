@@ -22,6 +22,7 @@ from ..analysis.mapping.topology.topology import Topology
 from ..chips import load_chip
 from ..support.errors import InputError
 from .cli import parse_shapes
+from .map_emulation import EmulatedStep, chip_of_mesh, emulate_step, emulated_chip
 from .progress import Progress
 
 
@@ -39,6 +40,8 @@ class Result:
     """The topology whose sizes the capacity bounds: the same, unless there are several limits."""
     method: str
     stats: dict[str, Any]
+    step: EmulatedStep | None = None
+    """One step in the emulator, where that was asked for."""
 
     def summary(self, name: str) -> str:
         """A few lines for people."""
@@ -54,7 +57,18 @@ class Result:
             f"  busiest link: {links}\n"
             f"  fullest core {costs.max_load:,}, imbalance {costs.imbalance:.3f}; "
             f"{self.stats['cpu_s']:.2f} s CPU, peak {self.stats['peak_rss_mb']:,.0f} MB"
+            f"{self._step_text()}"
         )
+
+    def _step_text(self) -> str:
+        if self.step is None:
+            return ""
+        figures = self.step.figures()
+        text = f"\n  one step on '{figures['chip']}': {figures['cycles']:,} cycles, {figures['messages']:,} messages, "
+        text += f"{figures['delivered_bytes']:,} bytes delivered, {figures['energy_pj']['total'] / 1e6:,.3f} uJ"
+        for busiest in figures["busiest_links"][:1]:
+            text += f"; busiest link: core {busiest['core']}, {busiest['way']}, {busiest['bytes']:,} bytes"
+        return text
 
 
 class _ProgressWatch(Watch):
@@ -79,7 +93,10 @@ def run_mapping(options: argparse.Namespace, progress: Progress) -> Result:
     progress("read")
     topology = read_topology(options.topology, parse_shapes(options.shape), tell=progress.note)
     objective = Objective(options.objective)
-    if objective is Objective.MULTICAST:
+    chip = None if options.emulate is None else emulated_chip(options)
+    if chip is not None:
+        chip_of_mesh(chip, mesh)
+    if objective in (Objective.MULTICAST, Objective.CYCLES) or chip is not None:
         directed_edges(topology)
     limits = Limits(options.capacity, options.max_vertices, options.max_edges)
     bounded, capacity = apply_limits(topology, mesh, limits)
@@ -104,9 +121,16 @@ def run_mapping(options: argparse.Namespace, progress: Progress) -> Result:
         "peak_rss_mb": peak_rss_mb(),
         "seconds": {"read": reading, **mapping.seconds, "costs": process_time() - before},
     }
+    step = None
+    if chip is not None:
+        progress("emulate")
+        before = process_time()
+        step = emulate_step(topology, mesh, mapping.core_of_vertex, chip, options.spike_bytes)
+        stats["step"] = step.figures()
+        stats["seconds"]["emulate"] = process_time() - before
     stats["cpu_s"] = process_time()
     stats["seconds"] = {step: round(seconds, 6) for step, seconds in stats["seconds"].items()}
-    return Result(topology, mesh, mapping, costs, capacity, bounded, options.method, stats)
+    return Result(topology, mesh, mapping, costs, capacity, bounded, options.method, stats, step)
 
 
 def peak_rss_mb() -> float:

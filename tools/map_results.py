@@ -11,6 +11,7 @@ import numpy as np
 from ..analysis.mapping.picture.heat import heat_map
 from ..analysis.mapping.picture.png import to_png
 from ..analysis.mapping.picture.svg import to_svg
+from ..emulator.executable import write_executable
 from ..support.files import all_or_none, write_atomically
 from .map_network import Result
 
@@ -32,6 +33,8 @@ def _write(options: argparse.Namespace, result: Result) -> None:
         title = f"{options.topology.name} on {result.mesh}, method {result.method}"
         heat = heat_map(result.load_of, result.mesh, core_of, result.capacity, title, multicast=multicast)
         write_atomically(options.picture, to_svg(heat) if options.picture.suffix == ".svg" else to_png(heat))
+    if options.program is not None and result.step is not None:
+        write_executable(result.step.executable, options.program)
     data = io.BytesIO()
     np.save(data, core_of)
     write_atomically(options.output, data.getvalue())

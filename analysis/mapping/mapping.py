@@ -36,6 +36,8 @@ class Objective(StrEnum):
     """Delivered traffic: sum over sources and the other cores they reach of the largest spikes x hops."""
     LINK = "link"
     """The load of the busiest link under XY routing."""
+    CYCLES = "cycles"
+    """What a step takes: the load of the busiest link, or way into or out of a core, sources sending along trees."""
     CUT = "cut"
     """Sum of the weights of undirected edges between different cores."""
 

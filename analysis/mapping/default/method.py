@@ -20,6 +20,7 @@ from .links import LINK_PROPOSALS, level_links
 from .multicast import CYCLES, refine_multicast
 from .nets import nets_of
 from .schedule import SCHEDULES
+from .step import refine_step
 
 
 def map_default(
@@ -38,8 +39,8 @@ def map_default(
     No more cores are used than 1.05 times the total size needs (or packing large vertices does), in the rectangle of
     least extent.
 
-    Raises MeshloomError if the vertices do not fit, InputError if multicast traffic is the objective of a topology
-    without directed edges.
+    Raises MeshloomError if the vertices do not fit, InputError if multicast traffic or cycles are the objective of a
+    topology without directed edges.
     """
     watch = watch or Watch()
     check_capacity(topology.size, capacity, mesh.usable_cores.size)
@@ -52,17 +53,25 @@ def map_default(
         return Mapping(map_cut(graph, mesh, cores, capacity, state, effort, watch), watch.seconds)
     core_of = map_hops(graph, mesh, cores, capacity, state, SCHEDULES[effort], watch)
     if objective == Objective.MULTICAST:
-        indptr, indices, spikes = topology.src_indptr, topology.src_indices, topology.spikes
-        if indptr is None or indices is None or spikes is None:
-            raise InputError("multicast traffic needs the directed edges: src_indptr, src_indices, spikes")
         with watch.step("multicast"):
-            nets = nets_of(indptr, indices, spikes)
+            nets = nets_of(*_directed(topology))
             core_of = refine_multicast(nets, graph, core_of, mesh, cores, capacity, state, CYCLES[effort])
+    elif objective == Objective.CYCLES:
+        with watch.step("cycles"):
+            nets = nets_of(*_directed(topology))
+            core_of = refine_step(nets, graph, core_of, mesh, cores, capacity, state, effort)
     elif objective == Objective.LINK:
         with watch.step("links"):
             outgoing, incoming = _directions(topology, graph)
             level_links(outgoing, incoming, core_of, mesh, cores, capacity, state, proposals=LINK_PROPOSALS[effort])
     return Mapping(core_of, watch.seconds)
+
+
+def _directed(topology: Topology) -> tuple[Array, Array, Array]:
+    indptr, indices, spikes = topology.src_indptr, topology.src_indices, topology.spikes
+    if indptr is None or indices is None or spikes is None:
+        raise InputError("multicast traffic needs the directed edges: src_indptr, src_indices, spikes")
+    return indptr, indices, spikes
 
 
 def _directions(topology: Topology, graph: Graph) -> tuple[Graph, Graph]:

@@ -19,6 +19,7 @@ from meshloom.analysis.mapping.metrics.costs import costs_of
 from meshloom.analysis.mapping.topology.read import read_topology
 from meshloom.support.errors import InputError
 from meshloom.tools.map import main
+from meshloom.tools.run import main as run_main
 
 TOPOLOGY = random_network(5, 80)
 STATS = {
@@ -239,3 +240,64 @@ def test_png_picture(graph: Path) -> None:
 def test_the_tool_takes_all_methods_of_the_table() -> None:
     """The tool has names of its own, so that it shows its options without loading the methods."""
     assert tuple(METHODS) == tool.METHODS
+
+
+def test_a_step_is_run_and_its_program_written(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = graph.parent
+    program = folder / "step.mlx"
+    options = ["--mesh", "4x3", "--emulate", "grid", "--spike-bytes", "6", "--program", str(program)]
+    assert main([str(graph), *options, "--stats", str(folder / "s.json"), "-o", str(folder / "map.npy")]) == 0
+    told = capsys.readouterr().out
+    stats = json.loads((folder / "s.json").read_text())
+    step = stats["step"]
+    assert stats["objective"] == "cycles"
+    assert f"one step on 'grid': {step['cycles']:,} cycles" in told
+    # The program is one like any other.
+    assert run_main([str(program), "--stats", str(folder / "run.json"), "-q"]) == 0
+    again = json.loads((folder / "run.json").read_text())
+    assert (again["cycles"], again["energy_pj"]) == (step["cycles"], step["energy_pj"])
+    assert step["link_bytes"]["into_cores"] == step["delivered_bytes"]
+    assert step["link_bytes"]["horizontal"] + step["link_bytes"]["vertical"] == 6 * stats["tree_traffic"]
+    shares = [link["utilisation"] for link in step["busiest_links"]]
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < shares[0] <= 1
+
+
+def test_a_step_of_a_mapping_for_another_objective(graph: Path) -> None:
+    stats = graph.parent / "s.json"
+    assert run(graph, "--chip", "tiny", "--emulate", "--objective", "hops", "--stats", str(stats)) == 0
+    assert json.loads(stats.read_text())["step"]["chip"] == "tiny"
+    assert json.loads(stats.read_text())["objective"] == "hops"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--mesh", "4x3", "--emulate"], "--emulate with --mesh needs a chip whose cores these are: --emulate NAME"),
+        (["--chip", "grid", "--emulate", "edge"], "--emulate edge: the cores are those of --chip grid"),
+        (["--chip", "tiny", "--array", "2x1", "--emulate"], "ways of one hop: leave out --array, or add --link-cost 1"),
+        (["--chip", "tiny", "--program", "step.mlx"], "--program is of the step that --emulate runs: give both"),
+        (["--chip", "tiny", "--emulate", "--spike-bytes", "0"], "--spike-bytes 0: expected 1 to 65536"),
+    ],
+)
+def test_steps_that_cannot_be_run(
+    graph: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(graph, *options) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not (graph.parent / "map.npy").exists()
+
+
+def test_a_step_needs_directions(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(graph, indptr=TOPOLOGY.indptr, indices=TOPOLOGY.indices, data=TOPOLOGY.data)
+    assert run(graph, "--chip", "tiny", "--emulate") == 2
+    assert "needs directed edges" in capsys.readouterr().err
+
+
+def test_chips_side_by_side_are_one_mesh_where_their_ways_are_one_hop(graph: Path) -> None:
+    stats = graph.parent / "s.json"
+    options = ["--chip", "tiny", "--array", "2x1", "--link-cost", "1", "--emulate"]
+    assert run(graph, *options, "--stats", str(stats)) == 0
+    assert json.loads(stats.read_text())["step"]["cycles"] > 0
