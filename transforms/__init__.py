@@ -19,9 +19,11 @@ PASSES: dict[str, str] = {
     "manycore-schedule": "manycore_schedule:ManycoreSchedulePass",
     "manycore-tile": "manycore_tile:ManycoreTilePass",
     "sparse-balance-lanes": "sparse_balance_lanes:SparseBalanceLanesPass",
+    "sparse-encode-stored": "sparse_encode_stored:SparseEncodeStoredPass",
     "sparse-pack": "sparse_pack:SparsePackPass",
     "sparse-prune-groups": "sparse_prune_groups:SparsePruneGroupsPass",
     "sparse-select-encoding": "sparse_select_encoding:SparseSelectEncodingPass",
     "sparse-split-inputs": "sparse_split_inputs:SparseSplitInputsPass",
+    "sparse-store-parameters": "sparse_store_parameters:SparseStoreParametersPass",
 }
 """Pass name -> `module:Class`, the module relative to this package. Modules are imported when a pass is asked for."""

@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from .attributes import IndexAttr
 from .compute import ConvOp, MatmulOp
+from .fill_panels import FillPanelsOp
 from .ops import CombineOp, CompactOp, ConnectionsOp, DecodeOp, EncodeOp
 from .panel_attribute import PanelsAttr
 from .panel_ops import PanelConvOp, PanelMatmulOp, PanelOp
@@ -22,6 +23,7 @@ Sparse = Dialect(
         PruneGroupsOp,
         PanelMatmulOp,
         PanelConvOp,
+        FillPanelsOp,
     ],
     [IndexAttr, PanelsAttr],
 )
@@ -33,6 +35,7 @@ __all__ = [
     "ConvOp",
     "DecodeOp",
     "EncodeOp",
+    "FillPanelsOp",
     "IndexAttr",
     "MatmulOp",
     "PanelConvOp",

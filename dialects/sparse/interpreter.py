@@ -19,6 +19,7 @@ from ..dataflow.constants import widen_bf16
 from ..dataflow.evaluate import evaluate
 from ..dataflow.types import element_of, tensor_of
 from .compute import ConvOp, MatmulOp, SparseOp
+from .fill_panels import FillPanelsOp
 from .ops import CombineOp, CompactOp, ConnectionsOp, DecodeOp, EncodeOp
 from .panel_ops import PanelConvOp, PanelMatmulOp
 from .prune import PruneGroupsOp
@@ -83,6 +84,11 @@ class SparseFunctions(InterpreterFunctions):
     @impl(PanelConvOp)
     def run_panel_conv(self, interpreter: Interpreter, op: PanelConvOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Raises InputError for damaged panels."""
+        return (op.compute(args),)
+
+    @impl(FillPanelsOp)
+    def run_fill_panels(self, interpreter: Interpreter, op: FillPanelsOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Index and values side by side."""
         return (op.compute(args),)
 
     @impl(ConvOp)

@@ -327,7 +327,11 @@ class PanelConvOp(SlidingOp, PanelOp):
 
     @staticmethod
     def of(
-        op: ConvOp, neurons: Value, weights: Value, layout: PanelsAttr, nonzero: Nonzero | None = None
+        op: ConvOp | contraction.ConvOp,
+        neurons: Value,
+        weights: Value,
+        layout: PanelsAttr,
+        nonzero: Nonzero | None = None,
     ) -> PanelConvOp:
         """The same convolution with its weights in panels."""
         kept = ("strides", "dilations", "pad_low", "pad_high", "groups")

@@ -20,11 +20,13 @@ from ...dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, Redu
 from ...dialects.dataflow.reshape import ReshapeOp
 from ...dialects.dataflow.scatter import ScatterOp
 from ...dialects.memory.packing import PackingOp
+from ...dialects.sparse.fill_panels import FillPanelsOp
 from ...dialects.sparse.panel_ops import PanelOp
 from ...support.errors import MeshloomError
 from .common import Kernel
 from .contraction import select_conv, select_matmul, select_partial_conv
 from .elementwise import select_bitcast, select_elementwise
+from .fill_panels import select_fill_panels
 from .movement import (
     select_concat,
     select_copy,
@@ -45,6 +47,7 @@ KERNELS: dict[type[Operation], Kernel] = {
     MatmulOp: select_matmul,
     ConvOp: select_conv,
     PanelOp: select_panels,
+    FillPanelsOp: select_fill_panels,
     PackingOp: select_packing,
     PartialConvOp: select_partial_conv,
     ReduceOp: select_reduce,

@@ -205,3 +205,27 @@
 // CHECK: nonzero = [1.5]: expected a density, then lines, places and 4 shares for each size of tiles; shares are 0 to 1
 %0 = "test.op"() : () -> tensor<4x4xf32>
 %1 = dataflow.matmul %0, %0 nonzero [1.5] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+
+// -----
+
+// CHECK: index has type tensor<2x1x36xi8>: expected the bytes of panels, tensor<...x...x...xui8>
+%0, %1 = "test.op"() : () -> (tensor<2x1x36xi8>, tensor<2x1x26xf32>)
+%2 = sparse.fill_panels %0, %1 : (tensor<2x1x36xi8>, tensor<2x1x26xf32>) -> tensor<2x1x140xui8>
+
+// -----
+
+// CHECK: values: shape [3, 1, 26], expected [2, 1, 'n']: the panels and parts of the index
+%0, %1 = "test.op"() : () -> (tensor<2x1x36xui8>, tensor<3x1x26xf32>)
+%2 = sparse.fill_panels %0, %1 : (tensor<2x1x36xui8>, tensor<3x1x26xf32>) -> tensor<2x1x140xui8>
+
+// -----
+
+// CHECK: order has type tensor<2x1x26xi64> and values tensor<50xf32>: expected i32 and a list of at least one
+%0, %1, %2 = "test.op"() : () -> (tensor<2x1x36xui8>, tensor<50xf32>, tensor<2x1x26xi64>)
+%3 = sparse.fill_panels %0, %1 order %2 : (tensor<2x1x36xui8>, tensor<50xf32>, tensor<2x1x26xi64>) -> tensor<2x1x140xui8>
+
+// -----
+
+// CHECK: a panel has 36 bytes of index and 25 of values: expected multiples of 4
+%0, %1 = "test.op"() : () -> (tensor<2x1x36xui8>, tensor<2x1x25xi8>)
+%2 = sparse.fill_panels %0, %1 : (tensor<2x1x36xui8>, tensor<2x1x25xi8>) -> tensor<2x1x61xui8>

@@ -47,3 +47,12 @@ func.func @panels(%x: tensor<2x12xf32>, %w: tensor<2x2x40xui8>, %i: tensor<1x3x8
     : (tensor<2x12xf32>, tensor<2x2x40xui8>) -> tensor<2x7xf32>
   func.return
 }
+
+// CHECK: func.func @filled
+func.func @filled(%index: tensor<2x1x36xui8>, %values: tensor<2x1x26xf32>, %list: tensor<50xf32>, %order: tensor<2x1x26xi32>) {
+  // CHECK-NEXT: %0 = sparse.fill_panels %index, %values : (tensor<2x1x36xui8>, tensor<2x1x26xf32>) -> tensor<2x1x140xui8>
+  %0 = sparse.fill_panels %index, %values : (tensor<2x1x36xui8>, tensor<2x1x26xf32>) -> tensor<2x1x140xui8>
+  // CHECK-NEXT: %1 = sparse.fill_panels %index, %list order %order : (tensor<2x1x36xui8>, tensor<50xf32>, tensor<2x1x26xi32>) -> tensor<2x1x140xui8>
+  %1 = sparse.fill_panels %index, %list order %order : (tensor<2x1x36xui8>, tensor<50xf32>, tensor<2x1x26xi32>) -> tensor<2x1x140xui8>
+  func.return
+}

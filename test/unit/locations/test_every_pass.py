@@ -33,6 +33,8 @@ PIPELINES = {
     "sparse": "dataflow-prune{density=0.1},dataflow-remove-zero-channels,sparse-balance-lanes{chip=tiny},"
     "sparse-split-inputs{chip=tiny},sparse-select-encoding{objective=cycles chip=tiny},"
     "sparse-pack{chip=tiny},sparse-to-dataflow,canonicalize",
+    "stored weights": "dataflow-prune{density=0.1},sparse-store-parameters{chip=tiny},"
+    'dataflow-differentiate{loss="mean-squared-error"},canonicalize,sparse-encode-stored{chip=tiny}',
     "pruned neurons": "sparse-prune-groups{weight_groups=8 weight_limit=2 neuron_groups=1 neuron_limit=1},"
     "sparse-select-encoding,sparse-to-dataflow",
     "frames": "dataflow-split-frames{parts=2},canonicalize",

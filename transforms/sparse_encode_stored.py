@@ -1,0 +1,218 @@
+"""Pass `sparse-encode-stored`: weights whose connections are known, and whose values are not, are encoded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32, i32
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+
+from ..analysis.nature import Nature, reassociating
+from ..analysis.sparse.bits import Bytes, Ints
+from ..analysis.sparse.choose import all_choices
+from ..analysis.sparse.encode import Mask
+from ..analysis.sparse.layer_cost import Layer, LayerCost, best_panels, dense_cost
+from ..analysis.sparse.panels import Lanes, Panels, pack
+from ..analysis.sparse.strings import Strings
+from ..chips import Chip
+from ..dialects.dataflow import (
+    ConcatOp,
+    ConvOp,
+    GatherOp,
+    MatmulOp,
+    ReshapeOp,
+    ScatterMode,
+    ScatterOp,
+    SelectOp,
+    SliceOp,
+    TransposeOp,
+)
+from ..dialects.dataflow.evaluate import evaluate
+from ..dialects.dataflow.types import element_bytes, element_of, shape_of, tensor_bytes, tensor_of, ui8
+from ..dialects.sparse import FillPanelsOp, PanelConvOp, PanelMatmulOp, PanelsAttr
+from .chip_option import chip_for
+from .known_values import known_array, source_of
+from .rewrite_once import erase_unread, rewrite_once
+from .sparse_plan import MATRIX_RATES, is_faster
+
+Placed = tuple[SSAValue, Ints]
+"""Stored values [n], and for each element of a tensor the number of its value, from 1 on; 0: it is zero."""
+
+
+SHARE = 4
+"""Values are put in order in a core's memory where they take at most one part in so many of it; else from DRAM."""
+
+
+@dataclass(frozen=True)
+class SparseEncodeStoredPass(ModulePass):
+    """
+    Encode the weights of products and convolutions that are values at known places among zeros, where a chip (`chip`,
+    or the module's) should be faster so. The index of each panel is known; values are gathered into the order of the
+    panel while the program runs (`sparse.fill_panels`). Weights that are moved first, transposed as in gradients of
+    inputs, are encoded for what reads them.
+    """
+
+    name = "sparse-encode-stored"
+    nature: ClassVar[Nature] = reassociating(1e-5)
+
+    chip: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        encode_stored(op, chip_for(op, self.chip, f"{self.name}{{chip=NAME}}"))
+
+
+def encode_stored(module: ModuleOp, chip: Chip) -> int:
+    """Encode weights as the pass does; of how many contractions."""
+    pattern = EncodeStoredWeights(chip)
+    rewrite_once(module, {MatmulOp: (pattern,), ConvOp: (pattern,)})
+    rewrite_once(module, {ScatterOp: (PlacedByGather(),)})
+    return pattern.count
+
+
+@dataclass
+class EncodeStoredWeights(RewritePattern):
+    """matmul(x, w) == panel_matmul(x, fill_panels(index, values)) for w of values at known places, conv alike"""
+
+    chip: Chip
+    count: int = 0
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
+        weights = op.operands[1]
+        if (placed := placed_values(weights)) is None:
+            return
+        values, numbers = placed
+        cost = best_encoding(self.chip, op, numbers != 0)
+        if cost is None or cost.panels is None:
+            return
+        panels = PanelPlaces.of(self.chip, op, numbers, cost.panels)
+        filled = self._filled(values, panels, rewriter)
+        layout, type = panels.layout, tensor_of(op.result)
+        if isinstance(op, MatmulOp):
+            flag = op.transpose_a is not None
+            new: Operation = PanelMatmulOp(op.lhs, filled, layout, type, transpose_a=flag)
+        else:
+            new = PanelConvOp.of(op, op.operand, filled, layout)
+        new.results[0].name_hint = op.result.name_hint
+        rewriter.replace(op, new)
+        erase_unread(weights)
+        self.count += 1
+
+    def _filled(self, values: SSAValue, panels: PanelPlaces, rewriter: PatternRewriter) -> FillPanelsOp:
+        """Panels with these values: as they lie in memory, or put in order."""
+        name, numbers = values.name_hint or "weights", panels.numbers
+        index = rewriter.insert(source_of(panels.index, ui8, f"{name}_index{self.count}")).results[0]
+        there = np.arange(1, numbers.size + 1).reshape(numbers.shape)
+        if shape_of(values) == (numbers.size,) and bool(((numbers == there) | (numbers == 0)).all()):
+            return rewriter.insert(FillPanelsOp(index, rewriter.insert(ReshapeOp(values, numbers.shape))))
+        order = np.maximum(numbers - 1, 0).astype(np.int32)  # what no entry of the index reads may be any value
+        places = rewriter.insert(source_of(order, i32, f"{name}_order{self.count}")).results[0]
+        if tensor_bytes(tensor_of(values)) <= self.chip.sram_bytes // SHARE:
+            return rewriter.insert(FillPanelsOp(index, values, places))
+        return rewriter.insert(FillPanelsOp(index, rewriter.insert(GatherOp(values, places, 0))))
+
+
+def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCost | None:
+    """
+    The encoding with which a layer whose weights are connected so takes fewest cycles; None where dense weights take
+    about as few, and where no matrix unit takes such weights encoded.
+    """
+    weights = op.operands[1]
+    if element_of(weights) != f32 or element_of(op.result) != f32:
+        return None
+    if op.is_depthwise if isinstance(op, ConvOp) else len(shape_of(weights)) != 2:
+        return None
+    strings = strings_of(op)
+    shape = shape_of(weights)
+    rows = math.prod(shape_of(op.result)) // max(1, strings.outputs)
+    taps, groups = (math.prod(shape[2:]), op.group_count) if isinstance(op, ConvOp) else (1, 1)
+    layer = Layer(rows, strings.inputs, strings.outputs, element_bytes(f32), taps, groups=groups)
+    dense, *choices = all_choices(connected.astype(np.float32), strings)
+    # Fillers would be zeros that have to be stored: distances that are long enough need none.
+    choices = [one for one in choices if one.entries == np.count_nonzero(connected)]
+    if not choices or connected.all():
+        return None
+    mask = strings.matrix(connected)
+    best = min((best_panels(chip, layer, mask, one) for one in choices), key=lambda one: one.price)
+    return best if is_faster(best, dense_cost(chip, layer, dense)) else None
+
+
+def strings_of(op: MatmulOp | ConvOp) -> Strings:
+    """The weights of a contraction, a string for each output neuron."""
+    axis = 1 if isinstance(op, MatmulOp) and op.transpose_b is None else 0
+    return Strings(shape_of(op.operands[1]), axis=axis)
+
+
+@dataclass(frozen=True, eq=False)
+class PanelPlaces:
+    """Panels of weights whose elements are numbered from 1 on, 0 where there is none."""
+
+    layout: PanelsAttr
+    index: Bytes
+    """[panels, parts, values_at] all bytes before the values."""
+    numbers: Ints
+    """[panels, parts, entries] whose values come behind it; 0: nobody's."""
+
+    @staticmethod
+    def of(chip: Chip, op: MatmulOp | ConvOp, numbers: Ints, panels: Panels) -> PanelPlaces:
+        """The numbers, of the shape of a contraction's weights, in panels."""
+        matrix = np.ascontiguousarray(strings_of(op).matrix(numbers.astype(np.uint32)))
+        packed, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES["f32"]))
+        behind = np.ascontiguousarray(data[:, :, packed.values_at :]).view(np.uint32).astype(np.int64)
+        return PanelPlaces(PanelsAttr(packed, work), np.ascontiguousarray(data[:, :, : packed.values_at]), behind)
+
+
+class PlacedByGather(RewritePattern):
+    """scatter(zeros, places, values) == gather(values and a zero, numbers): rows of its result can be made apart"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ScatterOp, rewriter: PatternRewriter) -> None:
+        if element_of(op.result) != f32 or (placed := placed_values(op.result)) is None:
+            return
+        values, numbers = placed
+        zero = source_of(np.zeros(1, np.float32), f32, "zero")
+        both = ConcatOp([values, zero.results[0]], 0)
+        order = np.where(numbers == 0, shape_of(values)[0], numbers - 1).astype(np.int32)
+        places = source_of(order, i32, f"{values.name_hint or 'weights'}_numbers")
+        rewriter.replace(op, [zero, both, places, GatherOp(both.result, places.results[0], 0)])
+
+
+def placed_values(value: SSAValue) -> Placed | None:
+    """What a value holds if it is values at known places among zeros, be they moved since; None for others."""
+    owner = value.owner
+    match owner:
+        case ScatterOp():
+            places, data = known_array(owner.indices), known_array(owner.data)
+            if places is None or data is None or data.any() or len(shape_of(owner.data)) != 1:
+                return None
+            places = np.where(places < 0, places + shape_of(owner.data)[0], places)
+            here = _not_masked(owner.updates)
+            if owner.mode.data is not ScatterMode.ADD or len(np.unique(places[here])) != len(places[here]):
+                return None
+            numbers = np.zeros(shape_of(owner.data), np.int64)
+            numbers[places[here]] = here + 1
+            return owner.updates, numbers
+        case ReshapeOp() | TransposeOp() | SliceOp():
+            if (placed := placed_values(owner.operand)) is None:
+                return None
+            return placed[0], evaluate(owner, [placed[1]])
+        case _:
+            return None
+
+
+def _not_masked(values: SSAValue) -> Ints:
+    """The numbers, from 0 on, of those of some values that are not replaced by zeros."""
+    owner = values.owner
+    every = np.arange(shape_of(values)[0])
+    if not isinstance(owner, SelectOp):
+        return every
+    condition, other = known_array(owner.condition), known_array(owner.on_false)
+    if condition is None or other is None or other.any():
+        return every
+    return np.flatnonzero(np.broadcast_to(condition, shape_of(values)))
