@@ -10,19 +10,26 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, TensorType, bf16
 from xdsl.ir import Attribute
 
+from ..dialects.coreasm.block_text import text_of
+from ..dialects.coreasm.executable_ops import NoteOp
 from ..dialects.coreasm.interpreter import is_executable, run_module, tensor_types
 from ..dialects.dataflow.constants import narrow_bf16, numpy_type, widen_bf16
 from ..dialects.dataflow.entry_function import argument_names, find_main, result_names
-from ..dialects.dataflow.interpreter import Watch, interpret_function
+from ..dialects.dataflow.interpreter import Watch, check_input, interpret_function
+from ..dialects.dataflow.types import ELEMENT_TYPES, tensor
 from ..dialects.manycore.execute_interpreter import ExecuteFunctions
 from ..dialects.manycore.interpreter import ManycoreFunctions
 from ..dialects.manycore.stage_interpreter import StageFunctions
 from ..dialects.memory import BufferType
 from ..dialects.memory.interpreter import MemoryFunctions
 from ..dialects.memory.stash_interpreter import StashFunctions
+from ..dialects.module_notes import notes_of
 from ..dialects.sparse.interpreter import SparseFunctions
-from ..dialects.sparse.values import as_array
+from ..dialects.sparse.types import index_of
+from ..dialects.sparse.values import as_array, as_encoded, strings_of
 from ..support.errors import InputError
+from .sparse.encode import Encoded
+from .sparse.interface import ENCODED, EncodedInterface, EncodedTensor, read_interface
 
 Array: TypeAlias = NDArray[Any]
 Fill = Literal["random", "iota"]
@@ -48,6 +55,24 @@ def make_inputs(
 
 
 def _argument_types(module: ModuleOp) -> dict[str, Attribute]:
+    """Types of what `run_main` takes: encoded tensors that are bytes in the module stand for themselves."""
+    types = _types_in_memory(module)
+    return types | _dense_types(interface_of(module).inputs)
+
+
+def interface_of(module: ModuleOp) -> EncodedInterface:
+    """The encoded inputs and results that are bytes in a module, as it notes them. Raises InputError as this does."""
+    if is_executable(module):
+        notes = {text_of(op.key): text_of(op.value) for op in module.ops if isinstance(op, NoteOp)}
+        return read_interface(notes.get(ENCODED))
+    return read_interface(notes_of(module).get(ENCODED))
+
+
+def _dense_types(tensors: Mapping[str, EncodedTensor]) -> dict[str, Attribute]:
+    return {name: tensor(ELEMENT_TYPES[one.code], one.shape) for name, one in tensors.items()}
+
+
+def _types_in_memory(module: ModuleOp) -> dict[str, Attribute]:
     if is_executable(module):
         return tensor_types(module, "input")
     main = find_main(module)
@@ -78,26 +103,52 @@ def run_main(module: ModuleOp, inputs: Mapping[str, Array], watch: Watch | None 
 
     Raises MeshloomError for what the operations raise, xDSL's InterpretationError where one has no implementation.
     """
+    interface = interface_of(module)
+    if not interface:
+        return _run(module, inputs, watch)
+    types = {name: type for name, type in _types_in_memory(module).items() if name in interface.inputs}
+    shapes = {name: tuple(cast("TensorType[Attribute] | BufferType", type).get_shape()) for name, type in types.items()}
+    found = _run(module, interface.pack(inputs, shapes), watch)
+    return found | {name: as_array(value) for name, value in interface.unpack(found).items()}
+
+
+def _run(module: ModuleOp, inputs: Mapping[str, Any], watch: Watch | None = None) -> dict[str, Array]:
+    """As `run_main`, of values as they lie in memory."""
     if is_executable(module):
         return run_module(module, list(inputs.values()))
-    copies = {name: array.copy() for name, array in inputs.items()}
     functions = [
         *(ManycoreFunctions(), ExecuteFunctions(), StageFunctions(_run_stage)),
         *(MemoryFunctions(), StashFunctions(), SparseFunctions()),
     ]
-    return {name: as_array(value) for name, value in interpret_function(module, copies, functions, watch).items()}
+    return {
+        name: as_array(value) for name, value in interpret_function(module, inputs, functions, watch, _take).items()
+    }
+
+
+def _take(name: str, value: Any, type: Attribute) -> Any:
+    """A value for the interpreter to keep, encoded where the argument is. Raises InputError for one that is unfit."""
+    index = index_of(type)
+    if not isinstance(value, Encoded):
+        array = check_input(name, value, type)
+        return array.copy() if index is None else as_encoded(array, cast("TensorType[Attribute]", type))
+    strings = None if index is None else strings_of(cast("TensorType[Attribute]", type), index)
+    if index is None or (value.format, value.strings) != (index.format, strings):
+        raise InputError(f"input '{name}' is encoded with a {value.format} index: expected {type}")
+    return value
 
 
 def _run_stage(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
-    return list(run_main(module, dict(zip(_argument_types(module), inputs, strict=True))).values())
+    return list(_run(module, dict(zip(_types_in_memory(module), inputs, strict=True))).values())
 
 
 def result_types(module: ModuleOp) -> dict[str, Attribute]:
-    """Types of the results of `@main` (or of an executable's outputs), by name."""
+    """Types of the results of `@main` (or of an executable's outputs), by name, as `run_main` gives them."""
     if is_executable(module):
-        return tensor_types(module, "output")
-    main = find_main(module)
-    return dict(zip(result_names(main), main.function_type.outputs, strict=True))
+        types = tensor_types(module, "output")
+    else:
+        main = find_main(module)
+        types = dict(zip(result_names(main), main.function_type.outputs, strict=True))
+    return types | _dense_types(interface_of(module).outputs)
 
 
 def numbers(array: Array, type: Attribute) -> Array:

@@ -22,6 +22,15 @@ in each row (m uses), the inputs' once for each C neurons. With the caches behin
 left for all rows: `pairs` are m * used, and both indices are looked at once. Where nothing is left out and R divides k,
 this is the cost of `matmul`, or more; where R does not divide k, `matmul` leaves places of the array empty, and this
 does not.
+
+The mapping unit's own instructions begin in `STARTUP` cycles; then looking and memory go side by side:
+
+    encode     ceil(elements / map_encode_elements)
+    decode     cycles of looking at the index once
+    connect    the same
+    combine    the same of both indices, the longer one
+    compact    ceil(elements / map_encode_elements), or the cycles of the index where these are more
+    cycles   = STARTUP + max(one of these, ceil(bytes of the largest operand / map_bytes_per_cycle))
 """
 
 from __future__ import annotations
@@ -160,6 +169,28 @@ def decode_cost(chip: Chip, index: IndexWork, nbytes: tuple[int, int]) -> Mapped
     looking = index.cycles(chip, 1)
     cycles = STARTUP + max(looking, _memory(chip, nbytes))
     return MappedCost(cycles, index_elements=index.elements, map_cycles=looking, nbytes=sum(nbytes))
+
+
+def connect_cost(chip: Chip, index: IndexWork, nbytes: tuple[int, int]) -> MappedCost:
+    """The cost of deriving connection data from a block; `nbytes` are those read and those written."""
+    return decode_cost(chip, index, nbytes)
+
+
+def combine_cost(chip: Chip, indices: tuple[IndexWork, IndexWork], nbytes: tuple[int, int, int]) -> MappedCost:
+    """The cost of combining connection data, both indices side by side; `nbytes`: the two read and the one written."""
+    looking = max(index.cycles(chip, 1) for index in indices)
+    elements = sum(index.elements for index in indices)
+    cycles = STARTUP + max(looking, _memory(chip, nbytes))
+    return MappedCost(cycles, index_elements=elements, map_cycles=looking, nbytes=sum(nbytes))
+
+
+def compact_cost(chip: Chip, elements: int, index: IndexWork, nbytes: tuple[int, int, int]) -> MappedCost:
+    """
+    The cost of compacting so many elements by connection data: the encoder passes over all of them beside the index.
+    """
+    looking = max(-(-elements // chip.map_encode_elements), index.cycles(chip, 1))
+    cycles = STARTUP + max(looking, _memory(chip, nbytes))
+    return MappedCost(cycles, index_elements=elements + index.elements, map_cycles=looking, nbytes=sum(nbytes))
 
 
 def put_cost(chip: Chip, elements: int, nonzero: int, itemsize: int) -> MappedCost:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..analysis.sparse.interface import ENCODED
 from ..chips.chip import Chip
 from ..dialects.coreasm.check import PATCHABLE, Limits, first_problem, structure_problem
 from ..dialects.coreasm.encoding import DESC, FIELDS, NO_SOURCE, TENSOR_TYPES, WORD
@@ -57,6 +58,7 @@ def check_executable(exe: Executable, place: str = "executable") -> None:
         raise InputError(f"{place}: weights end at {end}, but {exe.dram_bytes_used} bytes of DRAM are in use")
     _check_host(exe, place)
     _check_controller(exe, f"{place}: controller")
+    _check_encoded(exe, place)
 
 
 def _check_names(kind: str, names: list[str], place: str) -> None:
@@ -194,6 +196,16 @@ def _check_host(exe: Executable, place: str) -> None:
     for tensor in exe.tensors:
         if start < end and tensor.host_address < end and start < tensor.host_address + tensor.nbytes:
             raise InputError(f"{place}: tensor '{tensor.name}' overlaps the weights in host memory")
+
+
+def _check_encoded(exe: Executable, place: str) -> None:
+    if ENCODED in exe.notes:
+        from .encoded_interface import encoded_interface  # which needs executables
+
+        try:
+            encoded_interface(exe)
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from error
 
 
 def _check_controller(exe: Executable, place: str) -> None:

@@ -15,11 +15,19 @@ from .mapped_work import Recorder
 from .memory import MAX_POINTS, Bytes, Geometry
 from .semantics import check_pair, decode
 from .semantics_base import Decoded, Instruction, Step
+from .semantics_connections import combine_blocks, compact_block, connect
 from .semantics_move import put, put_without_zeros
 from .semantics_sparse import decode_block, encode, sparse_matmul
 
 _NONE = 0xFFFF
-_MAPPED = {Family.SPARSE_MATMUL: sparse_matmul, Family.ENCODE: encode, Family.DECODE: decode_block}
+_MAPPED = {
+    Family.SPARSE_MATMUL: sparse_matmul,
+    Family.ENCODE: encode,
+    Family.DECODE: decode_block,
+    Family.CONNECT: connect,
+    Family.COMBINE: combine_blocks,
+    Family.COMPACT: compact_block,
+}
 _CORE_SETS = frozenset(name for name, entry in BY_MNEMONIC.items() if entry.core_set)
 """Instructions whose last descriptor field names a core set."""
 _Columns: TypeAlias = tuple[int, int, int, list[int], list[int]]

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.sparse.block import Block, Contents, block_of_descriptor, pack_block, read_block
+from ..analysis.sparse.block import Block
 from ..analysis.sparse.encode import counts, encode_mask
 from ..analysis.sparse.strings import Strings
 from ..chips.chip import Chip
-from ..support.errors import InputError
 from .costs_sparse import (
     IndexWork,
     Product,
@@ -22,57 +21,22 @@ from .costs_sparse import (
     sparse_matmul_cost,
 )
 from .functional_errors import Fault
-from .memory import BF16, COMPUTE, STORAGE, Array, Bytes, Geometry, storage, widen_bf16
+from .memory import BF16, COMPUTE, STORAGE, Array, Bytes, storage, widen_bf16
 from .semantics_base import Access, Decoded, Instruction, immediate
+from .semantics_blocks import (
+    block_access,
+    block_at,
+    read_contents,
+    store_block,
+    touched_bytes,
+    used_bytes,
+)
 from .semantics_matmul import Sides, arithmetic, dense_reader, multiplier, sides
-
-
-def _block(ins: Instruction, slot: int) -> Block:
-    geometry = ins.operand(slot)
-    try:
-        return block_of_descriptor(geometry.shape, geometry.strides)
-    except ValueError as error:
-        raise Fault(f"operand {slot}: {error}") from error
-
-
-def _access(slot: int, block: Block, itemsize: int, write: bool = False) -> Access:
-    return Access(slot, Geometry((block.nbytes(itemsize),), (1,)), 1, write)
-
-
-def _bytes(sram: Bytes, address: int, block: Block, itemsize: int, slot: int) -> Bytes:
-    end = address + block.nbytes(itemsize)
-    if address < 0 or end > len(sram):
-        raise Fault(f"operand {slot} touches bytes {address} to {end - 1} of SRAM, which has {len(sram)}")
-    return sram[address:end]
-
-
-def _read(sram: Bytes, address: int, block: Block, code: int, slot: int) -> tuple[Contents, Array]:
-    """A block's contents and their matrix [strings, length] as stored. Raises Fault where it is damaged."""
-    kind = storage(code)
-    try:
-        contents = read_block(_bytes(sram, address, block, kind.itemsize, slot), block, kind)
-        return contents, contents.matrix()
-    except InputError as error:
-        raise Fault(f"operand {slot}: {error}") from error
-
-
-def _used_bytes(contents: Contents) -> int:
-    """Bytes that a block needs for what it holds."""
-    return contents.block.used_bytes(len(contents.places), contents.values.dtype.itemsize)
 
 
 def _widened(matrix: Array, code: int) -> Array:
     """A matrix of elements of type `code` in the type that products are summed in."""
     return widen_bf16(matrix) if code == BF16 else matrix.astype(arithmetic(code), copy=False)
-
-
-def _touched(geometry: Geometry, itemsize: int) -> int:
-    """Bytes of a dense operand in memory: overlapping windows and repeated elements once, as far as spans tell."""
-    low, high = geometry.extent(itemsize)
-    moved = itemsize
-    for size, stride in zip(geometry.shape, geometry.strides, strict=True):
-        moved *= size if stride else 1
-    return min(moved, high - low)
 
 
 def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
@@ -82,8 +46,8 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
     in_block, of_block = "x" in how, "w" in how
     found = sides(ins, not in_block, not of_block)
     batch, m, k, n = found.shape
-    inputs = _block(ins, 1) if in_block else None
-    weights = _block(ins, 2) if of_block else None
+    inputs = block_at(ins, 1) if in_block else None
+    weights = block_at(ins, 2) if of_block else None
     k = k or (0 if inputs is None else inputs.length)
     _fits(1, inputs, batch * m, k)
     _fits(2, weights, batch * n, k)
@@ -98,8 +62,8 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
         of_inputs, of_weights = IndexWork(), IndexWork()
         if left is None:
             assert inputs is not None
-            contents, matrix = _read(sram, a1, inputs, code, 1)
-            nbytes[1] = _used_bytes(contents)
+            contents, matrix = read_contents(sram, a1, inputs, code, 1)
+            nbytes[1] = used_bytes(contents)
             of_inputs = IndexWork.of(inputs, len(contents.places))
             hits = contents.stored().reshape(batch, m, k).sum(axis=1)
             x = _widened(matrix, code).reshape(*found.batch, m, k)
@@ -110,8 +74,8 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
                 of_inputs = IndexWork(direct=batch * m * k)
         if right is None:
             assert weights is not None
-            contents, matrix = _read(sram, a2, weights, code, 2)
-            nbytes[2] = _used_bytes(contents)
+            contents, matrix = read_contents(sram, a2, weights, code, 2)
+            nbytes[2] = used_bytes(contents)
             of_weights = IndexWork.of(weights, len(contents.places))
             stored = contents.stored().reshape(batch, n, k)
             y = _widened(matrix, code).reshape(*found.batch, n, k).swapaxes(-1, -2)
@@ -125,8 +89,8 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
     result = storage(ins.result_type).itemsize
     accesses = (
         Access(0, ins.operand(0), result, write=True, reads_too=bool(accumulates)),
-        Access(1, ins.operand(1), itemsize, write=False) if inputs is None else _access(1, inputs, itemsize),
-        Access(2, ins.operand(2), itemsize, write=False) if weights is None else _access(2, weights, itemsize),
+        Access(1, ins.operand(1), itemsize, write=False) if inputs is None else block_access(1, inputs, itemsize),
+        Access(2, ins.operand(2), itemsize, write=False) if weights is None else block_access(2, weights, itemsize),
     )
     return Decoded(step, accesses)
 
@@ -144,15 +108,15 @@ def _sizes(ins: Instruction, found: Sides) -> tuple[int, int, int]:
     """Bytes of D, A and B in memory; 0 for blocks, whose bytes are known when they are read."""
     itemsize = storage(ins.source_type).itemsize
     return (
-        _touched(ins.operand(0), storage(ins.result_type).itemsize),
-        0 if found.a is None else _touched(ins.operand(1), itemsize),
-        0 if found.b is None else _touched(ins.operand(2), itemsize),
+        touched_bytes(ins.operand(0), storage(ins.result_type).itemsize),
+        0 if found.a is None else touched_bytes(ins.operand(1), itemsize),
+        0 if found.b is None else touched_bytes(ins.operand(2), itemsize),
     )
 
 
 def encode(ins: Instruction, chip: Chip, record: Record) -> Decoded:
     """D = S without its elements of |x| <= T, as a block."""
-    block, source, code = _block(ins, 0), ins.operand(1), ins.source_type
+    block, source, code = block_at(ins, 0), ins.operand(1), ins.source_type
     kind, strings = storage(code), Strings((block.strings, block.length))
     if source.points != block.strings * block.length:
         raise Fault(f"{source.points} elements, the block has {block.strings} strings of {block.length}")
@@ -163,28 +127,25 @@ def encode(ins: Instruction, chip: Chip, record: Record) -> Decoded:
         raw: NDArray[Any] = np.ndarray(source.shape, kind, sram, a1, source.strides).reshape(strings.shape)
         values = widen_bf16(raw) if code == BF16 else raw.astype(COMPUTE[code], copy=False)
         encoded = encode_mask(raw, counts(values, threshold), block.format, strings)
-        room = _bytes(sram, a0, block, kind.itemsize, 0)
-        try:
-            room[...] = pack_block(encoded, block)
-        except ValueError as error:
-            raise Fault(f"operand 0: {error}") from error
-        written = block.used_bytes(len(encoded.values) // block.format.group, kind.itemsize)
-        record(encode_cost(chip, raw.size, (_touched(source, kind.itemsize), written)))
+        written = store_block(sram, a0, encoded, block)
+        record(encode_cost(chip, raw.size, (touched_bytes(source, kind.itemsize), written)))
 
-    return Decoded(step, (_access(0, block, kind.itemsize, write=True), Access(1, source, kind.itemsize, write=False)))
+    return Decoded(
+        step, (block_access(0, block, kind.itemsize, write=True), Access(1, source, kind.itemsize, write=False))
+    )
 
 
 def decode_block(ins: Instruction, chip: Chip, record: Record) -> Decoded:
     """D = the elements of a block, 0 where none is stored."""
-    target, block, code = ins.operand(0), _block(ins, 1), ins.source_type
+    target, block, code = ins.operand(0), block_at(ins, 1), ins.source_type
     kind = STORAGE[code]
     if target.points != block.strings * block.length:
         raise Fault(f"{target.points} elements, the block has {block.strings} strings of {block.length}")
 
     def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
-        contents, matrix = _read(sram, a1, block, code, 1)
+        contents, matrix = read_contents(sram, a1, block, code, 1)
         np.ndarray(target.shape, kind, sram, a0, target.strides)[...] = matrix.reshape(target.shape)
         index = IndexWork.of(block, len(contents.places))
-        record(decode_cost(chip, index, (_used_bytes(contents), _touched(target, kind.itemsize))))
+        record(decode_cost(chip, index, (used_bytes(contents), touched_bytes(target, kind.itemsize))))
 
-    return Decoded(step, (Access(0, target, kind.itemsize, write=True), _access(1, block, kind.itemsize)))
+    return Decoded(step, (Access(0, target, kind.itemsize, write=True), block_access(1, block, kind.itemsize)))

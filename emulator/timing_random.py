@@ -15,6 +15,7 @@ from ..chips.load import load_chip
 from .executable import Executable
 from .functional_build import Assembly, Place, at
 from .mapped_work import COLUMNS, MappedWork
+from .memory import BOOL, F32
 from .timing_tables import build_tables
 
 MPU, VPU, DAU, LOAD, STORE, SEND, RECV, MAP = range(8)
@@ -47,10 +48,18 @@ def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: i
             asm.op(core, "load", at(0, (m, 4 * n)), source, wait=wait, signal=signal)
         case 7:
             dense = at(0, (_BLOCK.strings, _BLOCK.length))
-            if rng.random() < 0.5:
-                asm.op(core, "encode", _ENCODED, dense, 0.0, wait=wait, signal=signal, raw=declared)
-            else:
-                asm.op(core, "decode", dense, _ENCODED, wait=wait, signal=signal, raw=declared)
+            operands: dict[str, tuple[Place | float, ...]] = {
+                "encode": (_ENCODED, dense, 0.0),
+                "decode": (dense, _ENCODED),
+                "connect": (_ENCODED, _ENCODED),
+                "combine": (_ENCODED, _ENCODED, _ENCODED),
+                "compact": (_ENCODED, dense, _ENCODED),
+            }
+            name = rng.choice(list(operands))
+            types = {"connect": (F32, BOOL), "combine": (BOOL, BOOL)}.get(name, (F32, F32))
+            asm.op(
+                core, name, *operands[name], source=types[0], result=types[1], wait=wait, signal=signal, raw=declared
+            )
         case _:
             asm.op(core, "store", at(0, (m, 4 * n)), at(0, (m, 4 * n)), wait=wait, signal=signal)
     return unit

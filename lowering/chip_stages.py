@@ -11,7 +11,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ..analysis.grouping import group_operations
 from ..analysis.planning.plan_network import storage_root
+from ..analysis.sparse.interface import ENCODED, EncodedInterface, read_interface
 from ..dialects.dataflow.entry_function import argument_names, main_function, result_names
+from ..dialects.module_notes import add_note, notes_of
 from ..emulator.chip_pipeline import NETWORK, Feed
 from .serial import Part, operators, sources
 
@@ -73,6 +75,8 @@ def stage_modules(function: FuncOp, stages: Sequence[Part]) -> list[StageModule]
                 given[home[value]][name] = value
             assert value not in home or home[value] < number, "stages stand in an order that can run"
     nowhere = [value for value in block.args if not any(value in entering for _, entering in read)]
+    network = function.parent_op()
+    encoded = read_interface(notes_of(network).get(ENCODED)) if isinstance(network, ModuleOp) else None
     made: list[StageModule] = []
     for number, (held, entering) in enumerate(read):
         wanted = sorted((value for value in entering if isinstance(value, BlockArgument)), key=lambda one: one.index)
@@ -83,8 +87,19 @@ def stage_modules(function: FuncOp, stages: Sequence[Part]) -> list[StageModule]
         module, clones = _module(held, dict(zip(feeds, names, strict=True)), given[number])
         mine = {op: clones[op] for op in stages[number]}
         taken = dict(zip(names, feeds.values(), strict=True))
+        if encoded:
+            _note_encoded(module, encoded, taken, outputs[number])
         made.append(StageModule(module, taken, outputs[number], tuple(given[number]), mine))
     return made
+
+
+def _note_encoded(module: ModuleOp, network: EncodedInterface, feeds: dict[str, Feed], gives: Sequence[str]) -> None:
+    """Note which inputs and outputs of the network that a stage takes and gives are encoded."""
+    taken = {name: feed.name for name, feed in feeds.items() if feed.chip == NETWORK and feed.name in network.inputs}
+    inputs = {name: network.inputs[own] for name, own in taken.items()}
+    outputs = {name: network.outputs[name] for name in gives if name in network.outputs}
+    if inputs or outputs:
+        add_note(module, ENCODED, EncodedInterface(inputs, outputs).note)
 
 
 def _fresh_names(taken: set[str]) -> Callable[[SSAValue], str]:

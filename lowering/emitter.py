@@ -8,6 +8,7 @@ from typing import TypeAlias
 from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
 from ..dialects.coreasm.encoding import TypeCode
 from ..dialects.coreasm.isa import OPCODE
+from .block_emitter import BlockEmitter
 from .immediates import fits_immediate, immediate_bits, wide_halves
 from .plans import (
     DOT,
@@ -25,7 +26,6 @@ from .plans import (
     plan_scatter,
 )
 from .stream import IMMEDIATE, SRAM, UNUSED, split_address
-from .transfers import Transfers
 from .view import EncodedView, View
 
 Operand: TypeAlias = View | float
@@ -35,7 +35,7 @@ _JOIN = {"sum": "add", "max": "max", "min": "min", "prod": "mul"}
 """Binary instruction that joins partial results of a reduction."""
 
 
-class Emitter(Transfers):
+class Emitter(BlockEmitter):
     """Appends instructions to the stream of one core.
 
     Views may have any rank: dimensions are dropped, merged and looped over as five-dimensional descriptors need it.

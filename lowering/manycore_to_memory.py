@@ -35,7 +35,7 @@ from .offload.lower_saved import lower_saved
 from .offload.saved_module import saves_memory
 from .piece_cache import cache_for
 from .plan_launches import plan_launches
-from .program_notes import IDEAL
+from .program_notes import IDEAL, notes_of
 from .replace_module import replace_module
 from .serial import is_on_host, operator_count, operators, part_module
 from .write_program import write_program
@@ -81,13 +81,14 @@ def lower_module(module: ModuleOp, chip: Chip) -> None:
     ideal = note_ideal(module)
     groups = launches_of(function)
     _check_level(function)
-    program = _program(function, groups or [Group("all", list(operators(function)))], ideal, chip)
+    notes = {IDEAL: json.dumps(ideal)} | notes_of(module)
+    program = _program(function, groups or [Group("all", list(operators(function)))], notes, chip)
     with at(function):
         lowered = write_program(program, chip)
     replace_module(module, lowered)
 
 
-def _program(function: FuncOp, groups: Sequence[Group], ideal: dict[str, int], chip: Chip) -> DeviceProgram:
+def _program(function: FuncOp, groups: Sequence[Group], notes: dict[str, str], chip: Chip) -> DeviceProgram:
     """The program of a function whose tasks are in groups, one a launch."""
     launches: list[LoweredLaunch] = []
     for group in groups:
@@ -98,7 +99,7 @@ def _program(function: FuncOp, groups: Sequence[Group], ideal: dict[str, int], c
     labels = [(group.name, operator_count(tuple(group.operations))) for group in groups]
     tasks = [tuple(unique_names(one.tasks)) for one in launches]
     functions = [one.function for one in launches]
-    return link_network(serial, functions, labels, tasks, {IDEAL: json.dumps(ideal)}, residency)
+    return link_network(serial, functions, labels, tasks, notes, residency)
 
 
 def _check_level(function: FuncOp) -> None:

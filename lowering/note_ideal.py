@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.dataflow.entry_function import find_main
 from .ideal_work import ideal_work
-from .program_notes import IDEAL, NOTES, noted_ideal
+from .program_notes import IDEAL, add_note, noted_ideal
 
 
 def note_ideal(module: ModuleOp) -> dict[str, int]:
@@ -16,5 +16,5 @@ def note_ideal(module: ModuleOp) -> dict[str, int]:
     ideal = noted_ideal(module)
     if ideal is None:
         ideal = ideal_work(find_main(module))
-        module.attributes[NOTES] = DictionaryAttr({IDEAL: StringAttr(json.dumps(ideal))})
+        add_note(module, IDEAL, json.dumps(ideal))
     return ideal

@@ -5,20 +5,12 @@ from __future__ import annotations
 import json
 from typing import cast
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 
-NOTES = "manycore.notes"
-"""Attribute of modules: a dictionary of strings."""
+from ..dialects.module_notes import NOTES, add_note, notes_of
+
 IDEAL = "ideal"
 """The note of the work of the network itself (see `ideal_work`)."""
-
-
-def notes_of(module: ModuleOp) -> dict[str, str]:
-    """The notes that a module carries."""
-    given = module.attributes.get(NOTES)
-    if not isinstance(given, DictionaryAttr):
-        return {}
-    return {key: value.data for key, value in given.data.items() if isinstance(value, StringAttr)}
 
 
 def noted_ideal(module: ModuleOp) -> dict[str, int] | None:
@@ -29,3 +21,6 @@ def noted_ideal(module: ModuleOp) -> dict[str, int] | None:
     except ValueError:
         return None
     return cast("dict[str, int]", found) if isinstance(found, dict) else None
+
+
+__all__ = ["IDEAL", "NOTES", "add_note", "noted_ideal", "notes_of"]

@@ -60,8 +60,8 @@ def lower_sparse(module: ModuleOp) -> None:
             types = (*function.function_type.inputs, *function.function_type.outputs)
             if any(index_of(type) is not None for type in types):
                 error = InputError(
-                    f"function @{function.sym_name.data} has encoded arguments or results: to be compiled, it needs "
-                    f"dense ones, which sparse.encode and sparse.decode connect to the rest"
+                    f"function @{function.sym_name.data} has encoded arguments or results: run "
+                    f"sparse-pack{{chip=NAME}} before, which makes bytes of them"
                 )
                 raise located(error, function)
     # Those who read an encoded tensor are replaced as well, one after the other.
@@ -93,7 +93,7 @@ class EncodedNeurons(RewritePattern):
         if index.format.group > 1:
             raise InputError(
                 f"{decoded(tensor_of(op.result))} is encoded in groups of {index.format.group} above a threshold while "
-                f"the network runs: no chip does that; use group = 1"
+                f"the network runs: no dense operation does that; run sparse-pack{{chip=NAME}} before"
             )
         rewriter.replace(op, (), (_above(op.operand, index.threshold, rewriter),))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 from ..chips import Chip, chip_names, load_chip
 from ..support.arguments import check_argument, check_names
 from ..support.errors import InputError
-from .inputs import checked_inputs
+from .inputs import network_inputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass, PassPipeline
 
+    from ..analysis.sparse.encode import Encoded
     from ..emulator.chip_pipeline import ChipPipeline
     from ..emulator.executable import Executable
     from ..emulator.timing import TimingResult
@@ -41,6 +42,8 @@ class RunResult:
     timing: TimingResult
     stats: dict[str, Any]
     """As `meshloom-run --stats` writes them."""
+    encoded: dict[str, Encoded] = field(default_factory=dict[str, "Encoded"])
+    """Outputs that the network gives encoded, as index and values; in `outputs` they are dense."""
 
     @property
     def cycles(self) -> int:
@@ -74,23 +77,27 @@ class CompiledNetwork:
 
         return collect(self.executable, self.timing)
 
-    def run(self, inputs: Mapping[str, NDArray[Any]], check: bool = False) -> RunResult:
+    def run(self, inputs: Mapping[str, NDArray[Any] | Encoded], check: bool = False) -> RunResult:
         """
-        Run on `inputs` (by name). With `check`, races and reads of unwritten memory are errors, too.
+        Run on `inputs` (by name): arrays, dense ones for encoded inputs, too, or what is encoded as these are
+        (`RunResult.encoded` of another run). With `check`, races and reads of unwritten memory are errors, too.
 
         Raises InputError for inputs that are missing, unknown or of another shape or type, EmulationError for a
         program that does what it must not.
         """
+        from ..emulator.encoded_interface import HostInterface
         from ..emulator.functional import run_functional
         from ..emulator.stats import collect
         from ..emulator.timing import depends_on_values, run_timing
 
-        arrays = checked_inputs(self.executable.inputs, inputs)
+        interface = HostInterface.of(self.executable)
+        arrays = interface.in_memory(network_inputs(interface, inputs))
         functional = run_functional(self.executable, arrays, check=check)
+        outputs, encoded = interface.read(functional.outputs)
         if not depends_on_values(self.executable):
-            return RunResult(functional.outputs, self.timing, deepcopy(self._stats))
+            return RunResult(outputs, self.timing, deepcopy(self._stats), encoded)
         timing = run_timing(self.executable, mapped=functional.mapped)
-        return RunResult(functional.outputs, timing, collect(self.executable, timing, functional.mapped))
+        return RunResult(outputs, timing, collect(self.executable, timing, functional.mapped), encoded)
 
     def save(self, path: str | Path) -> None:
         """Write the executable (`.mlx`); the file is complete or not there."""

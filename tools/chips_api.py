@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..support.arguments import check_argument
-from .inputs import checked_inputs
+from .inputs import network_inputs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..analysis.sparse.encode import Encoded
     from ..emulator.chip_pipeline import ChipPipeline
     from ..emulator.chip_pipeline_run import PipelineSchedule
     from ..emulator.timing import TimingResult
@@ -30,6 +31,8 @@ class PipelineResult:
     """When each chip works, as one input follows another."""
     stats: dict[str, Any]
     """As `meshloom-run --stats` writes them."""
+    encoded: dict[str, Encoded] = field(default_factory=dict[str, "Encoded"])
+    """Outputs that the network gives encoded, as index and values; in `outputs` they are dense."""
 
     @property
     def cycles(self) -> int:
@@ -74,21 +77,25 @@ class CompiledPipeline:
 
         return schedule(self.pipeline.feeds, [timing.total_cycles for timing in self.timings])
 
-    def run(self, inputs: Mapping[str, NDArray[Any]], check: bool = False) -> PipelineResult:
+    def run(self, inputs: Mapping[str, NDArray[Any] | Encoded], check: bool = False) -> PipelineResult:
         """
-        Run on `inputs` (by name). With `check`, races and reads of unwritten memory are errors, too.
+        Run on `inputs` (by name), as `CompiledNetwork.run` takes them. With `check`, races and reads of unwritten
+        memory are errors, too.
 
         Raises InputError for inputs that are missing, unknown or of another shape or type, EmulationError for a
         program that does what it must not.
         """
         from ..emulator.chip_pipeline_run import collect_chips, run_chip_pipeline, schedule, time_chip_pipeline
+        from ..emulator.encoded_interface import HostInterface
 
-        arrays = checked_inputs(self.pipeline.input_tensors(), inputs)
+        interface = HostInterface.of(self.pipeline)
+        arrays = interface.in_memory(network_inputs(interface, inputs))
         values = run_chip_pipeline(self.pipeline, arrays, check)
         depends = any(one is not None for one in values.mapped)
         timings = time_chip_pipeline(self.pipeline, values.mapped) if depends else self.timings
         when = schedule(self.pipeline.feeds, [timing.total_cycles for timing in timings])
-        return PipelineResult(values.outputs, when, collect_chips(self.pipeline, timings, values.mapped))
+        outputs, encoded = interface.read(values.outputs)
+        return PipelineResult(outputs, when, collect_chips(self.pipeline, timings, values.mapped), encoded)
 
     def run_stream(self, inputs: Sequence[Mapping[str, NDArray[Any]]], check: bool = False) -> StreamResult:
         """

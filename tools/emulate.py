@@ -46,7 +46,9 @@ class EmulateTarget(Target):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Compile, run with all checks, print. Raises InputError without a chip, else as compiler and emulator do."""
         from ..analysis.interpret import make_inputs, result_types
+        from ..analysis.sparse.encode import decode
         from ..dialects.coreasm.interpreter import lines_named
+        from ..emulator.encoded_interface import HostInterface
         from ..emulator.executable import Executable
         from .interpret import print_results
 
@@ -54,10 +56,14 @@ class EmulateTarget(Target):
         arrays = make_inputs(module, self.seed, self.inputs)
         found = self._executable(module)
         # By position: where the network gives no names, the executable numbers its tensors in its own way.
-        inputs = list(arrays.values())
+        interface = HostInterface.of(found)
+        given = dict(zip((info.name for info in interface.inputs), arrays.values(), strict=True))
+        inputs = list(interface.in_memory(given).values())
         with lines_named(module):
             outputs, cycles = _run_one(found, inputs) if isinstance(found, Executable) else _run_chips(found, inputs)
-        print_results(dict(zip(types, outputs, strict=True)), types, self.precision, output)
+        named = dict(zip((info.name for info in interface.outputs), outputs, strict=True))
+        shown = {**named, **{name: decode(value) for name, value in interface.encoded.unpack(named).items()}}
+        print_results(dict(zip(types, shown.values(), strict=True)), types, self.precision, output)
         if self.cycles:
             print(cycles(), file=output)
 

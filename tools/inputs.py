@@ -11,25 +11,50 @@ from ..support.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..analysis.sparse.interface import EncodedInterface
+    from ..emulator.encoded_interface import HostInterface
     from ..emulator.executable import TensorInfo
 
 
-def checked_inputs(tensors: Sequence[TensorInfo], inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def network_inputs(interface: HostInterface, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """
-    A network's inputs as arrays of the right type and shape; `tensors`: what they are. Raises InputError naming the
-    input and what is expected.
+    A network's inputs, checked: arrays of the right type and shape, or for encoded ones what is encoded already, too.
+    Raises InputError naming the input and what is expected.
+    """
+    return checked_inputs(interface.inputs, inputs, interface.encoded)
+
+
+def checked_inputs(
+    tensors: Sequence[TensorInfo], inputs: Mapping[str, Any], encoded: EncodedInterface | None = None
+) -> dict[str, Any]:
+    """
+    A network's inputs as arrays of the right type and shape; `tensors`: what they are, `encoded`: which of them may be
+    encoded. Raises InputError naming the input and what is expected.
     """
     check_names("inputs", inputs, "a mapping from the names of inputs to arrays")
     wanted = {tensor.name: tensor for tensor in tensors}
     for name in inputs:
         if name not in wanted:
             raise InputError(f"unknown input '{name}': the network's inputs are {', '.join(wanted) or 'none'}")
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     for name, tensor in wanted.items():
         if name not in inputs:
             raise InputError(f"input '{name}' is missing: give an array of shape {list(tensor.shape)}")
-        arrays[name] = _checked(name, inputs[name], tensor.shape, tensor.dtype)
+        arrays[name] = _checked_one(name, inputs[name], tensor, encoded)
     return arrays
+
+
+def _checked_one(name: str, value: Any, tensor: TensorInfo, encoded: EncodedInterface | None) -> Any:
+    from ..analysis.sparse.encode import Encoded
+
+    if not isinstance(value, Encoded):
+        return _checked(name, value, tensor.shape, tensor.dtype)
+    if encoded is None or name not in encoded.inputs:
+        raise InputError(f"input '{name}' is encoded: the network takes it dense, of shape {list(tensor.shape)}")
+    try:
+        return encoded.inputs[name].encoded(value)
+    except InputError as error:
+        raise InputError(f"input '{name}': {error}") from error
 
 
 def _checked(name: str, array: NDArray[Any], shape: tuple[int, ...], dtype: int) -> NDArray[Any]:

@@ -35,7 +35,7 @@ UNIT_TEXT = {
     Unit.STORE: "data access unit: SRAM to DRAM",
     Unit.SEND: "network: remote writes, signals, waiting for credits",
     Unit.RECV: "network: credits to senders, waiting for data",
-    Unit.MAP: "mapping unit: encoding and decoding; it also feeds the sparse products of MPU",
+    Unit.MAP: "mapping unit: encoding, decoding, connection data; it also feeds the sparse products of MPU",
     Unit.SEQ: "the sequencer, executed at dispatch",
     Unit.CTL: "the chip's controller",
 }

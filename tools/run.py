@@ -35,12 +35,21 @@ def _parser() -> argparse.ArgumentParser:
     parser = make_parser("meshloom-run", "Run an executable in the emulator of its chip.", EXAMPLES)
     parser.add_argument("executable", type=Path, help="a .mlx file")
     parser.add_argument(
-        "--input", action="append", default=[], metavar="NAME=FILE.npy", help="value of an input (may be repeated)"
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="value of an input (may be repeated); encoded ones dense, or as FILE.npz with index and values",
     )
     parser.add_argument(
         "--random", type=int, metavar="SEED", help="seeded values for the other inputs: standard normal, or 0 and 1"
     )
-    parser.add_argument("--output", type=Path, metavar="DIR", help="write each output to DIR/NAME.npy")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="write each output to DIR/NAME.npy, encoded ones to DIR/NAME.npz, too",
+    )
     parser.add_argument("--stats", type=Path, metavar="FILE.json", help="write all figures of the run")
     parser.add_argument(
         "--trace",
@@ -74,20 +83,21 @@ def _run(options: argparse.Namespace) -> None:
     with Progress("meshloom-run", options.quiet) as progress:
         progress("load")
         from ..emulator.chip_pipeline_file import read_any
+        from ..emulator.encoded_interface import HostInterface
         from ..emulator.executable import Executable
-        from ..support.npy import read_arrays
         from .check import Check, report
-        from .inputs import checked_inputs
+        from .encoded_files import read_inputs
+        from .inputs import network_inputs
         from .run_results import run_chips, run_one
         from .tensor_files import random_inputs
 
         target = read_any(options.executable)
         one = isinstance(target, Executable)
-        tensors = target.inputs if one else target.input_tensors()
-        inputs = read_arrays(options.input)
+        interface = HostInterface.of(target)
+        inputs = read_inputs(options.input, interface.encoded.inputs)
         if options.random is not None:
-            inputs = random_inputs(tensors, options.random) | inputs
-        inputs = checked_inputs(tensors, inputs)
+            inputs = random_inputs(interface.inputs, options.random) | inputs
+        inputs = network_inputs(interface, inputs)
         check = None if options.check is None else Check(options.check, parse_values(options.value))
         results = run_one(target, inputs, options, progress) if one else run_chips(target, inputs, options, progress)
         progress("write")
@@ -115,11 +125,13 @@ def _run(options: argparse.Namespace) -> None:
 
 def _write(options: argparse.Namespace, results: Results) -> None:
     """All files that were asked for, or none."""
+    from .encoded_files import write_encoded
     from .tensor_files import write_outputs
 
     with all_or_none():
         if options.output is not None:
             write_outputs(options.output, results.outputs)
+            write_encoded(options.output, results.outputs, results.encoded)
         if options.stats is not None:
             write_atomically(options.stats, json.dumps(results.stats, indent=1) + "\n")
         for path, content in results.files.items():

@@ -14,6 +14,7 @@ from .summary import summary
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..analysis.sparse.encode import Encoded
     from ..emulator.chip_pipeline import ChipPipeline
     from ..emulator.executable import Executable
     from ..emulator.mapped_work import MappedWork
@@ -27,42 +28,50 @@ class Results:
     outputs: dict[str, NDArray[Any]]
     stats: dict[str, Any]
     summary: str
+    encoded: dict[str, Encoded] = field(default_factory=dict[str, "Encoded"])
+    """Outputs that the network gives encoded; in `outputs` they are dense."""
     files: dict[Path, bytes | str] = field(default_factory=dict[Path, "bytes | str"])
     """Traces and reports by the name of the file."""
 
 
 def run_one(
-    exe: Executable, inputs: Mapping[str, NDArray[Any]], options: argparse.Namespace, progress: Callable[[str], None]
+    exe: Executable, inputs: Mapping[str, Any], options: argparse.Namespace, progress: Callable[[str], None]
 ) -> Results:
     """Run on one chip; `options` as `meshloom-run` takes them."""
+    from ..emulator.encoded_interface import HostInterface
     from ..emulator.functional import run_functional
     from ..emulator.stats import collect
 
     progress("compute")
-    functional = run_functional(exe, inputs, check=options.validate)
+    interface = HostInterface.of(exe)
+    functional = run_functional(exe, interface.in_memory(inputs), check=options.validate)
+    outputs, encoded = interface.read(functional.outputs)
     progress("time")
     timing = _timed(exe, options, functional.mapped)
     stats = collect(exe, timing, functional.mapped)
-    results = Results(functional.outputs, stats, summary(options.executable.name, exe, stats))
+    results = Results(outputs, stats, summary(options.executable.name, exe, stats), encoded)
     _add_files(results, _Run(exe, timing, stats, functional.mapped), options, lambda path: path)
     return results
 
 
 def run_chips(
     pipeline: ChipPipeline,
-    inputs: Mapping[str, NDArray[Any]],
+    inputs: Mapping[str, Any],
     options: argparse.Namespace,
     progress: Callable[[str], None],
 ) -> Results:
     """Run on several chips; a trace and a report for each."""
     from ..emulator.chip_pipeline_run import collect_chips, run_chip_pipeline
+    from ..emulator.encoded_interface import HostInterface
 
     progress("compute")
-    values = run_chip_pipeline(pipeline, inputs, check=options.validate)
+    interface = HostInterface.of(pipeline)
+    values = run_chip_pipeline(pipeline, interface.in_memory(inputs), check=options.validate)
+    outputs, encoded = interface.read(values.outputs)
     progress("time")
     timings = [_timed(exe, options, mapped) for exe, mapped in zip(pipeline.chips, values.mapped, strict=True)]
     stats = collect_chips(pipeline, timings, values.mapped)
-    results = Results(values.outputs, stats, run_summary(options.executable.name, pipeline, stats))
+    results = Results(outputs, stats, run_summary(options.executable.name, pipeline, stats), encoded)
     for number, (exe, timing, mapped) in enumerate(zip(pipeline.chips, timings, values.mapped, strict=True)):
 
         def file(path: Path, number: int = number) -> Path:

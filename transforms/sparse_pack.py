@@ -1,10 +1,10 @@
-"""Pass `sparse-pack`: encoded weights become panels, the bytes that a chip's matrix units take."""
+"""Pass `sparse-pack`: encoded tensors become panels, the bytes that a chip's units take."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 from xdsl.context import Context
@@ -25,12 +25,6 @@ from ..analysis.sparse.panels import Lanes, Panels, pack
 from ..chips import Chip
 from ..dialects.dataflow import (
     ConstantOp,
-    MinimumOp,
-    ReduceWindowOp,
-    ReluOp,
-    ReshapeOp,
-    SliceOp,
-    TransposeOp,
     WeightOp,
 )
 from ..dialects.dataflow.types import element_bytes, element_of, shape_of, tensor_of, ui8
@@ -40,20 +34,16 @@ from ..dialects.sparse import (
     DecodeOp,
     EncodeOp,
     MatmulOp,
-    PanelConvOp,
-    PanelMatmulOp,
-    PanelOp,
     PanelsAttr,
-    PruneGroupsOp,
 )
 from ..dialects.sparse.types import index_of
 from ..dialects.sparse.values import encode_array, strings_of
 from .chip_option import chip_for
+from .computed_panels import decode_misfits, is_computed, is_hint, pack_computed
 from .known_values import Array, known_array, source_of
+from .panel_contraction import Contraction, often_zero, on_panels
 from .rewrite_once import erase_unread, rewrite_once
 from .sparse_plan import MATRIX_RATES, matrix_types
-
-Contraction: TypeAlias = MatmulOp | ConvOp
 
 
 @dataclass(frozen=True)
@@ -64,6 +54,9 @@ class SparsePackPass(ModulePass):
 
     Depthwise convolutions, and products with weights of more than two dimensions, without elements or as first operand,
     stay as they are.
+
+    What is encoded while the program runs, and what it takes or gives encoded, lies in panels with room for all
+    elements (`transforms/computed_panels.py`); inputs and results then are bytes, and a note says what they mean.
     """
 
     name = "sparse-pack"
@@ -80,10 +73,13 @@ def pack_module(module: ModuleOp, chip: Chip) -> None:
     """
     Replace the contractions that a matrix unit can do on panels. Each encoded weight is packed once.
 
-    Neurons that are encoded while the program runs stay as they are in memory: the matrix unit is fed without zeros.
+    Neurons that are encoded with an expected share (`nonzero`) stay as they are in memory: the matrix unit is fed
+    without zeros. All else that is encoded while the program runs becomes panels.
     """
+    decode_misfits(module)
     patterns = (ContractionOnPanels(chip), ContractionOfDecodedNeurons())
     rewrite_once(module, {MatmulOp: patterns, ConvOp: patterns})
+    pack_computed(module, chip)
 
 
 @dataclass
@@ -107,7 +103,7 @@ class ContractionOnPanels(RewritePattern):
         neurons, nonzero = _unencoded(op, rewriter)
         if nonzero is None and often_zero(neurons):
             nonzero = ALL_NONZERO
-        rewriter.replace(op, _on_panels(op, neurons, *self.packed[key], nonzero))
+        rewriter.replace(op, on_panels(op, neurons, *self.packed[key], nonzero))
         erase_unread(encode.result)
 
     def _pack(self, encode: EncodeOp, panels: Panels, rewriter: PatternRewriter) -> tuple[PanelsAttr, SSAValue]:
@@ -125,6 +121,8 @@ class ContractionOfDecodedNeurons(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp | ConvOp, rewriter: PatternRewriter) -> None:
+        if is_computed(op.operands[1]):
+            return
         neurons, nonzero = _unencoded(op, rewriter)
         if nonzero is None:
             return
@@ -140,15 +138,6 @@ def _unencoded(op: Contraction, rewriter: PatternRewriter) -> tuple[SSAValue, No
     if (encode := encoding(neurons)) is None:
         return neurons, None
     return rewriter.insert(DecodeOp(neurons)).result, encode.expected
-
-
-def _on_panels(
-    op: Contraction, neurons: SSAValue, layout: PanelsAttr, weights: SSAValue, nonzero: Nonzero | None
-) -> PanelOp:
-    if isinstance(op, MatmulOp):
-        flag = op.transpose_a is not None
-        return PanelMatmulOp(neurons, weights, layout, tensor_of(op.result), transpose_a=flag, nonzero=nonzero)
-    return PanelConvOp.of(op, neurons, weights, layout, nonzero)
 
 
 def packable(op: Contraction) -> EncodeOp | None:
@@ -170,11 +159,9 @@ def packable(op: Contraction) -> EncodeOp | None:
 
 
 def encoding(neurons: SSAValue) -> EncodeOp | None:
-    """The operation that encodes neurons while the program runs; None for dense ones, arguments and constants."""
+    """The operation that only says which share of neurons should count (see `is_hint`); None for all others."""
     encode = neurons.owner
-    if not isinstance(encode, EncodeOp) or isinstance(encode.operand.owner, ConstantOp | WeightOp):
-        return None
-    return encode
+    return encode if isinstance(encode, EncodeOp) and is_hint(encode) else None
 
 
 def choose_panels(op: Contraction, encode: EncodeOp, chip: Chip) -> Panels:
@@ -223,10 +210,3 @@ def _encoded(encode: EncodeOp) -> tuple[Encoded, Array]:
     assert array is not None
     encoded = encode_array(array, type, index)
     return encoded, strings_of(type, index).matrix(decode_array(encoded))
-
-
-def often_zero(value: SSAValue) -> bool:
-    """Whether a value is cut off at zero, or pruned while the network runs, and perhaps moved since."""
-    while isinstance(value.owner, ReduceWindowOp | ReshapeOp | TransposeOp | SliceOp | MinimumOp | EncodeOp | DecodeOp):
-        value = value.owner.operands[0]
-    return isinstance(value.owner, ReluOp | PruneGroupsOp)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
-from ...chips.cycles import RATE_BY_WIDTH, matmul_cycles, vector_cycles
+from ...chips.cycles import RATE_BY_WIDTH, STARTUP, matmul_cycles, vector_cycles
 from ...dialects.coreasm import isa
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
 from ..sparse.product_cycles import dense_weights_cycles, product_cycles
@@ -40,6 +40,7 @@ Sizes = tuple[int, int, int, int]
 
 def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
     """The unit that runs one tile (instruction selection takes the quicker one), and its cycles."""
+    item_bytes = cost.item_bytes or item_bytes
     rate = RATE_BY_WIDTH.get(item_bytes, 1)
     if cost.encoded is not None:
         return cost.unit, round(cost.encoded.products * product_cycles(chip, cost.encoded, rate))
@@ -56,6 +57,10 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
         # Only f32 is the type of products and of sums of the vector unit as well.
         on_vector = item_bytes == 4 and dot < product
         return ("VPU", dot) if on_vector else ("MPU", product)
+    if cost.mapped is not None:
+        elements, nbytes = cost.mapped
+        looking, moving = -(-elements // chip.map_encode_elements), -(-nbytes // chip.map_bytes_per_cycle)
+        return cost.unit, STARTUP + max(looking, moving)
     if cost.unit == "DAU":
         moved = -(-cost.bytes_moved // (2 * item_bytes))
         return "DAU", vector_cycles(chip, rate, moved, 1, moved * item_bytes)

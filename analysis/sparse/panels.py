@@ -20,9 +20,10 @@ from ...chips import Chip
 from ...chips.cycles import encoded_lanes
 from ...support.errors import InputError
 from .bits import Array, Bytes, Ints
-from .block import Block, block_of, pack_block, unpack_block
-from .encode import Encoded, decode, encode, positions_of
+from .block import Block, block_for, block_of, pack_block, unpack_block
+from .encode import Encoded, Mask, decode, encode, encode_mask, positions_of
 from .formats import Format
+from .strings import Strings
 
 WORTHWHILE = 0.9
 """Panels have sizes of their own where all together take no more than this share of their room."""
@@ -158,6 +159,55 @@ def pack(matrix: Array, panels: Panels, lanes: Lanes) -> tuple[Panels, Work, Byt
         sized = replace(sized, sizes=tuple(sizes.tolist()))
         work = replace(work, own_loads=tuple(np.array(loads).reshape(rows, columns).sum(axis=1).tolist()))
     return sized, work, packed
+
+
+def computed_panels(format: Format, strings: int, length: int, width: int, item_bytes: int) -> Panels:
+    """
+    Panels of `width` whole strings with room for whatever comes: an entry for each position, which fillers do not
+    exceed, since each of them stands at a position of its own.
+    """
+    block = block_for(format, min(width, strings), length)
+    return Panels(format, strings, width, length, length, block.offset, block.nbytes(item_bytes))
+
+
+def expected_work(panels: Panels, density: float, lanes: Lanes) -> Work:
+    """What panels of whole strings make a matrix unit do where each string stores that share of its positions."""
+    stored = math.ceil(density * panels.format.positions(panels.inputs)) * panels.format.group
+    fullest = loads = 0
+    for panel in range(panels.counts[0]):
+        lane, often = fullest_lane(np.full(panels.size(panel, 0)[0], stored, np.int64), lanes)
+        fullest, loads = fullest + int(lane), loads + often
+    return Work(panels.outputs * stored // panels.format.group, fullest, loads)
+
+
+def pack_strings(matrix: Array, mask: Mask, panels: Panels) -> Bytes:
+    """
+    The chosen elements of a matrix [strings, length] as [panels, 1, bytes], as the encoder of a mapping unit writes
+    them. Raises ValueError where there is no room for them.
+    """
+    rows, _ = panels.counts
+    data = np.zeros((rows, 1, panels.nbytes), np.uint8)
+    for row in range(rows):
+        own, chosen = panels.of(matrix, row, 0), panels.of(mask, row, 0)
+        encoded = encode_mask(own, chosen, panels.format, Strings(own.shape))
+        part = pack_block(encoded, panels.block_at(row, 0, matrix.dtype.itemsize))
+        data[row, 0, : len(part)] = part
+    return data
+
+
+def unpack_strings(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> list[Encoded]:
+    """The encoded matrix of each panel of whole strings. Raises InputError, naming the panel, for a damaged one."""
+    rows, parts = panels.counts
+    if parts != 1 or data.shape != (rows, 1, panels.nbytes):
+        raise InputError(f"panels of shape {data.shape}: expected {(rows, 1, panels.nbytes)}")
+    found: list[Encoded] = []
+    for row in range(rows):
+        block = panels.block_at(row, 0, dtype.itemsize)
+        try:
+            found.append(unpack_block(data[row, 0, : block.nbytes(dtype.itemsize)], block, dtype))
+        except (InputError, ValueError) as error:
+            raise InputError(f"panel {row}: {error}") from error
+    return found
 
 
 def stored_per_string(encoded: Encoded) -> Ints:

@@ -62,10 +62,23 @@ class Cost(StrEnum):
     SPARSE_MATMUL = "sparse matmul"
     ENCODE = "encode"
     DECODE = "decode"
+    CONNECT = "connect"
+    COMBINE = "combine"
+    COMPACT = "compact"
     PUT_ENCODED = "put encoded"
 
 
-DATA_DEPENDENT = frozenset({Cost.SPARSE_MATMUL, Cost.ENCODE, Cost.DECODE, Cost.PUT_ENCODED})
+DATA_DEPENDENT = frozenset(
+    {
+        Cost.SPARSE_MATMUL,
+        Cost.ENCODE,
+        Cost.DECODE,
+        Cost.CONNECT,
+        Cost.COMBINE,
+        Cost.COMPACT,
+        Cost.PUT_ENCODED,
+    }
+)
 """Costs that depend on values, by the formulas of `emulator/costs_sparse.py`."""
 
 
@@ -97,6 +110,9 @@ class Family(StrEnum):
     SPARSE_MATMUL = "sparse_matmul"
     ENCODE = "encode"
     DECODE = "decode"
+    CONNECT = "connect"
+    COMBINE = "combine"
+    COMPACT = "compact"
 
 
 @dataclass(frozen=True)

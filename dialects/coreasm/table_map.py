@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from .encoding import Unit
-from .instruction import CONTRACTIONS, NUMBERS, Cost, Family, Imm, Instruction, Operand, Scalar, TypeOf, same
+from .encoding import TypeCode, Unit
+from .instruction import ALL_TYPES, CONTRACTIONS, Cost, Family, Imm, Instruction, Operand, Scalar, TypeOf, same, to
 
 _EXPECTED = Scalar(3, "cycles")
 _EXPECTED_DOC = "`cycles` is what the instruction is expected to take, for timing without values; nothing else uses it."
+
+_CONNECTIONS = (
+    "Connection data is a block of bool, true for what is connected and false for fillers. All bytes of D count as"
+    " written; those behind the stored index and values have unspecified contents."
+)
 
 _D = Operand(0, "D", writes=True, reads=False, type=TypeOf.DESTINATION)
 _D_ACC = Operand(0, "D", writes=True, reads=True, type=TypeOf.DESTINATION)
@@ -51,7 +56,7 @@ MAP: tuple[Instruction, ...] = (
             Operand(1, "S"),
             Operand(2, "T", immediate=True, always_immediate=True),
         ),
-        "D = index and values of the elements of S with |S| > T", scalars=(_EXPECTED,), types=same(NUMBERS),
+        "D = index and values of the elements of S with |S| > T", scalars=(_EXPECTED,), types=same(ALL_TYPES),
         function="encode",
         doc="T is at least 0. S is read in row-major order, one string after the other. All bytes of D count as"
         f" written; those behind the stored index and values have unspecified contents. {_EXPECTED_DOC}",
@@ -59,7 +64,41 @@ MAP: tuple[Instruction, ...] = (
     Instruction(
         "decode", 0xD1, Unit.MAP, Family.DECODE, Cost.DECODE,
         (Operand(0, "D", writes=True, reads=False), Operand(1, "S", encoded=True)),
-        "D = the stored elements of S, 0 elsewhere", scalars=(_EXPECTED,), types=same(NUMBERS), function="decode",
+        "D = the stored elements of S, 0 elsewhere", scalars=(_EXPECTED,), types=same(ALL_TYPES), function="decode",
         doc=f"D is written in row-major order, one string after the other. {_EXPECTED_DOC}",
+    ),
+    Instruction(
+        "connect", 0xD2, Unit.MAP, Family.CONNECT, Cost.CONNECT,
+        (
+            Operand(0, "D", writes=True, reads=False, type=TypeOf.DESTINATION, encoded=True),
+            Operand(1, "S", encoded=True),
+        ),
+        "D = connection data of S: what S stores, but for fillers", scalars=(_EXPECTED,),
+        types=to(ALL_TYPES, TypeCode.BOOL), function="connect",
+        doc=f"S and D have as many strings of the same length; {_CONNECTIONS} {_EXPECTED_DOC}",
+    ),
+    Instruction(
+        "combine", 0xD3, Unit.MAP, Family.COMBINE, Cost.COMBINE,
+        (
+            Operand(0, "D", writes=True, reads=False, encoded=True),
+            Operand(1, "A", encoded=True),
+            Operand(2, "B", encoded=True),
+        ),
+        "D = what both A and B connect", scalars=(_EXPECTED,), types=same((TypeCode.BOOL,)), function="combine",
+        doc="All three are connection data of as many strings of the same length, each with an index of its own: an"
+        " AND where D's is direct, common prefix sums where it is a stride index, and operands of the other kind are"
+        f" converted. {_CONNECTIONS} {_EXPECTED_DOC}",
+    ),
+    Instruction(
+        "compact", 0xD4, Unit.MAP, Family.COMPACT, Cost.COMPACT,
+        (
+            Operand(0, "D", writes=True, reads=False, encoded=True),
+            Operand(1, "S"),
+            Operand(2, "C", type=TypeOf.BOOL, encoded=True),
+        ),
+        "D = index and values of the elements of S that C connects", scalars=(_EXPECTED,), types=same(ALL_TYPES),
+        function="compact",
+        doc="S is read in row-major order, one string after the other; its elements are stored whatever their values."
+        f" {_CONNECTIONS} {_EXPECTED_DOC}",
     ),
 )  # fmt: skip

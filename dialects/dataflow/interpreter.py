@@ -108,11 +108,13 @@ def interpret_function(
     inputs: Mapping[str, Array],
     functions: Sequence[InterpreterFunctions] = (),
     watch: Watch | None = None,
+    take: Callable[[str, Any, Attribute], Any] = check_input,
 ) -> dict[str, Array]:
     """
     Run `@main` on inputs by name and return its results by name, all in storage form.
 
-    `functions` adds implementations for operations of other dialects, `watch` looks on. Raises InputError for inputs
+    `functions` adds implementations for operations of other dialects, `watch` looks on, `take` makes an input the value
+    of an argument of that type. Raises InputError for inputs
     that are missing, unknown or of another type, MeshloomError for what the operations raise.
     """
     main = find_main(module)
@@ -124,7 +126,7 @@ def interpret_function(
     block = main.body.block
     values: dict[SSAValue, Any] = {}
     for name, argument in zip(names, block.args, strict=True):
-        values[argument] = check_input(name, inputs[name], argument.type)
+        values[argument] = take(name, inputs[name], argument.type)
     interpreter = Interpreter(module)
     for extra in (DataflowFunctions(), FuncFunctions(), *functions):
         interpreter.register_implementations(extra)

@@ -218,6 +218,13 @@ class OpCost:
     """The same work where the weights are encoded."""
     nonzero: Nonzero = ALL_NONZERO
     """Which share of the first operand's elements is expected not to be zero; the others may be left out."""
+    item_bytes: int | None = None
+    """Of an element that is multiplied, where that is no element of the first operand."""
+    mapped: tuple[int, int] | None = None
+    """
+    Of a mapping unit: elements that its encoder looks at, and the bytes of the largest operand. Estimates count it as
+    the data access unit.
+    """
 
     @cached_property
     def bytes_moved(self) -> int:

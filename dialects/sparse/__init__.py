@@ -3,7 +3,16 @@
 from xdsl.ir import Dialect
 
 from .attributes import IndexAttr
+from .block_ops import (
+    BlockOp,
+    PanelCombineOp,
+    PanelCompactOp,
+    PanelConnectionsOp,
+    PanelDecodeOp,
+    PanelEncodeOp,
+)
 from .compute import ConvOp, MatmulOp
+from .encoded_matmul import EncodedMatmulOp
 from .fill_panels import FillPanelsOp
 from .ops import CombineOp, CompactOp, ConnectionsOp, DecodeOp, EncodeOp
 from .panel_attribute import PanelsAttr
@@ -24,21 +33,34 @@ Sparse = Dialect(
         PanelMatmulOp,
         PanelConvOp,
         FillPanelsOp,
+        PanelEncodeOp,
+        PanelDecodeOp,
+        PanelConnectionsOp,
+        PanelCombineOp,
+        PanelCompactOp,
+        EncodedMatmulOp,
     ],
     [IndexAttr, PanelsAttr],
 )
 
 __all__ = [
+    "BlockOp",
     "CombineOp",
     "CompactOp",
     "ConnectionsOp",
     "ConvOp",
     "DecodeOp",
     "EncodeOp",
+    "EncodedMatmulOp",
     "FillPanelsOp",
     "IndexAttr",
     "MatmulOp",
+    "PanelCombineOp",
+    "PanelCompactOp",
+    "PanelConnectionsOp",
     "PanelConvOp",
+    "PanelDecodeOp",
+    "PanelEncodeOp",
     "PanelMatmulOp",
     "PanelOp",
     "PanelsAttr",

@@ -11,20 +11,22 @@ from typing import Any
 
 import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
-from xdsl.ir import Block
+from xdsl.ir import Block, SSAValue
 
 from ...analysis.sparse.connection import combine, compact, connections
 from ...analysis.sparse.prune import apply, contiguous_groups, group_pruning
-from ..dataflow.constants import widen_bf16
+from ..dataflow.constants import Array, widen_bf16
 from ..dataflow.evaluate import evaluate
 from ..dataflow.types import element_of, tensor_of
+from .block_ops import PanelCombineOp, PanelCompactOp, PanelConnectionsOp, PanelDecodeOp, PanelEncodeOp
 from .compute import ConvOp, MatmulOp, SparseOp
+from .encoded_matmul import EncodedMatmulOp
 from .fill_panels import FillPanelsOp
 from .ops import CombineOp, CompactOp, ConnectionsOp, DecodeOp, EncodeOp
 from .panel_ops import PanelConvOp, PanelMatmulOp
 from .prune import PruneGroupsOp
 from .types import decoded, index_of
-from .values import as_array, as_encoded, encode_array
+from .values import as_array, as_encoded, connect_array, encode_array
 
 
 @register_impls
@@ -54,13 +56,13 @@ class SparseFunctions(InterpreterFunctions):
         lhs, rhs = (as_encoded(value, tensor_of(one)) for value, one in zip(args, op.operands, strict=True))
         index = index_of(op.result.type)
         assert index is not None
-        both = combine(lhs, rhs, index.format)
-        return (encode_array(as_array(both), tensor_of(op.result), index),)
+        connected = as_array(combine(lhs, rhs, index.format))
+        return (connect_array(connected, tensor_of(op.result), index),)
 
     @impl(CompactOp)
     def run_compact(self, interpreter: Interpreter, op: CompactOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """What is connected."""
-        return (compact(as_array(args[0]), as_encoded(args[1], tensor_of(op.connections))),)
+        return (compact(_dense(args[0], op.operand), as_encoded(args[1], tensor_of(op.connections))),)
 
     @impl(PruneGroupsOp)
     def run_prune_groups(self, interpreter: Interpreter, op: PruneGroupsOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -91,6 +93,40 @@ class SparseFunctions(InterpreterFunctions):
         """Index and values side by side."""
         return (op.compute(args),)
 
+    @impl(PanelEncodeOp)
+    def run_panel_encode(self, interpreter: Interpreter, op: PanelEncodeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Bytes of panels."""
+        return (op.compute(args),)
+
+    @impl(PanelDecodeOp)
+    def run_panel_decode(self, interpreter: Interpreter, op: PanelDecodeOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Raises InputError for damaged panels."""
+        return (op.compute(args),)
+
+    @impl(PanelConnectionsOp)
+    def run_panel_connections(
+        self, interpreter: Interpreter, op: PanelConnectionsOp, args: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """Raises InputError for damaged panels."""
+        return (op.compute(args),)
+
+    @impl(PanelCombineOp)
+    def run_panel_combine(self, interpreter: Interpreter, op: PanelCombineOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Raises InputError for damaged panels."""
+        return (op.compute(args),)
+
+    @impl(PanelCompactOp)
+    def run_panel_compact(self, interpreter: Interpreter, op: PanelCompactOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Raises InputError for damaged panels."""
+        return (op.compute(args),)
+
+    @impl(EncodedMatmulOp)
+    def run_encoded_matmul(
+        self, interpreter: Interpreter, op: EncodedMatmulOp, args: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """Raises InputError for damaged panels."""
+        return (op.compute(args),)
+
     @impl(ConvOp)
     def run_conv(self, interpreter: Interpreter, op: ConvOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """As the dense convolution."""
@@ -102,5 +138,11 @@ def _contract(op: SparseOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
     types = [decoded(tensor_of(value)) for value in op.operands]
     # Its operands need types, no definitions.
     first, second = Block(arg_types=types).args
-    arrays = [np.ascontiguousarray(as_array(value)) for value in args]
+    arrays = [np.ascontiguousarray(_dense(value, operand)) for value, operand in zip(args, op.operands, strict=True)]
     return (evaluate(op.dense(first, second), arrays),)
+
+
+def _dense(value: Any, operand: SSAValue) -> Array:
+    """The elements of an operand's value; of an encoded one, those that count, even where it comes as an array."""
+    type = tensor_of(operand)
+    return value if index_of(type) is None else as_array(as_encoded(value, type))

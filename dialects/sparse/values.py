@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import bf16
+from xdsl.dialects.builtin import bf16, i1
 
 from ...analysis.sparse.encode import Encoded, Mask, counts, decode, encode_mask
 from ...analysis.sparse.strings import Strings
@@ -30,11 +30,18 @@ def encode_array(array: Array, type: Tensor, index: IndexAttr) -> Encoded:
     return encode_mask(array, mask, index.format, strings_of(type, index))
 
 
+def connect_array(connected: Array, type: Tensor, index: IndexAttr) -> Encoded:
+    """Connection data of what is true in an array; the index' threshold is one of the values, not of this."""
+    return encode_mask(connected, connected, index.format, strings_of(type, index))
+
+
 def as_encoded(value: Any, type: Tensor) -> Encoded:
     """The value of an encoded type; inputs of a program come as plain arrays, and are encoded here."""
     index = index_of(type)
     assert index is not None
-    return value if isinstance(value, Encoded) else encode_array(value, type, index)
+    if isinstance(value, Encoded):
+        return value
+    return (connect_array if type.element_type == i1 else encode_array)(value, type, index)
 
 
 def as_array(value: Any) -> Array:

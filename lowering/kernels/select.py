@@ -20,9 +20,25 @@ from ...dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, Redu
 from ...dialects.dataflow.reshape import ReshapeOp
 from ...dialects.dataflow.scatter import ScatterOp
 from ...dialects.memory.packing import PackingOp
+from ...dialects.sparse.block_ops import (
+    PanelCombineOp,
+    PanelCompactOp,
+    PanelConnectionsOp,
+    PanelDecodeOp,
+    PanelEncodeOp,
+)
+from ...dialects.sparse.encoded_matmul import EncodedMatmulOp
 from ...dialects.sparse.fill_panels import FillPanelsOp
 from ...dialects.sparse.panel_ops import PanelOp
 from ...support.errors import MeshloomError
+from .blocks import (
+    select_encoded_matmul,
+    select_panel_combine,
+    select_panel_compact,
+    select_panel_connections,
+    select_panel_decode,
+    select_panel_encode,
+)
 from .common import Kernel
 from .contraction import select_conv, select_matmul, select_partial_conv
 from .elementwise import select_bitcast, select_elementwise
@@ -48,6 +64,12 @@ KERNELS: dict[type[Operation], Kernel] = {
     ConvOp: select_conv,
     PanelOp: select_panels,
     FillPanelsOp: select_fill_panels,
+    PanelEncodeOp: select_panel_encode,
+    PanelDecodeOp: select_panel_decode,
+    PanelConnectionsOp: select_panel_connections,
+    PanelCombineOp: select_panel_combine,
+    PanelCompactOp: select_panel_compact,
+    EncodedMatmulOp: select_encoded_matmul,
     PackingOp: select_packing,
     PartialConvOp: select_partial_conv,
     ReduceOp: select_reduce,
