@@ -17,6 +17,7 @@ from ..analysis.sparse.layer_cost import Objective
 from ..chips import Chip
 from ..chips.cycles import bound_by_weights
 from ..dialects.dataflow import Dataflow
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import located
 from ..support.errors import BudgetError, InputError, MeshloomError
 from ..transforms.canonicalize import CanonicalizePass
@@ -67,6 +68,7 @@ def encode_weights(
     """
     context = Context()
     context.load_dialect(Dataflow)
+    unroll_loops(module)
     CanonicalizePass().apply(context, module)
     # Afterwards, scales cannot move into weights any more.
     DataflowFoldAffinePass().apply(context, module)
@@ -100,6 +102,7 @@ def compile_encoded(
     number of bytes for each.
     """
     check_operators(module)
+    unroll_loops(module)
     given = 0
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(module))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]

@@ -23,12 +23,12 @@ version on, up to the next row of the operator. Other operators that ONNX or the
 operators, are replaced by that graph.
 
 Shapes are static. An operand that decides a shape (of `Reshape`, `Range`, `TopK`, ...) must be known at import: a
-constant, or computed from constants and shapes. Loops and recurrent layers are unrolled; of an `If` whose condition is
-known only at run time both branches are computed. Sequences and optionals exist during import only, and positions in
-them must be known there. Strings are moved (by `Identity`, `Reshape`, `Transpose`, `Slice`, `Split`, `Concat`,
-`Gather`, `Expand`, `Tile`, `Where`, ...) and compared by `Equal`. A network's inputs and outputs may be sequences,
-optionals and strings with `meshloom.backend`, which compiles for the values that it is given; executables have tensors
-of numbers only.
+constant, or computed from constants and shapes. Recurrent layers and counted loops become loops; of an `If` whose
+condition is known only at run time both branches are computed. Sequences and optionals exist during import only, and
+positions in them must be known there. Strings are moved (by `Identity`, `Reshape`, `Transpose`, `Slice`, `Split`,
+`Concat`, `Gather`, `Expand`, `Tile`, `Where`, ...) and compared by `Equal`. A network's inputs and outputs may be
+sequences, optionals and strings with `meshloom.backend`, which compiles for the values that it is given; executables
+have tensors of numbers only.
 
 Not supported, each with an error that names the operator and the node:
 
