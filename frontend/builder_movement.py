@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from ..dialects import dataflow
 from . import folding
 from .builder_values import Values
-from .tensors import INT64, Array, Dtype, NodeError, Tensor, broadcast, check_indices, check_size, known
+from .tensors import INT64, Array, Dtype, NodeError, Tensor, broadcast, check_indices, check_size, known, tensor_type
 
 
 class Movement(Values):
@@ -156,6 +156,10 @@ class Movement(Values):
             else:
                 more[0][axis], more[1][axis] = size + a + z, 0
         return self.slice(x, starts, sizes), more[0], more[1]
+
+    def iota(self, size: int, dtype: Dtype) -> Tensor:
+        """0, 1, 2 ..., as an operation."""
+        return self.make([size], dtype, lambda: dataflow.IotaOp(tensor_type(dtype, [size])))
 
     def broadcast(self, x: Tensor, shape: Sequence[int]) -> Tensor:
         """x repeated to `shape` by numpy's rules."""

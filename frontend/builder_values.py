@@ -6,12 +6,14 @@ A known value becomes a constant or a weight only when an operation needs it, eq
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.builder import Builder as OpBuilder
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects import dataflow
@@ -50,11 +52,23 @@ class Values:
 
     def __init__(self, ops: OpBuilder, sources: Sources):
         self.ops = ops
+        """Where operations are made."""
+        self._outside = ops
+        """Where constants and weights are made: before all loops, so that everybody can read them."""
         self.sources = sources
         self.hint = ""
         """Name of the ONNX value being computed, for the names of weights."""
         self._constants: dict[tuple[Dtype, Shape, bytes | str], SSAValue] = {}
         self._names: set[str] = set()
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Make operations at the end of a block, which is to be the body of a loop."""
+        before, self.ops = self.ops, OpBuilder(InsertPoint.at_end(block))
+        try:
+            yield
+        finally:
+            self.ops = before
 
     # ---- known values ----
 
@@ -74,7 +88,8 @@ class Values:
         type = tensor_type(array.dtype, array.shape)
         if array.nbytes > SMALL and self._is_splat(array):
             one = known(array.reshape(-1)[:1].reshape((1,) * array.ndim))
-            return self._emit(lambda: dataflow.BroadcastOp(self.value(one), array.shape)).results[0]
+            source = self.value(one)
+            return self._emit(lambda: dataflow.BroadcastOp(source, array.shape), self._outside).results[0]
         if array.nbytes <= SMALL:
             key = (array.dtype, array.shape, array.tobytes())
             make = lambda: dataflow.ConstantOp(self.sources.inline(array, type))  # noqa: E731
@@ -85,7 +100,7 @@ class Values:
                 self._unique(name), type, source=ref.source, offset=ref.offset, nbytes=ref.bytes, sha256=ref.sha256
             )
         if key not in self._constants:
-            self._constants[key] = self._emit(make).results[0]
+            self._constants[key] = self._emit(make, self._outside).results[0]
         return self._constants[key]
 
     @staticmethod
@@ -105,9 +120,9 @@ class Values:
         self._names.add(unique)
         return unique
 
-    def _emit(self, make: Callable[[], Operation]) -> Operation:
+    def _emit(self, make: Callable[[], Operation], where: OpBuilder | None = None) -> Operation:
         try:
-            return self.ops.insert(make())
+            return (where or self.ops).insert(make())
         except VerifyException as error:
             raise NodeError(str(error)) from error
 

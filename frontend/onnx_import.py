@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -146,6 +146,10 @@ class Scope:
     def array_of(self, proto: onnx.TensorProto) -> Array:
         """The elements of a tensor of the model."""
         return array_of(proto, self.importer.folder)
+
+    def tentatively(self) -> AbstractContextManager[None]:
+        """See the importer."""
+        return self.importer.tentatively()
 
     def subgraph(self, graph: onnx.GraphProto, inputs: Sequence[Tensor] = ()) -> list[Tensor]:
         """Import a subgraph in place, its inputs bound to these tensors, and return its outputs."""
@@ -305,6 +309,19 @@ class _ModelImporter:
                         result = _POISON
                     _name(result, name)
                     scope.values[name] = result
+
+    @contextmanager
+    def tentatively(self) -> Generator[None]:
+        """What is reported inside is forgotten where NodeError or AlreadyReported leaves."""
+        count, reported, needed = len(self.problems), set(self._reported), set(self._needed_values)
+        try:
+            yield
+            if len(self.problems) > count:
+                raise AlreadyReported
+        except (NodeError, AlreadyReported):
+            del self.problems[count:]
+            self._reported, self._needed_values = reported, needed
+            raise
 
     def is_poisoned(self, tensors: Iterable[Tensor | None]) -> bool:
         """Whether one of the tensors could not be imported."""

@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ..analysis.grouping import group_operations
 from ..analysis.nature import Nature, reassociating
 from ..dialects.dataflow.tiling import TilingInterface
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location
 from ..dialects.manycore import SubgraphOp, TaskOp, TilingAttr, YieldOp
 
@@ -33,6 +34,7 @@ class DataflowToManycorePass(ModulePass):
     """A task computes on slices, which lie differently in memory: a contraction may add in another order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        unroll_loops(op)
         for holder in list(op.walk()):
             if isinstance(holder, FuncOp | SubgraphOp) and holder.body.blocks:
                 lower_block(holder.body.block)

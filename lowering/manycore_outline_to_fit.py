@@ -13,6 +13,7 @@ from xdsl.rewriter import Rewriter
 from ..analysis.nature import Nature, reassociating
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.manycore.stage import networks_of
 from ..emulator.roofline import Work, roofline
 from ..transforms.chip_option import chip_for
@@ -55,6 +56,7 @@ class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
         rule, split_failures = parse_subgraphs(self.subgraphs)
         jobs = default_jobs() if self.jobs is None else self.jobs
         options = SubgraphOptions(rule, split_failures, jobs=jobs, effort=self.read_effort())
+        unroll_loops(op)
         refuse_launches(op, self.name)
         for network in networks_of(op):
             if saves_memory(network):

@@ -12,6 +12,7 @@ from xdsl.rewriter import Rewriter
 from ..analysis.nature import Nature, lossy, reassociating
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
 from ..dialects.memory.stash import is_memory_op
@@ -86,6 +87,7 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = SubgraphOptions(jobs=default_jobs() if self.jobs is None else self.jobs, effort=self.read_effort())
         budget = self._budget()
+        unroll_loops(op)
         refuse_launches(op, self.name)
         for network in networks_of(op):
             if not saves_memory(network):

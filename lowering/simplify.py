@@ -11,11 +11,13 @@ from xdsl.passes import ModulePass
 from ..chips import Chip
 from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.entry_function import find_main
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
+from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from ..transforms.sparse_pack import SparsePackPass, pack_module
 from .name_chip import name_chip
 from .sparse_to_dataflow import SparseToDataflowPass, lower_sparse
@@ -23,7 +25,11 @@ from .stages import Progress
 
 
 def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
-    """Simplify operators, and bring encoded weights into the form that matrix units take (`chip`, or the module's)."""
+    """
+    Unroll loops, simplify operators, and bring encoded weights into the form that matrix units take (`chip`, or the
+    module's).
+    """
+    yield DataflowUnrollLoopsPass()
     yield CanonicalizePass()
     yield DataflowFoldAffinePass()
     yield DataflowMergeConstantsPass()
@@ -42,6 +48,7 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
     context = Context()
     for dialect in (Dataflow, Sparse, Memory):
         context.load_dialect(dialect)
+    unroll_loops(module)
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
     DataflowMergeConstantsPass().apply(context, module)

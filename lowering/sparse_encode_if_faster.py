@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from ..analysis.nature import Nature, reassociating
 from ..chips import Chip
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..transforms.chip_option import chip_for
 from .compile_network import CompileOptions, compile_network
 from .piece_cache import cache_for
@@ -39,6 +40,7 @@ class SparseEncodeIfFasterPass(SearchOptions, ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
+        unroll_loops(op)
         encode_if_faster(op, chip, self.read(op, sparse=True))
 
 

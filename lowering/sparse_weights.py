@@ -22,6 +22,7 @@ from ..chips import Chip
 from ..chips.cycles import bound_by_weights
 from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.types import Shape
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import located
 from ..support.errors import BudgetError, InputError
 from ..transforms.canonicalize import CanonicalizePass
@@ -88,6 +89,7 @@ def encode_weights(
 def _simplify(module: ModuleOp) -> None:
     context = Context()
     context.load_dialect(Dataflow)
+    unroll_loops(module)
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
 
@@ -126,6 +128,7 @@ def compile_encoded(
     of the networks need more device memory than there is, with what is enough for one of them.
     """
     check_operators(module)
+    unroll_loops(module)
     smaller, removed = without_zero_channels(module)
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(smaller))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]

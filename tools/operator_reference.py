@@ -28,12 +28,13 @@ Models that ONNX Runtime has optimised (`SessionOptions.optimized_model_filepath
 `ORT_ENABLE_EXTENDED`. What it writes at higher levels is laid out for one processor.
 
 Shapes are static. An operand that decides a shape (of `Reshape`, `Range`, `TopK`, ...) must be known at import: a
-constant, or computed from constants and shapes. Loops and recurrent layers are unrolled; of an `If` whose condition is
-known only at run time both branches are computed. Sequences and optionals exist during import only, and positions in
-them must be known there. Strings are moved (by `Identity`, `Reshape`, `Transpose`, `Slice`, `Split`, `Concat`,
-`Gather`, `Expand`, `Tile`, `Where`, ...) and compared by `Equal`; operators that change strings (`StringNormalizer`,
-`StringConcat`, ...) need them known at import. A network's inputs and outputs may be sequences, optionals and strings
-with `meshloom.backend`, which compiles for the values that it is given; executables have tensors of numbers only.
+constant, or computed from constants and shapes. Recurrent layers and counted loops become loops; of an `If` whose
+condition is known only at run time both branches are computed. Sequences and optionals exist during import only, and
+positions in them must be known there. Strings are moved (by `Identity`, `Reshape`, `Transpose`, `Slice`, `Split`,
+`Concat`, `Gather`, `Expand`, `Tile`, `Where`, ...) and compared by `Equal`; operators that change strings
+(`StringNormalizer`, `StringConcat`, ...) need them known at import. A network's inputs and outputs may be sequences,
+optionals and strings with `meshloom.backend`, which compiles for the values that it is given; executables have tensors
+of numbers only.
 
 Not supported, each with an error that names the operator and the node:
 

@@ -174,10 +174,12 @@ def _read(options: argparse.Namespace, progress: Progress) -> CostGraph:
         from ..analysis.cost_graphs.from_dataflow import cost_graph_of
         from ..chips import load_chip
         from ..dialects.dataflow.entry_function import find_main
+        from ..dialects.dataflow.unroll_loops import unroll_loops
         from .read_module import read_module
 
         chip, shapes = load_chip(options.chip or CHIP), parse_shapes(options.shape)
         module = read_module(options.graph, shapes, progress.note, parse_values(options.value))
+        unroll_loops(module)
         graph = cost_graph_of(find_main(module), chip, options.graph.stem)
     if options.forward:
         graph = forward_graph(graph)

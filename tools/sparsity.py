@@ -68,6 +68,7 @@ def _report(options: argparse.Namespace) -> None:
     from xdsl.context import Context
 
     from ..chips import load_chip
+    from ..dialects.dataflow.unroll_loops import unroll_loops
     from ..transforms.dataflow_prune import DataflowPrunePass
     from ..transforms.sparse_plan import plan_encodings
     from .read_module import read_module
@@ -83,6 +84,7 @@ def _report(options: argparse.Namespace) -> None:
     )
     if options.prune is not None and options.output is None:
         DataflowPrunePass(density=options.prune, method=method).apply(Context(), module)
+    unroll_loops(module)
     plans = plan_encodings(module, groups, options.threshold, chip)
     if options.report is not None:
         write_atomically(options.report, _page(options.model.name, plans, chip))

@@ -19,10 +19,10 @@ from ..analysis.nature import INTERFACE_CHANGING, Nature
 from ..dialects.dataflow import WeightOp
 from ..dialects.dataflow.entry_function import NAME, argument_names, find_main
 from ..dialects.dataflow.types import Tensor, element_of, is_float, shape_of, tensor_of
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import at, located, named
 from ..dialects.manycore.stage import stages_of
 from ..support.errors import InputError
-from .dataflow_unroll_loops import unroll_loops
 from .differentiate.backward import gradients
 from .differentiate.graph import Graph
 from .differentiate.losses import LOSSES

@@ -15,6 +15,7 @@ from ..analysis.nature import Nature, lossy
 from ..analysis.sparse.encode import Mask
 from ..analysis.sparse.prune import balanced_pruning, magnitude_pruning, n_m_pruning
 from ..dialects.dataflow import ConstantOp, WeightOp
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..support.errors import InputError
 from .contraction_weights import PruneWeights, WeightUse, numeric_values
 from .options import Number, number
@@ -49,6 +50,7 @@ class DataflowPrunePass(ModulePass):
         density = number("density", self.density, 0, 1)
         if not 0 <= self.n <= self.m or self.m < 1:
             raise InputError(f"n={self.n} m={self.m}: expected 0 <= n <= m and m of at least 1")
+        unroll_loops(op)
         prune = (PruneWeights(partial(self.mask, density)),)
         rewrite_once(op, {ConstantOp: prune, WeightOp: prune})
 

@@ -15,6 +15,7 @@ from xdsl.transforms.dead_code_elimination import region_dce
 from ..analysis.frames import frame_cuts
 from ..analysis.nature import EXACT, Nature, looser
 from ..dialects.dataflow import ConcatOp, WeightOp
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..support.errors import InputError
 from .no_subgraphs import refuse_subgraphs
 from .split_operator import Splitter, splitting_nature
@@ -45,6 +46,7 @@ class DataflowSplitFramesPass(ModulePass):
         if self.parts < 2:
             raise InputError(f"parts = {self.parts} should be at least 2")
         refuse_subgraphs(op, self.name)
+        unroll_loops(op)
         names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
         self.natures.clear()
         for function in op.walk():

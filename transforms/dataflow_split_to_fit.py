@@ -17,6 +17,7 @@ from ..analysis.operator_parts import Parts, choose_parts
 from ..chips import Chip, load_chip
 from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.tiling import TilingInterface
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp
 from ..support.errors import InputError
@@ -71,6 +72,7 @@ class DataflowSplitToFitPass(ModulePass):
         limit = self.bytes if self.bytes is not None else core_limit(load_chip(self.chip or ""))
         if limit < 1:
             raise InputError(f"bytes = {limit} should be at least 1")
+        unroll_loops(op)
         done = split_to_fit(op, limit)
         self.splitting.parts, self.splitting.nature = done.parts, done.nature
 

@@ -6,18 +6,16 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from ..analysis.nature import EXACT, Nature
-from ..dialects.dataflow import LoopOp
-from ..dialects.dataflow.loop_steps import LoopSteps
+from ..dialects.dataflow.unroll_loops import unroll_loops
 
 
 class DataflowUnrollLoopsPass(ModulePass):
     """
-    Put the body of each loop once for every step in its place, loops in loops included.
+    Put the body of each loop once for every step in its place, loops in loops included. Loops are brought into their
+    canonical form before, so that what is the same in all steps is there once.
 
     What is cut, tiled and placed are operations outside of loops.
     """
@@ -27,14 +25,3 @@ class DataflowUnrollLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         unroll_loops(op)
-
-
-def unroll_loops(root: Operation) -> None:
-    """Unroll all loops inside of an operation."""
-    loops = [op for op in root.walk() if isinstance(op, LoopOp)]
-    for loop in loops[::-1]:  # inner ones first
-        steps = LoopSteps(loop)
-        for _ in range(loop.step_count):
-            steps.step()
-        results = steps.results()
-        Rewriter.replace_op(loop, steps.ops, results)

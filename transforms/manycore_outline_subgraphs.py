@@ -13,6 +13,7 @@ from ..analysis.subgraphs.op_graph import serial_order
 from ..analysis.subgraphs.rules import RuleSettings, make_rule
 from ..analysis.subgraphs.split_rule import split
 from ..dialects.dataflow.entry_function import find_main
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
@@ -45,6 +46,7 @@ class ManycoreOutlineSubgraphsPass(ModulePass):
         settings = RuleSettings(
             self.parts, self.weight_bytes, self.macs, self.nodes, self.at_least, self.span, self.names
         )
+        unroll_loops(op)
         rule = make_rule(self.rule, settings)
         for network in networks_of(op):
             block = find_main(network).body.block

@@ -22,6 +22,7 @@ from ..chips import Chip
 from ..chips.cycles import encoded_lanes, load_cycles
 from ..dialects.dataflow import ConvOp, MatmulOp
 from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location
 from .channel_places import Channels, Place
 from .chip_option import chip_for
@@ -70,6 +71,7 @@ class SparseBalanceLanesPass(ModulePass):
     objective: Objective = "cycles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        unroll_loops(op)
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         balance_lanes(op, chip, self.objective)
 

@@ -15,6 +15,7 @@ from ..analysis.nature import Nature, lossy
 from ..analysis.sparse.encode import Mask
 from ..analysis.sparse.prune import contiguous_groups, group_pruning, string_groups
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.sparse import PruneGroupsOp
 from ..support.errors import InputError
 from .contraction_weights import PruneWeights, WeightUse, numeric_values, weight_use
@@ -51,6 +52,7 @@ class SparsePruneGroupsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self._check()
+        unroll_loops(op)
         patterns: dict[type[Operation], tuple[RewritePattern, ...]] = {}
         if self.neuron_groups is not None and self.neuron_limit is not None:
             neurons = (PruneNeurons(self.neuron_groups, self._threshold("neuron"), self.neuron_limit),)

@@ -18,6 +18,7 @@ from ..analysis.sparse.nonzero import Nonzero
 from ..chips import Chip
 from ..dialects.dataflow import MatmulOp
 from ..dialects.dataflow.types import shape_of
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import at
 from ..dialects.sparse import ConvOp as SparseConvOp
 from ..dialects.sparse import EncodeOp, IndexAttr
@@ -61,6 +62,7 @@ class SparseSelectEncodingPass(ModulePass):
         return reassociating(0.0) if self._threshold() == 0 else lossy(number("bound", self.bound, 0))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        unroll_loops(op)
         threshold, chip = self._threshold(), self._chip(op)
         neurons = None
         if self.calibrate is not None:

@@ -17,6 +17,7 @@ from ..analysis.sparse.split_inputs import best_split, in_parts
 from ..chips import Chip
 from ..dialects.dataflow import ConvOp, MatmulOp, ReduceOp, ReshapeOp
 from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from .chip_option import chip_for
 from .contraction_weights import WeightUse, stored_values, weight_use
 from .known_values import source_of
@@ -40,6 +41,7 @@ class SparseSplitInputsPass(ModulePass):
     objective: Objective = "cycles"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        unroll_loops(op)
         split_inputs(op, chip_for(op, self.chip, f"{self.name}{{chip=NAME}}"), self.objective)
 
 

@@ -45,18 +45,27 @@ def find_sharing(tasks: Sequence[TaskInfo], numbers: Sequence[int]) -> list[Shar
     with the same operations.
     """
     alike: dict[Hashable, list[int]] = {}
-    operands: dict[Hashable, tuple[int, ...]] = {}
     for task, (info, number) in enumerate(zip(tasks, numbers, strict=True)):
-        constants = tuple(operand for operand, value in enumerate(info.operands) if _is_constant(value))
-        enough = sum(_bytes_of(info, operand) for operand in constants) >= LEAST_BYTES
-        if is_written(info):
-            constants = tuple(operand for operand in info.op.kept if operand in constants)
-            enough = bool(constants)
-        if enough:
-            key = number, constants, tuple(_root(info.operands[operand]) for operand in constants)
-            alike.setdefault(key, []).append(task)
-            operands[key] = constants
-    return [Sharing(tuple(found), operands[key]) for key, found in alike.items() if len(found) > 1]
+        if constants := _may_keep(info):
+            largest = max(constants, key=lambda operand: (_bytes_of(info, operand), operand))
+            alike.setdefault((number, largest, _root(info.operands[largest])), []).append(task)
+    found: list[Sharing] = []
+    for members in alike.values():
+        if len(members) > 1:
+            constants = [
+                {(one, _root(tasks[task].operands[one])) for one in _may_keep(tasks[task])} for task in members
+            ]
+            common = constants[0].intersection(*constants[1:])
+            found.append(Sharing(tuple(members), tuple(sorted(one for one, _ in common))))
+    return found
+
+
+def _may_keep(info: TaskInfo) -> tuple[int, ...]:
+    """The constants among the operands of a task: those that it says it keeps, or all where they are large enough."""
+    constants = tuple(operand for operand, value in enumerate(info.operands) if _is_constant(value))
+    if is_written(info):
+        return tuple(operand for operand in info.op.kept if operand in constants)
+    return constants if sum(_bytes_of(info, operand) for operand in constants) >= LEAST_BYTES else ()
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -96,12 +105,11 @@ def first_of_kept(tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan]) -> dict[
 
 def with_loads(tasks: Sequence[TaskInfo], plans: Sequence[TaskPlan]) -> tuple[TaskPlan, ...]:
     """The plans, where each constant that is kept is loaded by the first task that keeps it."""
-    kept = first_of_kept(tasks, plans)
     loads: dict[int, list[int]] = {}
-    for read, first in kept.items():
-        loads.setdefault(read[0], [])
-        if read == first:
-            loads[read[0]].append(read[1])
+    for read, (task, index) in first_of_kept(tasks, plans).items():
+        if read == (task, index):
+            loads.setdefault(task, []).append(index)
+    # The others are planned as if they found them: plans that tasks share stay shared.
     return tuple(plan.loading(loads[number]) if number in loads else plan for number, plan in enumerate(plans))
 
 

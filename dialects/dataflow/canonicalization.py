@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any, cast
+
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -11,8 +14,8 @@ from .contraction import MatmulOp
 from .movement import BroadcastOp, ConcatOp, GatherOp, PadOp, SliceOp, TransposeOp
 from .reduction import ReduceOp, Reduction
 from .reshape import ReshapeOp
-from .sources import ConstantOp
-from .types import broadcast_shapes, element_of, keeps_every_value, shape_of
+from .sources import ConstantOp, WeightOp
+from .types import broadcast_shapes, element_of, keeps_every_value, shape_of, tensor_of
 
 
 class ReshapeOfReshape(RewritePattern):
@@ -197,6 +200,47 @@ class TransposeIntoMatmul(RewritePattern):
             rewriter.replace(op, swapped)
 
 
+class ProductWithZeros(RewritePattern):
+    """matmul(zeros, w) == zeros, for weights without infinities: the first step of what begins with zeros"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
+        from .constants import is_number
+
+        values = (op.lhs, op.rhs)
+        if not all(isinstance(value.owner, ConstantOp | WeightOp) for value in values):
+            return
+        if not any(isinstance(value.owner, ConstantOp) and is_number(value, 0.0) for value in values):
+            return
+        if math.prod(shape_of(op.result)) * max(math.prod(shape_of(value)) for value in values) > LARGEST_PRODUCT:
+            return
+        if (result := _zeros_of(op)) is not None:
+            rewriter.replace(op, result)
+
+
+LARGEST_PRODUCT = 1 << 28
+"""Elements of the result times elements of the larger operand up to which a product with zeros is looked at."""
+
+
+def _zeros_of(op: MatmulOp) -> ConstantOp | None:
+    """The product of two known values as a constant, if it is 0 everywhere."""
+    import numpy as np
+
+    from ...support.errors import MeshloomError
+    from .evaluate import evaluate
+
+    operands: list[Any] = []
+    for value in (op.lhs, op.rhs):
+        try:
+            operands.append(evaluate(cast(DataflowOp, value.owner), ()))
+        except MeshloomError:
+            return None  # the file of the weights is missing: an error where they are needed
+    result = evaluate(op, operands)
+    if result.tobytes() != np.zeros_like(result).tobytes():
+        return None
+    return ConstantOp.splat(0, tensor_of(op.result))
+
+
 def _swaps_last_two(permutation: tuple[int, ...]) -> bool:
     rank = len(permutation)
     return rank >= 2 and permutation == (*range(rank - 2), rank - 1, rank - 2)
@@ -241,7 +285,7 @@ PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
     BroadcastOp: (BroadcastOfBroadcast(), BroadcastToReshape()),
     PadOp: (PadOfPad(),),
     GatherOp: (GatherOfOneRow(),),
-    MatmulOp: (TransposeIntoMatmul(),),
+    MatmulOp: (TransposeIntoMatmul(), ProductWithZeros()),
     ReduceOp: (ExtremumOfExtremum(),),
     ew.CastOp: (LosslessCastOfCast(),),
     ew.AddOp: (ConstantToTheRight(),),

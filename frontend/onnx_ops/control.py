@@ -1,4 +1,4 @@
-"""Control flow, resolved at import: branches are chosen or selected between, loops are unrolled."""
+"""Control flow: branches are chosen or selected between at import, counted loops stay loops, others are unrolled."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 
+from ...dialects.dataflow import Along
+from ..loops import build_loop, unroll
 from ..model_file import static_size
 from ..node import Node, numpy_dtype
 from ..registry import onnx_op
-from ..tensors import Absent, AlreadyReported, NodeError, Tensor, TensorSequence, known
+from ..tensors import INT64, Absent, AlreadyReported, NodeError, Tensor, TensorSequence, known
 
 LONGEST_LOOP = 4096
-"""Iterations up to which loops are unrolled."""
+"""Iterations of loops at most."""
 
 
 @onnx_op("If")
@@ -45,11 +47,48 @@ def if_op(node: Node) -> Sequence[Tensor]:
 
 @onnx_op("Loop")
 def loop(node: Node) -> Sequence[Tensor]:
-    """Unrolled; the number of iterations must be known at import."""
-    body, b = node.graph("body"), node.build
+    """
+    A loop where the condition always holds, else unrolled; the number of iterations must be known at import.
+    """
     limit = None if node.get(0) is None else int(node.known(0, "the trip count").reshape(-1)[0])
     going = node.get(1)
     state = [node.any(index) for index in range(2, len(node.inputs))]
+    always = going is None or (going.array is not None and bool(going.array.reshape(-1)[0]))
+    if limit is not None and 1 < limit <= LONGEST_LOOP and always and _may_be_carried(state):
+        try:
+            with node.scope.tentatively():
+                return _counted_loop(node, limit, state)
+        except (NodeError, AlreadyReported):
+            pass  # more may be known in single iterations
+    return _unrolled_loop(node, limit, going, state)
+
+
+def _may_be_carried(state: Sequence[Tensor]) -> bool:
+    """
+    Whether a loop may carry these from step to step: not sequences, nor known whole numbers, which are counters that
+    the body, or what comes after, has to know.
+    """
+    return not any(
+        isinstance(one, TensorSequence | Absent) or (one.array is not None and not one.is_float) for one in state
+    )
+
+
+def _counted_loop(node: Node, steps: int, state: Sequence[Tensor]) -> list[Tensor]:
+    body, b = node.graph("body"), node.build
+
+    def step(carried: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        going, *results = node.scope.subgraph(body, [slices[0], known(True), *carried])
+        if going.array is None or not going.array.reshape(-1)[0]:
+            raise NodeError("the condition changes")
+        return results[: len(state)], results[len(state) :]
+
+    stacks = [Along(0)] * (len(body.output) - 1 - len(state))
+    numbers = b.iota(steps, INT64)
+    return build_loop(b, steps, state, [(numbers, Along(0))], stacks, step)
+
+
+def _unrolled_loop(node: Node, limit: int | None, going: Tensor | None, state: list[Tensor]) -> list[Tensor]:
+    body, b = node.graph("body"), node.build
     scans: list[list[Tensor]] = [[] for _ in range(len(body.output) - 1 - len(state))]
     iteration = 0
     while limit is None or iteration < limit:
@@ -93,7 +132,7 @@ def _declared(info: onnx.ValueInfoProto) -> Tensor | None:
 
 @onnx_op("Scan", since=9)
 def scan(node: Node) -> Sequence[Tensor]:
-    """Unrolled over the sequence."""
+    """A loop over the sequence."""
     body, b = node.graph("body"), node.build
     count = node.int("num_scan_inputs")
     state, inputs = node.all()[:-count], node.all()[-count:]
@@ -103,31 +142,30 @@ def scan(node: Node) -> Sequence[Tensor]:
     length = inputs[0].shape[axes[0]]
     if length > LONGEST_LOOP:
         raise NodeError(f"scans over {length} elements are not supported")
-    rows: list[list[Tensor]] = [[] for _ in range(outputs)]
-    for step in range(length):
-        parts: list[Tensor] = []
-        for x, axis, back in zip(inputs, axes, backwards, strict=True):
-            one = b.slice_axis(x, axis, length - 1 - step if back else step, 1)
-            parts.append(b.reshape(one, [*x.shape[:axis], *x.shape[axis + 1 :]]))
-        results = node.scope.subgraph(body, [*state, *parts])
-        state = results[: len(state)]
-        for row, value in zip(rows, results[len(state) :], strict=True):
-            row.append(value)
-    shapes: list[Tensor] = []
-    if not length:  # the body is imported to see the shapes of what it would give; what it computes has no users
-        parts = [
-            b.full([*x.shape[:axis], *x.shape[axis + 1 :]], 0, x.dtype) for x, axis in zip(inputs, axes, strict=True)
-        ]
-        shapes = node.scope.subgraph(body, [*state, *parts])[len(state) :]
+    scanned = [(x, Along(axis, bool(back))) for x, axis, back in zip(inputs, axes, backwards, strict=True)]
     directions = node.ints("scan_output_directions", [0] * outputs)
     out_axes = node.ints("scan_output_axes", [0] * outputs)
-    stacked: list[Tensor] = []
-    for row, back, axis in zip(rows, directions, out_axes, strict=True):
-        like = row[0] if row else shapes[len(stacked)]
-        at = like.axis(axis, like.rank + 1)
-        if not row:
-            stacked.append(b.full([*like.shape[:at], 0, *like.shape[at:]], 0, like.dtype))
-            continue
-        wide = [b.reshape(x, [*x.shape[:at], 1, *x.shape[at:]]) for x in row]
-        stacked.append(b.concat(wide[::-1] if back else wide, at))
-    return [*state, *stacked]
+    stacks: list[Along] = []
+
+    def step(carried: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        results = node.scope.subgraph(body, [*carried, *slices])
+        rows = results[len(state) :]
+        # The ranks of what is stacked are known now.
+        stacks[:] = [
+            Along(row.axis(axis, row.rank + 1), bool(back))
+            for row, axis, back in zip(rows, out_axes, directions, strict=True)
+        ]
+        return results[: len(state)], rows
+
+    if any(isinstance(x, TensorSequence | Absent) for x in inputs):
+        raise NodeError("sequences cannot be scanned")
+    if any(x.shape[along.axis] != length for x, along in scanned):
+        raise NodeError(f"the inputs that are scanned have different lengths, the first {length}")
+    if length > 1 and _may_be_carried(state) and any(x.array is None for x in (*state, *inputs)):
+        try:
+            with node.scope.tentatively():
+                return build_loop(b, length, state, scanned, stacks, step)
+        except (NodeError, AlreadyReported):
+            pass  # more may be known in single steps
+    states, stacked = unroll(b, length, state, scanned, stacks, step)
+    return [*states, *stacked]

@@ -1,4 +1,4 @@
-"""Recurrent layers, unrolled over the sequence. The products with the inputs of all steps are one matrix product."""
+"""Recurrent layers as loops over the sequence. The products with the inputs of all steps are one matrix product."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...dialects.dataflow import Along
 from ..builder import Builder
+from ..loops import run_loop
 from ..node import Node
 from ..registry import onnx_op
 from ..tensors import NodeError, Tensor, check_steps, known
@@ -76,8 +78,40 @@ def _directions(node: Node, x: Tensor, gates: int, defaults: Sequence[str]) -> l
 Step = Callable[[Tensor, Direction], None]
 
 
+def _recurrence(b: Builder, one: Direction, products: Tensor, lengths: Tensor | None, step: Step) -> Tensor:
+    """
+    The hidden states of all steps [T, 1, N, H] for the products with the inputs [T, N, G*H]. `one` has the last states.
+    """
+    steps, batch, _ = products.shape
+    times = None if lengths is None else b.iota(steps, lengths.dtype)
+
+    def body(carried: list[Tensor], slices: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        one.hidden, *cells = carried
+        one.cell = cells[0] if cells else None
+        step(slices[0], one)
+        shown = one.hidden
+        if lengths is not None:  # sequences that are over keep their state and give zeros
+            alive = b.reshape(b.compare("gt", lengths, slices[1]), [batch, 1])
+            shown = b.select(alive, one.hidden, 0)
+            one.hidden = b.select(alive, one.hidden, carried[0])
+            if one.cell is not None:
+                one.cell = b.select(alive, one.cell, cells[0])
+        return _states(one), [shown]
+
+    scanned = [products, *([] if times is None else [times])]
+    along = Along(0, one.reverse)
+    states, (rows,) = run_loop(b, steps, _states(one), [(x, along) for x in scanned], [along], body)
+    one.hidden = states[0]
+    one.cell = states[1] if one.cell is not None else None
+    return b.reshape(rows, [steps, 1, *rows.shape[1:]])
+
+
+def _states(one: Direction) -> list[Tensor]:
+    return [one.hidden, *([] if one.cell is None else [one.cell])]
+
+
 def _run(node: Node, gates: int, defaults: Sequence[str], step: Step) -> list[Tensor]:
-    """Unroll `step`, which updates a direction's states from the products of one time step."""
+    """A loop of `step`, which updates a direction's states from the products of one time step."""
     b, x = node.build, node[0]
     if x.rank != 3:
         raise NodeError(f"the sequence has {x.rank} dimensions, expected 3")
@@ -101,19 +135,7 @@ def _run(node: Node, gates: int, defaults: Sequence[str], step: Step) -> list[Te
             flat = b.add(flat, one.input_bias)
         one.r = b.transpose(one.r, [1, 0])
         products = b.reshape(flat, [steps, batch, one.w.shape[0]])
-        hidden: list[Tensor] = []
-        for time in range(steps)[::-1] if one.reverse else range(steps):
-            before_hidden, before_cell = one.hidden, one.cell
-            step(b.reshape(b.slice_axis(products, 0, time, 1), [batch, one.w.shape[0]]), one)
-            shown = one.hidden
-            if lengths is not None:  # sequences that are over keep their state and give zeros
-                alive = b.reshape(b.compare("gt", lengths, time), [batch, 1])
-                shown = b.select(alive, one.hidden, 0)
-                one.hidden = b.select(alive, one.hidden, before_hidden)
-                if one.cell is not None and before_cell is not None:
-                    one.cell = b.select(alive, one.cell, before_cell)
-            hidden.append(b.reshape(shown, [1, 1, *shown.shape]))
-        outputs.append(b.concat(hidden[::-1] if one.reverse else hidden, 0))
+        outputs.append(_recurrence(b, one, products, lengths, step))
     states = [
         [b.reshape(state, [1, *state.shape]) for state in (one.hidden, one.cell) if state is not None]
         for one in directions

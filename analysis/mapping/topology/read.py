@@ -71,10 +71,12 @@ def _matrix_market(path: Path, _: Shapes, progress: Report, tell: Report) -> Top
 
 
 def _onnx(path: Path, shapes: Shapes, progress: Report, tell: Report) -> Topology:
+    from ....dialects.dataflow.unroll_loops import unroll_loops
     from ....frontend.onnx_import import import_onnx
     from .unroll import unroll_module
 
     module = import_onnx(path, shapes, tell=tell)
+    unroll_loops(module)
     try:
         return unroll_module(module, progress)
     except InputError as error:

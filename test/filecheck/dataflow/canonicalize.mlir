@@ -96,3 +96,20 @@ func.func @computing(%x: tensor<4x6xf32>, %row: tensor<6xf32>, %y: tensor<6x4xf3
   %7 = dataflow.cast %6 : (tensor<4x6xf64>) -> tensor<4x6xi32>
   func.return %1, %3, %5, %7 : tensor<4x6xf32>, tensor<4x4xf32>, tensor<1x1xf32>, tensor<4x6xi32>
 }
+
+// A product of zeros with finite values is zeros, where both are known; not with infinities, nor with a value that is not known.
+// CHECK-LABEL: @products_with_zeros
+func.func @products_with_zeros(%x: tensor<64x40xf32>) -> (tensor<1x40xf32>, tensor<1x40xf32>, tensor<1x40xf32>) {
+  // CHECK-DAG: %[[ZERO:.+]] = dataflow.constant dense<0.000000e+00> : tensor<1x64xf32>
+  // CHECK-DAG: %[[RESULT:.+]] = dataflow.constant dense<0.000000e+00> : tensor<1x40xf32>
+  // CHECK-DAG: %[[NAN:.+]] = dataflow.constant dense<"0x{{.*}}"> : tensor<1x40xf32>
+  // CHECK: %[[UNKNOWN:.+]] = dataflow.matmul %[[ZERO]], %x
+  // CHECK: func.return %[[RESULT]], %[[NAN]], %[[UNKNOWN]]
+  %zero = dataflow.constant dense<0.0> : tensor<1x64xf32>
+  %w = dataflow.constant dense<-0.5> : tensor<64x40xf32>
+  %infinite = dataflow.constant dense<"0x0000807F"> : tensor<64x40xf32>
+  %0 = dataflow.matmul %zero, %w : (tensor<1x64xf32>, tensor<64x40xf32>) -> tensor<1x40xf32>
+  %1 = dataflow.matmul %zero, %infinite : (tensor<1x64xf32>, tensor<64x40xf32>) -> tensor<1x40xf32>
+  %2 = dataflow.matmul %zero, %x : (tensor<1x64xf32>, tensor<64x40xf32>) -> tensor<1x40xf32>
+  func.return %0, %1, %2 : tensor<1x40xf32>, tensor<1x40xf32>, tensor<1x40xf32>
+}

@@ -1,0 +1,49 @@
+"""All loops of a module as operations for every step, which is what tiling and placement work on."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
+
+from ..locations import KeepLocations
+from .dialect import Dataflow
+from .loop import LoopOp
+from .loop_steps import LoopSteps
+
+
+def unroll_loops(root: Operation) -> None:
+    """Unroll all loops inside of an operation, in their canonical form."""
+    loops = [op for op in root.walk() if isinstance(op, LoopOp)]
+    if not loops:
+        return
+    pattern = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], folding_enabled=True, ctx=_context())
+    for region in root.regions:
+        PatternRewriteWalker(_InLoops(KeepLocations(pattern))).rewrite_region(region)
+    loops = [op for op in root.walk() if isinstance(op, LoopOp)]
+    for loop in loops[::-1]:  # inner ones first
+        steps = LoopSteps(loop)
+        for _ in range(loop.step_count):
+            steps.step()
+        results = steps.results()
+        Rewriter.replace_op(loop, steps.ops, results)
+
+
+class _InLoops(RewritePattern):
+    """A pattern for loops and the operations in them."""
+
+    def __init__(self, pattern: RewritePattern) -> None:
+        self.pattern = pattern
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        """Match an operation and rewrite it."""
+        if isinstance(op, LoopOp) or isinstance(op.parent_op(), LoopOp):
+            self.pattern.match_and_rewrite(op, rewriter)
+
+
+def _context() -> Context:
+    context = Context()
+    context.load_dialect(Dataflow)
+    return context

@@ -1,0 +1,111 @@
+"""Loops of the network as `dataflow.loop`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Block, Region
+
+from ..dialects.dataflow import Along, LoopOp, YieldOp
+from .builder import Builder
+from .tensors import NodeError, Tensor, TensorSequence, tensor_type
+
+Body = Callable[[list[Tensor], list[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]]
+"""From the carried values and the slices of a step to the carried values of the next step and what is stacked."""
+
+
+def run_loop(
+    b: Builder,
+    steps: int,
+    carried: Sequence[Tensor],
+    scanned: Sequence[tuple[Tensor, Along]],
+    stacks: Sequence[Along],
+    body: Body,
+) -> tuple[list[Tensor], list[Tensor]]:
+    """
+    The carried values after the last step, and the stacked ones: of a loop, or of its steps one by one where these are
+    fewer than two, or where all that enters is known. Raises as `build_loop`.
+    """
+    entering = [*carried, *(value for value, _ in scanned)]
+    if steps > 1 and any(one.array is None for one in entering):
+        results = build_loop(b, steps, carried, scanned, stacks, body)
+        return results[: len(carried)], results[len(carried) :]
+    return unroll(b, steps, carried, scanned, stacks, body)
+
+
+def unroll(
+    b: Builder,
+    steps: int,
+    carried: Sequence[Tensor],
+    scanned: Sequence[tuple[Tensor, Along]],
+    stacks: Sequence[Along],
+    body: Body,
+) -> tuple[list[Tensor], list[Tensor]]:
+    """The same, always of the steps one by one, in which more may be known."""
+    state = list(carried)
+    rows: list[list[Tensor]] = []
+    for step in range(steps):
+        slices = [_slice(b, value, along, along.place(step, steps)) for value, along in scanned]
+        after, given = body(state, slices)
+        state = list(after)
+        rows.append(list(given))
+    if rows:
+        like = rows[0]
+    else:  # what the body gives has no users; its shapes are needed
+        none = [b.full(along.of_step(value.shape), 0, value.dtype) for value, along in scanned]
+        like = body(state, none)[1]
+    stacked: list[Tensor] = []
+    for number, along in enumerate(stacks):
+        if not steps:
+            stacked.append(b.full(along.of_all(like[number].shape, 0), 0, like[number].dtype))
+            continue
+        ones = [b.reshape(row[number], along.of_all(row[number].shape, 1)) for row in rows]
+        stacked.append(b.concat(ones[::-1] if along.backwards else ones, along.axis))
+    return state, stacked
+
+
+def _slice(b: Builder, value: Tensor, along: Along, place: int) -> Tensor:
+    return b.reshape(b.slice_axis(value, along.axis, place, 1), along.of_step(value.shape))
+
+
+def build_loop(
+    b: Builder,
+    steps: int,
+    carried: Sequence[Tensor],
+    scanned: Sequence[tuple[Tensor, Along]],
+    stacks: Sequence[Along],
+    body: Body,
+) -> list[Tensor]:
+    """
+    The carried values after the last step, then the stacked ones. Nothing that the body is given is known.
+
+    Raises NodeError where carried values change their shape or type, and what the body raises; nothing is made then.
+    """
+    for one in (*carried, *(value for value, _ in scanned)):
+        if isinstance(one, TensorSequence):
+            raise NodeError("it is a sequence, which no loop carries")
+    starts = [b.value(one) for one in carried]
+    whole = [(b.value(one), along) for one, along in scanned]
+    slices = [Tensor(along.of_step(one.shape), one.dtype) for one, along in scanned]
+    arguments = [Tensor(one.shape, one.dtype, name=one.name) for one in carried] + slices
+    block = Block(arg_types=[tensor_type(one.dtype, one.shape) for one in arguments])
+    for argument, value in zip(arguments, block.args, strict=True):
+        argument.value = value
+    try:
+        with b.inside(block):
+            after, rows = body(arguments[: len(carried)], slices)
+            for old, new in zip(carried, after, strict=True):
+                if (old.shape, old.dtype) != (new.shape, new.dtype):
+                    raise NodeError(f"a carried value begins as {old.dtype}{list(old.shape)} and becomes another")
+            b.ops.insert(YieldOp([b.value(one) for one in (*after, *rows)]))
+    except BaseException:
+        for op in list(block.ops)[::-1]:
+            op.detach()
+            op.erase(safe_erase=False)
+        raise
+    loop = b.ops.insert(LoopOp(steps, starts, whole, stacks, Region(block)))
+    results = [Tensor(one.shape, one.dtype) for one in carried]
+    results += [Tensor(along.of_all(one.shape, steps), one.dtype) for one, along in zip(rows, stacks, strict=True)]
+    for result, value in zip(results, loop.outputs, strict=True):
+        result.value = value
+    return results
