@@ -312,16 +312,18 @@ class _ModelImporter:
 
     @contextmanager
     def tentatively(self) -> Generator[None]:
-        """What is reported inside is forgotten where NodeError or AlreadyReported leaves."""
-        count, reported, needed = len(self.problems), set(self._reported), set(self._needed_values)
+        """What is reported inside is forgotten; then, AlreadyReported leaves where nothing else does."""
+        before, needed = self.refusals, set(self._needed_values)
+        self.refusals = Refusals()
         try:
             yield
-            if len(self.problems) > count:
+            if self.refusals:
                 raise AlreadyReported
         except (NodeError, AlreadyReported):
-            del self.problems[count:]
-            self._reported, self._needed_values = reported, needed
+            self._needed_values = needed
             raise
+        finally:
+            self.refusals = before
 
     def is_poisoned(self, tensors: Iterable[Tensor | None]) -> bool:
         """Whether one of the tensors could not be imported."""

@@ -6,7 +6,7 @@
 // RUN: sed -e 's/^dram_bytes = .*/dram_bytes = 14000/' -e 's/^name = .*/name = "small"/' %S/../../../chips/tiny.toml > %t.toml
 // RUN: sed 's|chip<"tiny">|chip<"%t.toml">|' %s > %t.mlir
 // RUN: meshloom-opt %t.mlir -p 'manycore-outline-to-fit{effort=fast}' | filecheck %s --check-prefix SPLIT
-// On two chips: names stay, too. A subgraph alone on its chip is all that this one runs, and none any more.
+// On two chips: names stay, too.
 // RUN: meshloom-opt %s -p 'manycore-cut-stages{chips=2 effort=fast}' | filecheck %s --check-prefix CHIPS
 // RUN: meshloom-compile %s --chips 2 --effort fast -q -o %t.mlx
 // RUN: meshloom-run %t.mlx --random 0 --validate --check %s -q
@@ -20,8 +20,10 @@
 
 // CHIPS: manycore.stage @chip0
 // CHIPS: manycore.stage @chip1
-// CHIPS: builtin.module @chip1
+// CHIPS: builtin.module @chip0
+// CHIPS: manycore.subgraph @a({{.*}} in [host] weights in host {
 // CHIPS: manycore.subgraph @b({{.*}} in [dram] weights in host {
+// CHIPS: builtin.module @chip1
 // CHIPS: manycore.subgraph @c({{.*}}) -> tensor<32x32xf32> {
 // CHIPS: manycore.subgraph @d({{.*}}) -> tensor<32x32xf32> weights in host {
 
