@@ -36,8 +36,8 @@ class StepWork:
 
 STEP_WORK = {
     Effort.FAST: StepWork(None, 20, 1e8),
-    Effort.NORMAL: StepWork(Effort.FAST, 60, 5e8),
-    Effort.HIGH: StepWork(Effort.NORMAL, 200, 3e9),
+    Effort.NORMAL: StepWork(Effort.NORMAL, 60, 5e8),
+    Effort.HIGH: StepWork(Effort.HIGH, 200, 3e9),
 }
 
 
