@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..chips import Chip
 from ..dialects.dataflow import ReshapeOp
 from ..dialects.dataflow.entry_function import main_function
+from ..dialects.locations import at, is_known
 from ..dialects.manycore import CHIP
 from ..dialects.manycore.stage import StageOp
 from ..emulator.chip_pipeline import NETWORK, ChipPipeline, Feed
@@ -45,9 +46,10 @@ def write_stages(
     given: dict[Feed, SSAValue] = {
         Feed(NETWORK, name): argument for name, argument in zip(inputs, block.args, strict=True)
     }
-    for number, (interface, sources) in enumerate(zip(interfaces, feeds, strict=True)):
-        operands = [_typed(given[sources[name]], type, block) for name, type in interface.inputs.items()]
-        stage = StageOp(f"chip{number}", operands, list(interface.outputs.values()))
+    for number, (module, interface, sources) in enumerate(zip(modules, interfaces, feeds, strict=True)):
+        with at(_last_located(module)):
+            operands = [_typed(given[sources[name]], type, block) for name, type in interface.inputs.items()]
+            stage = StageOp(f"chip{number}", operands, list(interface.outputs.values()))
         block.add_op(stage)
         for name, value in zip(interface.outputs, stage.outputs, strict=True):
             value.name_hint = value_name(name, "tensor")
@@ -59,6 +61,11 @@ def write_stages(
         stage_module.sym_name = StringAttr(f"chip{number}")
         found.append(stage_module)
     return ModuleOp(found, {CHIP: chip_attr(chip)})
+
+
+def _last_located(module: ModuleOp) -> Operation:
+    """What stands for a stage: its last operation that says what it was made for."""
+    return next((op for op in reversed(list(module.walk())) if is_known(op.location)), module)
 
 
 def executables_to_coreasm(

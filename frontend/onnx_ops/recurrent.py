@@ -42,14 +42,13 @@ def _directions(node: Node, x: Tensor, gates: int, defaults: Sequence[str]) -> l
     count = 2 if kind == "bidirectional" else 1
     names = node.strs("activations", list(defaults) * count)
     alphas, betas = node.floats("activation_alpha", []), node.floats("activation_beta", [])
-    # What is clipped are gates; the cell, which an LSTM's third function takes, is not.
-    clips = [node.float("clip") if node.has("clip") and n < 2 else None for n in range(len(defaults))] * count
+    clip = node.float("clip") if node.has("clip") else None
     result: list[Direction] = []
     for index in range(count):
         chosen = range(index * len(defaults), (index + 1) * len(defaults))
         activations = [
             named_activation(
-                b, names[n], alphas[n] if n < len(alphas) else None, betas[n] if n < len(betas) else None, clips[n]
+                b, names[n], alphas[n] if n < len(alphas) else None, betas[n] if n < len(betas) else None, clip
             )
             for n in chosen
         ]

@@ -5,7 +5,7 @@ nobody uses them (spec 1; DESIGN, from network to binary).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from ...transforms.offload.thresholds import Thresholds
 from ..compilation_log import CompilationLog
 from ..compile_subgraphs import Driver
 from ..effort import EFFORTS
-from ..inline_subgraphs import inline_subgraphs
+from ..inline_subgraphs import Group, inline_subgraphs
 from ..outlined import outlined
 from ..piece_cache import PieceCache
 from ..serial import is_operator
@@ -72,7 +72,7 @@ def save_in_launches(
     """
     A function of `dataflow` operations, or of subgraphs, as launches that save memory, for a chip and a budget; None
     where nothing is gained, which is said: as it is it fits, or a share of what that needs is asked for and nothing
-    needs less.
+    needs less, or all of the chip's DRAM is enough for its subgraphs one after another, which takes no longer.
 
     The function is cut into launches by what they need for themselves: as few as leave room for others beside them.
     Subgraphs are the launches where they fit so, else they are cut, too. The same launches give the same bits with
@@ -98,6 +98,12 @@ def save_in_launches(
                 warn(reason)
                 return None
         raise BudgetError(capacity, reason, enough)
+    if cutter.in_subgraphs and budget.launch_bytes is None and capacity >= chip.dram_bytes:
+        apart, saved = cutter.cycles_in_turn(), found[1].planned.time_ns
+        if apart is not None and apart <= saved:
+            why = f"the subgraphs fit in turn, in {apart:,.0f} cycles, not {saved:,.0f}"
+            warn(f"nothing is gained by saving memory: {why}")
+            return None
     return LaunchCompilation(*found, capacity, unsaved)
 
 
@@ -214,6 +220,17 @@ class _Cutter:
         """Bytes of DRAM if nothing is saved."""
         return peak_of(self.cut(self.chip.dram_bytes, self.chip.dram_bytes), pieces, self.chip.dram_bytes)
 
+    def cycles_in_turn(self) -> float | None:
+        """
+        Cycles of the subgraphs one after another, with host copies of values and of weights that are loaded for each;
+        None where that does not fit in the chip's DRAM.
+        """
+        driver, given = self._driver()
+        try:
+            return driver.cycles(driver.run(given))
+        except ResourceError:
+            return None
+
     def cut(self, most: int, capacity: int) -> FuncOp:
         """
         A copy of the function in subgraphs that need no more than `most` bytes of DRAM each; operators that need more
@@ -228,12 +245,17 @@ class _Cutter:
             return self._cut(max(most, 1), self.chip.dram_bytes)
 
     def _cut(self, most: int, alone: int) -> FuncOp:
+        driver, given = self._driver()
+        parts = driver.compiled(most, alone, given)
+        named = [Subgraph(part.label if given else part.ends[1], part.operators) for part in parts]
+        return outlined(driver.function, named, launches=True)
+
+    def _driver(self) -> tuple[Driver, Sequence[Group]]:
+        """For a copy of the function, and the subgraphs that it comes in."""
         copy = self.function.clone()
         given = inline_subgraphs(copy)
         log = CompilationLog(lambda line: None)
-        parts = Driver(copy, self.chip, self.options, log, self.progress, self.cache).compiled(most, alone, given)
-        named = [Subgraph(part.label if given else part.ends[1], part.operators) for part in parts]
-        return outlined(copy, named, launches=True)
+        return Driver(copy, self.chip, self.options, log, self.progress, self.cache), given
 
 
 def needed_as_one(function: FuncOp, chip: Chip, options: SubgraphOptions, cache: PieceCache, progress: Progress) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from meshloom.dialects.dataflow import AbsOp, NegOp, ReluOp
+from meshloom.dialects.dataflow.base import TiledOp
 from meshloom.dialects.dataflow.types import tensor
 from meshloom.dialects.locations import error_location, named
-from meshloom.dialects.sparse import PanelOp, Sparse
+from meshloom.dialects.sparse import Sparse
 from meshloom.lowering.sparse_to_dataflow import PATTERNS
 from meshloom.support.errors import InputError
 from meshloom.transforms.rewrite_once import rewrite_once
@@ -89,4 +90,4 @@ def test_an_error_of_a_pattern_names_the_operation_and_not_the_module() -> None:
 
 
 def test_every_sparse_operation_but_those_on_panels_has_a_dense_form() -> None:
-    assert set(PATTERNS) == {op for op in Sparse.operations if not issubclass(op, PanelOp)}
+    assert set(PATTERNS) == {op for op in Sparse.operations if not issubclass(op, TiledOp)}
