@@ -37,7 +37,7 @@ class Effort:
     of_best: float = 1.004
     """
     Tiles placed for few bytes x hops (`analysis.placement.methods.HOPS`) are compiled if their estimate is at most so
-    many times that of the best before; where the first of these is not, the others are not even mapped.
+    many times that of the best before; where one of these takes no fewer cycles, the next are not even mapped.
     """
     enough: float = 0.0
     """The first variant of a part that takes at most so many cycles is taken, and no other is tried."""
@@ -45,7 +45,7 @@ class Effort:
 
 EFFORTS: dict[str, Effort] = {
     "fast": Effort("estimated", 1, ("default",), 1.0),
-    "default": Effort("emulated", 1, ("default", "row-major", "relaxed", "greedy", "matched", "literal", "hops"), 1.03),
+    "default": Effort("emulated", 1, ("default", "row-major", "relaxed", "greedy", "matched", "hops", "literal"), 1.03),
     "high": Effort(
         "emulated",
         8,

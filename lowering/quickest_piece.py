@@ -108,7 +108,7 @@ class _PieceSearch:
     chip: Chip
     effort: Effort
     _hopeless: bool = False
-    """Tiles that were placed for few bytes x hops were estimated to take more cycles."""
+    """Tiles that were placed for few bytes x hops take no fewer cycles."""
     _seen: set[tuple[Lead, tuple[TaskOp, ...], tuple[Tiling, ...]]] = field(
         default_factory=set[tuple[Lead, tuple[TaskOp, ...], tuple[Tiling, ...]]]
     )
@@ -135,14 +135,15 @@ class _PieceSearch:
             of_best = self.effort.of_best
         elif extra and method == "greedy":
             of_best = self.effort.greedy_of_best
-        made = self.try_plan(plan, placed, of_best=of_best)
-        self._hopeless = self._hopeless or (extra and method in HOPS and not made)
+        before = self.best if extra else None
+        self.try_plan(plan, placed, of_best=of_best)
+        self._hopeless = self._hopeless or (extra and method in HOPS and self.best is before)
 
     def _may_map(self, plan: Plan) -> bool:
         """Whether tiles may be mapped: unless few bytes x hops are no gain, or there are too many. Notes why not."""
         tiles, cores = sum(len(task.tiling.cores) for task in plan.network.plans), len(self.chip.usable_cores)
         if self._hopeless:
-            self.search.skip(plan.name, "few bytes x hops cost cycles elsewhere")
+            self.search.skip(plan.name, "few bytes x hops bring no fewer cycles")
         elif tiles * cores > MOST_PAIRS:
             self.search.skip(plan.name, f"{tiles:,} tiles for {cores} cores are many to map")
         else:

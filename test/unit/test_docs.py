@@ -30,6 +30,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 LONG = {
     f"docs/{name}.md"
     for name in (
+        "all-five",
         "capacity",
         "chips",
         "extend",
