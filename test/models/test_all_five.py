@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "all_five.py"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 ROW = re.compile(r"^(\S.*?) +([\d,]+) +[\d.]+x +([\d,]+) +([\d,]+) +(\d+)$", re.MULTILINE)
 
 
 @pytest.mark.slow
-def test_what_each_method_brings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_each_method_brings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """All rows are right (the example compares with ONNX Runtime); no method costs anything, and two of them much."""
-    spec = importlib.util.spec_from_file_location("all_five", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
+    module = importlib.import_module("all_five")
     module.main([])
     said = capsys.readouterr().out
     cycles = {name: int(count.replace(",", "")) for name, count, *_ in ROW.findall(said)}
