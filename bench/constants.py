@@ -23,6 +23,7 @@ from time import process_time
 from unittest.mock import patch
 
 from light_models import LIGHT_MODELS
+from meshloom.analysis.planning.plan_memo import forget_plans
 from meshloom.tools.api import compile
 from public_models import PUBLIC_MODELS
 
@@ -38,6 +39,8 @@ CONSTANTS: dict[str, tuple[float, ...]] = {
     "analysis.planning.shift_loads:TRIALS": (100, 400),
     "analysis.planning.plan_network:CROWDED_STEPS": (4, 16),
     "analysis.planning.plan_network:WORKING_SHARE": (0.85, 0.97),
+    "analysis.planning.kept_constants:LEAST_BYTES": (1024, 16384),
+    "analysis.planning.kept_constants:KEPT_SHARE": (0.5, 0.85),
     "analysis.planning.plan_task:MUCH_MORE": (1.2, 2.0),
     "analysis.planning.plan_task:MAX_GRIDS": (4, 16),
     "analysis.planning.plan_task:MAX_REFINEMENTS": (32, 128),
@@ -78,6 +81,7 @@ def measure(names: Iterable[str], chip: str) -> Measured:
     seconds = 0.0
     for name in names:
         data, inputs = load_model(name)
+        forget_plans()
         start = process_time()
         network = compile(data, chip, {key: value.shape for key, value in inputs.items()})
         seconds += process_time() - start

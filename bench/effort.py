@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from light_models import LIGHT_MODELS
+from meshloom.analysis.planning.plan_memo import forget_plans
 from meshloom.analysis.search import Search
 from meshloom.lowering.effort import EFFORTS, Effort
 from meshloom.lowering.subgraph_options import SubgraphOptions
@@ -70,6 +71,7 @@ def compiled(
     data: bytes, chip: str, shapes: dict[str, tuple[int, ...]], effort: Effort
 ) -> tuple[CompiledNetwork, float]:
     """A model with an effort, and the processor time for it."""
+    forget_plans()
     start = process_time()
     network = compile(data, chip, shapes, subgraphs=SubgraphOptions(effort=effort))
     return network, process_time() - start

@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from meshloom.analysis.planning.plan_memo import forget_plans
 from meshloom.emulator.device_memory import device_memory
 from meshloom.emulator.executable import Executable
 from meshloom.emulator.functional import run_functional
@@ -120,6 +121,7 @@ def lines_of(step: str, chip: str, kinds: list[str], budgets: list[float], share
         saving = Saving(frozenset(names.split("+")))
         for budget in budgets:
             head = {"bench": "memory_binaries", "step": step, "chip": chip, "kinds": names, "budget": budget}
+            forget_plans()
             began = time.process_time()
             try:
                 network = compile(

@@ -27,7 +27,7 @@ import meshloom.transforms.manycore_tile as manycore_tile
 from light_models import LIGHT_MODELS
 from meshloom.analysis.placement.methods import PLACE_METHODS
 from meshloom.analysis.planning.placement import column_major, row_major
-from meshloom.analysis.planning.plan_memo import PlanMemo
+from meshloom.analysis.planning.plan_memo import PlanMemo, forget_plans
 from meshloom.analysis.planning.plan_network import NetworkPlan
 from meshloom.chips import Chip
 from meshloom.lowering.effort import EFFORTS, with_placement
@@ -69,6 +69,7 @@ def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> t
         data, inputs = load_model(name)
         shapes = {key: value.shape for key, value in inputs.items()}
         effort = EFFORTS["default"] if method == "default" else with_placement(EFFORTS["default"], method)
+        forget_plans()
         return compile(data, chip, shapes, subgraphs=SubgraphOptions(effort=effort)).timing.cycles, spent
     finally:
         for (module, key, _), value in zip(patches, before, strict=True):

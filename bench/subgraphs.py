@@ -18,6 +18,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from meshloom.analysis.planning.plan_memo import forget_plans
 from meshloom.chips import Chip, load_chip
 from meshloom.emulator.costs import host_cycles
 from meshloom.emulator.timing import run_timing
@@ -36,6 +37,7 @@ SHARE_OF_DRAM = 3
 def compiled(module: ModuleOp, chip: Chip, options: SubgraphOptions) -> tuple[Compilation, float]:
     """A copy of the module compiled, and the CPU seconds that took."""
     module = module.clone()
+    forget_plans()
     start = process_time()
     compilation = compile_module(module, chip, options=options)
     return compilation, process_time() - start

@@ -25,6 +25,7 @@ from ..dialects.dataflow.types import Shape
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import located
 from ..support.errors import BudgetError, InputError
+from ..support.warn import held_back, warn
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.contraction_weights import weight_uses, weights_out_of_reach
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
@@ -60,6 +61,8 @@ class SparseNetwork(Generic[Compiled]):
     """The weights of contractions that lost channels, by name, with their shapes before and after."""
     refused: str = ""
     """Why the network cannot be compiled with encoded weights, where only the dense one keeps the budget."""
+    notes: tuple[str, ...] = ()
+    """What was noted while it was compiled."""
 
 
 def encode_weights(
@@ -145,7 +148,10 @@ def compile_encoded(
 
     def compiled(variant: ModuleOp, objective: Objective, encoded: bool, whole: bool) -> SparseNetwork[Compiled]:
         shapes = {} if whole else removed
-        return SparseNetwork(compile(variant.clone()), variant, plans, encoded, objective, dense, removed=shapes)
+        with held_back() as notes:
+            compilation = compile(variant.clone())
+        told = tuple(dict.fromkeys(notes))
+        return SparseNetwork(compilation, variant, plans, encoded, objective, dense, removed=shapes, notes=told)
 
     for base, objective in product([smaller, module] if removed else [module], objectives):
         variant = base.clone()
@@ -164,6 +170,8 @@ def compile_encoded(
         search.try_variant("dense weights, all channels", partial(compiled, module, "cycles", False, True))
     _check_failures(search)
     best = search.best()
+    for note in best.notes:
+        warn(note)
     dense_cycles = [found for (is_encoded, _), found in taken.items() if not is_encoded]
     if encoded is None or fewest is None or not dense_cycles:
         return replace(best, refused=refused)

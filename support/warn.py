@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
 
 
 class MeshloomWarning(UserWarning):
@@ -16,3 +19,21 @@ def warn(text: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("meshloom."):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, MeshloomWarning, stacklevel=level)
+
+
+@contextmanager
+def held_back() -> Generator[list[str]]:
+    """The texts of warnings inside, which nobody sees unless the caller gives them later."""
+    texts: list[str] = []
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def keep(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, MeshloomWarning):
+                texts.append(str(message))
+            else:
+                show(message, category, *where, **more)
+
+        warnings.showwarning = keep
+        warnings.simplefilter("always", MeshloomWarning)
+        yield texts

@@ -29,6 +29,11 @@ def memo_for(chip: Chip) -> PlanMemo:
     return memo
 
 
+def forget_plans() -> None:
+    """Work everything out anew: for measuring a compilation after others, or with other constants."""
+    _shared.clear()
+
+
 @dataclass
 class PlanMemo:
     """Tasks and their plans; a plan holds for all tasks with the same operations and sources, where it fits alike."""

@@ -8,14 +8,20 @@ from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, 
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
 
-from ..locations import KeepLocations
+from ...support.errors import InputError
+from ...support.limits import MOST_UNROLLED
+from ..locations import KeepLocations, located
 from .dialect import Dataflow
 from .loop import LoopOp
 from .loop_steps import LoopSteps
 
 
 def unroll_loops(root: Operation) -> None:
-    """Unroll all loops inside of an operation, in their canonical form."""
+    """
+    Unroll all loops inside of an operation, in their canonical form.
+
+    Raises InputError, located, for a body that would stand there more than `MOST_UNROLLED` times.
+    """
     loops = [op for op in root.walk() if isinstance(op, LoopOp)]
     if not loops:
         return
@@ -23,12 +29,23 @@ def unroll_loops(root: Operation) -> None:
     for region in root.regions:
         PatternRewriteWalker(_InLoops(KeepLocations(pattern))).rewrite_region(region)
     loops = [op for op in root.walk() if isinstance(op, LoopOp)]
+    for loop in loops:
+        _check_runs(loop)
     for loop in loops[::-1]:  # inner ones first
         steps = LoopSteps(loop)
         for _ in range(loop.step_count):
             steps.step()
         results = steps.results()
         Rewriter.replace_op(loop, steps.ops, results)
+
+
+def _check_runs(loop: LoopOp) -> None:
+    runs, outer = 1, loop
+    while isinstance(outer, LoopOp):
+        runs, outer = runs * outer.step_count, outer.parent_op()
+    if runs > MOST_UNROLLED:
+        error = InputError(f"the body of a loop runs {runs:,} times, at most {MOST_UNROLLED:,} are supported")
+        raise located(error, loop)
 
 
 class _InLoops(RewritePattern):

@@ -10,6 +10,7 @@ import pytest
 from meshloom.chips import load_chip
 from meshloom.lowering.sparse_weights import compile_encoded
 from meshloom.support.errors import BudgetError
+from meshloom.support.warn import MeshloomWarning, warn
 from meshloom.tools.compile import main
 from meshloom.tools.dense_weights import dense_weights_text
 from meshloom.tools.oracle import Oracle, compare
@@ -138,3 +139,18 @@ def test_dense_weights_are_taken_where_encoded_ones_keep_no_budget(model: Path) 
     assert (found.compilation, found.taken) == (100, False)
     text = dense_weights_text(found)
     assert "all stays dense: with weights or activations encoded, a budget of 1000 bytes of DRAM is too small" in text
+
+
+def test_what_is_noted_of_networks_that_are_not_taken_is_not_shown(model: Path) -> None:
+    """The second of three variants takes the fewest cycles."""
+    cycles = iter((300, 100, 200))
+
+    def compile(one: ModuleOp) -> int:
+        own = next(cycles)
+        warn(f"a note about {own} cycles")
+        return own
+
+    with pytest.warns(MeshloomWarning) as noted:
+        found = compile_encoded(read_module(model, {}), load_chip("tiny"), compile, lambda one: one)
+    assert found.compilation == 100
+    assert [str(note.message) for note in noted] == ["a note about 100 cycles"]
