@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from mutate_modules import RUNS, campaign, mutant, seeds
 
-COUNT, MANY = 20, 2000
+COUNT = 20
 """Mutants of each level."""
 
 
@@ -37,9 +37,10 @@ def test_mutants_are_done_or_refused(level: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign(200)
 @pytest.mark.parametrize("level", RUNS)
-def test_many_mutants_are_done_or_refused(level: str) -> None:
-    check(level, COUNT, MANY)
+def test_many_mutants_are_done_or_refused(level: str, cases: int) -> None:
+    check(level, COUNT, cases)
 
 
 def test_mutants_depend_on_their_seed_alone() -> None:
