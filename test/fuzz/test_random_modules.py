@@ -35,7 +35,7 @@ PIPELINES = {
     "subgraphs": "dataflow-to-manycore,manycore-outline-subgraphs{rule=key-nodes},manycore-inline-subgraphs",
     "memory": f"{TILE},manycore-to-memory",
 }
-SEEDS = range(3)
+SEEDS = range(2)
 
 
 def context() -> Context:

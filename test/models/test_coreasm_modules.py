@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-QUICK = (("rnet", "tiny"), ("rnet", "edge"))
+QUICK = (("rnet", "tiny"),)
 
 
 def reread(module: ModuleOp, context: Context) -> ModuleOp:

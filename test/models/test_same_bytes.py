@@ -194,7 +194,10 @@ def test_a_network_over_the_dram(how: str, tmp_path: Path, capsys: pytest.Captur
     check(PUBLIC_MODELS["rnet"], small_chip(128 << 10, tmp_path), how, tmp_path, capsys)
 
 
-@pytest.mark.parametrize(("name", "chip", "how"), QUICK)
+@pytest.mark.parametrize(
+    ("name", "chip", "how"),
+    [case if case[2] != "placement" else pytest.param(*case, marks=pytest.mark.slow) for case in QUICK],
+)
 def test_levels_and_passes(name: str, chip: str, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check(PUBLIC_MODELS[name], chip, how, tmp_path, capsys)
 
