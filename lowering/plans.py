@@ -1,6 +1,6 @@
 """Plans of the instruction families: from the shapes and strides of operands to descriptors, cheapest unit and roles.
 
-Plans are cached by shapes and strides, for a compilation (one descriptor table, one chip) with their descriptors, so that
+Plans are cached by shapes and strides, and for a compilation (one descriptor table, one chip) with their descriptors:
 emitting an instruction whose like was emitted before costs one look-up.
 """
 
