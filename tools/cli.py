@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..support.errors import InputError, MeshloomError, printable
+from ..support.garbage import rare_collections
 from ..support.interrupts import EXIT_INTERRUPTED, end_on_interrupt, raise_on_interrupt
 from ..support.warn import MeshloomWarning
 from .help_format import HelpFormatter
@@ -31,7 +32,7 @@ def run_tool(body: Callable[[], int | None]) -> int:
     0: done; 1: the work failed; 2: bad usage or input; 130: interrupted from the keyboard.
     """
     try:
-        with _interruptible(), _warnings_as_notes():
+        with _interruptible(), _warnings_as_notes(), rare_collections():
             return body() or 0
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)
