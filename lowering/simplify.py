@@ -17,6 +17,7 @@ from ..dialects.sparse import Sparse
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
+from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass, note_loops
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from ..transforms.sparse_pack import SparsePackPass, pack_module
 from .name_chip import name_chip
@@ -26,9 +27,10 @@ from .stages import Progress
 
 def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     """
-    Unroll loops, simplify operators, and bring encoded weights into the form that matrix units take (`chip`, or the
-    module's).
+    Note the work of loops, unroll these, simplify operators,
+    and bring encoded weights into the form that matrix units take (`chip`, or the module's).
     """
+    yield DataflowNoteLoopsPass()
     yield DataflowUnrollLoopsPass()
     yield CanonicalizePass()
     yield DataflowFoldAffinePass()
@@ -48,6 +50,7 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
     context = Context()
     for dialect in (Dataflow, Sparse, Memory):
         context.load_dialect(dialect)
+    note_loops(module)
     unroll_loops(module)
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
