@@ -16,6 +16,7 @@ from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass, hoist_from_loops
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
 from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass, note_loops
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
@@ -27,9 +28,10 @@ from .stages import Progress
 
 def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     """
-    Note the work of loops, unroll these, simplify operators,
+    Compute before loops what needs no carried value, note the work of what is left and unroll it, simplify operators,
     and bring encoded weights into the form that matrix units take (`chip`, or the module's).
     """
+    yield DataflowHoistFromLoopsPass()
     yield DataflowNoteLoopsPass()
     yield DataflowUnrollLoopsPass()
     yield CanonicalizePass()
@@ -50,6 +52,7 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
     context = Context()
     for dialect in (Dataflow, Sparse, Memory):
         context.load_dialect(dialect)
+    hoist_from_loops(module)
     note_loops(module)
     unroll_loops(module)
     CanonicalizePass().apply(context, module)

@@ -20,6 +20,7 @@ from meshloom.emulator.stats import collect
 from meshloom.emulator.timing import run_timing
 from meshloom.tools.api import compile
 from meshloom.tools.summary import summary
+from meshloom.transforms.dataflow_hoist_from_loops import hoist_from_loops
 from meshloom.transforms.dataflow_note_loops import note_loops
 from meshloom.transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from xdsl.context import Context
@@ -175,6 +176,7 @@ def test_loops_that_carry_nothing_and_loops_of_no_steps_are_no_layers() -> None:
 
 def test_the_note_outlives_unrolling_and_reaches_the_executable() -> None:
     module = _module(RECURRENCE)
+    hoist_from_loops(module)
     layers = recurrent_layers(find_main(module))
     note_loops(module)
     DataflowUnrollLoopsPass().apply(Context(), module)
