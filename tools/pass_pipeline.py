@@ -26,7 +26,15 @@ Passes = Mapping[str, Callable[[], type[ModulePass]]]
 
 
 def read_passes(text: str, available: Passes) -> PassPipeline:
-    """The passes that `text` names. Raises InputError for text that is no pipeline, unknown passes and bad options."""
+    """
+    The passes that `text` names, which may stand in `builtin.module(...)` as MLIR writes them.
+
+    Raises InputError for text that is no pipeline, unknown passes and bad options.
+    """
+    if found := re.fullmatch(r"\s*builtin\.module\s*\((.*)\)\s*", text, re.DOTALL):
+        text = found[1].strip()
+    if found := re.search(r"(?:^|,)\s*([\w.]+)\s*\(", re.sub(r"\{[^{}]*\}", "", text)):
+        raise InputError(f"-p {text!r}: passes work on whole modules: leave out '{found[1]}(...)' around them")
     try:
         unknown = [spec.name for spec in parse_pipeline(text) if spec.name not in available]
         if not unknown:
