@@ -16,7 +16,9 @@ from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
+from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from ..transforms.sparse_pack import SparsePackPass, pack_module
 from .name_chip import name_chip
@@ -25,6 +27,8 @@ from .stages import Progress
 
 LAST = "tasks"
 PLACES = (
+    DataflowHoistFromLoopsPass.name,
+    DataflowNoteLoopsPass.name,
     DataflowUnrollLoopsPass.name,
     CanonicalizePass.name,
     DataflowFoldAffinePass.name,
@@ -40,10 +44,12 @@ ADDED_PASSES: dict[str, list[type[ModulePass]]] = {}
 
 def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     """
-    Unroll loops, simplify operators, and bring encoded weights into the form that matrix units take (`chip`, or the
-    module's).
+    Compute before loops what needs no carried value, note the work of what is left and unroll it, simplify operators,
+    and bring encoded weights into the form that matrix units take (`chip`, or the module's).
     """
     own = (
+        DataflowHoistFromLoopsPass(),
+        DataflowNoteLoopsPass(),
         DataflowUnrollLoopsPass(),
         CanonicalizePass(),
         DataflowFoldAffinePass(),

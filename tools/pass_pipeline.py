@@ -15,7 +15,7 @@ from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..lowering.below_operators import below_operators
-from ..lowering.program_notes import NOTES
+from ..lowering.program_notes import noted_ideal
 from ..lowering.replace_module import replace_module
 from ..support.errors import BudgetError, InputError, ResourceError
 from .diagnostics import verify
@@ -132,7 +132,7 @@ def _applied_above_tasks(one: ModulePass, context: Context, module: ModuleOp) ->
     before = module.clone()
     try:
         one.apply(context, module)
-        if below_operators(module) is None and (NOTES in module.attributes) == (NOTES in before.attributes):
+        if below_operators(module) is None and (noted_ideal(module) is None) == (noted_ideal(before) is None):
             return True
     except (ResourceError, BudgetError):
         pass

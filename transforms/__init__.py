@@ -10,6 +10,8 @@ PASSES: dict[str, str] = {
     "dataflow-remove-zero-channels": "dataflow_remove_zero_channels:DataflowRemoveZeroChannelsPass",
     "dataflow-split-frames": "dataflow_split_frames:DataflowSplitFramesPass",
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
+    "dataflow-hoist-from-loops": "dataflow_hoist_from_loops:DataflowHoistFromLoopsPass",
+    "dataflow-note-loops": "dataflow_note_loops:DataflowNoteLoopsPass",
     "dataflow-unroll-loops": "dataflow_unroll_loops:DataflowUnrollLoopsPass",
     "manycore-inline-subgraphs": "manycore_inline_subgraphs:ManycoreInlineSubgraphsPass",
     "manycore-outline-subgraphs": "manycore_outline_subgraphs:ManycoreOutlineSubgraphsPass",

@@ -94,7 +94,7 @@ class ManycoreSchedulePass(ModulePass):
 
 def order_methods() -> tuple[str, ...]:
     """Names of all ways to search an order, those of plug-ins included."""
-    return (*LINKED, *SEARCHES)
+    return (*SEARCHES, *LINKED)
 
 
 def schedule_block(block: Block, chip: Chip, method: str = "default", seed: int = 0) -> Found | None:
