@@ -31,7 +31,7 @@ def placed(network: CompiledNetwork) -> list[str]:
     return [line.partition("tiles placed by ")[2] for line in network.report["log"] if "tiles placed by" in line]
 
 
-@pytest.mark.parametrize("chip", ["edge", "grid"])
+@pytest.mark.parametrize("chip", [pytest.param("edge", marks=pytest.mark.slow), "grid"])
 @pytest.mark.parametrize("method", EFFORTS["default"].placements)
 def test_what_is_searched_is_no_slower_than_one_method(chip: str, method: str) -> None:
     assert rnet("searched", chip).timing.cycles <= rnet(method, chip).timing.cycles
