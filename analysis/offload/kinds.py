@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Kind(IntEnum):
-    """What happens to a tensor in a gap."""
+    """What is done with a tensor in a gap."""
 
     KEEP = 0
     SWAP = 1
