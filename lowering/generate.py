@@ -149,7 +149,8 @@ class _TaskCode:
                 for index, producer in enumerate(self._uses[number])
             ]
             accumulate = number == 0 and (phase.accumulate or bool(addends))
-            kernel(op, Tile(box if number == 0 else result, out, operands, accumulate, emitter))
+            scratch = None if number else self.task.scratch
+            kernel(op, Tile(box if number == 0 else result, out, operands, accumulate, emitter, scratch, step))
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:
                 # Before the vector unit waits for this step's root, so that the next one's need not wait for it.
                 if self._buffer(0, core, following).address != out.address:

@@ -76,6 +76,8 @@ class TaskPlan:
     """Bytes of the largest tile of the result."""
     step_elements: int
     """Elements of the result of the largest step."""
+    scratch_bytes: int
+    """Bytes that the instructions of a step need beside all values."""
     working_bytes: int
     """SRAM of the busiest core that the task needs beside what is there already, the result included."""
     count_work: Callable[[Sequence[ReadSize]], TaskWork] = field(repr=False, compare=False)
@@ -442,9 +444,11 @@ class Cut:
         working = aligned(tile_bytes) if self.resident else aligned(step_elements * item) * min(slots, outputs)
         working += sum(aligned(step_elements * info.buffers.item_bytes[number]) for number in info.buffers.temporaries)
         working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
+        scratch = info.scratch_bytes(step)
+        working += aligned(scratch)
         return TaskPlan(
-            tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, working,
-            lambda sizes: self._work(tiling, step, sizes, outputs), info, self.chip, self._matrix_work,
+            tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, scratch,
+            working, lambda sizes: self._work(tiling, step, sizes, outputs), info, self.chip, self._matrix_work,
         )  # fmt: skip
 
     @cached_property
