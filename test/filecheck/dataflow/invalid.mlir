@@ -174,3 +174,15 @@
 %a = "test.op"() : () -> tensor<4xf32>
 // expected-error@+1 {{result has type tensor<5xf32>: expected tensor<4xf32>}}
 %c = dataflow.neg %a : (tensor<4xf32>) -> tensor<5xf32>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<4x6xf32>, tensor<6x5xi16>)
+// expected-error@+1 {{operands have element types f32 and i16: expected equal ones, or a float and an integer of 8 bits}}
+%c = dataflow.matmul %a, %b : (tensor<4x6xf32>, tensor<6x5xi16>) -> tensor<4x5xf32>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<1x4x8xi8>, tensor<6x4x3xf32>)
+// expected-error@+1 {{operands have element types i8 and f32: only weights are widened}}
+%c = dataflow.conv %a, %b strides [1] dilations [1] pad [0] to [0] groups 1 : (tensor<1x4x8xi8>, tensor<6x4x3xf32>) -> tensor<1x6x6xf32>
