@@ -55,7 +55,7 @@ def lay_out_piece(function: FuncOp, network: NetworkPlan, chip: Chip) -> LaidOut
     dram = segment_dram(function, network, chip)
     inside = f"constants, inputs, results, and {dram.sizes[-1]:,} bytes in between"
     check_dram(sum(map(padded, dram.sizes)), chip, inside)
-    works = TaskWorks(network, chip)
+    works = TaskWorks(network)
     sram = lay_out_deep(network, chip, works)
     return LaidOutPiece(network, dram, sram, works, sum(estimated_times(network, sram, chip, works)))
 

@@ -44,6 +44,7 @@ from .pass_pipeline import read_passes, without_picture
 from .pass_plugins import load_passes
 from .pass_statistics import PassStatistics
 from .pass_times import time_report
+from .plugin_option import load_named_plugins
 from .progress import Progress
 from .read_module import NOT_FOR_TEXT
 from .reproducer import reproduced, split_reproducer
@@ -100,6 +101,7 @@ class MeshloomOpt(xDSLOptMain):
     def __init__(self, args: Sequence[str] | None = None) -> None:
         self.stage, self.expected = "", []
         guard_string_lexer()
+        load_named_plugins(args)
         super().__init__("Run passes over Meshloom's IR, or over any xDSL dialect.", args)
         if self.args.input_file == "-":
             self.args.input_file = None  # standard input

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 
 from .ir_dumps import add_dump_options
-from .pass_plugins import add_plugin_option
+from .pass_plugins import add_pass_plugin_option
+from .plugin_option import add_plugin_option
 from .values import add_value_option
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """All of them, in groups."""
     add_plugin_option(parser)
+    add_pass_plugin_option(parser)
     parser.add_argument(
         "--pass-pipeline",
         metavar="'builtin.module(PASSES)'",

@@ -127,7 +127,9 @@ def list_dialects(own: Mapping[str, Dialect], known: Iterable[str]) -> Iterator[
     width = max(map(len, own))
     for name, dialect in own.items():
         operations, attributes = len(list(dialect.operations)), len(list(dialect.attributes))
-        purpose = re.sub(r" \(see .*", "", summary(sys.modules[f"{ROOT}.dialects.{name}"]))
+        package = f"{ROOT}.dialects.{name}"
+        own_module = next(iter(dialect.operations)).__module__
+        purpose = re.sub(r" \(see .*", "", summary(sys.modules[package if package in sys.modules else own_module]))
         text = f"{purpose} (operations: {operations}, attributes and types: {attributes})"
         yield from _wrapped(f"{name:{width}}  ", text)
     yield ""

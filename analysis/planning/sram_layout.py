@@ -106,7 +106,7 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
     of the network, where they are known. Raises ResourceError if the buffers do not fit even without.
     """
     layout = lay_out(network, chip, loads_ahead(network.plans, chip, network.lead))
-    works = works or TaskWorks(network, chip)
+    works = works or TaskWorks(network)
     ahead = shift_loads(network, layout.code, chip, works)
     if ahead == layout.ahead:
         return layout
