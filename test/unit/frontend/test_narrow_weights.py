@@ -71,7 +71,8 @@ CASES = {
     "one scale": (Weights(codes((100, 70)), scales(1)[0]), node("MatMul", "x", "w"), ROWS),
     "by steps": (Weights(codes((100, 70)), scales(1)[0], by_steps=True), node("MatMul", "x", "w"), ROWS),
     "zero by steps": (
-        Weights(codes((100, 70), np.uint8), scales(70), np.asarray(131, np.float32), by_steps=True), node("MatMul", "x", "w"), ROWS,
+        Weights(codes((100, 70), np.uint8), scales(70), np.asarray(131, np.float32), by_steps=True),
+        node("MatMul", "x", "w"), ROWS,
     ),
     "a scale for each column": (Weights(codes((100, 70)), scales(70)), node("MatMul", "x", "w"), ROWS),
     "zero that fits": (
