@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.analysis.placement.methods import PLACE_METHODS
-from meshloom.lowering.effort import EFFORTS, PLACEMENTS
+from meshloom.lowering.effort import EFFORTS
 from meshloom.support.errors import InputError
 from meshloom.tools.api import CompiledNetwork, compile
 from meshloom.tools.compile import main as compile_main
@@ -86,5 +86,4 @@ def test_the_help_names_all_methods() -> None:
     text = next(action.help for action in parser._actions if action.dest == "placement")
     assert text is not None
     assert [name for name in PLACE_METHODS if name != "default" and name not in text] == []
-    assert set(PLACEMENTS) == {"searched", *PLACE_METHODS}
     assert all(set(effort.placements) <= set(PLACE_METHODS) for effort in EFFORTS.values())
