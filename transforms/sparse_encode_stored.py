@@ -193,7 +193,10 @@ def placed_values(value: SSAValue) -> Placed | None:
             places, data = known_array(owner.indices), known_array(owner.data)
             if places is None or data is None or data.any() or len(shape_of(owner.data)) != 1:
                 return None
-            places = np.where(places < 0, places + shape_of(owner.data)[0], places)
+            rows = shape_of(owner.data)[0]
+            places = np.where(places < 0, places + rows, np.broadcast_to(places, shape_of(owner.indices)))
+            if ((places < 0) | (places >= rows)).any():  # an error where it is computed
+                return None
             here = _not_masked(owner.updates)
             if owner.mode.data is not ScatterMode.ADD or len(np.unique(places[here])) != len(places[here]):
                 return None
