@@ -14,9 +14,11 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..dialects import dataflow
-from . import folding
+from . import folding, narrow_products
 from .builder_movement import Movement
 from .builder_values import Operand
+from .quantised import Sums, after_binary, after_cast, pooled, signed, sums_after_addition
+from .sliding_window import Window
 from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, is_float
 
 _UNARY: dict[str, type[dataflow.UnaryOp]] = {
@@ -68,7 +70,31 @@ class Builder(Movement):
         """One of the dialect's unary operations."""
         _computable(x)
         dtype = BOOL if name in ("isnan", "isinf") else x.dtype
-        return self.make(x.shape, dtype, lambda: _UNARY[name](self.value(x)), [x], folding.UNARY[name])
+        result = self.make(x.shape, dtype, lambda: _UNARY[name](self.value(x)), [x], folding.UNARY[name])
+        if name == "relu" and x.sums is not None and _is_positive(x.sums.scale):
+            result.sums = Sums(self.unary("relu", x.sums.exact), x.sums.scale)
+        return result
+
+    def cast(self, x: Tensor, dtype: Dtype) -> Tensor:
+        """x with another element type."""
+        result = super().cast(x, dtype)
+        if result is not x:
+            result.quantised = after_cast(self, x, dtype)
+        return result
+
+    def quantize(self, x: Tensor, scale: Tensor, zero: int) -> Tensor:
+        """round(x * scale) + zero as int8, saturated; of int32 or f32."""
+
+        def fold(a: Array, factor: Array) -> Array:
+            return np.clip(np.rint(a.astype(np.float32) * factor) + np.float32(zero), -128, 127)
+
+        return self.make(
+            broadcast(x.shape, scale.shape),
+            np.dtype(np.int8),
+            lambda: dataflow.QuantizeOp(self.value(x), self.value(scale), zero),
+            [x, scale],
+            fold,
+        )
 
     def binary(self, name: str, x: Operand, y: Operand) -> Tensor:
         """One of the dialect's binary operations; a number takes the other operand's dtype."""
@@ -76,9 +102,12 @@ class Builder(Movement):
         a, b = self.operand(x, dtype), self.operand(y, dtype)
         _computable(a, b)
         shape = broadcast(a.shape, b.shape)
-        return self.make(
+        result = self.make(
             shape, dtype, lambda: _BINARY[name](self.value(a), self.value(b)), [a, b], folding.BINARY[name]
         )
+        result.quantised = after_binary(name, a, b, shape)
+        result.sums = sums_after_addition(self, a, b, shape) if name == "add" else None
+        return result
 
     def add(self, x: Operand, y: Operand) -> Tensor:
         """x + y"""
@@ -103,6 +132,11 @@ class Builder(Movement):
     def minimum(self, x: Operand, y: Operand) -> Tensor:
         """The smaller of both; NaN if one is."""
         return self.binary("minimum", x, y)
+
+    def gather(self, data: Tensor, indices: Tensor, axis: int) -> Tensor:
+        """ONNX's Gather: the slices of `data` along `axis` that `indices` name; negative ones count from the end."""
+        found = narrow_products.gather(self, data, indices, axis)
+        return super().gather(data, indices, axis) if found is None else found
 
     def compare(self, predicate: str, x: Tensor, y: Operand) -> Tensor:
         """Comparison with a bool result; predicate is eq, ne, lt, le, gt or ge."""
@@ -138,11 +172,19 @@ class Builder(Movement):
     def matmul(self, x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
         """Product of the last two dimensions, leading ones broadcast; ranks of at least 2. Narrow integers give i32."""
         _computable(x)
+        if (product := narrow_products.quantised_matmul(self, x, y, transpose_a, transpose_b)) is not None:
+            return product
+        if (product := narrow_products.matmul(self, x, y, transpose_a, transpose_b)) is not None:
+            return product
+        return self.mixed_matmul(x, y, transpose_a=transpose_a, transpose_b=transpose_b)
+
+    def mixed_matmul(self, x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+        """As `matmul`, but of floats and integers of 8 bits as well, which gives floats."""
         m, k = x.shape[-2:][::-1] if transpose_a else x.shape[-2:]
         k2, n = y.shape[-2:][::-1] if transpose_b else y.shape[-2:]
         if k != k2:
             raise NodeError(f"shapes {list(x.shape)} and {list(y.shape)} cannot be multiplied")
-        dtype = np.dtype(np.int32) if x.dtype.itemsize < 4 and not is_float(x.dtype) else x.dtype
+        dtype = _product_type(x, y)
         shape = (*broadcast(x.shape[:-2], y.shape[:-2]), m, n)
         if k == 0:
             return self.full(shape, 0, dtype)
@@ -165,11 +207,19 @@ class Builder(Movement):
         low: Sequence[int],
         high: Sequence[int],
         groups: int,
+        pad_value: int = 0,
     ) -> Tensor:
-        """Convolution of x [N, C, S...] with w [O, C/groups, K...]."""
+        """Convolution of x [N, C, S...] with w [O, C/groups, K...]; integers around x are `pad_value`."""
         _computable(x)
+        around = Window(list(w.shape[2:]), list(strides), list(dilations), list(low), list(high))
+        if (product := narrow_products.quantised_conv(self, x, w, around, groups)) is not None:
+            return product
+        if (narrow := narrow_products.weights_of_conv(self, x, w)) is not None:
+            weights, scale = narrow
+            result = self.conv(x, weights, strides, dilations, low, high, groups)
+            return result if scale is None else self.mul(result, scale)
         spatial = window_shape(x.shape[2:], w.shape[2:], strides, dilations, low, high)
-        dtype = np.dtype(np.int32) if x.dtype.itemsize < 4 and not is_float(x.dtype) else x.dtype
+        dtype = _product_type(x, w)
         if x.shape[1] == 0:
             return self.full((x.shape[0], w.shape[0], *spatial), 0, dtype)
 
@@ -182,6 +232,7 @@ class Builder(Movement):
                 pad_low=low,
                 pad_high=high,
                 groups=groups,
+                pad_value=pad_value if any((*low, *high)) else 0,
             )
 
         return self.make((x.shape[0], w.shape[0], *spatial), dtype, make)
@@ -205,7 +256,26 @@ class Builder(Movement):
                 self.value(x), kind, window=window, strides=strides, dilations=dilations, pad_low=low, pad_high=high
             )
 
-        return self.make(shape, x.dtype, make)
+        result = self.make(shape, x.dtype, make)
+        if kind == "max":
+
+            def of(values: Tensor) -> Tensor:
+                return self.reduce_window(kind, values, window, strides, dilations, low, high)
+
+            result.quantised = pooled(x, of)
+            result.signed = None if x.signed is None else of(x.signed)
+        return result
+
+    def concat(self, tensors: Sequence[Tensor], axis: int) -> Tensor:
+        """The tensors one after the other along an axis; empty ones are left out."""
+        result = super().concat(tensors, axis)
+        if any(one is result for one in tensors) or result.array is not None:
+            return result
+        if all(one.signed is not None for one in tensors):
+            result.signed = super().concat([signed(self, one) for one in tensors], axis)
+        if any(one.quantised is not None or one.sums is not None for one in tensors):
+            result.parts = axis, tuple(tensors)
+        return result
 
     def reduce(self, kind: str, x: Tensor, axes: Sequence[int], keepdims: bool = True) -> Tensor:
         """Reduction (sum, max, min, prod) over `axes`, non-negative; no axes: x itself."""
@@ -267,6 +337,17 @@ class Builder(Movement):
             return np.flip(sums, axis) if reverse else sums
 
         return self.make(x.shape, x.dtype, make, [x], fold)
+
+
+def _product_type(x: Tensor, y: Tensor) -> Dtype:
+    """Element type of a product."""
+    if is_float(x.dtype) or is_float(y.dtype):
+        return x.dtype if is_float(x.dtype) else y.dtype
+    return np.dtype(np.int32) if x.dtype.itemsize < 4 else x.dtype
+
+
+def _is_positive(scale: Tensor) -> bool:
+    return scale.array is not None and bool((scale.array > 0).all())
 
 
 def _computable(*operands: Tensor) -> None:

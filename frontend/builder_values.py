@@ -166,13 +166,14 @@ class Values:
         def fold(a: Array) -> Array:
             return folding.cast(a, dtype)
 
-        return self.make(
+        result = self.make(
             x.shape,
             dtype,
             lambda: dataflow.CastOp(self.value(x), element_type(dtype)),
             [x],
             fold,
         )
+        return result
 
     def bitcast(self, x: Tensor, dtype: Dtype) -> Tensor:
         """The bits of x as elements of another type of as many."""

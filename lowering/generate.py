@@ -157,9 +157,11 @@ class _TaskCode:
                 for index, producer in enumerate(self._uses[number])
             ]
             accumulate = number == 0 and (phase.accumulate or bool(addends))
-            tile = Tile(box if number == 0 else result, out, operands, accumulate, emitter)
+            scratch = None if number else self.task.scratch
+            turn = 0 if scratch is None else step
+            tile = Tile(box if number == 0 else result, out, operands, accumulate, emitter, scratch, turn)
             place = tuple([tile.box.offsets[dim] for dim in self._placed[number]])
-            like = number, tile.box.sizes, place, out, tuple(operands), accumulate
+            like = number, tile.box.sizes, place, out, tuple(operands), accumulate, turn
             self._emit_once(core, like, partial(kernel, op, tile))
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:
                 # Before the vector unit waits for this step's root, so that the next one's need not wait for it.

@@ -9,32 +9,58 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..chips import Chip
+from ..dialects import added
 from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
+from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from ..transforms.sparse_pack import SparsePackPass, pack_module
 from .name_chip import name_chip
-from .sparse_to_dataflow import SparseToDataflowPass, lower_sparse
+from .sparse_to_dataflow import SparseToDataflowPass
 from .stages import Progress
+
+LAST = "tasks"
+PLACES = (
+    DataflowHoistFromLoopsPass.name,
+    DataflowNoteLoopsPass.name,
+    DataflowUnrollLoopsPass.name,
+    CanonicalizePass.name,
+    DataflowFoldAffinePass.name,
+    DataflowMergeConstantsPass.name,
+    SparsePackPass.name,
+    SparseToDataflowPass.name,
+    LAST,
+)
+"""Where plug-ins can put passes: before one of these, or behind all, before operators become tasks."""
+ADDED_PASSES: dict[str, list[type[ModulePass]]] = {}
+"""Those that plug-ins add, by place."""
 
 
 def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     """
-    Unroll loops, simplify operators, and bring encoded weights into the form that matrix units take (`chip`, or the
-    module's).
+    Compute before loops what needs no carried value, note the work of what is left and unroll it, simplify operators,
+    and bring encoded weights into the form that matrix units take (`chip`, or the module's).
     """
-    yield DataflowUnrollLoopsPass()
-    yield CanonicalizePass()
-    yield DataflowFoldAffinePass()
-    yield DataflowMergeConstantsPass()
-    yield SparsePackPass(chip)
-    yield SparseToDataflowPass()
+    own = (
+        DataflowHoistFromLoopsPass(),
+        DataflowNoteLoopsPass(),
+        DataflowUnrollLoopsPass(),
+        CanonicalizePass(),
+        DataflowFoldAffinePass(),
+        DataflowMergeConstantsPass(),
+        SparsePackPass(chip),
+        SparseToDataflowPass(),
+    )
+    for one in own:
+        yield from (added() for added in ADDED_PASSES.get(one.name, ()))
+        yield one
+    yield from (added() for added in ADDED_PASSES.get(LAST, ()))
 
 
 def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
@@ -46,12 +72,11 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
     find_main(module)
     progress("simplify")
     context = Context()
-    for dialect in (Dataflow, Sparse, Memory):
+    for dialect in (Dataflow, Sparse, Memory, *added.DIALECTS.values()):
         context.load_dialect(dialect)
-    unroll_loops(module)
-    CanonicalizePass().apply(context, module)
-    DataflowFoldAffinePass().apply(context, module)
-    DataflowMergeConstantsPass().apply(context, module)
-    pack_module(module, chip)  # which need not have a name, as passes need it
-    lower_sparse(module)
+    for one in simplifying_passes():
+        if isinstance(one, SparsePackPass):
+            pack_module(module, chip)  # which need not have a name, as the pass needs it
+        else:
+            one.apply(context, module)
     name_chip(module, chip)

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ...support.errors import ResourceError
+from ...support.phases import phase
 from .clock_kernels import Tasks
 from .kept_constants import keep_operands, with_loads
 from .load_ahead import LEADS
@@ -40,6 +41,7 @@ added to it, since tasks around cannot use them meanwhile; less than `NEIGHBOURS
 """
 
 
+@phase("look ahead over tilings")
 def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> NetworkPlan:
     """
     A plan that is estimated to be quicker than `network`, or this. The same values stay in the cores.

@@ -22,6 +22,7 @@ from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
 from ...dialects.manycore import TaskOp
 from ...support.errors import ResourceError
+from ...support.phases import phase
 from ..task_info import TaskInfo, value_bytes
 from .estimate import PASS_THROUGH
 from .kept_constants import (
@@ -85,6 +86,7 @@ class NetworkPlan:
         return {info.result: number for number, info in enumerate(self.tasks) if self.plans[number].resident}
 
 
+@phase("plan tasks")
 def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> NetworkPlan:
     """
     Plan all tasks of a function. A task that says where its result lies keeps that and its tiling.

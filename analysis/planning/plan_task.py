@@ -79,6 +79,8 @@ class TaskPlan:
     """Bytes of the largest tile of the result."""
     step_elements: int
     """Elements of the result of the largest step."""
+    scratch_bytes: int
+    """Bytes that the instructions of a step need beside all values."""
     working_bytes: int
     """SRAM of the busiest core that the task needs beside what is there already, the result included."""
     count_work: Callable[[Sequence[ReadSize]], TaskWork] = field(repr=False, compare=False)
@@ -479,9 +481,11 @@ class Cut:
             working += aligned(step_elements * temporary)
         for size in sizes:
             working += min(slots, size.versions) * aligned(size.buffer_bytes)
+        scratch = self.info.scratch_bytes(step)
+        working += aligned(scratch)
         return TaskPlan(
-            tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, working,
-            lambda sizes: self._work(tiling, step, sizes, outputs), self.info, self.chip, self._matrix_work,
+            tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, scratch,
+            working, lambda sizes: self._work(tiling, step, sizes, outputs), self.info, self.chip, self._matrix_work,
         )  # fmt: skip
 
     @cached_property

@@ -223,6 +223,7 @@ def _collect(
         for buffer in info.buffers.temporaries:
             size = plan.step_elements * info.buffers.item_bytes[buffer]
             buffers.add(("temporary", number, buffer, 0), size, number, number)
+        buffers.add(("temporary", number, info.scratch_buffer, 0), plan.scratch_bytes, number, number)
         for index, read in enumerate(plan.reads):
             if plan.sizes[index].found:
                 continue

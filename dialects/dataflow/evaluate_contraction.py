@@ -15,6 +15,9 @@ from .partial_conv import PartialConvOp
 
 def multiply(a: Array, b: Array) -> Array:
     """A matrix product whose sums are as wide as the machine makes them."""
+    if "f" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:  # integers beside floats are widened
+        wide = np.result_type(*(one.dtype for one in (a, b) if one.dtype.kind == "f"))
+        a, b = a.astype(wide, copy=False), b.astype(wide, copy=False)
     kind, size = a.dtype.kind, a.dtype.itemsize
     if kind == "f":
         wide = np.float64 if size == 8 else np.float32
@@ -72,7 +75,8 @@ def evaluate_partial_conv(op: PartialConvOp, x: Array, w: Array) -> Array:
 def _convolve(op: ConvOp | PartialConvOp, groups: int, x: Array, w: Array) -> Array:
     spatial = op.spatial
     pads = zip(ints(op.pad_low), ints(op.pad_high), strict=True)
-    padded = np.pad(x, [(0, 0), (0, 0), *pads])
+    value = op.padding if isinstance(op, ConvOp) else 0
+    padded = np.pad(x, [(0, 0), (0, 0), *pads], constant_values=value)
     kernel = w.shape[2:]
     windows = window_views(padded, kernel, ints(op.strides), ints(op.dilations))
     n, channels = x.shape[:2]

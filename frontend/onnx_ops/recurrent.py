@@ -23,7 +23,9 @@ class Direction:
     w: Tensor
     r: Tensor
     input_bias: Tensor | None
+    """Of a GRU; of other layers with the state's bias in it."""
     state_bias: Tensor | None
+    """Of a GRU."""
     hidden: Tensor
     cell: Tensor | None
     peepholes: list[Tensor] | None
@@ -58,12 +60,17 @@ def _directions(node: Node, x: Tensor, gates: int, defaults: Sequence[str]) -> l
         peepholes = _part(b, node.get(7), index)
         assert w is not None
         assert r is not None
+        input_bias = None if bias is None else b.slice_axis(bias, 0, 0, gates * size)
+        state_bias = None if bias is None else b.slice_axis(bias, 0, gates * size, gates * size)
+        if input_bias is not None and state_bias is not None and node.proto.op_type != "GRU":
+            # Both are added to the same sum, which only a GRU does not do: its reset gate comes between.
+            input_bias, state_bias = b.add(input_bias, state_bias), None
         result.append(
             Direction(
                 w,
                 r,
-                None if bias is None else b.slice_axis(bias, 0, 0, gates * size),
-                None if bias is None else b.slice_axis(bias, 0, gates * size, gates * size),
+                input_bias,
+                state_bias,
                 zero if hidden is None else hidden,
                 _part(b, node.get(6), index) or zero if node.proto.op_type == "LSTM" else None,
                 None if peepholes is None else [b.slice_axis(peepholes, 0, g * size, size) for g in range(3)],
@@ -158,8 +165,6 @@ def lstm(node: Node) -> Sequence[Tensor]:
     def step(products: Tensor, one: Direction) -> None:
         assert one.cell is not None
         total = b.add(products, b.matmul(one.hidden, one.r))
-        if one.state_bias is not None:
-            total = b.add(total, one.state_bias)
         i, o, f, c = _gates(b, total, 4)
         gate, inner, outer = one.activations
         if one.peepholes is not None:
@@ -208,8 +213,6 @@ def rnn(node: Node) -> Sequence[Tensor]:
 
     def step(products: Tensor, one: Direction) -> None:
         total = b.add(products, b.matmul(one.hidden, one.r))
-        if one.state_bias is not None:
-            total = b.add(total, one.state_bias)
         one.hidden = one.activations[0](total)
 
     return _run(node, 1, ("Tanh",), step)
