@@ -17,9 +17,10 @@ from ..dialects import dataflow
 from . import folding, narrow_products
 from .builder_movement import Movement
 from .builder_values import Operand
+from .integer_products import INT8
 from .quantised import Sums, after_binary, after_cast, pooled, signed, sums_after_addition
 from .sliding_window import Window
-from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, is_float
+from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, element_type, is_float
 
 _UNARY: dict[str, type[dataflow.UnaryOp]] = {
     "neg": dataflow.NegOp,
@@ -82,19 +83,23 @@ class Builder(Movement):
             result.quantised = after_cast(self, x, dtype)
         return result
 
-    def quantize(self, x: Tensor, scale: Tensor, zero: int) -> Tensor:
-        """round(x * scale) + zero as int8, saturated; of int32 or f32."""
+    def quantize(self, x: Tensor, scale: Tensor, zero: int, dtype: Dtype = INT8) -> Tensor:
+        """round(x * scale) + zero as int8 or uint8, saturated; of int32 or f32."""
+        limits = np.iinfo(dtype)
 
         def fold(a: Array, factor: Array) -> Array:
-            return np.clip(np.rint(a.astype(np.float32) * factor) + np.float32(zero), -128, 127)
+            return np.clip(np.rint(a.astype(np.float32) * factor) + np.float32(zero), limits.min, limits.max)
 
-        return self.make(
+        result = self.make(
             broadcast(x.shape, scale.shape),
-            np.dtype(np.int8),
-            lambda: dataflow.QuantizeOp(self.value(x), self.value(scale), zero),
+            dtype,
+            lambda: dataflow.QuantizeOp(self.value(x), self.value(scale), zero, element_type(dtype)),
             [x, scale],
             fold,
         )
+        if dtype == INT8:
+            result.quantised_from = x, scale, zero
+        return result
 
     def binary(self, name: str, x: Operand, y: Operand) -> Tensor:
         """One of the dialect's binary operations; a number takes the other operand's dtype."""

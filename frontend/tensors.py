@@ -139,6 +139,8 @@ class Tensor:
     """The sums of products of such integers that it is made of."""
     parts: tuple[int, tuple[Tensor, ...]] | None = None
     """The axis along which it is put together, and of what."""
+    quantised_from: tuple[Tensor, Tensor, int] | None = None
+    """Of int8 from one `quantize`: its operand, scale and zero point."""
     signed: Tensor | None = None
     """Of uint8: the same less 128 as int8, where that is there."""
 

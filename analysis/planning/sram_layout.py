@@ -221,8 +221,7 @@ def _collect(
         for slot in range(plan.slots if number in apart else plan.staging_slots(info)):
             buffers.add(("staging", number, 0, slot), plan.step_elements * item, number, number)
         for buffer in info.buffers.temporaries:
-            size = plan.step_elements * info.buffers.item_bytes[buffer]
-            buffers.add(("temporary", number, buffer, 0), size, number, number)
+            buffers.add(("temporary", number, buffer, 0), plan.temporary_bytes(buffer), number, number)
         buffers.add(("temporary", number, info.scratch_buffer, 0), plan.scratch_bytes, number, number)
         for index, read in enumerate(plan.reads):
             if plan.sizes[index].found:

@@ -278,7 +278,7 @@ class GatherOfOneRow(RewritePattern):
 
 
 class GatherOfConsecutiveRows(RewritePattern):
-    """gather(x, constants i, i + s, i + 2 s ...) == slice(x); rows that are repeated stay a gather"""
+    """gather(x, constants i, i + 1, i + 2 ... or i, i - 1, i - 2 ...) == slice(x)"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter) -> None:
@@ -292,7 +292,7 @@ class GatherOfConsecutiveRows(RewritePattern):
             return
         places = [int(index) for index in indices]
         stride = places[1] - places[0]
-        if not stride or places != [places[0] + number * stride for number in range(len(places))]:
+        if abs(stride) != 1 or places != [places[0] + number * stride for number in range(len(places))]:
             return
         rank = len(shape_of(op.data))
         starts, sizes, strides = [0] * rank, list(shape_of(op.data)), [1] * rank

@@ -73,9 +73,14 @@ def _with_other_steps(b: Builder, x: Tensor, scale: Tensor, zero: int, dtype: Dt
         return None
     if found.scale.array is None or scale.array is None or (found.zero is not None and found.zero.size > 1):
         return None
-    steps = b.cast(found.values, INT32)
-    if found.zero is not None:
-        steps = b.sub(steps, b.reshape(found.zero, []))
+    made = found.values.quantised_from
+    if made is not None and found.zero is not None and found.zero.array is not None and found.zero.array == -128:
+        # As uint8, they need no zero point to be taken off.
+        steps = b.cast(b.quantize(made[0], made[1], made[2] + 128, np.dtype(np.uint8)), INT32)
+    else:
+        steps = b.cast(found.values, INT32)
+        if found.zero is not None:
+            steps = b.sub(steps, b.reshape(found.zero, []))
     factor = known(found.scale.array.reshape(()) / scale.array.reshape(()))
     return _of_type(b, b.quantize(steps, factor, zero), dtype)
 
