@@ -13,14 +13,13 @@ import pytest
 from meshloom.analysis.semantics import SemanticsChecker
 from meshloom.support.errors import InputError
 from meshloom.tools.pass_pipeline import read_passes
-from meshloom.tools.universe import MESHLOOM
+from meshloom.tools.universe import MESHLOOM, all_passes
 from random_networks import RandomNetwork
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.transforms import get_all_passes
 
 TILE = "dataflow-to-manycore,manycore-tile{chip=tiny}"
 PIPELINES = {
@@ -56,7 +55,7 @@ def text_of(module: ModuleOp, generic: bool) -> str:
 def check(level: str, seed: int) -> str:
     """Run a pipeline on a random network; the module at its end in the generic syntax."""
     module = RandomNetwork(seed, operations=4 + seed % 9).module
-    passes = read_passes(PIPELINES[level], {**get_all_passes(), **MESHLOOM.all_passes}).passes
+    passes = read_passes(PIPELINES[level], all_passes()).passes
     checker = SemanticsChecker(seed)
     checker.visit(None, module)
     known = context()

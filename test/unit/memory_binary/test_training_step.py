@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -159,8 +160,14 @@ def test_compression_keeps_its_bound(step: ModuleOp, folder: Path, format: str, 
 
 @pytest.mark.slow
 def test_too_small_a_budget_is_refused(step: ModuleOp, folder: Path) -> None:
-    with pytest.raises(InputError, match=r"a budget of 9000 bytes of DRAM is too small: launch '\S+' alone works on"):
+    """What is said to need more than there is needs no more than is enough."""
+    with pytest.raises(InputError, match="a budget of 9000 bytes of DRAM is too small: ") as refused:
         compiled(step, folder, 9000, "swap")
+    found = re.search(
+        r"(?:launch|operator) '\S+' .*works on (\d+) bytes, .*; (\d+) bytes are enough", str(refused.value)
+    )
+    assert found is not None, refused.value
+    assert 9000 < int(found[1]) <= int(found[2])
 
 
 def test_without_a_budget_the_network_in_one_launch_does_not_fit(step: ModuleOp, folder: Path) -> None:
