@@ -5,7 +5,7 @@
 // RUN: not meshloom-opt %s -p 'manycore-schedule{chip=tiny method=best}' 2>&1 | filecheck %s --check-prefix=METHOD
 // RUN: not meshloom-opt %s -p manycore-schedule 2>&1 | filecheck %s --check-prefix=NOCHIP
 
-// METHOD: error: {{.*}}'best' is none of 'default', 'program', 'random', 'anneal', 'mcts', 'exhaustive', 'segments'
+// METHOD: error: pass 'manycore-schedule': unknown method 'best': choose one of program, random, anneal, mcts, exhaustive, default, segments
 // NOCHIP: error: {{.*}}no chip is given: use manycore-schedule{chip=NAME}, or module attribute manycore.chip
 
 // Matrix unit: @mm1 and @mm2; vector unit: the others. In the program's order @tanh1 keeps the vector unit waiting for
