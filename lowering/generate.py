@@ -6,7 +6,7 @@ All cores take part in transfers in the same order, that of the schedule: that i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
@@ -15,10 +15,24 @@ from ..chips import Chip
 from ..dialects.dataflow.types import dtype_code
 from ..dialects.manycore import Tiling
 from .kernels import Tile, kernel_of
-from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Store, TileBuffer, core_local
+from .launch_schedule import (
+    Action,
+    Compute,
+    DramBuffer,
+    Execute,
+    Gather,
+    LaunchSchedule,
+    Load,
+    Repeat,
+    Store,
+    TileBuffer,
+    core_local,
+    loads_of,
+)
 from .machine import Machine
 from .operand_views import OperandViews
 from .passing_values import PassingValues
+from .roll_steps import emitted_steps
 from .task_reads import TaskReads
 from .view import View
 
@@ -33,21 +47,61 @@ class _Generator:
     def __init__(self, schedule: LaunchSchedule, machine: Machine) -> None:
         self._schedule, self._machine = schedule, machine
         self._passing = PassingValues(schedule, machine)
-        views = OperandViews(schedule)
-        self._tasks = [_TaskCode(number, schedule, views, machine) for number in range(len(schedule.tasks))]
+        self._views = OperandViews(schedule)
+        self._tasks = [self._code(number, schedule.loaded) for number in range(len(schedule.tasks))]
+
+    def _code(self, number: int, loaded: Container[tuple[int, int]]) -> _TaskCode:
+        """`loaded`: the reads that are loaded for their task, and not found."""
+        return _TaskCode(number, self._schedule, self._views, self._machine, loaded)
 
     def run(self) -> Machine:
+        for buffer in self._schedule.buffers:
+            if isinstance(buffer, DramBuffer) and buffer.whole is not None:
+                whole = self._schedule.buffers[buffer.whole]
+                assert isinstance(whole, DramBuffer)
+                for stream in self._machine.streams.values():
+                    stream.as_one(whole.address, whole.address + whole.nbytes)
         for one in self._schedule.order:
-            self._machine.set_source(one.task)
-            if isinstance(one, Load):
-                self._transfer(one, None)
+            if isinstance(one, Repeat):
+                self._repeat(one)
             else:
-                self._execute(one)
+                self._issue(one)
         return self._machine
+
+    def _issue(self, one: Load | Execute, in_loop: bool = False) -> None:
+        self._machine.set_source(one.task)
+        if isinstance(one, Load):
+            self._transfer(one, None)
+            return
+        if not in_loop:
+            self._passing.take_room(one.task)
+        self._execute(one)
+        if not in_loop:
+            self._passing.announce(one.task)
+
+    def _repeat(self, repeat: Repeat) -> None:
+        """Emit a few steps of a loop: enough for `roll_steps` to tell what all others are like."""
+        tasks = [one.task for one in repeat.body if isinstance(one, Execute)]
+        for task in tasks:
+            self._machine.set_source(task)
+            self._passing.take_room(task)
+        loaded = loads_of(repeat.body)
+        self._machine.begin_loop(repeat.steps)
+        for step in emitted_steps(repeat.steps):
+            self._views.step = step
+            self._machine.begin_step(step)
+            for task in tasks:
+                self._tasks[task] = self._code(task, loaded)
+            for one in repeat.body:
+                self._issue(one, in_loop=True)
+        self._views.step = 0
+        self._machine.end_loop()
+        for task in tasks:
+            self._machine.set_source(task)
+            self._passing.announce(task)
 
     def _execute(self, execute: Execute) -> None:
         task = self._tasks[execute.task]
-        self._passing.take_room(execute.task)
         self._emit(task, execute.begin, None)
         steps, last = core_local(execute.steps), task.tiling.step_count - 1
         for step in range(last):
@@ -55,7 +109,6 @@ class _Generator:
             task.reads.forget(step)
         self._emit(task, execute.last, last)
         task.reads.finish()
-        self._passing.announce(execute.task)
 
     def _emit(self, task: _TaskCode, actions: Sequence[Action], step: int | None) -> None:
         self._emit_groups(task, core_local(actions), step)
@@ -91,7 +144,14 @@ class _Generator:
 class _TaskCode:
     """Code for the steps of one task."""
 
-    def __init__(self, number: int, schedule: LaunchSchedule, views: OperandViews, machine: Machine) -> None:
+    def __init__(
+        self,
+        number: int,
+        schedule: LaunchSchedule,
+        views: OperandViews,
+        machine: Machine,
+        loaded: Container[tuple[int, int]],
+    ) -> None:
         self.number, self.machine, self.views = number, machine, views
         self.task = task = schedule.tasks[number]
         self.info, self.tiling = task.info, task.tiling
@@ -104,7 +164,7 @@ class _TaskCode:
         self.results = {core: [result_box(step) for step in steps] for core, steps in self.steps.items()}
         """Core -> the part of each step."""
         self.phases = _phases(task.info.reductions, task.tiling)
-        self.reads = TaskReads(number, schedule, views, machine, self.steps)
+        self.reads = TaskReads(number, schedule, views, machine, self.steps, loaded)
         self.begun: dict[int, int] = {}
         """Core -> the newest step for which the sum of the addends has been emitted."""
         number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(self.info.body)}

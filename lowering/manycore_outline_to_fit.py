@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ..analysis.nature import Nature, reassociating
+from ..analysis.planning.loops import loops_in
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.unroll_loops import unroll_loops
+from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
+from ..support.errors import MeshloomError
 from ..emulator.roofline import Work, roofline
 from ..transforms.chip_option import chip_for
+from ..transforms.kept_loops import stays_loop
 from .above_launches import refuse_launches
 from .compilation_log import CompilationLog
 from .compile_subgraphs import Driver
@@ -28,6 +33,7 @@ from .offload.saved_module import saves_memory
 from .outlined import outlined
 from .piece_cache import PieceCache, cache_for
 from .replace_module import replace_module
+from .simplify import unroll_kept_loops
 from .stages import Progress
 from .subgraph import Subgraphs
 from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
@@ -56,7 +62,6 @@ class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
         rule, split_failures = parse_subgraphs(self.subgraphs)
         jobs = default_jobs() if self.jobs is None else self.jobs
         options = SubgraphOptions(rule, split_failures, jobs=jobs, effort=self.read_effort())
-        unroll_loops(op)
         refuse_launches(op, self.name)
         for network in networks_of(op):
             if saves_memory(network):
@@ -78,8 +83,16 @@ def outline_to_fit(
 
     Raises ResourceError if the network does not fit the chip.
     """
+    unroll_loops(module, stays_loop)
     function = find_main(module)
     ideal = note_ideal(module)
+    if loops_in(function.body.block):
+        found = _with_loops(function, chip, options, cache, progress)
+        if found is not None:
+            Rewriter.replace_op(function, outlined(function, found.parts))
+            return found
+        unroll_kept_loops(module)
+        function = find_main(module)
     given = inline_subgraphs(function)
     automatic = not given and options.rule is None and options.split_failures
     counts = possible_parts(module, chip) if automatic else []
@@ -95,3 +108,16 @@ def outline_to_fit(
     function = find_main(module)
     Rewriter.replace_op(function, outlined(function, found.parts))
     return found
+
+
+def _with_loops(
+    function: FuncOp, chip: Chip, options: SubgraphOptions, cache: PieceCache, progress: Progress
+) -> Subgraphs | None:
+    """A network with loops as one launch; None where it does not compile so, or is asked for in several."""
+    if options.rule is not None or any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
+        return None
+    whole = replace(options, split_failures=False)
+    try:
+        return Driver(function, chip, whole, CompilationLog(), progress, cache).run()
+    except MeshloomError:
+        return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from ..analysis.planning.gather_schedule import gather_schedule
@@ -52,7 +52,9 @@ class TaskReads:
         views: OperandViews,
         machine: Machine,
         steps: dict[int, list[Box]],
+        loaded: Container[tuple[int, int]],
     ) -> None:
+        """`loaded`: (task, read) of what is loaded for its task; what is not lies in its buffer already."""
         self.number, self.machine, self.views = number, machine, views
         self.task = schedule.tasks[number]
         self.info = self.task.info
@@ -70,7 +72,7 @@ class TaskReads:
         self._exchange: Exchange | None = None
         """What comes from others, by step."""
         for index, (read, streams) in enumerate(zip(self.task.reads, self._streams, strict=True)):
-            if streams and read.slots and (number, index) not in schedule.loaded:
+            if streams and read.slots and (number, index) not in loaded:
                 for stream in streams:
                     self._all_in_one(index, stream)
         self._read_of = {use: index for index, read in enumerate(self.info.reads) for use in read.uses}

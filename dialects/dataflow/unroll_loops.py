@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.context import Context
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
@@ -16,9 +18,14 @@ from .loop import LoopOp
 from .loop_steps import LoopSteps
 
 
-def unroll_loops(root: Operation) -> None:
+def no_loop(loop: LoopOp) -> bool:
+    """That no loop stays one."""
+    return False
+
+
+def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> None:
     """
-    Unroll all loops inside of an operation, in their canonical form.
+    Unroll all loops inside of an operation, in their canonical form, but for those that `stays` says do.
 
     Raises InputError, located, for a body that would stand there more than `MOST_UNROLLED` times.
     """
@@ -28,7 +35,7 @@ def unroll_loops(root: Operation) -> None:
     pattern = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], folding_enabled=True, ctx=_context())
     for region in root.regions:
         PatternRewriteWalker(_InLoops(KeepLocations(pattern))).rewrite_region(region)
-    loops = [op for op in root.walk() if isinstance(op, LoopOp)]
+    loops = [op for op in root.walk() if isinstance(op, LoopOp) and not stays(op)]
     for loop in loops:
         _check_runs(loop)
     for loop in loops[::-1]:  # inner ones first

@@ -214,7 +214,7 @@ class ExecuteOp(IRDLOperation):
             raise VerifyException("a result in dram needs staging")
         self._verify_distinct()
         verify_schedule(self)
-        if (parent := self.parent_op()) is not None and parent.name != "manycore.launch":
+        if (parent := self.parent_op()) is not None and parent.name not in ("manycore.launch", "manycore.repeat"):
             raise VerifyException(f"stands in '{parent.name}': expected manycore.launch")
 
     def _verify_uses(self) -> None:

@@ -99,7 +99,7 @@ class SliceTransferOp(IRDLOperation, abc.ABC):
         low = 1 if self.is_relative else 0
         if (self.step_number is None and self.is_relative) or (self.step_number is not None and self.step_number < low):
             raise VerifyException(f"step {self.step_number}: expected {low} or more")
-        _verify_parent(self, "manycore.launch", "manycore.execute")
+        _verify_parent(self, "manycore.launch", "manycore.repeat", "manycore.execute")
 
     @classmethod
     def parse(cls, parser: Parser) -> SliceTransferOp:
