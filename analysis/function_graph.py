@@ -59,7 +59,9 @@ def block_graph(block: Block) -> BlockGraph:
     """
     ops = tuple(op for op in block.ops if not is_source(op) and not op.has_trait(IsTerminator))
     number_of: dict[SSAValue, int] = {result: number for number, op in enumerate(ops) for result in op.results}
-    edges = [(number_of[value], number) for number, op in enumerate(ops) for value in values_read(op) if value in number_of]
+    edges = [
+        (number_of[value], number) for number, op in enumerate(ops) for value in values_read(op) if value in number_of
+    ]
     last = block.last_op
     leaving = last.operands if last is not None and last.has_trait(IsTerminator) else ()
     costs = [_work(op) for op in ops]

@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 from ..chips import Chip
 from ..dialects.dataflow.types import dtype_code
 from ..dialects.manycore import Tiling
+from ..support.errors import MeshloomError
 from .kernels import Tile, kernel_of
 from .launch_schedule import (
     Action,
@@ -37,15 +38,18 @@ from .task_reads import TaskReads
 from .view import View
 
 
-def generate(schedule: LaunchSchedule, chip: Chip) -> Machine:
-    """Streams of all cores that have work, without synchronisation between the units of a core."""
+def generate(schedule: LaunchSchedule, chip: Chip, front: int = 6) -> Machine:
+    """
+    Streams of all cores that have work, without synchronisation between the units of a core. Of loops, a few steps are
+    emitted (see `emitted_steps`).
+    """
     cores = {core for task in schedule.tasks for core in task.tiling.cores}
-    return _Generator(schedule, Machine(chip, cores)).run()
+    return _Generator(schedule, Machine(chip, cores), front).run()
 
 
 class _Generator:
-    def __init__(self, schedule: LaunchSchedule, machine: Machine) -> None:
-        self._schedule, self._machine = schedule, machine
+    def __init__(self, schedule: LaunchSchedule, machine: Machine, front: int) -> None:
+        self._schedule, self._machine, self._front = schedule, machine, front
         self._passing = PassingValues(schedule, machine)
         self._views = OperandViews(schedule)
         self._tasks = [self._code(number, schedule.loaded) for number in range(len(schedule.tasks))]
@@ -83,11 +87,17 @@ class _Generator:
         """Emit a few steps of a loop: enough for `roll_steps` to tell what all others are like."""
         tasks = [one.task for one in repeat.body if isinstance(one, Execute)]
         for task in tasks:
+            result = self._schedule.result_buffer(task)
+            if isinstance(result, DramBuffer) and result.whole is None:
+                name = self._schedule.tasks[task].info.name
+                raise MeshloomError(
+                    f"task '{name}' of a loop writes the same place in dram in every step: expected sram"
+                )
             self._machine.set_source(task)
             self._passing.take_room(task)
         loaded = loads_of(repeat.body)
         self._machine.begin_loop(repeat.steps)
-        for step in emitted_steps(repeat.steps):
+        for step in emitted_steps(repeat.steps, self._front):
             self._views.step = step
             self._machine.begin_step(step)
             for task in tasks:

@@ -1,8 +1,8 @@
 """
 Tasks of loops: each value that a loop carries, stacks or gives in the end is the result of a task of its own.
 
-A carried value has one place in the cores for all steps. The task that gives it to the next step writes there, and so has
-to stand behind all others that read what was there before; where it does not, a task at the end of the body copies.
+A carried value has one place in the cores for all steps. The task that gives it to the next step writes there, and so
+has to stand behind all others that read what was there before; where it does not, a task at the end of the body copies.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _may_write(loop: LoopOp, place: int) -> bool:
         return False
     for use in _uses(before):
         reader = use.operation
-        if not isinstance(reader, TaskOp) or reader is not writer and not reader.is_before_in_block(writer):
+        if not isinstance(reader, TaskOp) or (reader is not writer and not reader.is_before_in_block(writer)):
             return False
         if reader is writer and not _in_place(TaskInfo.of(writer), use.index):
             return False

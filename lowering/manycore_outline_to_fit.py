@@ -18,8 +18,8 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
-from ..support.errors import MeshloomError
 from ..emulator.roofline import Work, roofline
+from ..support.errors import MeshloomError
 from ..transforms.chip_option import chip_for
 from ..transforms.kept_loops import stays_loop
 from .above_launches import refuse_launches

@@ -106,7 +106,9 @@ def _program(function: FuncOp, groups: Sequence[Group], notes: dict[str, str], c
 def _check_level(function: FuncOp) -> None:
     """Raises InputError naming the first operation beside the tasks, or task, that has no buffer for its result."""
     for op in function.body.block.ops:
-        if isinstance(op, LoopOp) and all(isinstance(one, TaskOp | ReshapeOp | LoopYieldOp) for one in op.body.block.ops):
+        if isinstance(op, LoopOp) and all(
+            isinstance(one, TaskOp | ReshapeOp | LoopYieldOp) for one in op.body.block.ops
+        ):
             continue
         if not isinstance(op, TaskOp | ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op):
             before = BEFORE.get(op.name, BEFORE.get(op.name.partition(".")[0], "bring it into a task"))

@@ -1,13 +1,15 @@
 """
 The steps of a loop as a hardware loop.
 
-Of a loop with many steps, streams hold the first few, and the last. From some step on, what units know of each other when
-a step begins is the same as a step before (`synchronise` says so), and the words of steps are equal in everything but
-addresses that advance by constants: these steps become one body. The stream of instructions that is executed is the one
-that would be there if all steps had been emitted.
+Of a loop with many steps, streams hold the first few, and the last. From some step on, what units know of each other
+when a step begins is the same as a step before (`synchronise` says so), and the words of steps are equal in everything
+but addresses that advance by constants: these steps become one body. The stream of instructions that is executed is the
+one that would be there if all steps had been emitted.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +21,17 @@ from .roll_loops import roll_loops
 from .stream import UNUSED, EmittedLoop
 from .wide_words import HIGH_HALF, WIDE, address_operands
 
-FRONT = 6
-"""Steps that may stand by themselves before the one that becomes the body."""
+
+class UnlikeSteps(MeshloomError):
+    """The steps of a loop that were emitted are not alike in the end."""
 
 
-def emitted_steps(steps: int) -> list[int]:
+def emitted_steps(steps: int, front: int) -> list[int]:
     """
-    Numbers of the steps of a loop that are emitted: the first ones, one of which becomes the body, and the last; all where
-    there are few.
+    Numbers of the steps of a loop that are emitted: the first ones, of which one after at most `front` others becomes
+    the body, and the last; all where there are few.
     """
-    return list(range(steps)) if steps <= FRONT + 3 else [*range(FRONT + 2), steps - 1]
+    return list(range(steps)) if steps <= front + 3 else [*range(front + 2), steps - 1]
 
 
 def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.uint64]) -> NDArray[np.void]:
@@ -36,17 +39,18 @@ def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.ui
     The words [n] WIDE of the emitted steps, without loops and registers, as all steps [<= n] WIDE. `states`: of the
     emitted steps, what units know when they begin (see `synchronise`).
 
-    Raises MeshloomError where steps are not alike.
+    Raises UnlikeSteps where steps are not alike, MeshloomError where a step advances too many addresses.
     """
     if len(loop.numbers) == loop.steps:
         return roll_loops(words)
     starts = [start - loop.starts[0] for start in loop.starts]
-    parts = [words[low:high] for low, high in zip(starts, starts[1:], strict=False)]
-    first = next((one for one in range(1, FRONT + 1) if states[one] == states[one + 1]), FRONT)
+    parts = [words[low:high] for low, high in pairwise(starts)]
+    front = len(loop.numbers) - 3
+    first = next((one for one in range(1, front + 1) if states[one] == states[one + 1]), front)
     body = parts[first]
     deltas = _deltas(body, parts[first + 1])
     if deltas is None or states[first] != states[first + 1]:
-        raise MeshloomError(f"steps of a loop of {loop.steps} steps are not alike: unroll it")
+        raise UnlikeSteps(f"steps of a loop of {loop.steps} steps are not alike: unroll it")
     if not len(body):
         return body
     count = loop.steps - 1 - first

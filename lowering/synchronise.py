@@ -146,8 +146,8 @@ def _grown(array: NDArray[np.int64]) -> NDArray[np.int64]:
 @jit
 def _place(index: np.int64, mark: NDArray[np.int64]) -> np.uint64:
     """
-    An instruction counted from the beginning of a step. Those of a loop before the last step are after all that is before
-    the loop, and before all that steps wait for: which of them it is does not matter.
+    An instruction counted from the beginning of a step. Those of a loop before the last step are after all that is
+    before the loop, and before all that steps wait for: which of them it is does not matter.
     """
     if index < mark[1]:
         return np.uint64(index + 1)

@@ -3,8 +3,8 @@ Loops among the tasks of a function: `dataflow.loop` with tasks in its body.
 
 The tasks of a body are planned once, in line with those around it. What they read and write lies at the same places in
 all steps: a carried value stays in the cores, in the tiles that the task which begins it has made, and the task that
-gives it to the next step writes these tiles again. A scanned value, and one that is stacked, is a part of a value in DRAM
-that begins further on in every step.
+gives it to the next step writes these tiles again. A scanned value, and one that is stacked, is a part of a value in
+DRAM that begins further on in every step.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def is_carry(info: TaskInfo) -> bool:
 
 def part_of(value: SSAValue) -> Part | None:
     """
-    Where a value is a part of another, which lies in DRAM: what a step sees of a scanned one, or a task's result that is
-    stacked.
+    Where a value is a part of another, which lies in DRAM: what a step sees of a scanned one, or a task's result that
+    is stacked.
     """
     if isinstance(value, BlockArgument):
         loop = value.block.parent_op()

@@ -20,7 +20,7 @@ from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
-from ...dialects.manycore import TaskOp, Tiling
+from ...dialects.manycore import Tiling
 from ...support.errors import ResourceError
 from ..task_info import TaskInfo, value_bytes
 from .estimate import PASS_THROUGH
@@ -89,7 +89,9 @@ class NetworkPlan:
     def kept_until(self) -> dict[ReadOf, int]:
         """Reads that load constants which stay in the cores -> number of the last task that reads these."""
         last = {first: number for (number, _), first in self.kept.items()}
-        return {first: self.loop_of[number].last if number in self.loop_of else number for first, number in last.items()}
+        return {
+            first: self.loop_of[number].last if number in self.loop_of else number for first, number in last.items()
+        }
 
     @property
     def resident(self) -> dict[SSAValue, int]:
@@ -309,7 +311,9 @@ def carried_tilings(network: NetworkPlan) -> tuple[dict[int, Tiling], dict[int, 
             info, plan = network.tasks[again], network.plans[again]
             grid = tuple(count for dim, count in enumerate(plan.tiling.grid) if dim not in info.reductions)
             rank = len(network.tasks[begin].space)
-            fixed[begin] = Tiling(grid[:rank] + (1,) * (rank - len(grid)), plan.tiling.cores, (1,) * rank, tuple(range(rank)))
+            fixed[begin] = Tiling(
+                grid[:rank] + (1,) * (rank - len(grid)), plan.tiling.cores, (1,) * rank, tuple(range(rank))
+            )
             grids[again] = plan.tiling.grid
     return fixed, grids
 

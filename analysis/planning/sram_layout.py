@@ -122,11 +122,13 @@ def estimated_times(
     network: NetworkPlan, layout: SramLayout, chip: Chip, works: TaskWorks, issued: NDArray[np.int64] | None = None
 ) -> list[int]:
     """
-    `network_estimate` with buffers where `layout` has them; `issued`: as in `Code`. A task in a loop is expected to take
-    as long in every step.
+    `network_estimate` with buffers where `layout` has them; `issued`: as in `Code`. A task in a loop is expected to
+    take as long in every step.
     """
     times = network_estimate(replace(layout.code, issued=issued), chip, works.beside(layout.code))
-    return [time * network.loop_of[number].steps if number in network.loop_of else time for number, time in enumerate(times)]
+    return [
+        time * network.loop_of[number].steps if number in network.loop_of else time for number, time in enumerate(times)
+    ]
 
 
 def lay_out(

@@ -19,13 +19,14 @@ from ..memory.ops import buffer_of
 @irdl_op_definition
 class RepeatOp(IRDLOperation):
     """
-    The tasks and loads of its body are issued so many times, one step after the other. Buffers in SRAM are the same in all
-    steps: a task may write a buffer that a task before the loop has written, which is how steps hand on values. Of a
-    buffer in DRAM, a step sees a part, which begins `from` bytes after it in the first step, and `by` bytes further on in
-    each step that follows.
+    The tasks and loads of its body are issued so many times, one step after the other. Buffers in SRAM are the same in
+    all steps: a task may write a buffer that a task before the loop has written, which is how steps hand on values. Of
+    a buffer in DRAM, a step sees a part, which begins `from` bytes after it in the first step, and `by` bytes further
+    on in each step that follows.
 
     ```
-    manycore.repeat 48 times (%row = %x from 0 by 256 : !memory.buffer<48x64xf32, dram, 0> as !memory.buffer<1x64xf32, dram>) {
+    manycore.repeat 48 times
+        (%row = %x from 0 by 256 : !memory.buffer<48x64xf32, dram, 0> as !memory.buffer<1x64xf32, dram>) {
       ...
     }
     ```

@@ -108,14 +108,17 @@ def verify_launch(block: Block) -> None:
 
 
 def _hands_on(op: ExecuteOp, before: ExecuteOp) -> bool:
-    """Whether a task in a loop writes again, for the next step, what one before the loop has written, in the same tiles."""
+    """Whether a task in a loop writes again, for the next step, what one before the loop has written, in its tiles."""
     if not isinstance(op.parent_op(), RepeatOp) or before.parent_op() is op.parent_op():
         return False
     if buffer_of(op.target).space is not Space.SRAM:
         return False
     if _tiles(op) != _tiles(before):
         raise located(
-            VerifyException(f"@{op.sym_name.data} writes the buffer that @{before.sym_name.data} writes in other tiles"), op
+            VerifyException(
+                f"@{op.sym_name.data} writes the buffer that @{before.sym_name.data} writes in other tiles"
+            ),
+            op,
         )
     return True
 
