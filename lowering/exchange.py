@@ -9,6 +9,7 @@ waits for as many messages as it is sent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -53,16 +54,26 @@ class Exchange:
         self._semaphores = {number: machine.take_semaphores() for number, _ in self._parts}
         self._in_turn = come_in_turn([messages.transfers for _, messages in self._parts], machine.chip)
 
+    def let_come(self, number: int) -> None:
+        """Before a part is emitted: receivers give the credits for the first parts, if this is the first of all."""
+        if self._parts and self._parts[0][0] == number:
+            _emit_ready(self._first, self._machine, self._semaphores[number][0])
+
+    @cached_property
+    def _first(self) -> Messages:
+        """The parts for which the first credits are."""
+        at_once = self._parts[: AT_ONCE if self._in_turn else None]
+        return Messages.joined([messages for _, messages in at_once]).by_distance(self._machine.chip.cores)
+
     def emit(self, number: int) -> None:
-        """Emit a part, the one that follows those emitted before; all cores emit it at the same place."""
+        """
+        Emit a part, the one that follows those emitted before, after `let_come`; all cores emit it at the same place.
+        """
         place = next((place for place, (own, _) in enumerate(self._parts) if own == number), None)
         if place is None:
             return
         if place == 0:
-            at_once = self._parts[: AT_ONCE if self._in_turn else None]
-            first = Messages.joined([messages for _, messages in at_once]).by_distance(self._machine.chip.cores)
-            _emit_ready(first, self._machine, self._semaphores[number][0])
-            _emit_send_wait(first, self._machine, self._semaphores[number][0])
+            _emit_send_wait(self._first, self._machine, self._semaphores[number][0])
         if self._in_turn:
             self._let_follow(place)
         _emit_data(self._parts[place][1], self._machine, self._semaphores[number][1])

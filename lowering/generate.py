@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ..chips import Chip
+from ..dialects.dataflow.movement import SliceOp
 from ..dialects.dataflow.types import dtype_code
 from ..dialects.manycore import Tiling
 from ..support.errors import MeshloomError
@@ -181,6 +182,8 @@ class _TaskCode:
         self._uses = [[number_of.get(value) for value in op.operands] for op in self.info.body]
         """By operation of the body, for each operand the operation that computes it; None: the task reads it."""
         self._dtypes = [dtype_code(op.results[0]) for op in self.info.body]
+        self._is_view = isinstance(self.info.root, SliceOp) and len(self.info.body) > 1
+        """The root is a slice, which the operations after it read where it lies."""
         self._kernels = [kernel_of(op) for op in self.info.body]
 
     def emit(self, actions: Sequence[Action], step: int) -> None:
@@ -218,6 +221,9 @@ class _TaskCode:
                 self.reads.operand(number, index, core, step) if producer is None else views[producer]
                 for index, producer in enumerate(self._uses[number])
             ]
+            if number == 0 and self._is_view:
+                (views[0],) = operands
+                continue
             accumulate = number == 0 and (phase.accumulate or bool(addends))
             kernel(op, Tile(box if number == 0 else result, out, operands, accumulate, emitter))
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:

@@ -81,9 +81,10 @@ class TaskReads:
         """Bring the parts of spread values that cores need together for a step and for none before it."""
         if self._exchange is None:
             self._begin_gather()
+        assert self._exchange is not None
+        self._exchange.let_come(step)  # the sooner senders may send, the better
         for core, target, source in self._copies.get(step, ()):
             self.machine.emitters[core].copy(target, source)
-        assert self._exchange is not None
         self._exchange.emit(step)
 
     def _begin_gather(self) -> None:

@@ -34,6 +34,7 @@ from .kept_constants import (
     with_loads,
 )
 from .load_ahead import LEADS, Lead
+from .loop_grids import loop_grids
 from .loops import LoopSpan, is_carry, loops_in, memory_root, part_of, spans_of, tasks_in
 from .plan_memo import PlanMemo
 from .plan_task import PlaceTiles, Readable, Shortage, Source, TaskPlan, aligned, plan_task
@@ -43,6 +44,8 @@ from .storage import Distribution
 
 CROWDED_STEPS = 8
 """A task that needs as many steps to fit is planned again with less in the cores, and the faster way taken."""
+MOST_LOOP_PLANS = 6
+"""Plans of a function with loops that are compared."""
 WORKING_SHARE = 0.92
 """Of SRAM: what planning hands out; the rest is for alignment, fragmentation and loading ahead."""
 
@@ -93,6 +96,10 @@ class NetworkPlan:
             first: self.loop_of[number].last if number in self.loop_of else number for first, number in last.items()
         }
 
+    def cycles_of_step(self, number: int) -> float:
+        """Of a task in a loop, estimated by itself, in a step that finds what stays in the cores."""
+        return self.plans[number].loading(()).cycles
+
     @property
     def resident(self) -> dict[SSAValue, int]:
         """Values that stay in the cores -> number of the task that computes them."""
@@ -108,14 +115,41 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
     Raises InputError naming the task where that cannot be carried out, MeshloomError naming task, core, bytes needed
     and bytes there if a task does not fit even alone, ResourceError for a loop whose values do not stay in the cores.
     """
+    return network_plans(function, chip, place, memo)[0]
+
+
+def network_plans(
+    function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None
+) -> list[NetworkPlan]:
+    """
+    As `plan_network`; of a function with loops, plans with different grids of the tasks in these, the one that is expected
+    to take the fewest cycles first.
+    """
     memo = PlanMemo() if memo is None else memo
     network = _plan_all(function, chip, place, memo, {}, {})
-    if network.loops:
-        # What a step gives to the next lies as the body's tasks have it; what the loop begins with is laid out so.
-        for _ in range(2):
-            network = _plan_all(function, chip, place, memo, *carried_tilings(network))
+    if not network.loops:
+        return [network]
+    if all(map(is_written, network.tasks)):
         check_loops(network)
-    return network
+        return [network]
+    found: list[NetworkPlan] = []
+    failure: ResourceError | None = None
+    for one in loop_grids(network.tasks, network.loops, chip, place):
+        try:
+            network = _plan_all(function, chip, place, memo, one.tilings, one.grids)
+            check_loops(network)
+            found.append(network)
+        except ResourceError as error:
+            failure = failure or error
+    if not found:
+        assert failure is not None
+        raise failure
+    return sorted(found, key=_cycles_of_loops)[:MOST_LOOP_PLANS]
+
+
+def _cycles_of_loops(network: NetworkPlan) -> float:
+    """Cycles of tasks in loops."""
+    return sum(network.cycles_of_step(number) * span.steps for number, span in network.loop_of.items())
 
 
 def _plan_all(
@@ -293,29 +327,6 @@ def last_uses(tasks: Sequence[TaskInfo]) -> dict[SSAValue, int]:
         for value in span.op.initial:
             found[memory_root(value)] = max(found.get(memory_root(value), -1), span.last)
     return found
-
-
-def carried_tilings(network: NetworkPlan) -> tuple[dict[int, Tiling], dict[int, tuple[int, ...]]]:
-    """
-    How the tasks are to be tiled that begin a carried value, and the grids of those that give it to the next step: as
-    the latter are. Raises ResourceError where a loop begins with what is no task's result.
-    """
-    fixed: dict[int, Tiling] = {}
-    grids: dict[int, tuple[int, ...]] = {}
-    numbers = {info.result: number for number, info in enumerate(network.tasks)}
-    for span in network.loops:
-        for first, value in zip(span.op.initial, span.op.yielded, strict=False):
-            begin, again = numbers.get(memory_root(first)), numbers.get(value)
-            if begin is None or again is None or begin >= span.first:
-                raise _no_loop(span, "it carries what no task computes")
-            info, plan = network.tasks[again], network.plans[again]
-            grid = tuple(count for dim, count in enumerate(plan.tiling.grid) if dim not in info.reductions)
-            rank = len(network.tasks[begin].space)
-            fixed[begin] = Tiling(
-                grid[:rank] + (1,) * (rank - len(grid)), plan.tiling.cores, (1,) * rank, tuple(range(rank))
-            )
-            grids[again] = plan.tiling.grid
-    return fixed, grids
 
 
 def check_loops(network: NetworkPlan) -> None:

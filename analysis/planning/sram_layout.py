@@ -126,9 +126,9 @@ def estimated_times(
     take as long in every step.
     """
     times = network_estimate(replace(layout.code, issued=issued), chip, works.beside(layout.code))
-    return [
-        time * network.loop_of[number].steps if number in network.loop_of else time for number, time in enumerate(times)
-    ]
+    for number, span in network.loop_of.items():
+        times[number] += (span.steps - 1) * min(times[number], round(network.cycles_of_step(number)))
+    return times
 
 
 def lay_out(

@@ -130,7 +130,7 @@ memory.store %0 to %0 : !memory.buffer<4xf32, sram> to !memory.buffer<4xf32, sra
 
 // -----
 
-// CHECK: stands in 'builtin.module': expected manycore.launch or manycore.execute
+// CHECK: stands in 'builtin.module': expected manycore.launch, manycore.repeat or manycore.execute
 %0, %1 = "test.op"() : () -> (!memory.buffer<4xf32, dram>, !memory.buffer<4xf32, sram>)
 memory.load %0 to %1 for @t[0] all : !memory.buffer<4xf32, dram> to !memory.buffer<4xf32, sram>
 
