@@ -51,7 +51,8 @@ def schedule_launch(network: NetworkPlan, dram: DramSegments, sram: SramLayout) 
     for number in range(len(tasks)):
         span = network.loop_of.get(number)
         if span is not None and number == span.first:
-            order += _kept_constants(range(span.first, span.last + 1), network, sram)
+            rest = [one for one in range(span.first, span.last + 1) if one not in sram.ahead]
+            order += _kept_constants(rest, network, sram)
             body = []
         issued: list[Load | Execute] = []
         if span is not None:

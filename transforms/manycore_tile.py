@@ -59,8 +59,8 @@ def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
 
 def plans_of(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> list[NetworkPlan]:
     """
-    A plan that looks ahead, where it has the lower estimate, and that of each task by itself; where there are loops, plans
-    with different grids in them. `memo`: see `plan_network`, which also says what is raised.
+    A plan that looks ahead, where it has the lower estimate, and that of each task by itself; where there are loops,
+    plans with different grids in them. `memo`: see `plan_network`, which also says what is raised.
     """
     place = column_major(chip)
     alone, *others = network_plans(function, chip, place, memo)

@@ -1,6 +1,6 @@
 """
-Grids of the tasks of loops. What a step hands on lies where the next one expects it, so the tasks that write it are tiled
-alike, whatever each of them would rather have: a few numbers of cores are tried for all.
+Grids of the tasks of loops. What a step hands on lies where the next one expects it, so the tasks that write it are
+tiled alike, whatever each of them would rather have: a few numbers of cores are tried for all.
 """
 
 from __future__ import annotations
@@ -70,9 +70,7 @@ def _with_reductions(info: TaskInfo, grid: Sequence[int]) -> tuple[int, ...]:
     return tuple(1 if dim in info.reductions else next(left, 1) for dim in range(len(info.space)))
 
 
-def _alike(
-    tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, chip: Chip
-) -> dict[int, tuple[int, ...]]:
+def _alike(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, chip: Chip) -> dict[int, tuple[int, ...]]:
     """Grids of so many cores for the tasks of loops, along the innermost dimension of results that can be cut so."""
     found: dict[int, tuple[int, ...]] = {}
     for span in spans:

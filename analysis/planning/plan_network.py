@@ -118,12 +118,10 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
     return network_plans(function, chip, place, memo)[0]
 
 
-def network_plans(
-    function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None
-) -> list[NetworkPlan]:
+def network_plans(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> list[NetworkPlan]:
     """
-    As `plan_network`; of a function with loops, plans with different grids of the tasks in these, the one that is expected
-    to take the fewest cycles first.
+    As `plan_network`; of a function with loops, plans with different grids of the tasks in these, the one that is
+    expected to take the fewest cycles first.
     """
     memo = PlanMemo() if memo is None else memo
     network = _plan_all(function, chip, place, memo, {}, {})

@@ -107,7 +107,7 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
     of the network, where they are known. Raises ResourceError if the buffers do not fit even without.
     """
     if network.loops:
-        return lay_out(network, chip, {})
+        return lay_out(network, chip, _around_loops(loads_ahead(network.plans, chip, network.lead), network))
     layout = lay_out(network, chip, loads_ahead(network.plans, chip, network.lead))
     works = works or TaskWorks(network, chip)
     ahead = shift_loads(network, layout.code, chip, works)
@@ -116,6 +116,28 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
     shifted = lay_out(network, chip, ahead)
     before = sum(estimated_times(network, layout, chip, works))
     return shifted if sum(estimated_times(network, shifted, chip, works)) < before * WORTHWHILE else layout
+
+
+def _around_loops(ahead: Mapping[int, int], network: NetworkPlan) -> dict[int, int]:
+    """
+    `ahead` without loads in loops that are for later tasks. Constants that stay in the cores while a loop runs come
+    with the first task after the loop before it, as nothing that these load has to wait for them then.
+    """
+    found: dict[int, int] = {}
+    before = 0
+    """The first task after the last loop so far."""
+    for number, plan in enumerate(network.plans):
+        span = network.loop_of.get(number)
+        if span is not None:
+            reads = zip(plan.reads, plan.sizes, strict=True)
+            loaded = [size for read, size in reads if read.constant and not size.found]
+            if before < span.first and loaded and all(size.kept for size in loaded):
+                found[number] = before
+            if number == span.last:
+                before = number + 1
+        elif number in ahead and max(ahead[number], before) < number:
+            found[number] = max(ahead[number], before)
+    return found
 
 
 def estimated_times(

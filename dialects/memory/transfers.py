@@ -177,7 +177,10 @@ def _verify_parent(op: Operation, *names: str) -> None:
     """Raises VerifyException where an operation stands in another one than these; they know its meaning."""
     parent = op.parent_op()
     if parent is not None and parent.name not in names:
-        raise VerifyException(f"stands in '{parent.name}': expected {', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else f"stands in '{parent.name}': expected {names[0]}")
+        *others, last = names
+        raise VerifyException(
+            f"stands in '{parent.name}': expected {' or '.join([', '.join(others), last][not others :])}"
+        )
 
 
 def _resolved(parser: Parser, operands: Sequence[UnresolvedOperand], types: Sequence[Attribute]) -> list[SSAValue]:

@@ -19,8 +19,8 @@ from .named_activations import Activation, named_activation
 @dataclass
 class Direction:
     """
-    Weights and states of one direction: w [G*H, I], r [G*H, H], biases [G*H], states [N, H]. Rows of gates that are taken
-    together alternate.
+    Weights and states of one direction: w [G*H, I], r [G*H, H], biases [G*H], states [N, H]. Rows of gates that are
+    taken together alternate.
     """
 
     w: Tensor

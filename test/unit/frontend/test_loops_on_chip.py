@@ -10,9 +10,11 @@ import pytest
 from meshloom.chips import load_chip
 from meshloom.dialects.manycore import RepeatOp
 from meshloom.frontend.onnx_import import import_onnx
+from meshloom.lowering import manycore_outline_to_fit
 from meshloom.lowering.pipeline import compile_module
 from meshloom.lowering.subgraph_options import SubgraphOptions, parse_subgraphs
 from meshloom.tools.api import CompiledNetwork
+from meshloom.transforms import kept_loops
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from reference import run_reference
@@ -22,6 +24,12 @@ import meshloom
 Array = NDArray[Any]
 FLOAT = TensorProto.FLOAT
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+@pytest.fixture(autouse=True)
+def keep_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops stay even where their steps would be quicker one by one."""
+    monkeypatch.setattr(manycore_outline_to_fit, "MOST_COMPARED", 0)
 
 
 def random(*shape: int) -> Array:
@@ -167,12 +175,25 @@ def test_values_that_are_scanned_along_an_inner_axis_are_unrolled() -> None:
     compiled(model_of([node], inputs, ["o0"], {}), inputs, "tiny", 0)
 
 
-@pytest.mark.parametrize(
-    "options", [{"chips": 2}, {"subgraphs": SubgraphOptions(*parse_subgraphs("fewest-bytes,parts=2"))}]
-)
-def test_options_that_need_single_operators_unroll_loops(options: dict[str, Any]) -> None:
+def test_the_quicker_of_a_loop_and_of_single_steps_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, inputs = layer("RNN", "forward", 9)
+    looped = compiled(model, inputs, "edge", 1).timing.cycles
+    monkeypatch.setattr(kept_loops, "FEWEST_STEPS", 10)
+    unrolled = compiled(model, inputs, "edge", 0).timing.cycles
+    monkeypatch.undo()
+    assert meshloom.compile(model, "edge").timing.cycles == min(looped, unrolled)
+
+
+def test_loops_are_unrolled_where_a_rule_cuts_the_network() -> None:
     model, inputs = layer("RNN", "forward", 8, 4, 3)
-    network: Any = meshloom.compile(model, chip="tiny", **options)
-    result = network.run(inputs)
+    rule = SubgraphOptions(*parse_subgraphs("fewest-bytes,parts=2"))
+    outputs = meshloom.compile(model, chip="tiny", subgraphs=rule).run(inputs).outputs
     for name, expected in run_reference(model, inputs).items():
-        np.testing.assert_allclose(result.outputs[name], expected, rtol=2e-5, atol=2e-5)
+        np.testing.assert_allclose(outputs[name], expected, rtol=2e-5, atol=2e-5)
+
+
+def test_loops_are_unrolled_for_several_chips() -> None:
+    model, inputs = layer("RNN", "forward", 8, 4, 3)
+    outputs = meshloom.compile(model, chip="tiny", chips=2).run(inputs).outputs
+    for name, expected in run_reference(model, inputs).items():
+        np.testing.assert_allclose(outputs[name], expected, rtol=2e-5, atol=2e-5)
