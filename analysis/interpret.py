@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp, TensorType, bf16
 from xdsl.ir import Attribute
 
+from ..dialects import added
 from ..dialects.coreasm.block_text import text_of
 from ..dialects.coreasm.executable_ops import NoteOp
 from ..dialects.coreasm.interpreter import is_executable, run_module, tensor_types
@@ -119,6 +120,7 @@ def _run(module: ModuleOp, inputs: Mapping[str, Any], watch: Watch | None = None
     functions = [
         *(ManycoreFunctions(), ExecuteFunctions(), StageFunctions(_run_stage)),
         *(MemoryFunctions(), StashFunctions(), SparseFunctions()),
+        *added.FUNCTIONS,
     ]
     return {
         name: as_array(value) for name, value in interpret_function(module, inputs, functions, watch, _take).items()

@@ -218,6 +218,22 @@ class TaskInfo:
     def _costs(self) -> dict[tuple[int, tuple[int, ...]], OpCost]:
         return {}
 
+    def scratch_bytes(self, step: Box) -> int:
+        """Bytes of memory that the root's instructions need for steps of these sizes beside all values."""
+        return self.once(("scratch", step.sizes), lambda: self.root.scratch_bytes(step))
+
+    @property
+    def needs_scratch(self) -> bool:
+        """Whether there is such memory."""
+        return self.scratch_bytes(Box.whole(self.sizes)) > 0
+
+    @property
+    def scratch_buffer(self) -> int:
+        """The number of a temporary buffer for that memory: the last one, in which no value of the body lies."""
+        if isinstance(self.holder, ExecuteOp):
+            return len(self.holder.temporaries)
+        return len(self.buffers.item_bytes)
+
     @cached_property
     def value_bytes(self) -> tuple[int, ...]:
         """Bytes of an element of each operation's result."""

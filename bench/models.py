@@ -68,7 +68,7 @@ def measure(name: str, chip: str) -> dict[str, Any]:
 
     data, inputs = load_model(name)
     shapes = {key: value.shape for key, value in inputs.items()}
-    compile(_warm_up(), chip)  # numba's kernels are compiled once for all
+    compile(warm_up(), chip)  # numba's kernels are compiled once for all
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = process_time()
     network = compile(data, chip, shapes)
@@ -107,7 +107,8 @@ def measure(name: str, chip: str) -> dict[str, Any]:
     }
 
 
-def _warm_up() -> bytes:
+def warm_up() -> bytes:
+    """A small network, compiled so that what is compiled once for all is."""
     from onnx import TensorProto, helper, numpy_helper
 
     weights = numpy_helper.from_array(np.ones((8, 8), np.float32), "w")

@@ -12,6 +12,8 @@ from ..support.input_files import read_regular
 from .chip import MAP_CACHES, MAP_LANES, Chip, Energy
 
 HERE = Path(__file__).parent
+ADDED: dict[str, Path] = {}
+"""Descriptions that plug-ins add, by the chip's name."""
 _MAY_BE_ZERO = {"hop_cycles", "dram_latency", "host_latency"}
 _LARGEST = 1 << 48
 """Sums and products of a few such numbers stay within 64 bits."""
@@ -20,8 +22,8 @@ _LARGEST_OF = {"queue_depth": 1 << 16, "semaphores": 1 << 16, "dram_burst": 1 <<
 
 
 def chip_names() -> list[str]:
-    """Names of the descriptions that ship with the package, sorted."""
-    return sorted(path.stem for path in HERE.glob("*.toml"))
+    """Names of the descriptions that ship with the package, and of those that plug-ins add, sorted."""
+    return sorted({*(path.stem for path in HERE.glob("*.toml")), *ADDED})
 
 
 def load_chip(name_or_path: str) -> Chip:
@@ -32,7 +34,7 @@ def load_chip(name_or_path: str) -> Chip:
     """
     path = Path(name_or_path)
     if path.suffix != ".toml":
-        path = HERE / f"{name_or_path}.toml"
+        path = ADDED.get(name_or_path, HERE / f"{name_or_path}.toml")
         if not path.is_file():
             raise InputError(
                 f"no chip named '{name_or_path}': choose one of {', '.join(chip_names())}, or give a .toml"

@@ -10,12 +10,15 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..chips.chip import Chip
 from ..dialects.coreasm.isa import DEPENDS_ON_DATA, DESC, QUEUES, UNIT_OF_OPCODE, WORD, Unit
 from .costs import RATE
 from .device_memory import device_memory
 from .energy import energy_picojoules
 from .executable import Executable
 from .mapped_work import MappedWork
+from .recurrent_layers import RecurrentLayer
+from .recurrent_time import noted_layers, reference_time
 from .roofline import Roofline, Work, ideal_work, roofline
 from .stats_mapped import pairs_by_rate, sparse_figures
 from .stats_memory import peak_sram
@@ -94,6 +97,7 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
     own = roofline(chip, Work(work.mpu_macs_f32, work.vpu_ops_f32, dram, noc, host))
     ideal = ideal_work(exe)
     bound = own if ideal is None else roofline(chip, _at_rate(ideal, work))
+    layers = noted_layers(exe)
     words = sum(len(program.words) for program in exe.programs)
     descriptors = sum(len(program.descs) for program in exe.programs)
     parameters = sum(len(values) for launch in exe.launches for values in launch.params_of_core)
@@ -123,6 +127,7 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
         },
         "roofline": _roofline(bound, cycles, "executable" if ideal is None else "network"),
         "roofline_of_executable": _roofline(own, cycles, "executable"),
+        **({} if ideal is None or not layers else _reference(chip, _at_rate(ideal, work), layers, timing.cycles)),
         "bytes": {
             "links": links,
             "dram_read": int(timing.port_read.sum()),
@@ -202,6 +207,15 @@ def _units(names: list[str], timing: TimingResult, cycles: int, cores: int) -> d
 def _roofline(bound: Roofline, cycles: int, of: str) -> dict[str, Any]:
     ratio = cycles / bound.bound if bound.bound > 0 else None
     return {"of": of, "cycles": bound.bound, "unit": bound.binding, "ratio": ratio, "by_unit": bound.cycles}
+
+
+def _reference(chip: Chip, work: Work, layers: Sequence[RecurrentLayer], cycles: int) -> dict[str, Any]:
+    """Of a network with loops: the reference time, what sets it, and on how many cores the steps take that long."""
+    found = reference_time(chip, work, layers)
+    by_part = {"steps": found.steps, "DRAM": found.dram, "units": found.units}
+    ratio = cycles / found.cycles if found.cycles else None
+    entry = {"cycles": found.cycles, "set_by": found.binding, "ratio": ratio, "cores": found.cores, "by_part": by_part}
+    return {"reference": entry}
 
 
 def _peaks(peak: NDArray[np.int64]) -> dict[str, Any]:

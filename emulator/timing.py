@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, QUEUES
+from ..support.phases import phase
 from .costs import host_cycles
 from .event_wheel import new_wheel
 from .executable import Executable
@@ -132,6 +133,7 @@ class TimingResult:
     """Cycles of instructions that depend on values are those that their words declare: no functional run gave them."""
 
 
+@phase("emulate")
 def run_timing(exe: Executable, trace: bool = False, mapped: MappedWork | None = None) -> TimingResult:
     """
     Time a run of `exe`; with `trace`, every instruction's start and end come along.

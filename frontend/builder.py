@@ -14,9 +14,10 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..dialects import dataflow
-from . import folding
+from . import folding, narrow_products
 from .builder_movement import Movement
 from .builder_values import Operand
+from .quantised import after_binary
 from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, is_float
 
 _UNARY: dict[str, type[dataflow.UnaryOp]] = {
@@ -76,9 +77,11 @@ class Builder(Movement):
         a, b = self.operand(x, dtype), self.operand(y, dtype)
         _computable(a, b)
         shape = broadcast(a.shape, b.shape)
-        return self.make(
+        result = self.make(
             shape, dtype, lambda: _BINARY[name](self.value(a), self.value(b)), [a, b], folding.BINARY[name]
         )
+        result.quantised = after_binary(name, a, b, shape)
+        return result
 
     def add(self, x: Operand, y: Operand) -> Tensor:
         """x + y"""
@@ -103,6 +106,11 @@ class Builder(Movement):
     def minimum(self, x: Operand, y: Operand) -> Tensor:
         """The smaller of both; NaN if one is."""
         return self.binary("minimum", x, y)
+
+    def gather(self, data: Tensor, indices: Tensor, axis: int) -> Tensor:
+        """ONNX's Gather: the slices of `data` along `axis` that `indices` name; negative ones count from the end."""
+        found = narrow_products.gather(self, data, indices, axis)
+        return super().gather(data, indices, axis) if found is None else found
 
     def compare(self, predicate: str, x: Tensor, y: Operand) -> Tensor:
         """Comparison with a bool result; predicate is eq, ne, lt, le, gt or ge."""
@@ -138,11 +146,17 @@ class Builder(Movement):
     def matmul(self, x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
         """Product of the last two dimensions, leading ones broadcast; ranks of at least 2. Narrow integers give i32."""
         _computable(x)
+        if (product := narrow_products.matmul(self, x, y, transpose_a, transpose_b)) is not None:
+            return product
+        return self.mixed_matmul(x, y, transpose_a=transpose_a, transpose_b=transpose_b)
+
+    def mixed_matmul(self, x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+        """As `matmul`, but of floats and integers of 8 bits as well, which gives floats."""
         m, k = x.shape[-2:][::-1] if transpose_a else x.shape[-2:]
         k2, n = y.shape[-2:][::-1] if transpose_b else y.shape[-2:]
         if k != k2:
             raise NodeError(f"shapes {list(x.shape)} and {list(y.shape)} cannot be multiplied")
-        dtype = np.dtype(np.int32) if x.dtype.itemsize < 4 and not is_float(x.dtype) else x.dtype
+        dtype = _product_type(x, y)
         shape = (*broadcast(x.shape[:-2], y.shape[:-2]), m, n)
         if k == 0:
             return self.full(shape, 0, dtype)
@@ -168,8 +182,12 @@ class Builder(Movement):
     ) -> Tensor:
         """Convolution of x [N, C, S...] with w [O, C/groups, K...]."""
         _computable(x)
+        if (narrow := narrow_products.weights_of_conv(self, x, w)) is not None:
+            weights, scale = narrow
+            result = self.conv(x, weights, strides, dilations, low, high, groups)
+            return result if scale is None else self.mul(result, scale)
         spatial = window_shape(x.shape[2:], w.shape[2:], strides, dilations, low, high)
-        dtype = np.dtype(np.int32) if x.dtype.itemsize < 4 and not is_float(x.dtype) else x.dtype
+        dtype = _product_type(x, w)
         if x.shape[1] == 0:
             return self.full((x.shape[0], w.shape[0], *spatial), 0, dtype)
 
@@ -267,6 +285,13 @@ class Builder(Movement):
             return np.flip(sums, axis) if reverse else sums
 
         return self.make(x.shape, x.dtype, make, [x], fold)
+
+
+def _product_type(x: Tensor, y: Tensor) -> Dtype:
+    """Element type of a product."""
+    if is_float(x.dtype) or is_float(y.dtype):
+        return x.dtype if is_float(x.dtype) else y.dtype
+    return np.dtype(np.int32) if x.dtype.itemsize < 4 else x.dtype
 
 
 def _computable(*operands: Tensor) -> None:

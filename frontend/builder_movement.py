@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from ..dialects import dataflow
 from . import folding
 from .builder_values import Values
+from .quantised import reshaped, transposed
 from .tensors import INT64, Array, Dtype, NodeError, Tensor, broadcast, check_indices, check_size, known, tensor_type
 
 
@@ -30,6 +31,7 @@ class Movement(Values):
 
         result = self.make(shape, x.dtype, lambda: dataflow.ReshapeOp(self.value(x), shape), [x], fold)
         result.name = x.name if result.array is not None else ""
+        result.quantised = reshaped(self, x, shape)
         return result
 
     def transpose(self, x: Tensor, permutation: Sequence[int]) -> Tensor:
@@ -52,6 +54,7 @@ class Movement(Values):
             fold,
         )
         result.name = x.name if result.array is not None else ""
+        result.quantised = transposed(self, x, permutation)
         return result
 
     def slice(

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects import dataflow
 from ..dialects.dataflow.types import shape_of
 from . import folding
+from .quantised import after_cast
 from .sources import Sources
 from .tensors import (
     HELD_IN,
@@ -166,13 +167,15 @@ class Values:
         def fold(a: Array) -> Array:
             return folding.cast(a, dtype)
 
-        return self.make(
+        result = self.make(
             x.shape,
             dtype,
             lambda: dataflow.CastOp(self.value(x), element_type(dtype)),
             [x],
             fold,
         )
+        result.quantised = after_cast(x, dtype)
+        return result
 
     def bitcast(self, x: Tensor, dtype: Dtype) -> Tensor:
         """The bits of x as elements of another type of as many."""

@@ -18,6 +18,7 @@ from ..support.limits import MOST_UNROLLED, size_problem
 
 if TYPE_CHECKING:
     from .onnx_ops.convolution import Convolution
+    from .quantised import Quantised
 
 Array: TypeAlias = NDArray[Any]
 Dtype: TypeAlias = np.dtype[Any]
@@ -132,6 +133,8 @@ class Tensor:
     """Name for the IR: the ONNX name, where there is one."""
     convolution: Convolution | None = None
     """How a convolution computed this, for what folds into its weights."""
+    quantised: Quantised | None = None
+    """The integers that it is made of, for what can compute with these."""
 
     def __post_init__(self) -> None:
         check_size(self.shape, self.dtype)

@@ -156,6 +156,10 @@ class _Task:
                     self._check_room(buffer, info.largest_result(step) * nbytes, what, op)
             else:
                 self._check_room(op.target, info.largest_result(tile) * nbytes, what, op)
+        if scratch := info.scratch_bytes(step):
+            if info.scratch_buffer in (0, *op.writes.get_values()):
+                self._refuse(f"'{info.root.name}' widens an operand: expected a last temporary of its own for that", op)
+            self._check_room(op.temporaries[-1], scratch, f"what '{info.root.name}' widens", op)
 
     # ---- transfers
 

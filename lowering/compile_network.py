@@ -13,6 +13,7 @@ from ..chips import Chip
 from ..dialects.manycore.stage import stages_of
 from ..emulator.timing import run_timing
 from ..support.errors import InputError
+from ..support.garbage import rare_collections
 from .compile_function import Compilation
 from .effort import Effort
 from .offload.compile_launches import Budget
@@ -49,6 +50,7 @@ class CompiledNetwork:
     sparse: SparseNetwork[Compilation | ChipsCompilation] | None = None
 
 
+@rare_collections()
 def compile_network(
     module: ModuleOp,
     chip: Chip,

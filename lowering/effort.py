@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypedDict, get_args
+from typing import TypedDict
 
 from ..analysis.placement.methods import MAPPED, PLACE_METHODS
 from ..analysis.search import Measure
 from ..support.errors import InputError
-from ..transforms.manycore_schedule import Method
+from ..transforms.manycore_schedule import order_methods
 from ..transforms.options import Number, positive
 
 
@@ -30,7 +30,7 @@ class Effort:
     A variant is compiled if its estimate is at most so many times the least: bench/effort.py says which variants that
     leaves out.
     """
-    method: Method = "default"
+    method: str = "default"
     """Of searching orders."""
     greedy_of_best: float = 0.99
     """Tiles placed by `greedy` are compiled if their estimate is at most so many times that of the best before."""
@@ -58,10 +58,11 @@ EFFORTS: dict[str, Effort] = {
 
 
 PROGRAM, SEARCHED = "program", "searched"
-ORDERS = (PROGRAM, SEARCHED, *(name for name in get_args(Method) if name not in (PROGRAM, "default")))
-"""Orders of tasks: as they are, or beside that those that are searched, in the default way or by a method's name."""
-PLACEMENTS = (SEARCHED, *PLACE_METHODS)
-"""Placements of tiles: several are tried, or by a method's name."""
+
+
+def orders() -> tuple[str, ...]:
+    """Orders of tasks: as they are, or beside that those that are searched, by default or by a method's name."""
+    return (PROGRAM, SEARCHED, *(name for name in order_methods() if name not in (PROGRAM, "default")))
 
 
 class EffortTexts(TypedDict):
@@ -100,23 +101,26 @@ def find_effort(name: str) -> Effort:
 
 def with_order(effort: Effort, order: str = SEARCHED, stop_at: Number | None = None) -> Effort:
     """
-    The effort with orders by a name of `ORDERS`, where the first variant of at most `stop_at` cycles is enough.
+    The effort with orders by a name of `orders`, where the first variant of at most `stop_at` cycles is enough.
 
     Raises InputError for another name, and for a number that is none.
     """
-    if order not in ORDERS:
-        raise InputError(f"no order is named '{order}': choose from {', '.join(ORDERS)}")
+    if order not in orders():
+        raise InputError(f"no order is named '{order}': choose from {', '.join(orders())}")
     if order == PROGRAM:
         effort = replace(effort, orders=0)
-    method = next((name for name in get_args(Method) if name == order), "default")
+    method = order if order in order_methods() else "default"
     enough = 0.0 if stop_at is None else positive("stop-at", stop_at)
     return replace(effort, method=method, enough=enough)
 
 
 def with_placement(effort: Effort, placement: str = SEARCHED) -> Effort:
     """
-    The effort with tiles placed by a method alone, a name of `PLACEMENTS`. Raises InputError for another name.
+    The effort with tiles placed by a method alone, a name of `PLACE_METHODS`; with `searched`, several are tried.
+
+    Raises InputError for another name.
     """
-    if placement not in PLACEMENTS:
-        raise InputError(f"no placement is named '{placement}': choose from {', '.join(PLACEMENTS)}")
+    placements = (SEARCHED, *PLACE_METHODS)
+    if placement not in placements:
+        raise InputError(f"no placement is named '{placement}': choose from {', '.join(placements)}")
     return effort if placement == SEARCHED else replace(effort, placements=(placement,))

@@ -11,6 +11,7 @@ from ..analysis.planning.network_estimate import TaskWorks
 from ..analysis.planning.plan_network import NetworkPlan
 from ..analysis.planning.sram_layout import SramLayout, estimated_times
 from ..chips import Chip
+from ..support.phases import phase
 from .dram_layout import DramSegments, check_dram, padded, segment_dram
 from .launch_schedule import LaunchSchedule
 from .relocate import LaunchCode
@@ -43,6 +44,7 @@ class EncodedPiece:
     """By task, what it is expected to add to the run."""
 
 
+@phase("lay out SRAM")
 def lay_out_piece(function: FuncOp, network: NetworkPlan, chip: Chip) -> LaidOutPiece:
     """
     The memory of a planned function, whose tasks stand in the order of the plan.
@@ -52,11 +54,12 @@ def lay_out_piece(function: FuncOp, network: NetworkPlan, chip: Chip) -> LaidOut
     dram = segment_dram(function, network, chip)
     inside = f"constants, inputs, results, and {dram.sizes[-1]:,} bytes in between"
     check_dram(sum(map(padded, dram.sizes)), chip, inside)
-    works = TaskWorks(network, chip)
+    works = TaskWorks(network)
     sram = lay_out_deep(network, chip, works)
     return LaidOutPiece(network, dram, sram, works, sum(estimated_times(network, sram, chip, works)))
 
 
+@phase("select instructions")
 def encode_piece(piece: LaidOutPiece, chip: Chip) -> EncodedPiece:
     """The code of a planned function. Raises MeshloomError for what cannot be done."""
     network, dram, sram = piece.network, piece.dram, piece.sram

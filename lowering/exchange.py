@@ -64,8 +64,8 @@ class Exchange:
     @cached_property
     def _first(self) -> Messages:
         """The parts for which the first credits are."""
-        at_once = self._parts[: AT_ONCE if self._in_turn else None]
-        return Messages.joined([messages for _, messages in at_once]).by_distance(self._machine.chip.cores)
+        first, *more = [messages for _, messages in self._parts[: AT_ONCE if self._in_turn else None]]
+        return Messages.joined([first, *more]).by_distance(self._machine.chip.cores) if more else first
 
     def emit(self, number: int) -> None:
         """
@@ -98,7 +98,7 @@ class Exchange:
 
 def _emit_ready(messages: Messages, machine: Machine, credit: int) -> None:
     """Every receiver tells all its senders that they may write."""
-    arriving = _Arriving.of(messages, machine)
+    arriving = _Arriving.of(messages)
     senders = np.zeros((machine.chip.cores, machine.chip.cores), np.bool_)
     senders[messages.transfers.receivers, messages.transfers.senders[messages.transfers.messages]] = True
     core_sets = machine.core_sets.intern_rows(senders[arriving.cores])
@@ -121,7 +121,7 @@ def _emit_data(messages: Messages, machine: Machine, data: int) -> None:
     members = np.zeros((len(messages), machine.chip.cores), np.bool_)
     members[transfers.messages, transfers.receivers] = True
     machine.put(messages, machine.core_sets.intern_rows(members), data)
-    arriving = _Arriving.of(messages, machine)
+    arriving = _Arriving.of(messages)
     for receiver, count, written in zip(arriving.cores.tolist(), arriving.counts, arriving.written, strict=True):
         machine.emitters[receiver].wait(data, count, [written])
 
@@ -136,19 +136,19 @@ class _Arriving(NamedTuple):
     """One effect around all that is written: it lies in one buffer or a few."""
 
     @staticmethod
-    def of(messages: Messages, machine: Machine) -> _Arriving:
+    def of(messages: Messages) -> _Arriving:
         receivers, which = messages.transfers.receivers, messages.transfers.messages
-        first, last = messages.written()
-        low = np.full(machine.chip.cores, np.iinfo(np.int64).max)
-        high = np.zeros(machine.chip.cores, np.int64)
+        first, last = messages.written
+        count = int(receivers.max(initial=-1)) + 1
+        low, high = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
         np.minimum.at(low, receivers, first[which])
         np.maximum.at(high, receivers, last[which])
-        found, met = np.unique(receivers, return_index=True)
-        cores = found[np.argsort(met)]
-        counts = np.bincount(receivers, minlength=machine.chip.cores)[cores].tolist()
+        met = np.full(count, len(receivers))  # where each is named first
+        met[receivers[::-1]] = np.arange(len(receivers))[::-1]
+        cores = np.argsort(met, kind="stable")[: np.count_nonzero(met < len(receivers))]
         ranges = zip(low[cores].tolist(), high[cores].tolist(), strict=True)
-        written = [(SRAM, start, stop, True) for start, stop in ranges]
-        return _Arriving(cores, counts, written)
+        counts = np.bincount(receivers, minlength=count)[cores].tolist()
+        return _Arriving(cores, counts, [(SRAM, start, stop, True) for start, stop in ranges])
 
 
 def split_outermost(shape: Sequence[int], parts: int) -> list[Box]:

@@ -6,8 +6,9 @@ All cores take part in transfers in the same order, that of the schedule: that i
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.ir import SSAValue
 
@@ -16,7 +17,7 @@ from ..dialects.dataflow.movement import SliceOp
 from ..dialects.dataflow.types import dtype_code
 from ..dialects.manycore import Tiling
 from ..support.errors import MeshloomError
-from .kernels import Tile, kernel_of
+from .kernels import Tile, kernel_of, placed_dims
 from .launch_schedule import (
     Action,
     Compute,
@@ -35,8 +36,12 @@ from .machine import Machine
 from .operand_views import OperandViews
 from .passing_values import PassingValues
 from .roll_steps import emitted_steps
+from .stream import CoreStream
 from .task_reads import TaskReads
 from .view import View
+
+KEPT_LIKE = 1 << 12
+"""Groups of instructions of a task that are kept to be copied."""
 
 
 def generate(schedule: LaunchSchedule, chip: Chip, front: int = 6) -> Machine:
@@ -185,6 +190,9 @@ class _TaskCode:
         self._is_view = isinstance(self.info.root, SliceOp) and len(self.info.body) > 1
         """The root is a slice, which the operations after it read where it lies."""
         self._kernels = [kernel_of(op) for op in self.info.body]
+        self._placed = [placed_dims(op) for op in self.info.body]
+        self._emitted: dict[Hashable, tuple[CoreStream, int, int]] = {}
+        """What was emitted, by what it depends on, and where it stands."""
 
     def emit(self, actions: Sequence[Action], step: int) -> None:
         """What cores do by themselves in a step, core by core."""
@@ -225,7 +233,12 @@ class _TaskCode:
                 (views[0],) = operands
                 continue
             accumulate = number == 0 and (phase.accumulate or bool(addends))
-            kernel(op, Tile(box if number == 0 else result, out, operands, accumulate, emitter))
+            scratch = None if number else self.task.scratch
+            turn = 0 if scratch is None else step
+            tile = Tile(box if number == 0 else result, out, operands, accumulate, emitter, scratch, turn)
+            place = tuple([tile.box.offsets[dim] for dim in self._placed[number]])
+            like = number, tile.box.sizes, place, out, tuple(operands), accumulate, turn
+            self._emit_once(core, like, partial(kernel, op, tile))
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:
                 # Before the vector unit waits for this step's root, so that the next one's need not wait for it.
                 if self._buffer(0, core, following).address != out.address:
@@ -244,12 +257,30 @@ class _TaskCode:
         if not self.steps[core][step].volume:
             return
         emitter, out = self.machine.emitters[core], self._buffer(0, core, step)
-        first, *rest = [self.reads.operand(*use, core, step) for use in self.info.addends]
-        if not rest:
-            emitter.unary("mov", out, first)
-        for addend in rest:
-            emitter.binary("add", out, first, addend)
-            first = out
+        addends = [self.reads.operand(*use, core, step) for use in self.info.addends]
+
+        def emit() -> None:
+            first, *rest = addends
+            if not rest:
+                emitter.unary("mov", out, first)
+            for addend in rest:
+                emitter.binary("add", out, first, addend)
+                first = out
+
+        self._emit_once(core, ("begin", out, tuple(addends)), emit)
+
+    def _emit_once(self, core: int, like: Hashable, emit: Callable[[], object]) -> None:
+        """Emit instructions on a core: a copy of those before, on any core, that depend on the same, `like`."""
+        stream = self.machine.streams[core]
+        found = self._emitted.get(like)
+        if found is None:
+            begin = len(stream)
+            emit()
+            if len(self._emitted) >= KEPT_LIKE:
+                self._emitted.clear()
+            self._emitted[like] = stream, begin, len(stream)
+        else:
+            stream.repeat(*found)
 
     def _buffer(self, number: int, core: int, step: int) -> View:
         """Where operation `number` of the body writes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from ..dialects.dataflow import LoopOp
+from ..dialects.dataflow.loop import LoopOp
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.manycore import TaskOp
 from .dram_layout import bytes_of
@@ -20,21 +20,21 @@ def ideal_work(function: FuncOp) -> dict[str, int]:
     for op in function.walk():
         if isinstance(op, TilingInterface):
             cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
-            times = _times(op)
-            macs += times * cost.macs if cost.matmul is not None else 0
-            vpu_ops += times * cost.vpu_ops if cost.matmul is None else 0
+            runs = _runs(op)
+            macs += runs * cost.macs if cost.matmul is not None else 0
+            vpu_ops += runs * cost.vpu_ops if cost.matmul is None else 0
         elif len(op.results) == 1 and not op.operands and not isinstance(op, TaskOp):
             dram_bytes += _bytes_read(op.results[0])
     return {"macs": macs, "vpu_ops": vpu_ops, "dram_bytes": dram_bytes}
 
 
-def _times(op: Operation) -> int:
-    """How often an operation runs."""
-    times, outer = 1, op.parent_op()
-    while outer is not None:
-        times *= outer.step_count if isinstance(outer, LoopOp) else 1
-        outer = outer.parent_op()
-    return times
+def _runs(op: Operation) -> int:
+    """How often an operation runs: the steps of the loops around it."""
+    runs, around = 1, op.parent_op()
+    while around is not None:
+        runs *= around.step_count if isinstance(around, LoopOp) else 1
+        around = around.parent_op()
+    return runs
 
 
 def _bytes_read(value: SSAValue) -> int:

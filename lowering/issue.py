@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Concatenate, ParamSpec
+from typing import ParamSpec
 
 from ..chips.chip import Chip
 from ..dialects.coreasm.encoding import NO_SOURCE
 from ..dialects.coreasm.isa import OPCODE
 from ..support.errors import MeshloomError
-from .plans import Prepared, cache_of
-from .stream import DRAM, SRAM, CoreStream, DescriptorTable, Effect
+from .plans import Prepared, cache_of, plans_for
+from .stream import DRAM, SRAM, CoreStream, Effect
 from .view import ITEM_BYTES, View
+
+KEPT_PLANS = 1 << 15
+"""Plans without descriptors that are kept for a chip."""
 
 _Given = ParamSpec("_Given")
 
@@ -24,19 +27,24 @@ class Issuer:
         self.chip = chip
         self.source = NO_SOURCE
         self._table = stream.descriptors
-        self._plans = cache_of(self._table, chip)
+        self._plans, self._known = cache_of(self._table, chip), plans_for(chip)
 
     def _planned(
         self,
         key: Hashable,
-        plan: Callable[Concatenate[DescriptorTable, _Given], Prepared],
+        plan: Callable[_Given, Prepared],
         *given: _Given.args,
         **options: _Given.kwargs,
     ) -> Prepared:
         """What `plan` makes of the operands that `key` stands for; worked out once."""
         prepared = self._plans.get(key)
         if prepared is None:
-            prepared = self._plans[key] = plan(self._table, *given, **options)
+            known = self._known.get(key)
+            if known is None:
+                if len(self._known) >= KEPT_PLANS:
+                    self._known.clear()
+                known = self._known[key] = plan(*given, **options)
+            prepared = self._plans[key] = known.described(self._table)
         return prepared
 
     def _emit(

@@ -83,6 +83,8 @@ class ScheduledTask:
     """SRAM addresses, used in turn, where parts of the result are computed that do not stay there."""
     temporaries: dict[int, int]
     """SRAM address by number of the body's buffer."""
+    scratch: int | None = None
+    """SRAM address of the memory that the root's instructions need besides."""
 
     @cached_property
     def distribution(self) -> Distribution:
@@ -218,7 +220,8 @@ def schedule_digest(schedule: LaunchSchedule) -> str:
         buffers = [schedule.buffers[number] for number in (*task.operands, task.result)]
         reads = [(read.read, read.slots) for read in task.reads]
         writes = [task.temporaries.get(buffer) for buffer in task.info.buffers.of_op]
-        digest.update(repr((_described(task.info), task.tiling, buffers, reads, writes, task.staging)).encode())
+        memory = writes, task.staging, task.scratch
+        digest.update(repr((_described(task.info), task.tiling, buffers, reads, memory)).encode())
     digest.update(repr(schedule.order).encode())
     return digest.hexdigest()
 

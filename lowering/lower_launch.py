@@ -41,7 +41,7 @@ def lower_launch(function: FuncOp, chip: Chip) -> LoweredLaunch:
     if loose := [info for info in network.tasks if info.op.placement is None]:
         message = f"task '{loose[0].name}' has no placement: run manycore-tile before"
         raise located(InputError(message), loose[0].op)
-    dram, works = segment_dram(function, network, chip), TaskWorks(network, chip)
+    dram, works = segment_dram(function, network, chip), TaskWorks(network)
     sram = lay_out_deep(network, chip, works)
     cycles = estimated_times(network, sram, chip, works)
     launch = launch_function(network, dram, sram, schedule_launch(network, dram, sram), cycles)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,10 @@ from .view import View
 
 ORDER_SPACE = 2
 """Space of effects that stand for no memory: they order instructions of different units."""
+
+
+Emitted: TypeAlias = dict[Hashable, list[tuple[int, int]]]
+"""What was emitted before, by what it depends on: for each core, where it begins and ends in the core's stream."""
 
 
 @dataclass
@@ -168,14 +173,38 @@ class Machine:
                     chosen.append(row.pop(0))
         return sorted(chosen[: min(self.chip.dram_ports, len(cores))])
 
-    def pad(self, core: int, buffer: View, low: Sequence[int], high: Sequence[int], value: float) -> None:
-        """Fill the borders of a buffer."""
-        emitter = self.emitters[core]
-        for dim, (before, after) in enumerate(zip(low, high, strict=True)):
-            if before:
-                emitter.fill(buffer.part(dim, 0, before), value)
-            if after:
-                emitter.fill(buffer.part(dim, buffer.shape[dim] - after, after), value)
+    def emit_again(self, emitted: Emitted, like: Hashable, cores: Sequence[int], emit: Callable[[], None]) -> None:
+        """
+        Emit what is the same whenever `like` is, all on these cores: a copy of what stands in `emitted`, or by `emit`,
+        which is then noted there.
+        """
+        streams = [self.streams[core] for core in cores]
+        found = emitted.get(like)
+        if found is None:
+            begins = [len(stream) for stream in streams]
+            emit()
+            emitted[like] = [(begin, len(stream)) for begin, stream in zip(begins, streams, strict=True)]
+        else:
+            for stream, (begin, end) in zip(streams, found, strict=True):
+                stream.repeat(stream, begin, end)
+
+    def emit_alike(self, cores: Sequence[int], emit: Callable[[Emitter], None]) -> None:
+        """Emit what is the same on all of these cores: on the first by `emit`, on the others as a copy."""
+        first, *others = cores
+        stream = self.streams[first]
+        begin = len(stream)
+        emit(self.emitters[first])
+        for core in others:
+            self.streams[core].repeat(stream, begin, len(stream))
+
+
+def pad(emitter: Emitter, buffer: View, low: Sequence[int], high: Sequence[int], value: float) -> None:
+    """Fill the borders of a buffer."""
+    for dim, (before, after) in enumerate(zip(low, high, strict=True)):
+        if before:
+            emitter.fill(buffer.part(dim, 0, before), value)
+        if after:
+            emitter.fill(buffer.part(dim, buffer.shape[dim] - after, after), value)
 
 
 def effect(view: View, *, writes: bool) -> Effect:

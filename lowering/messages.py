@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
@@ -55,6 +56,8 @@ class Messages:
     @staticmethod
     def joined(parts: Sequence[Messages]) -> Messages:
         """All messages of several, those of the first one first."""
+        if len(parts) == 1:
+            return parts[0]
         before = np.cumsum([0, *(len(part.forms) for part in parts)])
         return Messages(
             Transfers.joined([part.transfers for part in parts]),
@@ -76,6 +79,7 @@ class Messages:
             form=self.form[order],
         )
 
+    @cached_property
     def written(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """([messages] first byte that is written, [messages] one past the last)"""
         extents = np.array([form.target.extent for form in self.forms], np.int64).reshape(-1, 2)[self.form]

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from ..dialects import added
 from ..dialects.dataflow import Dataflow
 from ..dialects.manycore import Manycore
 from ..dialects.memory import Memory
@@ -21,7 +22,7 @@ from ..dialects.sparse import Sparse
 def module_of_text(text: str) -> ModuleOp:
     """The module that a text of ours stands for; a function alone becomes a module of it."""
     context = Context()
-    for dialect in (Builtin, Func, Dataflow, Sparse, Manycore, Memory):
+    for dialect in (Builtin, Func, Dataflow, Sparse, Manycore, Memory, *added.DIALECTS.values()):
         context.load_dialect(dialect)
     return Parser(context, text).parse_module()
 

@@ -20,6 +20,7 @@ from ..chips import Chip
 from ..emulator.executable_file import FORMAT_VERSION, map_file
 from ..support.errors import InputError, MeshloomError, ResourceError
 from ..support.files import write_atomically
+from ..support.plugins import plugins_digest
 from .cache_entry import read_entry, write_entry
 from .effort import EFFORTS, Effort
 from .piece_code import PieceCode
@@ -107,7 +108,7 @@ class PieceCache:
         """The name of a part's entry."""
         digest = hashlib.sha256(f"{self.chip.fingerprint}\n{self.effort}\n".encode())
         if self.folder is not None:
-            digest.update(compiler_digest())
+            digest.update(compiler_digest() + plugins_digest())
         digest.update(text.encode())
         return digest.hexdigest()
 

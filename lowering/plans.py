@@ -1,13 +1,14 @@
 """Plans of the instruction families: from the shapes and strides of operands to descriptors, cheapest unit and roles.
 
-Plans are cached per compilation (one descriptor table, one chip) by shapes and strides, so that emitting an instruction
-whose like was emitted before costs one look-up.
+Plans are cached by shapes and strides, and for a compilation (one descriptor table, one chip) with their descriptors:
+emitting an instruction whose like was emitted before costs one look-up.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -16,7 +17,7 @@ from ..analysis.sparse.product_cycles import dense_weights_cycles
 from ..chips.chip import RATES, Chip
 from ..chips.cycles import RATE_BY_WIDTH, copy_cycles, matmul_cycles, vector_cycles
 from ..dialects.coreasm.encoding import TYPES
-from .access import Dim, Layout, Plan, Step, plan_access
+from .access import Access, Dim, Layout, Plan, Step, plan_access
 from .stream import IMMEDIATE, DescriptorTable
 from .view import ITEM_BYTES, View
 
@@ -34,8 +35,8 @@ _MATMUL = Layout(((_BATCH, _M, _N), (_BATCH, _M, _K), (_BATCH, _K, _N)), reduced
 class Prepared(NamedTuple):
     """What an instruction family needs to emit one operation again and again at other addresses."""
 
-    descs: tuple[int, ...]
-    """Descriptor (or `IMMEDIATE`) of each operand."""
+    accesses: tuple[Access | None, ...]
+    """How each operand is reached; None: it is an immediate."""
     spans: tuple[tuple[int, int], ...]
     """First and last byte offset that each operand touches, without the width of the last element."""
     steps: tuple[Step, ...]
@@ -47,6 +48,16 @@ class Prepared(NamedTuple):
     """Matrix product: second operand before the first."""
     skipping: int = 0
     """Matrix product from which zeros of the first operand are left out: cycles that it is expected to take."""
+    descs: tuple[int, ...] = ()
+    """Descriptor (or `IMMEDIATE`) of each operand, in the table of one compilation."""
+
+    def described(self, table: DescriptorTable) -> Prepared:
+        """The same with the descriptors interned of all operands but immediates."""
+        return self._replace(
+            descs=tuple(
+                IMMEDIATE if access is None else table.intern(access.sizes, access.strides) for access in self.accesses
+            )
+        )
 
 
 Cache: TypeAlias = dict[Hashable, Prepared]
@@ -58,13 +69,20 @@ def cache_of(table: DescriptorTable, chip: Chip) -> Cache:
     return _CACHES.setdefault(table, {}).setdefault(chip, {})
 
 
-def prepare(plan: Plan, table: DescriptorTable, immediates: frozenset[int] = frozenset()) -> Prepared:
-    """The plan with the descriptors interned of all operands but `immediates`."""
-    descs = tuple(
-        IMMEDIATE if number in immediates else table.intern(access.sizes, access.strides)
-        for number, access in enumerate(plan.accesses)
-    )
-    return Prepared(descs, tuple((access.low, access.high) for access in plan.accesses), plan.steps, plan.counts)
+@lru_cache(4)
+def plans_for(chip: Chip) -> Cache:
+    """
+    The plans made so far for this chip, without descriptors: variants of a network mostly have the same instructions at
+    other addresses.
+    """
+    del chip
+    return {}
+
+
+def prepare(plan: Plan, immediates: frozenset[int] = frozenset()) -> Prepared:
+    """The plan for operands of which all but `immediates` lie in memory."""
+    accesses = tuple(None if number in immediates else access for number, access in enumerate(plan.accesses))
+    return Prepared(accesses, tuple((access.low, access.high) for access in plan.accesses), plan.steps, plan.counts)
 
 
 def _dims(shape: Sequence[int], group: int, *strides: Sequence[int]) -> list[Dim]:
@@ -81,19 +99,15 @@ def one_pass(chip: Chip, points: int, dtype: int) -> int:
     return vector_cycles(chip, rate_of(dtype), points, 1, points * ITEM_BYTES[dtype])
 
 
-def plan_elementwise(
-    table: DescriptorTable, shape: tuple[int, ...], strides: Sequence[tuple[int, ...] | None]
-) -> Prepared:
+def plan_elementwise(shape: tuple[int, ...], strides: Sequence[tuple[int, ...] | None]) -> Prepared:
     """Operands of one shape; None stands for an immediate."""
     still = (0,) * len(shape)
     dims = _dims(shape, 0, *(still if own is None else own for own in strides))
     immediates = frozenset(index for index, own in enumerate(strides) if own is None)
-    return prepare(plan_access(dims, Layout(((0,),) * len(strides))), table, immediates)
+    return prepare(plan_access(dims, Layout(((0,),) * len(strides))), immediates)
 
 
-def plan_copy(
-    table: DescriptorTable, chip: Chip, shape: tuple[int, ...], dtype: int, *strides: tuple[int, ...]
-) -> Prepared:
+def plan_copy(chip: Chip, shape: tuple[int, ...], dtype: int, *strides: tuple[int, ...]) -> Prepared:
     """A copy (two operands) or a fill (one): elementwise, by the unit that takes fewer cycles."""
     plan = plan_access(_dims(shape, 0, *strides), Layout(((0,),) * len(strides)))
     item = ITEM_BYTES[dtype]
@@ -102,16 +116,16 @@ def plan_copy(
     if plan.dims and all(stride == item for stride in plan.dims[-1].strides):
         run = plan.dims[-1].size
     moved = copy_cycles(chip, points // run, run * item)
-    return prepare(plan, table)._replace(vector=one_pass(chip, points, dtype) < moved)
+    return prepare(plan)._replace(vector=one_pass(chip, points, dtype) < moved)
 
 
-def plan_fill(table: DescriptorTable, chip: Chip, shape: tuple[int, ...], dtype: int, out: tuple[int, ...]) -> Prepared:
+def plan_fill(chip: Chip, shape: tuple[int, ...], dtype: int, out: tuple[int, ...]) -> Prepared:
     """An immediate to elements with the strides `out`, by the unit that takes fewer cycles."""
-    vector = plan_copy(table, chip, shape, dtype, out).vector
-    return plan_elementwise(table, shape, (out, None))._replace(vector=vector)
+    vector = plan_copy(chip, shape, dtype, out).vector
+    return plan_elementwise(shape, (out, None))._replace(vector=vector)
 
 
-def plan_reduction(table: DescriptorTable, layout: Layout, reduced: int, out: View, *sources: View) -> Prepared:
+def plan_reduction(layout: Layout, reduced: int, out: View, *sources: View) -> Prepared:
     """
     D over the leading dimensions of the operands; the `reduced` trailing ones are reduced, or scanned: then D has them,
     too. Of two operands the products are.
@@ -121,30 +135,29 @@ def plan_reduction(table: DescriptorTable, layout: Layout, reduced: int, out: Vi
     outer = (view.strides[:kept] for view in (out, *sources))
     inner = (view.strides[kept:] for view in sources)
     dims = _dims(shape[:kept], 0, *outer) + _dims(shape[kept:], 1, out.strides[kept:] or (0,) * reduced, *inner)
-    return prepare(plan_access(dims, layout), table)
+    return prepare(plan_access(dims, layout))
 
 
-def plan_gather(table: DescriptorTable, out: View, data: View, indices: View) -> Prepared:
+def plan_gather(out: View, data: View, indices: View) -> Prepared:
     """D[i..., inner...] = S[I[i...], inner...]"""
     q = len(indices.shape)
     dims = _dims(indices.shape, 0, out.strides[:q], (0,) * q, indices.strides)
     inner = len(out.shape) - q
     dims += _dims(out.shape[q:], 1, out.strides[q:], data.strides[1:], (0,) * inner)
     dims.append(Dim(data.shape[0], 2, (0, data.strides[0], 0)))
-    return prepare(plan_access(dims, _GATHER), table)
+    return prepare(plan_access(dims, _GATHER))
 
 
-def plan_scatter(table: DescriptorTable, out: View, updates: View, indices: View) -> Prepared:
+def plan_scatter(out: View, updates: View, indices: View) -> Prepared:
     """D[I[n], inner...] = S[n, inner...] for n ascending."""
     dims = _dims(indices.shape, 0, (0,), updates.strides[:1], indices.strides)
     inner = len(out.shape) - 1
     dims += _dims(out.shape[1:], 1, out.strides[1:], updates.strides[1:], (0,) * inner)
     dims.append(Dim(out.shape[0], 2, (out.strides[0], 0, 0)))
-    return prepare(plan_access(dims, _SCATTER), table)
+    return prepare(plan_access(dims, _SCATTER))
 
 
 def plan_contraction(
-    table: DescriptorTable,
     chip: Chip,
     out: View,
     a: View,
@@ -165,7 +178,7 @@ def plan_contraction(
         lambda extents: one_pass(chip, extents[0] * extents[1], a.dtype),
     )
     if not matrix_types(a.dtype, out.dtype) or a.dtype != b.dtype:
-        return prepare(dot, table)._replace(vector=True)
+        return prepare(dot)._replace(vector=True)
 
     rate = rate_of(a.dtype)
 
@@ -191,10 +204,10 @@ def plan_contraction(
 
         skipping = plan_access(dims, _MATMUL, without_zeros)
         if skipping.cost < best.cost and (a.dtype or out.dtype or skipping.cost < dot.cost):
-            return prepare(skipping, table)._replace(skipping=without_zeros(skipping.extents))
+            return prepare(skipping)._replace(skipping=without_zeros(skipping.extents))
     if a.dtype == 0 and out.dtype == 0 and dot.cost < best.cost:
-        return prepare(dot, table)._replace(vector=True)
-    return prepare(best, table)._replace(swapped=is_swapped)
+        return prepare(dot)._replace(vector=True)
+    return prepare(best)._replace(swapped=is_swapped)
 
 
 def bytes_reached(view: View) -> int:
@@ -206,7 +219,7 @@ def bytes_reached(view: View) -> int:
     return min(moved, high - low)
 
 
-def plan_encoded(table: DescriptorTable, out: View, a: View, m: int) -> Prepared:
+def plan_encoded(out: View, a: View, m: int) -> Prepared:
     """
     D[m..., n] = sum over k of A[m..., k...] * W, whose strings run over k in row-major order, one for each n.
 
@@ -216,7 +229,7 @@ def plan_encoded(table: DescriptorTable, out: View, a: View, m: int) -> Prepared
     kept = [dim for dim in zip(a.shape[m:], a.strides[m:], strict=True) if dim[0] != 1]
     dims += [Dim(size, 1, (0, stride)) for size, stride in kept]
     dims.append(Dim(out.shape[m], 2, (out.strides[m], 0)))
-    return prepare(plan_access(dims, _ENCODED), table)
+    return prepare(plan_access(dims, _ENCODED))
 
 
 def matrix_types(source: int, result: int) -> bool:

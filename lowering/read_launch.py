@@ -151,10 +151,11 @@ class _Reader:
                 writer = self.executes[self.writer[value]].sym_name.data
                 raise InputError(f"task @{info.name} reads the result of @{writer}, which stands behind it")
         reads = tuple(self._read(op, info, index) for index in range(len(info.reads)))
+        temporaries = {place: address_of(value) for place, value in enumerate(op.temporaries, 1)}
         return ScheduledTask(
             info, tiling, tuple(map(self._buffer, op.inputs)), self._buffer(op.target), reads,
             tuple(map(address_of, op.staging)),
-            {place: address_of(value) for place, value in enumerate(op.temporaries, 1)},
+            temporaries, temporaries.get(info.scratch_buffer) if info.needs_scratch else None,
         )  # fmt: skip
 
     def _read(self, op: ExecuteOp, info: TaskInfo, index: int) -> ScheduledRead:

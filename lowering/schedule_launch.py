@@ -123,7 +123,7 @@ def _task(
     temporaries = {index: address for (role, _, index, _), address in scratch.items() if role == "temporary"}
     return ScheduledTask(
         info, plan.tiling, tuple(map(values.number, info.operands)), values.number(info.result), reads,
-        tuple(address for _, address in staging), temporaries,
+        tuple(address for _, address in staging), temporaries, temporaries.get(info.scratch_buffer),
     )  # fmt: skip
 
 

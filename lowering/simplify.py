@@ -2,40 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..chips import Chip
-from ..dialects.dataflow import Dataflow, LoopOp
+from ..dialects import added
+from ..dialects.dataflow import Dataflow
 from ..dialects.dataflow.entry_function import find_main
-from ..dialects.dataflow.unroll_loops import no_loop, unroll_loops
 from ..dialects.memory import Memory
 from ..dialects.sparse import Sparse
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ..transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass
 from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
+from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
-from ..transforms.kept_loops import stays_loop
 from ..transforms.sparse_pack import SparsePackPass, pack_module
 from .name_chip import name_chip
-from .sparse_to_dataflow import SparseToDataflowPass, lower_sparse
+from .sparse_to_dataflow import SparseToDataflowPass
 from .stages import Progress
+
+LAST = "tasks"
+PLACES = (
+    DataflowHoistFromLoopsPass.name,
+    DataflowNoteLoopsPass.name,
+    DataflowUnrollLoopsPass.name,
+    CanonicalizePass.name,
+    DataflowFoldAffinePass.name,
+    DataflowMergeConstantsPass.name,
+    SparsePackPass.name,
+    SparseToDataflowPass.name,
+    LAST,
+)
+"""Where plug-ins can put passes: before one of these, or behind all, before operators become tasks."""
+ADDED_PASSES: dict[str, list[type[ModulePass]]] = {}
+"""Those that plug-ins add, by place."""
 
 
 def simplifying_passes(chip: str | None = None, keep_loops: bool = False) -> Iterator[ModulePass]:
     """
-    Unroll loops (`keep_loops`: but those that need not be), simplify operators, and bring encoded weights into the form
-    that matrix units take (`chip`, or the module's).
+    Compute before loops what needs no carried value, note the work of what is left and unroll it (`keep_loops`: but
+    for loops that need not be), simplify operators, and bring encoded weights into the form that matrix units take
+    (`chip`, or the module's).
     """
-    yield DataflowUnrollLoopsPass(keep_loops)
-    yield CanonicalizePass()
-    yield DataflowFoldAffinePass()
-    yield DataflowMergeConstantsPass()
-    yield SparsePackPass(chip)
-    yield SparseToDataflowPass()
+    own = (
+        DataflowHoistFromLoopsPass(),
+        DataflowNoteLoopsPass(),
+        DataflowUnrollLoopsPass(keep_loops),
+        CanonicalizePass(),
+        DataflowFoldAffinePass(),
+        DataflowMergeConstantsPass(),
+        SparsePackPass(chip),
+        SparseToDataflowPass(),
+    )
+    for one in own:
+        yield from (added() for added in ADDED_PASSES.get(one.name, ()))
+        yield one
+    yield from (added() for added in ADDED_PASSES.get(LAST, ()))
 
 
 def simplify(module: ModuleOp, chip: Chip, progress: Progress, keep_loops: bool = False) -> None:
@@ -46,22 +72,24 @@ def simplify(module: ModuleOp, chip: Chip, progress: Progress, keep_loops: bool 
     """
     find_main(module)
     progress("simplify")
-    _simplify_operators(module, stays_loop if keep_loops else no_loop)
-    pack_module(module, chip)  # which need not have a name, as passes need it
-    lower_sparse(module)
+    context = _context()
+    for one in simplifying_passes(keep_loops=keep_loops):
+        if isinstance(one, SparsePackPass):
+            pack_module(module, chip)  # which need not have a name, as the pass needs it
+        else:
+            one.apply(context, module)
     name_chip(module, chip)
 
 
 def unroll_kept_loops(module: ModuleOp) -> None:
     """Unroll the loops that were kept, and simplify what they become."""
-    _simplify_operators(module, no_loop)
+    context = _context()
+    for one in (DataflowUnrollLoopsPass(), CanonicalizePass(), DataflowFoldAffinePass(), DataflowMergeConstantsPass()):
+        one.apply(context, module)
 
 
-def _simplify_operators(module: ModuleOp, stays: Callable[[LoopOp], bool]) -> None:
+def _context() -> Context:
     context = Context()
-    for dialect in (Dataflow, Sparse, Memory):
+    for dialect in (Dataflow, Sparse, Memory, *added.DIALECTS.values()):
         context.load_dialect(dialect)
-    unroll_loops(module, stays)
-    CanonicalizePass().apply(context, module)
-    DataflowFoldAffinePass().apply(context, module)
-    DataflowMergeConstantsPass().apply(context, module)
+    return context

@@ -14,6 +14,7 @@ from ..analysis.nature import Nature, reassociating
 from ..chips import Chip
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..transforms.chip_option import chip_for
+from ..transforms.dataflow_note_loops import note_loops
 from .compile_network import CompileOptions, compile_network
 from .piece_cache import cache_for
 from .replace_module import replace_module
@@ -40,6 +41,7 @@ class SparseEncodeIfFasterPass(SearchOptions, ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
+        note_loops(op)
         unroll_loops(op)
         encode_if_faster(op, chip, self.read(op, sparse=True))
 

@@ -29,6 +29,7 @@ from ..support.warn import held_back, warn
 from ..transforms.canonicalize import CanonicalizePass
 from ..transforms.contraction_weights import weight_uses, weights_out_of_reach
 from ..transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ..transforms.dataflow_note_loops import note_loops
 from ..transforms.dataflow_remove_zero_channels import remove_zero_channels
 from ..transforms.sparse_balance_lanes import balance_lanes
 from ..transforms.sparse_plan import PlannedWeight, plan_encodings
@@ -131,6 +132,7 @@ def compile_encoded(
     of the networks need more device memory than there is, with what is enough for one of them.
     """
     check_operators(module)
+    note_loops(module)
     unroll_loops(module)
     smaller, removed = without_zero_channels(module)
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(smaller))

@@ -205,6 +205,16 @@ class CoreStream:
         self._effects.frombytes(effects.tobytes())
         self._effect_ends.extend(range(first, first + len(fields)))
 
+    def repeat(self, other: CoreStream, first: int, last: int) -> None:
+        """Append instructions `first` up to `last` of another stream, which has the same table of descriptors."""
+        if first == last:
+            return
+        begin, end = other._effect_ends[first - 1] if first else 0, other._effect_ends[last - 1]
+        shift = (len(self._effects) >> 2) - begin
+        self._fields.extend(other._fields[first * FIELDS : last * FIELDS])
+        self._effects.extend(other._effects[4 * begin : 4 * end])
+        self._effect_ends.extend([place + shift for place in other._effect_ends[first:last]])
+
     def finish(self) -> StreamArrays:
         """The stream as arrays (copies: the stream may grow on)."""
         count = len(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from ..analysis.planning.gather_schedule import gather_schedule
@@ -10,9 +10,10 @@ from ..analysis.planning.reads import ReadKind
 from ..analysis.planning.traffic import BoxArrays, overlaps
 from ..dialects.dataflow.tiling import Box, OperandSlice
 from .buffers import Buffers, messages_between
+from .emitter import Emitter
 from .exchange import Exchange, emit_exchange, split_outermost
 from .launch_schedule import LaunchSchedule, ScheduledRead
-from .machine import Machine
+from .machine import Emitted, Machine, pad
 from .messages import Messages
 from .operand_views import OperandViews
 from .semaphores import Pair
@@ -65,6 +66,10 @@ class TaskReads:
         self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
         self._semaphores: dict[int, Pair] = {}
         """By read: those with which cores pass on what they load, the same for all steps, so that steps are alike."""
+        self._parts: dict[Hashable, list[tuple[int, Box, View]]] = {}
+        """By read, cores and place in SRAM: who loads which part of a slice for the others, and where to."""
+        self._passed_on: Emitted = {}
+        """By the same, where the exchange stands that passes it on: the same in each step that uses these buffers."""
         self._gathered: dict[int, Buffers] = {}
         """By read."""
         self._copies: dict[int, list[tuple[int, View, View]]] = {}
@@ -104,7 +109,7 @@ class TaskReads:
                 for core, piece in read.whole.items():
                     start = _minus(piece.bounds.offsets, piece.pad_low)
                     buffer = buffers.view(core, start, piece.gathered_shape)
-                    self.machine.pad(core, buffer, piece.pad_low, piece.pad_high, piece.pad_value)
+                    pad(self.machine.emitters[core], buffer, piece.pad_low, piece.pad_high, piece.pad_value)
         parts: dict[int, list[Messages]] = {}
         for index, read in reads:
             for step, boxes in gather_schedule(read, self.info, self.task.tiling, self.steps).items():
@@ -165,22 +170,36 @@ class TaskReads:
         inner = view.box(piece.pad_low, piece.box.sizes)
         whole = self.views.in_dram(self.number, read.plan.read.operand)
         source = whole.box(piece.box.offsets, piece.box.sizes, piece.steps)
-        for core in cores:
-            machine.pad(core, view, piece.pad_low, piece.pad_high, piece.pad_value)
-        if not multicast_from or len(cores) < multicast_from:
-            for core in cores:
-                machine.emitters[core].load(inner, source)
+        passed_on = multicast_from and len(cores) >= multicast_from
+
+        def emit(emitter: Emitter) -> None:
+            pad(emitter, view, piece.pad_low, piece.pad_high, piece.pad_value)
+            if not passed_on:
+                emitter.load(inner, source)
+
+        machine.emit_alike(cores, emit)
+        if not passed_on:
             return
-        messages: list[tuple[int, list[int], View, View]] = []
-        loaders = machine.loaders(cores)
-        for loader, part in zip(loaders, split_outermost(piece.box.sizes, len(loaders)), strict=False):
-            target = inner.box(part.offsets, part.sizes)
-            machine.emitters[loader].load(target, source.box(part.offsets, part.sizes))
-            if others := [core for core in cores if core != loader]:
-                messages.append((loader, others, target, target))
+        key = index, cores, inner
+        parts = self._parts.get(key)
+        if parts is None:
+            loaders = machine.loaders(cores)
+            boxes = split_outermost(piece.box.sizes, len(loaders))
+            parts = self._parts[key] = [
+                (loader, box, inner.box(box.offsets, box.sizes)) for loader, box in zip(loaders, boxes, strict=False)
+            ]
+        for loader, box, target in parts:
+            machine.emitters[loader].load(target, source.box(box.offsets, box.sizes))
         if index not in self._semaphores:
             self._semaphores[index] = machine.take_semaphores()
-        emit_exchange(Messages.of(messages), machine, self._semaphores[index])
+
+        def pass_on() -> None:
+            messages = [
+                (loader, [core for core in cores if core != loader], target, target) for loader, _, target in parts
+            ]
+            emit_exchange(Messages.of([one for one in messages if one[1]]), machine, self._semaphores[index])
+
+        machine.emit_again(self._passed_on, key, cores, pass_on)
 
     def operand(self, number: int, index: int, core: int, step: int) -> View:
         """What operation `number` of the body reads as operand `index` on a core in a step."""

@@ -18,7 +18,7 @@ from ..analysis.planning.reads import ReadKind
 from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout
 from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.entry_function import main_function
-from ..dialects.dataflow.types import element_of, shape_of
+from ..dialects.dataflow.types import element_of, shape_of, ui8
 from ..dialects.locations import at
 from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, RepeatOp, Scratch
 from ..dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, LoadOp, Space, StoreOp
@@ -260,5 +260,7 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
         pieces = [piece for piece in read.whole.values() if read.kind is ReadKind.GATHER]
         shapes = [piece.gathered_shape for piece in pieces] or [info.largest_slice(*read.read.uses[0], step)]
         return max(shapes, key=prod) if max(map(prod, shapes)) == count else (count,), element
+    if role == "temporary" and index == info.scratch_buffer:
+        return (plan.scratch_bytes,), ui8
     operation = info.buffers.of_op.index(index) if role == "temporary" else len(info.body) - 1
     return info.root.largest_result(step), element_of(info.body[operation].results[0])

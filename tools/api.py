@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 from ..chips import Chip, chip_names, load_chip
 from ..support.arguments import check_argument, check_names
 from ..support.errors import InputError
+from ..support.plugins import load_plugins
 from .inputs import network_inputs
 
 if TYPE_CHECKING:
@@ -187,6 +188,7 @@ def compile(
     arguments of a wrong type or that do not go together, and for models and chips that cannot be used, MeshloomError if
     the network does not fit the chip or a pass fails.
     """
+    load_plugins(())
     target = _chip(chip)
     _check_arguments(progress, subgraphs, budget, chips)
     pipeline = _pipeline(passes)

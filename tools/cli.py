@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..support.errors import InputError, MeshloomError, printable
+from ..support.garbage import rare_collections
 from ..support.interrupts import EXIT_INTERRUPTED, end_on_interrupt, raise_on_interrupt
 from ..support.warn import MeshloomWarning
 from .help_format import HelpFormatter
+from .plugin_option import add_plugin_option, load_named_plugins
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -30,7 +32,7 @@ def run_tool(body: Callable[[], int | None]) -> int:
     0: done; 1: the work failed; 2: bad usage or input; 130: interrupted from the keyboard.
     """
     try:
-        with _interruptible(), _warnings_as_notes():
+        with _interruptible(), _warnings_as_notes(), rare_collections():
             return body() or 0
     except KeyboardInterrupt:
         return _complain("interrupted", EXIT_INTERRUPTED)
@@ -143,6 +145,14 @@ def complain_of_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn
 
 
 class _Parser(argparse.ArgumentParser):
+    """Plug-ins are loaded before other options are read, which may name what they add."""
+
+    def parse_args(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, args: Sequence[str] | None = None, namespace: None = None
+    ) -> argparse.Namespace:
+        load_named_plugins(args)
+        return super().parse_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         complain_of_usage(self, message)
 
@@ -152,6 +162,7 @@ def make_parser(prog: str, description: str, examples: str) -> argparse.Argument
     parser = _Parser(prog, description=description, formatter_class=HelpFormatter)
     parser.epilog = epilog(examples)
     parser.add_argument("--version", action=VersionAction, nargs=0, help="print versions and leave")
+    add_plugin_option(parser)
     return parser
 
 

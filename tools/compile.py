@@ -14,7 +14,7 @@ from ..support.files import all_or_none, write_atomically
 from .budget import add_memory_options, read_memory_options, saving_table
 from .chips import chips_summary, file_of_chip
 from .cli import check_folders, make_parser, parse_shapes, run_tool
-from .pass_plugins import add_plugin_option, load_passes
+from .pass_plugins import add_pass_plugin_option, load_passes
 from .progress import Progress
 from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, serial_list_table
 from .values import add_value_option, parse_values
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PIPELINE",
         help="passes to apply first, as for meshloom-opt; the compiler goes on from the level that they reach",
     )
-    add_plugin_option(parser)
+    add_pass_plugin_option(parser)
     parser.add_argument(
         "--sparse",
         action="store_true",

@@ -63,6 +63,12 @@ def place_of(error: BaseException) -> Place | None:
     return None if location is None else Place(one_line(str(_innermost(location))), None)
 
 
+def line_of(error: BaseException) -> int | None:
+    """The line of the text at which an error arose, from 1; None where it arose at no line."""
+    text = _in_text(error)
+    return None if text is None else text[1]
+
+
 def verify(module: ModuleOp) -> None:
     """Verify a module. Raises xDSL's VerifyException, noted to have arisen at the first operation that is wrong."""
     try:

@@ -11,30 +11,40 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import closing, nullcontext
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
-from time import perf_counter
 from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError, ShrinkException
 from xdsl.utils.lexer import Input, Span
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from ..support.errors import InputError, MeshloomError
 from ..support.files import all_or_none, write_atomically
 from ..support.input_files import check_regular
+from ..support.phases import Phase, measured, phase
 from .cli import check_folders, complain_of_usage, epilog, parse_shapes, run_tool
 from .definition_order import check_definition_order
-from .diagnostics import in_file, one_line, verify
+from .diagnostics import describe, in_file, line_of, one_line, verify
+from .expected_errors import ExpectedError, FoundError, has_annotations, mismatches, read_expected
 from .guarded_parser import guard_string_lexer
 from .help_format import HelpFormatter
+from .instruments import Instrument
+from .ir_dumps import IrDumps, read_dump_options
+from .opt_arguments import add_arguments
+from .pass_list import help_pass, list_dialects, list_passes
 from .pass_pipeline import read_passes, without_picture
-from .pass_plugins import add_plugin_option, load_passes
+from .pass_plugins import load_passes
+from .pass_statistics import PassStatistics
+from .pass_times import time_report
+from .plugin_option import load_named_plugins
 from .progress import Progress
 from .read_module import NOT_FOR_TEXT
 from .reproducer import reproduced, split_reproducer
@@ -42,7 +52,7 @@ from .source_text import remember
 from .target_options import check_target
 from .text_parser import LocatingParser
 from .universe import MESHLOOM, all_passes
-from .values import add_value_option, parse_values
+from .values import parse_values
 from .verify_input import verify_input
 
 if TYPE_CHECKING:
@@ -78,14 +88,20 @@ class MeshloomOpt(xDSLOptMain):
     stage: str
     held: _Held | None = None
     checker: SemanticsChecker | None = None
+    instruments: list[Instrument]
+    expected: list[ExpectedError]
+    """The errors that annotations of the text now worked on expect."""
+    annotated: bool = False
+    """Some part of the input expects errors: all others may have none."""
     lines_before: int = 0
     """Lines of the input before the part that is worked on (`--split-input-file`)."""
     names_locations: bool = False
     """The input says itself where operations come from: a network whose nodes have names, or text with locations."""
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
-        self.stage = ""
+        self.stage, self.expected = "", []
         guard_string_lexer()
+        load_named_plugins(args)
         super().__init__("Run passes over Meshloom's IR, or over any xDSL dialect.", args)
         if self.args.input_file == "-":
             self.args.input_file = None  # standard input
@@ -100,6 +116,10 @@ class MeshloomOpt(xDSLOptMain):
             from ..analysis.semantics import SemanticsChecker
 
             self.checker = SemanticsChecker(self.args.seed)
+        dumps = read_dump_options(self.args, self.available_passes)
+        self.instruments = [IrDumps(dumps, self.args.print_debuginfo)] if dumps else []
+        if self.args.pass_statistics:
+            self.instruments.append(PassStatistics())
 
     def register_all_passes(self) -> None:
         """All passes of xDSL's multiverse, and of this project."""
@@ -118,33 +138,7 @@ class MeshloomOpt(xDSLOptMain):
             super().register_all_arguments(arg_parser)
         finally:
             self.available_passes, self.available_targets = passes, targets
-        add_plugin_option(arg_parser)
-        arg_parser.add_argument("--list-passes", action="store_true", help="print the names of all passes and leave")
-        arg_parser.add_argument(
-            "--shape",
-            action="append",
-            default=[],
-            metavar="NAME=1x3x224x224",
-            help="shape of an ONNX input with symbolic dimensions (repeatable)",
-        )
-        add_value_option(arg_parser)
-        arg_parser.add_argument(
-            "--parameters",
-            action="store_true",
-            help="import an ONNX model for training: its weights become inputs marked dataflow.parameter",
-        )
-        arg_parser.add_argument(
-            "--check-semantics",
-            action="store_true",
-            help="run the module before and after each pass on the same random inputs; "
-            "fail at the first pass that changes a result",
-        )
-        arg_parser.add_argument(
-            "--run-reproducer",
-            action="store_true",
-            help="run the passes that the file names, which the tool wrote when a pass failed",
-        )
-        arg_parser.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
+        add_arguments(arg_parser)
 
     def register_all_frontends(self) -> None:
         """Textual IR with places in all errors, and ONNX."""
@@ -181,6 +175,8 @@ class MeshloomOpt(xDSLOptMain):
                 raise InputError(f"{name}: --run-reproducer: there is no reproducer's pipeline at the end of it")
             self.pipeline = read_passes(passes, self.available_passes)
         remember(name, text, self.lines_before)
+        if self.args.verify_diagnostics:
+            self.expected = list(read_expected(text, self.lines_before))
         parser = LocatingParser(self.ctx, text, name, self.lines_before)
         try:
             module = parser.parse_module(not self.args.no_implicit_module)
@@ -213,30 +209,46 @@ class MeshloomOpt(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""
-        if self.args.run_reproducer and self.args.passes:
+        if self.args.passes and self.args.pass_pipeline:
+            raise InputError("-p and --pass-pipeline are two spellings of one list: give one of them")
+        given = self.args.passes or self.args.pass_pipeline
+        if self.args.run_reproducer and given:
             raise InputError("--run-reproducer runs the passes that the file names: leave out -p")
         self.available_passes = load_passes(self.args.load_pass_plugin, self.available_passes)
-        self.pipeline = read_passes(self.args.passes, self.available_passes)
-        self.start = perf_counter()
+        self.pipeline = read_passes(given, self.available_passes)
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """Apply the passes in order, each verified. Raises MeshloomError that names the pass which failed."""
         passes = self.pipeline.passes
         if not self.args.disable_verify:
-            verify_input(prog, self.get_input_name())
+            with phase("verify input"):
+                verify_input(prog, self.get_input_name())
         self.between_passes(None, prog, passes[0] if passes else None)
         output = None if self.args.output_file is None else Path(self.args.output_file)
         for number, one in enumerate(passes):
             with reproduced(prog, passes[number:], output, self.args.verify_diagnostics):
-                one.apply(self.ctx, prog)
-                if not self.args.disable_verify:
-                    verify(prog)
+                self._apply(one, prog)
             self.between_passes(one, prog, passes[number + 1] if number + 1 < len(passes) else None)
 
+    def _apply(self, one: ModulePass, module: ModuleOp) -> None:
+        """Apply a pass and verify what it made, watched by the instruments."""
+        for instrument in self.instruments:
+            instrument.before(one, module)
+        try:
+            with phase(one.name):
+                one.apply(self.ctx, module)
+            if not self.args.disable_verify:
+                with phase("verify"):
+                    verify(module)
+        except Exception:
+            for instrument in self.instruments:
+                instrument.failed(one, module)
+            raise
+        for instrument in self.instruments:
+            instrument.after(one, module)
+
     def between_passes(self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None) -> None:
-        """Report and compare between two passes."""
-        if previous is not None and self.args.time_passes:
-            print(f"{previous.name}: {perf_counter() - self.start:.3f} s", file=sys.stderr)
+        """Print and compare between two passes."""
         if previous is not None and following is not None and self.args.print_between_passes:
             print(f"// IR after {previous.name}:")
             Printer(stream=sys.stdout, print_debuginfo=self.args.print_debuginfo).print_op(module)
@@ -244,7 +256,6 @@ class MeshloomOpt(xDSLOptMain):
         if self.checker is not None:
             self.checker.visit(previous, module)
         self.stage = following.name if following is not None else "printing"
-        self.start = perf_counter()
 
     def prepare_output(self) -> IO[str]:
         """Standard output, or a buffer that becomes the file of `-o` at the end."""
@@ -255,24 +266,103 @@ class MeshloomOpt(xDSLOptMain):
 
     def run(self) -> None:
         """Do the work. Raises InputError for bad input, MeshloomError where a pass failed."""
-        if self.args.list_passes:
-            print("\n".join(sorted(self.available_passes)))
+        if lines := self._asked_lists():
+            print("\n".join(lines))
             return
-        with all_or_none():
-            self._run_passes()
-            if self.held is not None:
-                write_atomically(self.args.output_file, self.held.getvalue())
-
-    def _run_passes(self) -> None:
+        root = Phase("total")
         try:
-            super().run()
+            with all_or_none(), measured(root) if self.args.time_passes else nullcontext():
+                self._run_chunks()
+                if self.held is not None:
+                    write_atomically(self.args.output_file, self.held.getvalue())
+        finally:
+            if self.args.time_passes:
+                print(time_report(root), file=sys.stderr)
+            for instrument in self.instruments:
+                instrument.finish()
+        if self.checker is not None:
+            print(self.checker.report(), file=sys.stderr)
+
+    def _asked_lists(self) -> list[str]:
+        """What `--list-passes`, `--help-pass` and `--list-dialects` print."""
+        lines: list[str] = []
+        if self.args.list_passes:
+            lines += list_passes(MESHLOOM.all_passes, self.available_passes)
+        if self.args.help_pass is not None:
+            lines.append(help_pass(self.args.help_pass, self.available_passes))
+        if self.args.list_dialects:
+            own = {name: make() for name, make in MESHLOOM.all_dialects.items()}
+            lines += list_dialects(own, self.ctx.registered_dialect_names)
+        return lines
+
+    def _run_chunks(self) -> None:
+        """Each part of the input from its text to the output."""
+        chunks, extension = self.prepare_input()
+        output = self.prepare_output()
+        if self.args.verify_diagnostics:
+            texts = [chunk.read() for chunk, _ in chunks]
+            self.annotated = any(map(has_annotations, texts))
+            chunks = [(BytesIO(text), offset) for text, (_, offset) in zip(texts, chunks, strict=True)]
+        try:
+            for number, (chunk, offset) in enumerate(chunks):
+                if number > 0:
+                    output.write("// -----\n")
+                with closing(chunk):
+                    self._run_chunk(chunk, extension, offset, output)
+                output.flush()
+        except ShrinkException:
+            assert self.args.shrink
+            print("Success, can shrink")
+            raise SystemExit(0) from None
+        if self.args.shrink:
+            print("Failure, can't shrink")
+            raise SystemExit(1)
+
+    def _run_chunk(self, chunk: IO[bytes], extension: str, offset: int, output: IO[str]) -> None:
+        """Raises InputError for bad input, MeshloomError where a pass failed or an expected error did not arise."""
+        self.expected = []
+        try:
+            with phase("parse"):
+                module = self.parse_chunk(chunk, extension, offset)
+            if module is not None:
+                self.apply_passes(module)
+                with phase("print"):
+                    text = self.output_resulting_program(module)
+                self._check_expected([])
+                output.write(text)
         except (ParseError, DiagnosticException) as error:
+            if isinstance(error, ParseError):
+                error.span = replace(error.span, line_offset=offset)
+            if self._is_awaited(error):
+                return
             message = in_file(self.get_input_name(), error)
             if self.stage:
                 raise MeshloomError(f"{self.stage}: {message}") from error
             raise InputError(message) from error
-        if self.checker is not None:
-            print(self.checker.report(), file=sys.stderr)
+        except MeshloomError as error:
+            if not self.annotated:
+                raise
+            self._check_expected([FoundError(line_of(error), str(error))])
+
+    def _is_awaited(self, error: ParseError | DiagnosticException) -> bool:
+        """
+        Whether `--verify-diagnostics` or `--parsing-diagnostics` ask for an error of the input: it is compared with the
+        annotations of the text, or printed where the input has none.
+        """
+        if self.annotated:
+            self._check_expected([FoundError(line_of(error), describe(error) or one_line(str(error)))])
+            return True
+        asked = self.args.parsing_diagnostics if isinstance(error, ParseError) else self.args.verify_diagnostics
+        if asked:
+            print(error)
+            for note in getattr(error, "__notes__", ()):
+                print(note)
+        return asked
+
+    def _check_expected(self, found: Sequence[FoundError]) -> None:
+        """Raises MeshloomError where the errors are not the ones that annotations expect."""
+        if wrong := list(mismatches(self.get_input_name(), self.expected, found)):
+            raise MeshloomError("; ".join(wrong))
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """

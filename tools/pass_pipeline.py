@@ -15,7 +15,7 @@ from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
 from ..lowering.below_operators import below_operators
-from ..lowering.program_notes import NOTES
+from ..lowering.program_notes import noted_ideal
 from ..lowering.replace_module import replace_module
 from ..support.errors import BudgetError, InputError, ResourceError
 from .diagnostics import verify
@@ -26,7 +26,15 @@ Passes = Mapping[str, Callable[[], type[ModulePass]]]
 
 
 def read_passes(text: str, available: Passes) -> PassPipeline:
-    """The passes that `text` names. Raises InputError for text that is no pipeline, unknown passes and bad options."""
+    """
+    The passes that `text` names, which may stand in `builtin.module(...)` as MLIR writes them.
+
+    Raises InputError for text that is no pipeline, unknown passes and bad options.
+    """
+    if found := re.fullmatch(r"\s*builtin\.module\s*\((.*)\)\s*", text, re.DOTALL):
+        text = found[1].strip()
+    if found := re.search(r"(?:^|,)\s*([\w.]+)\s*\(", re.sub(r"\{[^{}]*\}", "", text)):
+        raise InputError(f"-p {text!r}: passes work on whole modules: leave out '{found[1]}(...)' around them")
     try:
         unknown = [spec.name for spec in parse_pipeline(text) if spec.name not in available]
         if not unknown:
@@ -124,7 +132,7 @@ def _applied_above_tasks(one: ModulePass, context: Context, module: ModuleOp) ->
     before = module.clone()
     try:
         one.apply(context, module)
-        if below_operators(module) is None and (NOTES in module.attributes) == (NOTES in before.attributes):
+        if below_operators(module) is None and (noted_ideal(module) is None) == (noted_ideal(before) is None):
             return True
     except (ResourceError, BudgetError):
         pass

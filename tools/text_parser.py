@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from difflib import get_close_matches
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
+from xdsl.utils.exceptions import ParseError
 
 from ..dialects.locations import note_text_location
 from .guarded_parser import GuardedParser
@@ -62,6 +64,18 @@ class LocatingParser(GuardedParser):
                     if argument.location is UNKNOWN_LOC:
                         argument.location = location
         return op
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        """As xDSL's. The error is at the name, not at what follows it, and names an operation that is spelled alike."""
+        try:
+            return super()._get_op_by_name(name)
+        except ParseError as error:
+            dialect = self.ctx.get_optional_dialect(name.partition(".")[0])
+            known = [] if dialect is None else [op.name for op in dialect.operations]
+            close = get_close_matches(name, known, n=1)
+            start = self._text.rindex(name, 0, error.span.start)
+            hint = f": did you mean {close[0]}?" if close else ""
+            self.raise_error(f"Operation {name} is not registered{hint}", start, start + len(name))
 
     def _location(self, position: int) -> FileLineColLoc:
         line = bisect_right(self._line_starts, position)

@@ -15,6 +15,7 @@ from ..analysis.sparse.prune import apply
 from ..analysis.sparse.strings import Strings
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.constants import attribute_of, widen_bf16
+from ..dialects.dataflow.contraction import narrow_operand
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_of, shape_of, tensor
 from ..frontend.weights import STORE
@@ -68,6 +69,8 @@ def weight_use(op: Operation) -> WeightUse | None:
     """The known weights of a matrix product or convolution; None for those without, and for other operations."""
     if not isinstance(op, MatmulOp | ConvOp) or (isinstance(op, ConvOp) and op.is_depthwise):
         return None
+    if narrow_operand(*op.operands) is not None:
+        return None
     for position in (1, 0):
         source = op.operands[position].owner
         if isinstance(source, ConstantOp | WeightOp) and not (isinstance(op, ConvOp) and position == 0):
@@ -106,6 +109,8 @@ def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
                 found[source] = _label(source, op), f"{owner.name} makes them while the network runs"
             elif source is not None and isinstance(op, ConvOp) and op.is_depthwise:
                 found[source] = _label(source, op), "vector units compute depthwise convolutions, and skip nothing"
+            elif source is not None and narrow_operand(*op.operands) is not None:
+                found[source] = _label(source, op), "they are integers, which vector units widen for products of floats"
         if isinstance(op, ConstantOp | WeightOp):
             origin[op.result] = op
         elif op.operands and not op.regions and all(operand in origin for operand in op.operands):

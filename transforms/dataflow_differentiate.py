@@ -16,10 +16,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ..analysis.nature import INTERFACE_CHANGING, Nature
-from ..dialects.dataflow import WeightOp
+from ..dialects.dataflow import ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import NAME, argument_names, find_main
 from ..dialects.dataflow.types import Tensor, element_of, is_float, shape_of, tensor_of
-from ..dialects.dataflow.unroll_loops import unroll_loops
+from ..dialects.dataflow.unroll_loops import canonicalize_loops, unroll_loops
 from ..dialects.locations import at, located, named
 from ..dialects.manycore.stage import stages_of
 from ..support.errors import InputError
@@ -45,7 +45,9 @@ class DataflowDifferentiatePass(ModulePass):
 
     Results are the `loss`, and `new.NAME` of each parameter and of each tensor that the optimiser keeps, which come in
     as further arguments. With `optimizer="none"` they are the gradients, `grad.NAME`. The network's own results go.
-    Loops are unrolled.
+    The gradient of a loop is a loop from its last step to its first. What a step's gradient needs of the step is saved
+    for all steps by the forward loop, or, with `loops="recompute"`, only the carried values are, and the backward loop
+    computes the rest again; `loops="unroll"` unrolls loops before.
     """
 
     name = "dataflow-differentiate"
@@ -59,18 +61,23 @@ class DataflowDifferentiatePass(ModulePass):
     beta2: Number = 0.999
     epsilon: Number = 1e-8
     parameters: tuple[str, ...] = ()
+    loops: Literal["save", "recompute", "unroll"] = "save"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         main = find_main(op)
         if stages_of(op):
             raise InputError(f"{self.name} is for a network on one chip: use it before the network is cut for several")
-        unroll_loops(main)
+        if self.loops == "unroll":
+            unroll_loops(main)
+        else:
+            canonicalize_loops(main)
         _check_sizes(main)
         step = _Step(main)
         with at(main):
             parameters = step.take_parameters(self.parameters)
             loss = self._loss(step)
-            grads = gradients(loss, list(parameters.values()), Graph(main.body.block))
+            keep = "recompute" if self.loops == "recompute" else "save"
+            grads = gradients(loss, list(parameters.values()), Graph(main.body.block), keep)
             step.results["loss"] = loss
             if self.optimizer == "none":
                 step.results |= {f"grad.{name}": grad for name, grad in zip(parameters, grads, strict=True)}
@@ -85,7 +92,8 @@ class DataflowDifferentiatePass(ModulePass):
         if self.loss == "result":
             if not is_float(element_of(result)) or any(size != 1 for size in shape_of(result)):
                 raise InputError(f'loss="result" needs a first result of one float, it is {result.type}')
-            return result
+            # Loops are replaced, so that a result of one is not to be held.
+            return Graph(step.main.body.block).emit(ReshapeOp(result, shape_of(result)))
         loss = LOSSES[self.loss]
         target = step.argument("target", loss.target(result))
         with at(result):
@@ -187,7 +195,7 @@ def _wanted(name: str, patterns: tuple[str, ...], default: bool) -> bool:
 
 def _check_sizes(main: FuncOp) -> None:
     """Raises InputError, located, for a value without elements: losses are means, and gradients sums, over nothing."""
-    values = [*main.body.block.args, *(result for op in main.body.block.ops for result in op.results)]
+    values = [*main.body.block.args, *(result for op in main.body.walk() for result in op.results)]
     for value in values:
         type = value.type
         if isinstance(type, TensorType) and 0 in cast("Tensor", type).get_shape():

@@ -22,6 +22,7 @@ from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TilingAttr
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError, MeshloomError
+from ..support.phases import phase
 from .chip_option import chip_for
 from .no_subgraphs import refuse_subgraphs
 from .refuse_untiled import refuse_untiled
@@ -59,6 +60,7 @@ class ManycorePlacePass(ModulePass):
         place_function(function, chip, network, self.method, PlaceObjective(self.objective), self.seed)
 
 
+@phase("place tiles")
 def place_function(
     function: FuncOp,
     chip: Chip,

@@ -58,7 +58,7 @@ def choose_prefetch(function: FuncOp, chip: Chip) -> None:
     Raises ResourceError where their buffers do not fit the cores, InputError for a prefetch as written that does not.
     """
     network = plan_network(function, chip, column_major(chip))
-    works = TaskWorks(network, chip)
+    works = TaskWorks(network)
 
     def laid_out(lead: Lead) -> SramLayout:
         return lay_out_deep(replace(network, lead=lead), chip, works)

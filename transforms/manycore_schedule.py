@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import numpy as np
 from xdsl.context import Context
@@ -31,9 +31,8 @@ from .chip_option import chip_for
 from .no_subgraphs import refuse_subgraphs
 from .reorder import arrange_tasks, is_free_to_order, reorder_tasks, task_predecessors, task_segments, tasks_of
 
-Method = Literal["default", "program", "random", "anneal", "mcts", "exhaustive", "segments"]
 Model = Literal["estimate", "stream"]
-SEARCHES: dict[Method, Search] = {
+SEARCHES: dict[str, Search] = {
     "program": program_order,
     "random": random_orders,
     "anneal": anneal,
@@ -41,7 +40,7 @@ SEARCHES: dict[Method, Search] = {
     "exhaustive": exhaustive,
 }
 """Those that look at the whole."""
-LINKED: dict[Method, Callable[[Sequence[Ints], OrderCost, Effort], Found | None]] = {
+LINKED: dict[str, Callable[[Sequence[Ints], OrderCost, Effort], Found | None]] = {
     "default": segments_first,
     "segments": in_segments,
 }
@@ -73,13 +72,13 @@ class ManycoreSchedulePass(ModulePass):
     nature: ClassVar[Nature] = EXACT
 
     chip: str | None = None
-    method: Method = "default"
+    method: str = "default"
     model: Model = "estimate"
     seed: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.method not in get_args(Method):
-            raise InputError(f"unknown method '{self.method}': choose one of {', '.join(get_args(Method))}")
+        if self.method not in order_methods():
+            raise InputError(f"unknown method '{self.method}': choose one of {', '.join(order_methods())}")
         if self.model == "stream":
             refuse_subgraphs(op, f"{self.name}{{model=stream}}")
         for network in networks_of(op):
@@ -93,7 +92,12 @@ class ManycoreSchedulePass(ModulePass):
                     schedule_block(inner, chip, self.method, self.seed)
 
 
-def schedule_block(block: Block, chip: Chip, method: Method = "default", seed: int = 0) -> Found | None:
+def order_methods() -> tuple[str, ...]:
+    """Names of all ways to search an order, those of plug-ins included."""
+    return (*SEARCHES, *LINKED)
+
+
+def schedule_block(block: Block, chip: Chip, method: str = "default", seed: int = 0) -> Found | None:
     """Order the tasks of a block; None if there is nothing to choose."""
     found = find_order(block, chip, method, seed)
     if found is not None:
@@ -101,9 +105,7 @@ def schedule_block(block: Block, chip: Chip, method: Method = "default", seed: i
     return found
 
 
-def find_order(
-    block: Block, chip: Chip, method: Method = "default", seed: int = 0, steps: int = EFFORT
-) -> Found | None:
+def find_order(block: Block, chip: Chip, method: str = "default", seed: int = 0, steps: int = EFFORT) -> Found | None:
     """
     An order of the tasks of a block that is estimated to be cheaper than theirs, as numbers of the tasks as they stand;
     None if there is none, or nothing to choose. `steps`: see `analysis.orders.search.Effort`.
@@ -114,7 +116,7 @@ def find_order(
     return _search(block, cost, method, seed, steps)
 
 
-def schedule_by_streams(module: ModuleOp, block: Block, chip: Chip, method: Method = "default", seed: int = 0) -> None:
+def schedule_by_streams(module: ModuleOp, block: Block, chip: Chip, method: str = "default", seed: int = 0) -> None:
     """
     Order the tasks of `block`, @main's, by compiled streams: of the program's order, the one by estimates and some by
     streams, that with the fewest emulated cycles. Raises as `compiled_pieces` does.
@@ -137,7 +139,7 @@ def schedule_by_streams(module: ModuleOp, block: Block, chip: Chip, method: Meth
     arrange_tasks(block, best)
 
 
-def _search(block: Block, cost: PieceCost, method: Method, seed: int, steps: int = EFFORT) -> Found | None:
+def _search(block: Block, cost: PieceCost, method: str, seed: int, steps: int = EFFORT) -> Found | None:
     """An order of a block's tasks that is cheaper than the program's; None if there is none."""
     search = partial(LINKED[method], task_segments(block)) if method in LINKED else SEARCHES[method]
     found = search(cost, Effort(steps, seed))

@@ -35,6 +35,7 @@ from ..dialects.dataflow import (
 )
 from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_bytes, element_of, shape_of, tensor_bytes, tensor_of, ui8
+from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.sparse import FillPanelsOp, PanelConvOp, PanelMatmulOp, PanelsAttr
 from .chip_option import chip_for
 from .known_values import known_array, source_of
@@ -55,7 +56,7 @@ class SparseEncodeStoredPass(ModulePass):
     Encode the weights of products and convolutions that are values at known places among zeros, where a chip (`chip`,
     or the module's) should be faster so. The index of each panel is known; values are gathered into the order of the
     panel while the program runs (`sparse.fill_panels`). Weights that are moved first, transposed as in gradients of
-    inputs, are encoded for what reads them.
+    inputs, are encoded for what reads them. Loops are unrolled.
     """
 
     name = "sparse-encode-stored"
@@ -68,7 +69,8 @@ class SparseEncodeStoredPass(ModulePass):
 
 
 def encode_stored(module: ModuleOp, chip: Chip) -> int:
-    """Encode weights as the pass does; of how many contractions."""
+    """Encode weights as the pass does, of loops in each of their steps; of how many contractions."""
+    unroll_loops(module)
     pattern = EncodeStoredWeights(chip)
     rewrite_once(module, {MatmulOp: (pattern,), ConvOp: (pattern,)})
     rewrite_once(module, {ScatterOp: (PlacedByGather(),)})

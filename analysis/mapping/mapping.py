@@ -1,4 +1,4 @@
-"""What a mapping is, what every method of mapping takes, and what it may tell while it works."""
+"""Mappings, the interface of all methods of mapping, and the callbacks of a running method."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Mapping:
 
 
 class Objective(StrEnum):
-    """What a mapping makes small. All are reported, whichever is chosen."""
+    """The objective of a mapping. All costs are reported, whichever is chosen."""
 
     HOPS = "hops"
     """Sum over undirected edges of weight x hops."""
@@ -43,7 +43,7 @@ class Objective(StrEnum):
 
 
 class Effort(StrEnum):
-    """How much time to give to quality."""
+    """The effort of a mapping: time against quality."""
 
     FAST = "fast"
     NORMAL = "normal"

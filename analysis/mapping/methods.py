@@ -8,7 +8,7 @@ from typing import cast
 from ...support.errors import InputError
 from .mapping import MapMethod
 
-METHODS: dict[str, str] = {
+METHODS: dict[str, str | MapMethod] = {
     "default": "default.method:map_default",
     "literal": "literal.method:map_literal",
     "row-major": "baselines.row_major:map_row_major",
@@ -17,12 +17,15 @@ METHODS: dict[str, str] = {
     "hilbert": "baselines.hilbert:map_hilbert",
     "anneal": "baselines.anneal:map_anneal",
 }
-"""Name -> `module:function`, the module relative to this package; imported when it is asked for."""
+"""Name -> the method, or `module:function` to import when it is asked for, the module relative to this package."""
 
 
 def find_method(name: str) -> MapMethod:
     """The method called `name`. Raises InputError listing the known ones."""
     if name not in METHODS:
         raise InputError(f"no mapping method '{name}': choose one of {', '.join(METHODS)}")
-    module, function = METHODS[name].split(":")
+    found = METHODS[name]
+    if not isinstance(found, str):
+        return found
+    module, function = found.split(":")
     return cast(MapMethod, getattr(import_module(f".{module}", __package__), function))

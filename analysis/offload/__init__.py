@@ -1,1 +1,1 @@
-"""Memory saving: which tensors leave the device's memory while nobody uses them, how, and when they come back."""
+"""Memory saving: which tensors leave the device's memory between two uses, how, and when they return."""

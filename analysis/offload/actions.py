@@ -1,4 +1,4 @@
-"""What a plan does to which tensor, when and why."""
+"""The actions of a plan: what happens to each tensor, when, and for which operation."""
 
 from __future__ import annotations
 

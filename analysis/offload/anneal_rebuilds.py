@@ -1,4 +1,4 @@
-"""Annealing where everything that goes is computed again: the time is known without running the plan."""
+"""Annealing of plans with recomputation only, whose time is known without simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A first choice of gaps and kinds whose profile stays within a budget."""
+"""The initial cover: a first choice of gaps and kinds whose memory profile stays within a budget."""
 
 from __future__ import annotations
 

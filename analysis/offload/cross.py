@@ -1,4 +1,4 @@
-"""Plans made of two: of an order of the gaps, the first ones as in one plan, the rest as in the other."""
+"""One-point crossover of two plans: the first gaps of an order as in one plan, the rest as in the other."""
 
 from __future__ import annotations
 

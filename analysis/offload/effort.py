@@ -1,4 +1,4 @@
-"""How long to search: work is counted in steps, so that the same input gives the same plan."""
+"""Search effort: work is counted in steps, so that the same input gives the same plan."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Effort:
     evaluations: int
     """Simulated executions in one annealing."""
     crossings: int
-    """Simulated executions of plans made of two."""
+    """Simulated executions of crossovers."""
     restarts: int
-    """Times that plans that are quick to evaluate are annealed: swaps alone, and computing again alone."""
+    """Number of annealings of plans that are quick to evaluate: swaps alone, and recomputation alone."""
     pairs: int
     """How many of `search.PAIRS` are searched for themselves before all kinds are."""
     thins: int
-    """Prices at which plans that compute much again are thinned gap by gap."""
+    """Costs at which plans with much recomputation are pruned gap by gap."""
     tries: int
     """Gaps that each step of covering by effect looks at."""
     together: bool

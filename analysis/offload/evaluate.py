@@ -29,9 +29,9 @@ HEAT = 0.003
 
 
 PRICES = 16
-"""Prices up to which tensors are computed again, in first plans."""
+"""Largest costs at which tensors are recomputed in first plans."""
 HEAT_AGAIN = 0.001
-"""As `HEAT`, where all that leaves is computed again."""
+"""As `HEAT`, for plans with recomputation only."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Ways of saving the memory of a tensor that nobody uses for a while (spec 1)."""
+"""Ways of saving the memory of a tensor between two uses (spec 1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Kind(IntEnum):
-    """What happens to a tensor in a gap."""
+    """What is done with a tensor in a gap."""
 
     KEEP = 0
     SWAP = 1
@@ -18,7 +18,7 @@ class Kind(IntEnum):
     RECOMPUTE = 4
     """Dropped, and computed again for its next use, or when another one is computed again from it."""
     RECOMPUTE_EACH = 5
-    """Dropped, and computed again for its next use; whoever is computed again from it before that makes its own."""
+    """Dropped, and computed again for its next use; tensors computed from it earlier compute their own copy."""
     RECOMPUTE_AHEAD = 6
     """As `RECOMPUTE`, but one operation before it is needed: the results on the way may not fit beside its results."""
 

@@ -1,4 +1,4 @@
-"""What the machine charges for saving memory."""
+"""Costs of saving memory: times of copies and of compression, and sizes after compression."""
 
 from __future__ import annotations
 

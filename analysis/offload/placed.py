@@ -1,4 +1,4 @@
-"""Plans whose buffers have fixed places within the budget."""
+"""Plans whose buffers have fixed offsets within the budget."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .plan import OffloadPlan, plan_offload
 from .residency import Residency, residency
 
 LIMITS = (1.0, 0.99, 0.98, 0.97, 0.95, 0.93, 0.9, 0.85, 0.8)
-"""Of the budget: plans that hold fewer bytes leave room for what lies badly."""
+"""Shares of the budget: plans for a lower limit leave bytes for fragmentation."""
 WORK = 500_000_000
-"""Of the search for places of one plan; about a nanosecond each."""
+"""Steps of the search for the offsets of one plan; about a nanosecond each."""
 
 
 @dataclass(frozen=True)
 class PlacedPlan:
-    """A plan, its buffers, and where they lie."""
+    """A plan, its buffers and their offsets."""
 
     plan: OffloadPlan
     residency: Residency

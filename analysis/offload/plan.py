@@ -25,7 +25,7 @@ class OffloadPlan:
     kind: Ints
     """[c]"""
     chains: Lists
-    """[c] operations that run again at the end of each gap."""
+    """[c] number of operations that run again at the end of each gap."""
     time_ns: int
     limit: int
     """Bytes that the execution keeps below, at most the budget."""

@@ -1,4 +1,4 @@
-"""The gaps of a cost graph: times when a tensor lies in memory and nobody uses it."""
+"""The gaps of a cost graph: the times between two uses of a tensor in memory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class OffloadProblem:
 
     @cached_property
     def net(self) -> Net:
-        """What computing tensors again needs."""
+        """The arrays that recomputation needs."""
         graph = self.graph
         inputs, outputs = _counted(graph.inputs, graph), _counted(graph.outputs, graph)
         return Net(

@@ -1,4 +1,4 @@
-"""Computing tensors again: which operations run once more, how long, and with how much memory on the way."""
+"""Recomputation: the operations that run again for a tensor, their duration, and the memory of intermediate results."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .kinds import Kind
 
 KEEP, SWAP, COMPRESS, COMPRESS_SWAP, RECOMPUTE, RECOMPUTE_EACH, RECOMPUTE_AHEAD = (int(kind) for kind in Kind)
 LONGEST = 12
-"""Most operations that run again for one tensor; longer chains rarely pay."""
+"""The largest number of operations that run again for one tensor; longer chains rarely pay."""
 
 
 class Net(NamedTuple):
-    """The graph as far as computing again needs it. n operations, m tensors, c gaps."""
+    """The arrays of the graph that recomputation needs. n operations, m tensors, c gaps."""
 
     duration: Flat
     """[n] ns"""

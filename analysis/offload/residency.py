@@ -1,4 +1,4 @@
-"""Who lies in memory from when to when while a plan is executed."""
+"""Lifetimes of the buffers of a plan's execution."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Residency:
         return int(self.profile()[1].max(initial=0))
 
     def offsets(self, capacity: int = 0, work: int = WORK) -> Allocation:
-        """Fixed places for all buffers, none of them used twice at one time; within the capacity, if that is found."""
+        """Offsets such that no two buffers overlap at one time; within the capacity, if such offsets are found."""
         aligned = -(-self.size // ALIGNMENT) * ALIGNMENT
         first, last = self.moments()
         return tight_allocation(aligned, np.array(first, np.int64), np.array(last, np.int64), capacity, work)

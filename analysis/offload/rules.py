@@ -28,7 +28,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What the user of the spec's rule sets."""
+    """The settings of the rule of the spec."""
 
     slack: int = 0
     """th_tts: inputs that wait longer than so many ns are candidates."""

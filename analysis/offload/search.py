@@ -1,4 +1,4 @@
-"""The search for a plan under a budget: kinds alone, and together."""
+"""Search for a plan under a budget: with each kind alone, then with several kinds together."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .simulate import NEVER
 AGAIN = (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH, Kind.RECOMPUTE_AHEAD)
 BOTH = (Kind.COMPRESS_SWAP,)
 GROUPS = ((Kind.SWAP,), (Kind.COMPRESS,), AGAIN, BOTH)
-"""What is searched for itself first; `BOTH` follows from two names: it is only where other searches begin."""
+"""Sets of kinds that are searched separately first. `BOTH` follows from two names and only starts other searches."""
 PAIRS = ((Kind.SWAP, Kind.COMPRESS, Kind.COMPRESS_SWAP), (Kind.SWAP, *AGAIN), (Kind.COMPRESS, *AGAIN))
-"""What two names of kinds allow."""
+"""Sets of kinds that two names allow together."""
 SLOWER = 4
-"""By how much an execution with chains takes longer to simulate."""
+"""Factor by which the simulation of an execution with chains takes longer."""
 KEPT = 5
-"""Plans that are crossed with each other."""
+"""Number of plans that are crossed with each other."""
 AT_ONCE = 6
-"""Pairs of them, before the best are chosen anew."""
+"""Number of pairs that are crossed before the best plans are selected again."""
 CUTS = 11
-"""Places at which each order of the gaps is cut, at most."""
+"""Largest number of crossover points in each order of the gaps."""
 CHILDREN = 2
-"""Plans that are kept of each pair."""
+"""Number of plans that are kept of each pair."""
 BEATEN = 1.5
-"""Times the overhead of another kind alone: a kind that takes more is not searched on for itself."""
+"""A kind is not searched further alone if its overhead is more than this many times that of another kind alone."""
 FAR = 4
-"""Times the overhead of another kind alone: a kind whose first plan takes more is not searched at all."""
+"""A kind is not searched at all if its first plan has more than this many times the overhead of another kind alone."""
 RUNS = 10
-"""Simulated executions of one crossing for each place: five orders, either plan first."""
+"""Simulated executions of one pair for each crossover point: five orders, with either plan first."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def searched(
 def _groups(
     evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], effort: Effort
 ) -> list[tuple[tuple[Kind, ...], int]]:
-    """The names of kinds that are searched for themselves, and how long each takes at least (ns), that first."""
+    """The names of kinds that are searched separately, and the least time of each (ns), in ascending order of time."""
     groups: list[tuple[Kind, ...]] = [group for group in GROUPS if set(group) <= set(kinds)]
     # No bound is known for what is compressed and copied always: it takes no less than where that is free.
     least = [lower_bound_ns(evaluator, PAIRS[0] if group == BOTH else group, budget) for group in groups]
@@ -189,7 +189,7 @@ def _starts(evaluator: Evaluator, first: Found | None, group: tuple[Kind, ...], 
 
 
 def _thinned(evaluator: Evaluator, group: tuple[Kind, ...], budget: int, effort: Effort) -> list[Found]:
-    """A plan that computes much again: far from those that compute little, so that it is a start as well."""
+    """A plan with much recomputation. It differs from plans with little of it, and is therefore a start of its own."""
     thin = evaluator.thinned(AGAIN, budget, effort.thins) if group == AGAIN and effort.thins else None
     return [Found(*thin, budget)] if thin is not None else []
 

@@ -12,9 +12,9 @@ from .search import GROUPS, Found, first_plans
 from .simulate import NEVER
 
 STEPS = 10
-"""Halvings of the budgets between the largest working set and the peak."""
+"""Steps of the bisection between the largest working set and the peak."""
 CHANGES = 10_000_000
-"""Operations and gaps to look at in trying other kinds for single gaps."""
+"""Operations and gaps that are visited while other kinds are tried for single gaps."""
 
 
 def smallest_plan(evaluator: Evaluator, kinds: tuple[Kind, ...]) -> Found:

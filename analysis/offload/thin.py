@@ -1,4 +1,4 @@
-"""First plans that compute much again, thinned until nothing more can stay."""
+"""Greedy pruning of first plans with much recomputation: tensors stay in memory as long as the budget allows."""
 
 from __future__ import annotations
 

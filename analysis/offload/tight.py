@@ -1,4 +1,4 @@
-"""Places for buffers with little waste."""
+"""Static allocation of buffers with little waste."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..allocation import Allocation, allocate, lower_bound
 from ..cost_graphs.graph import Ints
 
 WORK = 2_000_000_000
-"""Of the search at each capacity: about a nanosecond each."""
+"""Steps of the search at each capacity; about a nanosecond each."""
 _SLACK = (0, 64, 32, 16, 8)
 """Where the capacity is not reached, a 64th more is tried, and so on."""
 

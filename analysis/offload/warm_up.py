@@ -1,4 +1,4 @@
-"""Loading (at first: compiling) all kernels, so that the time for planning is the time for planning."""
+"""Load all kernels (compile them on first use), so that measured planning times do not include it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Programs with memory saving as steps in queues: their execution, their memory over time, their control edges."""
+"""Programs with memory saving as steps in queues: execution, memory over time, and control edges."""

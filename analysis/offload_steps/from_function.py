@@ -23,7 +23,7 @@ COMPUTE, OUT, IN, VPU = "compute", "to host", "from host", "VPU"
 
 
 class Costs(Protocol):
-    """What steps cost."""
+    """The costs of steps."""
 
     def compute(self, op: TilingInterface) -> tuple[str, int]:
         """(unit, ns) of an operation."""

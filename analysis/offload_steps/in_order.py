@@ -1,4 +1,4 @@
-"""Steps begun one after the other by a controller that waits until there is room for each."""
+"""Execution of steps by a controller that starts them in order and waits until the memory for each is free."""
 
 from __future__ import annotations
 

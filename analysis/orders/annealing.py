@@ -71,7 +71,7 @@ def anneal_order(
 
 @jit
 def _critical_way(p: Arrays, start: Flat, cause: Flat, way: Flat) -> Any:
-    """Fill `way` with the operations that the last one waited for, back to one that waited for none."""
+    """Fill `way` with the critical path: from the last operation back to one that waited for no other."""
     op = 0
     for other in range(len(start)):
         if start[other] + p.duration[other] > start[op] + p.duration[op]:
@@ -116,7 +116,7 @@ def _choose(p: Arrays, now: Flat, place: Flat, cause: Flat, way: Flat, length: A
 
 @jit
 def _move(now: Flat, place: Flat, here: Any, there: Any) -> None:
-    """Take the operation at place `here` to place `there`; those between give way."""
+    """Move the operation at position `here` to position `there`; those between shift by one."""
     op = now[here]
     step = 1 if there > here else -1
     index = here

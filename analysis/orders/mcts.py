@@ -82,7 +82,7 @@ def tree_search(cost: OrderCost, effort: Effort) -> Found | None:
 
 
 def _after(ready: list[int], op: int, missing: Ints, after: list[int]) -> list[int]:
-    """What is ready once `op` has run."""
+    """The operations that are ready once `op` has run."""
     missing[after] -= 1
     return [other for other in ready if other != op] + [other for other in after if missing[other] == 0]
 

@@ -187,7 +187,7 @@ def _raise(need: Flat, top: Flat, add: Flat, first: Any, last: Any, change: Any)
 
 @jit
 def _refresh(need: Flat, top: Flat, block: Any) -> None:
-    """Find a block's largest entry again."""
+    """Recompute a block's largest entry."""
     highest = need[block * BLOCK]
     for entry in range(block * BLOCK + 1, min((block + 1) * BLOCK, len(need))):
         highest = max(highest, need[entry])

@@ -1,4 +1,4 @@
-"""Find an order by a method's name."""
+"""Search for an order by the name of a method."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def plan_order(
 
 
 def search_of(method: Method) -> Callable[[OrderCost, Effort], Found | None]:
-    """The search of that name; "segments" needs a graph to find its segments in and is not among them."""
+    """The search of that name. "segments" is not among them, since it needs a graph."""
     searches: dict[str, Search] = {
         "default": portfolio,
         "program": program_order,

@@ -1,5 +1,5 @@
 """
-What an order is sought for, as flat arrays, and what an order costs.
+The ordering problem as flat arrays, and the cost of an order.
 
 The model: each unit has one in-order queue, filled in the order of the operations. An operation starts when its queue
 reaches it and its operands are complete; it takes its duration. A value takes memory from the start of its producer

@@ -1,4 +1,4 @@
-"""What all searches share: the cost of an order behind one interface, the effort allowed, and what is found."""
+"""The interface of all searches: the cost of an order, the effort allowed, and the result."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Found:
-    """An order, what it costs, and which method found it."""
+    """An order, its cost, and the method that found it."""
 
     order: Ints
     cost: float

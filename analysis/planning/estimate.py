@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from ...dialects.coreasm import isa
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
 from ..sparse.product_cycles import dense_weights_cycles, product_cycles
 from ..task_info import TaskInfo, value_bytes
-from .clock_kernels import CLOCKS, WORK, run_task
+from .clock_kernels import CLOCKS, WORK, run_each, run_task
 from .reads import ReadSize
 
 PASS_THROUGH = 2
@@ -53,6 +54,10 @@ def op_cycles(cost: OpCost, chip: Chip, item_bytes: int) -> tuple[Unit, int]:
                 lambda sizes: dense_weights_cycles(chip, sizes, rate, cost.nonzero, cost.bytes_moved),
             )
             product = min(product, round(skipping))
+        if cost.widened is not None:
+            elements, nbytes = cost.widened
+            # Pieces are widened while others are multiplied.
+            product = max(product, vector_cycles(chip, RATE_BY_WIDTH[1], elements, 1, nbytes))
         dot = vector_cycles(chip, rate, cost.macs, 1, cost.macs * item_bytes)
         # Only f32 is the type of products and of sums of the vector unit as well.
         on_vector = item_bytes == 4 and dot < product
@@ -262,11 +267,20 @@ def task_arrays(works: Sequence[TaskWork]) -> tuple[NDArray[np.void], NDArray[np
     return np.array(rows, WORK), np.array(links, np.float64).reshape(-1, 2)
 
 
-def alone(task: TaskWork, chip: Chip) -> float:
+def run_alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
+    """When each is complete if it runs by itself: as `Clocks.run` from 0 on, of all in one go."""
+    works, crossing = task_arrays(tasks)
+    starts = np.array([0, *accumulate([len(task.crossing) for task in tasks])])
+    return run_each(clock_rates(chip, HANDSHAKE, HANDSHAKE, MESSAGE), works, crossing, starts).tolist()
+
+
+def alone(tasks: Sequence[TaskWork], chip: Chip) -> list[float]:
     """
-    What a task costs a network: its cycles by itself, its first constants loaded before, but no less than DRAM has to
+    What each costs a network: its cycles by itself, its first constants loaded before, but no less than DRAM has to
     carry; and a share of what it takes of DRAM and the network meanwhile.
     """
-    times = (task.computing, task.dram, task.network)
-    expected = max(Clocks(chip).run(task, 0.0, 0.0), task.dram)
-    return expected + NEIGHBOURS * (sum(times) - max(times))
+    found: list[float] = []
+    for task, cycles in zip(tasks, run_alone(tasks, chip), strict=True):
+        times = (task.computing, task.dram, task.network)
+        found.append(max(cycles, task.dram) + NEIGHBOURS * (sum(times) - max(times)))
+    return found

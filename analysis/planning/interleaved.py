@@ -14,6 +14,10 @@ def parts_interleave(info: TaskInfo, plan: TaskPlan) -> bool:
     unit still works. What is ordered by ranges of bytes then lets one wait for the other, unless parts are worked on
     in buffers of their own.
     """
+    return plan.once("parts interleave", lambda: _parts_interleave(info, plan))
+
+
+def _parts_interleave(info: TaskInfo, plan: TaskPlan) -> bool:
     step = plan.work.step
     if not plan.resident or step.unit == "VPU" or not step.rest or output_steps(info, plan.tiling) == 1:
         return False

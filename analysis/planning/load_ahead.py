@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ...chips import Chip
-from .estimate import HANDSHAKE, Clocks
-from .plan_task import TaskPlan
+from .estimate import HANDSHAKE, run_alone
+from .plan_task import TaskPlan, estimate_together
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,11 @@ def loads_ahead(
     """
     first = [_first_constant_bytes(plan, deep.get(number, 1)) for number, plan in enumerate(plans)]
     own = [_own_bytes(plan) - early for plan, early in zip(plans, first, strict=True)]
-    times = [plan.cycles if lead.waiting else Clocks(chip).run(plan.work, 0.0, 0.0) for plan in plans]
+    if lead.waiting:
+        estimate_together(plans)
+        times = [plan.cycles for plan in plans]
+    else:
+        times = run_alone([plan.work for plan in plans], chip)
     idle = [max(0.0, time - moved / chip.dram_bytes_per_cycle) for time, moved in zip(times, own, strict=True)]
     quiet = [_quiet_cycles(plan) for plan in plans]
     ahead: dict[int, int] = {}

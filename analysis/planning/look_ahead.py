@@ -9,15 +9,15 @@ leave the same values in the same places only the quickest goes on.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ...support.errors import ResourceError
+from ...support.phases import phase
 from .clock_kernels import Tasks
-from .estimate import TaskWork
 from .kept_constants import keep_operands, with_loads
 from .load_ahead import LEADS
 from .network_estimate import Code, NetworkRun, TaskWorks, exact_work, work_beside
@@ -41,6 +41,7 @@ added to it, since tasks around cannot use them meanwhile; less than `NEIGHBOURS
 """
 
 
+@phase("look ahead over tilings")
 def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> NetworkPlan:
     """
     A plan that is estimated to be quicker than `network`, or this. The same values stay in the cores.
@@ -50,7 +51,7 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles, memo: PlanMe
     """
     if len(network.tasks) < 2 or network.loops or any(is_written(info) for info in network.tasks):
         return network
-    works = TaskWorks(network, chip)
+    works = TaskWorks(network)
     try:
         led, layout, cycles = _well_led(network, chip, works)
     except ResourceError:
@@ -61,7 +62,7 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles, memo: PlanMe
     if plans is None or all(new.tiling == old.tiling for new, old in zip(plans, network.plans, strict=True)):
         return network
     other = replace(led, plans=with_loads(network.tasks, plans))
-    works = TaskWorks(other, chip)
+    works = TaskWorks(other)
     try:
         layout = lay_out_sram(other, chip, works)
     except ResourceError:
@@ -112,8 +113,6 @@ class _Search:
     chip: Chip
     place: PlaceTiles
     memo: PlanMemo
-    _exact: dict[int, TaskWork] = field(default_factory=dict[int, TaskWork])
-    """By `id` of plans, all of which `memo` keeps."""
 
     @cached_property
     def _numbers(self) -> dict[SSAValue, int]:
@@ -176,9 +175,7 @@ class _Search:
         """With the next task planned so."""
         number = len(partial.plans)
         info = self.network.tasks[number]
-        if id(plan) not in self._exact:
-            self._exact[id(plan)] = exact_work(info, plan, self.chip)
-        work = work_beside(self._exact[id(plan)], number not in code.apart, info, plan)
+        work = work_beside(exact_work(info, plan), number not in code.apart, info, plan)
         run = partial.run.fork()
         run.advance(work)
         times = (work.computing, work.dram, work.network)

@@ -41,9 +41,9 @@ class Code:
 class TaskWorks:
     """What the tasks of a network do; the times of their exchanges are worked out once."""
 
-    def __init__(self, network: NetworkPlan, chip: Chip) -> None:
+    def __init__(self, network: NetworkPlan) -> None:
         tasks = list(zip(network.tasks, network.plans, strict=True))
-        works = [exact_work(info, plan, chip) for info, plan in tasks]
+        works = [exact_work(info, plan) for info, plan in tasks]
         self._interleave = np.array([parts_interleave(info, plan) for info, plan in tasks], np.bool_)
         number_of = {info.result: number for number, info in enumerate(network.tasks)}
         sources = [[number_of[value] for value in values if value in number_of] for values in network.roots]
@@ -139,12 +139,16 @@ def work_beside(work: TaskWork, together: bool, info: TaskInfo, plan: TaskPlan) 
     return work._replace(serial=together and parts_interleave(info, plan))
 
 
-def exact_work(info: TaskInfo, plan: TaskPlan, chip: Chip) -> TaskWork:
+def exact_work(info: TaskInfo, plan: TaskPlan) -> TaskWork:
     """What a task does; times of the exchange are those of its messages."""
+    return plan.once("exact work", lambda: _exact_work(info, plan))
+
+
+def _exact_work(info: TaskInfo, plan: TaskPlan) -> TaskWork:
     parts = gather_transfers(info, plan)
     if not parts:
         return plan.work
-    times, crossing = follow(parts, chip)
+    times, crossing = follow(parts, plan.chip)
     return plan.work._replace(
         gather=float(times[0]), arriving=float(times[-1] - times[0]), crossing=crossing, parts=len(parts)
     )

@@ -95,4 +95,4 @@ class PlanMemo:
 def source_key(source: Source) -> Hashable:
     """Equal for sources with the same bytes in the same cores."""
     held = source.distribution
-    return source.constant, source.keep, None if held is None else (tuple(held.boxes.items()), held.tile_bytes)
+    return source.constant, source.keep, None if held is None else held.key

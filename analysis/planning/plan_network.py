@@ -22,6 +22,7 @@ from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
 from ...dialects.manycore import Tiling
 from ...support.errors import ResourceError
+from ...support.phases import phase
 from ..task_info import TaskInfo, value_bytes
 from .estimate import PASS_THROUGH
 from .kept_constants import (
@@ -106,6 +107,7 @@ class NetworkPlan:
         return {info.result: number for number, info in enumerate(self.tasks) if self.plans[number].resident}
 
 
+@phase("plan tasks")
 def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> NetworkPlan:
     """
     Plan all tasks of a function. A task that says where its result lies keeps that and its tiling.
@@ -173,12 +175,14 @@ def _plan_all(
         sources = [source_of(value, resident) for value in info.operands]
         number, read_as = len(begun.plans), shapes.get(memory_root(info.result), set())
         if not is_written(info) and number in fixed:
-            plan = plan_tiled(info, chip, sources, fixed[number], available, chip.sram_bytes - held, resident=True)
+            plan = plan_tiled(
+                info, chip, sources, fixed[number], Room(available), chip.sram_bytes - held, resident=True
+            )
         elif is_written(info):
             must_leave = _must_leave(info, in_dram, read_as)
             sources = keep_operands(sources, info.op.kept)
             with at(info.op):
-                plan = plan_written(info, chip, sources, available, chip.sram_bytes - held, must_leave)
+                plan = _planned_as_written(info, chip, sources, available, chip.sram_bytes - held, must_leave, memo)
         else:
             stays = info.result not in in_dram
             alone = partial(
@@ -435,6 +439,24 @@ def _plan_next(
     return memo.plan(info, sources, available, (stays, frozenset(read_as), grid), plan)
 
 
+def _planned_as_written(
+    info: TaskInfo,
+    chip: Chip,
+    sources: Sequence[Source],
+    available: int,
+    free: int,
+    must_leave: str | None,
+    memo: PlanMemo,
+) -> TaskPlan | Shortage:
+    """`plan_written` in so many bytes of SRAM."""
+
+    def plan(room: Room) -> TaskPlan | Shortage:
+        return plan_written(info, chip, sources, room, free, must_leave)
+
+    how = "written", info.op.tiling.data, info.op.space, must_leave, free - available
+    return memo.plan(info, sources, available, how, plan)
+
+
 def readable_as(info: TaskInfo, shapes: set[tuple[int, ...]]) -> Readable:
     """Whether a task's result can be read in these shapes where it is."""
     own = shape_of(info.result)
@@ -455,6 +477,8 @@ def _must_leave(info: TaskInfo, in_dram: set[SSAValue], read_as: set[tuple[int, 
         return "it is a result of the function or read by index"
     if not read_as:
         return "no task reads it"
+    if read_as == {shape_of(info.result)}:
+        return None
     tiles = info.op.tiling.data.tile_boxes(info.sizes)
     held = Distribution({core: info.root.result_box(tile) for core, tile in tiles.items()}, 0)
     for shape in sorted(read_as):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import permutations
+from typing import TypeVar, cast
 
 from ...chips import Chip
 from ...chips.cycles import bound_by_weights
@@ -30,6 +31,8 @@ from .reads import (
 from .room import Room
 from .storage import Distribution
 from .tiling_search import coarser_steps, finer_steps, grid_candidates, much_finer_steps
+
+T = TypeVar("T")
 
 ALIGNMENT = 64
 """Bytes to which buffers in SRAM are aligned."""
@@ -76,6 +79,8 @@ class TaskPlan:
     """Bytes of the largest tile of the result."""
     step_elements: int
     """Elements of the result of the largest step."""
+    scratch_bytes: int
+    """Bytes that the instructions of a step need beside all values."""
     working_bytes: int
     """SRAM of the busiest core that the task needs beside what is there already, the result included."""
     count_work: Callable[[Sequence[ReadSize]], TaskWork] = field(repr=False, compare=False)
@@ -96,7 +101,7 @@ class TaskPlan:
     @cached_property
     def cycles(self) -> float:
         """Estimated, by itself."""
-        return alone(self.work, self.chip)
+        return alone([self.work], self.chip)[0]
 
     @cached_property
     def price(self) -> float:
@@ -116,6 +121,16 @@ class TaskPlan:
     def least_cycles(self) -> float:
         """Bound for all plans that differ in steps alone."""
         return self.work.least
+
+    def once(self, what: str, make: Callable[[], T]) -> T:
+        """What `make` works out of this plan, once: variants of a network share plans, and tasks with the same work."""
+        if what not in self._known:
+            self._known[what] = make()
+        return cast("T", self._known[what])
+
+    @cached_property
+    def _known(self) -> dict[str, object]:
+        return {}
 
     @cached_property
     def distribution(self) -> Distribution:
@@ -154,7 +169,7 @@ class TaskPlan:
 
 def output_steps(info: TaskInfo, tiling: Tiling) -> int:
     """Number of steps that give different parts of the result."""
-    return math.prod(count for dim, count in enumerate(tiling.steps) if dim not in info.reductions)
+    return tiling.step_count // math.prod([tiling.steps[dim] for dim in info.reductions])
 
 
 @dataclass(frozen=True)
@@ -175,6 +190,14 @@ class Shortage:
         }
         largest = max(parts, key=parts.__getitem__, default=None)
         return Shortage(plan.working_bytes, largest, 0 if largest is None else parts[largest])
+
+
+def estimate_together(plans: Sequence[TaskPlan]) -> None:
+    """Work out the cycles of plans for one chip: all in one go, which takes less time."""
+    unknown = [plan for plan in plans if "cycles" not in plan.__dict__]
+    if unknown:
+        for plan, cycles in zip(unknown, alone([plan.work for plan in unknown], unknown[0].chip), strict=True):
+            plan.__dict__["cycles"] = cycles
 
 
 PlaceTiles = Callable[[TaskInfo, tuple[int, ...]], tuple[int, ...]]
@@ -268,7 +291,10 @@ def _fastest_first(
     heap: list[tuple[float, int, int]] = []
     for number, tiling in enumerate(tilings):
         last = last_tile(info, tiling)
-        heap.append((float(step_work(info, last, chip).root), 0, number))
+        work = step_work(info, last, chip)
+        vector = work.rest + work.begun
+        least = work.root + vector if work.unit == "VPU" else max(work.root, vector)
+        heap.append((float(least), 0, number))
     heapq.heapify(heap)
     found: dict[int, TaskPlan] = {}
     while heap:
@@ -323,6 +349,7 @@ def _refine(cut: Cut, tiling: Tiling, room: Room) -> TaskPlan | Shortage:
             steps = plan.tiling.steps
             neighbours = [*finer_steps(info, tile.sizes, steps), *coarser_steps(info, tile.sizes, steps)]
             fitting = [option for option in map(measured, neighbours) if fits(option, chip, room)]
+            estimate_together(fitting)
             cheapest = min(fitting, key=lambda option: option.price, default=plan)
             if cheapest.price >= plan.price:
                 break
@@ -372,14 +399,10 @@ def fits(plan: TaskPlan, chip: Chip, room: Room) -> bool:
 
 def _constant_excess(plan: TaskPlan, chip: Chip) -> int:
     """By how many bytes the largest buffer for constants is too large."""
-    largest = max(
-        (
-            size.buffer_bytes
-            for read, size in zip(plan.reads, plan.sizes, strict=True)
-            if read.constant and not read.keep  # there is no next one
-        ),
-        default=0,
-    )
+    largest = 0
+    for read, size in zip(plan.reads, plan.sizes, strict=True):
+        if size.buffer_bytes > largest and read.constant and not read.keep:  # of what is kept there is no next one
+            largest = size.buffer_bytes
     return max(0, largest - chip.sram_bytes // CONSTANT_SHARE)
 
 
@@ -391,10 +414,12 @@ def _default_order(info: TaskInfo) -> tuple[int, ...]:
 def _best_order(cut: Cut, plan: TaskPlan) -> TaskPlan:
     """The loop order that moves least, reductions always innermost."""
     tiling, reductions = plan.tiling, cut.info.reductions
-    moving = [dim for dim, count in enumerate(tiling.steps) if count > 1 and dim not in reductions]
+    moving = [dim for dim in tiling.order if tiling.steps[dim] > 1 and dim not in reductions]
     still = [dim for dim in range(len(tiling.steps)) if dim not in moving and dim not in reductions]
     best = plan
-    for order in permutations(moving):
+    for order in permutations(sorted(moving)):
+        if order == tuple(moving):
+            continue  # as it is: where dimensions stand that are not cut makes no difference
         option = Tiling(tiling.grid, tiling.cores, tiling.steps, (*still, *order, *reductions))
         candidate = cut.plan(option, plan.slots, plan.keeps_constants)
         if candidate.working_bytes <= plan.working_bytes and candidate.cycles < best.cycles:
@@ -421,31 +446,60 @@ class Cut:
     def buffered(self, tiling: Tiling, room: Room) -> TaskPlan:
         """With two buffers; the constants of all steps are kept if that fits in `room`."""
         if tiling.step_count > 1:
-            kept = self.plan(tiling, keep_constants=True)
-            if not any(size.kept for size in kept.sizes):
-                return replace(kept, keeps_constants=False)
-            if fits(kept, self.chip, room):
+            step = self._largest_step(tiling)
+            sizes = self._sizes(tiling, step, keep_constants=True)
+            keeps = any(size.kept for size in sizes)
+            kept = self._plan(tiling, step, sizes, 2, keeps)
+            if not keeps or fits(kept, self.chip, room):
                 return kept
         return self.plan(tiling)
 
     def plan(self, tiling: Tiling, slots: int = 2, keep_constants: bool = False) -> TaskPlan:
         """What follows from a tiling of this grid and from a number of buffers."""
-        info, tile = self.info, self.tile
-        sizes_of_step = tuple(math.ceil(size / steps) for size, steps in zip(tile.sizes, tiling.steps, strict=True))
-        # The first step is as large as any (`split_blocks`).
-        step = Box(tile.offsets, sizes_of_step)
-        sizes = tuple(measure_read(read, info, self.chip, tiling, step, tile, keep_constants) for read in self.reads)
-        item = value_bytes(info.result)
-        tile_bytes = info.largest_result(tile) * item
-        step_elements = info.largest_result(step)
-        outputs = output_steps(info, tiling)
+        step = self._largest_step(tiling)
+        return self._plan(tiling, step, self._sizes(tiling, step, keep_constants), slots, keep_constants)
+
+    def _largest_step(self, tiling: Tiling) -> Box:
+        """The first step, which is as large as any (`split_blocks`)."""
+        tile = self.tile
+        return Box(
+            tile.offsets, tuple([-(-size // steps) for size, steps in zip(tile.sizes, tiling.steps, strict=True)])
+        )
+
+    def _sizes(self, tiling: Tiling, step: Box, keep_constants: bool) -> tuple[ReadSize, ...]:
+        info, chip, tile = self.info, self.chip, self.tile
+        return tuple([measure_read(read, info, chip, tiling, step, tile, keep_constants) for read in self.reads])
+
+    def _plan(
+        self, tiling: Tiling, step: Box, sizes: tuple[ReadSize, ...], slots: int, keep_constants: bool
+    ) -> TaskPlan:
+        item, tile_bytes, temporaries = self._result_bytes
+        step_elements = self.info.largest_result(step)
+        outputs = output_steps(self.info, tiling)
         working = aligned(tile_bytes) if self.resident else aligned(step_elements * item) * min(slots, outputs)
-        working += sum(aligned(step_elements * info.buffers.item_bytes[number]) for number in info.buffers.temporaries)
-        working += sum(min(slots, size.versions) * aligned(size.buffer_bytes) for size in sizes)
+        for temporary in temporaries:
+            working += aligned(step_elements * temporary)
+        for size in sizes:
+            working += min(slots, size.versions) * aligned(size.buffer_bytes)
+        scratch = self.info.scratch_bytes(step)
+        working += aligned(scratch)
         return TaskPlan(
-            tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, working,
-            lambda sizes: self._work(tiling, step, sizes, outputs), info, self.chip, self._matrix_work,
+            tiling, self.reads, sizes, keep_constants, slots, self.resident, tile_bytes, step_elements, scratch,
+            working, lambda sizes: self._work(tiling, step, sizes, outputs), self.info, self.chip, self._matrix_work,
         )  # fmt: skip
+
+    @cached_property
+    def _result_bytes(self) -> tuple[int, int, tuple[int, ...]]:
+        """Bytes of an element of the result, of the largest tile of it, and of an element of each temporary buffer."""
+        info, buffers = self.info, self.info.buffers
+        item = value_bytes(info.result)
+        temporaries = tuple(buffers.item_bytes[number] for number in buffers.temporaries)
+        return item, info.largest_result(self.tile) * item, temporaries
+
+    @cached_property
+    def _gathering(self) -> tuple[float, int]:
+        """Cycles of exchanges, and of the vector unit before they end."""
+        return sum(read.exchange_cycles for read in self.reads), sum(read.prepare_cycles for read in self.reads)
 
     @cached_property
     def _matrix_work(self) -> float:
@@ -455,21 +509,16 @@ class Cut:
         return LOADING_WORK if bound_by_weights(self.chip, work.rows) else MATRIX_WORK
 
     def _work(self, tiling: Tiling, step: Box, sizes: Sequence[ReadSize], outputs: int) -> TaskWork:
-        info = self.info
-        exchange = sum(read.exchange_cycles for read in self.reads)
-        first = sum(read.exchange_cycles / size.parts for read, size in zip(self.reads, sizes, strict=True))
+        exchange, prepare = self._gathering
+        first = 0.0
+        for read, size in zip(self.reads, sizes, strict=True):
+            first += read.exchange_cycles / size.parts
+        stored = 0.0 if self.resident else self._stored_bytes(step)
         return task_work(
-            step_work(info, step, self.chip),
-            tiling.step_count,
-            outputs,
-            sum(read.prepare_cycles for read in self.reads),
-            first,
-            exchange - first,
-            [(size, read.constant) for read, size in zip(self.reads, sizes, strict=True)],
-            0.0 if self.resident else self._stored_bytes(step),
-            self.chip,
+            step_work(self.info, step, self.chip), tiling.step_count, outputs, prepare, first, exchange - first,
+            [(size, read.constant) for read, size in zip(self.reads, sizes, strict=True)], stored, self.chip,
             tiling.cores,
-        )
+        )  # fmt: skip
 
     def _stored_bytes(self, step: Box) -> float:
         """Bytes that cross ports of DRAM for the result, of which each step stores a part: whole bursts."""

@@ -21,10 +21,10 @@ def is_written(info: TaskInfo) -> bool:
 
 
 def plan_written(
-    info: TaskInfo, chip: Chip, sources: Sequence[Source], available: int, free: int, must_leave: str | None
+    info: TaskInfo, chip: Chip, sources: Sequence[Source], room: Room, free: int, must_leave: str | None
 ) -> TaskPlan | Shortage:
     """
-    The plan of a task as the IR gives it, double-buffered if that fits in `available` bytes of SRAM.
+    The plan of a task as the IR gives it, double-buffered if that fits in `room`.
 
     With single buffers it may take all that is `free`; Shortage if that is too little. `must_leave` says why the result
     cannot stay in the cores. Raises InputError naming the task where tiling or placement cannot be carried out.
@@ -44,7 +44,7 @@ def plan_written(
             f"{place}: order = {list(tiling.order)} loops over the reduced dimensions {list(info.reductions)} outside "
             f"of others; put the reduced ones last"
         )
-    return plan_tiled(info, chip, sources, tiling, available, free, resident=resident)
+    return plan_tiled(info, chip, sources, tiling, room, free, resident=resident)
 
 
 def plan_tiled(
@@ -52,7 +52,7 @@ def plan_tiled(
     chip: Chip,
     sources: Sequence[Source],
     tiling: Tiling,
-    available: int,
+    room: Room,
     free: int,
     *,
     resident: bool,
@@ -64,9 +64,8 @@ def plan_tiled(
         for read, source in zip(info.reads, (sources[read.operand] for read in info.reads), strict=True)
     )
     cut = Cut(info, chip, reads, last_tile(info, tiling), resident).with_traffic()
-    room = Room(available)
     double = cut.buffered(tiling, room)
     if fits(double, chip, room):
         return double
     single = cut.plan(tiling, slots=1)
-    return single if single.working_bytes <= free else Shortage.of(single)
+    return single if room.fits(single.working_bytes - (free - room.available)) else Shortage.of(single)

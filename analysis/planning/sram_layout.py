@@ -109,7 +109,7 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
     if network.loops:
         return lay_out(network, chip, _around_loops(loads_ahead(network.plans, chip, network.lead), network))
     layout = lay_out(network, chip, loads_ahead(network.plans, chip, network.lead))
-    works = works or TaskWorks(network, chip)
+    works = works or TaskWorks(network)
     ahead = shift_loads(network, layout.code, chip, works)
     if ahead == layout.ahead:
         return layout
@@ -258,6 +258,7 @@ def _collect(
         for buffer in info.buffers.temporaries:
             size = plan.step_elements * info.buffers.item_bytes[buffer]
             buffers.add(("temporary", number, buffer, 0), size, begin, end)
+        buffers.add(("temporary", number, info.scratch_buffer, 0), plan.scratch_bytes, begin, end)
         for index, read in enumerate(plan.reads):
             if plan.sizes[index].found:
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -41,6 +42,8 @@ class Transfers:
     @staticmethod
     def joined(parts: Sequence[Transfers]) -> Transfers:
         """All messages of several, those of the first one first."""
+        if len(parts) == 1:
+            return parts[0]
         counts = [np.diff(part.first) for part in parts]
         return Transfers(
             np.concatenate([part.senders for part in parts]),
@@ -56,7 +59,7 @@ class Transfers:
         places = np.arange(len(self.receivers)) + np.repeat(self.first[order] - first[:-1], counts)
         return Transfers(self.senders[order], self.nbytes[order], first, self.receivers[places])
 
-    @property
+    @cached_property
     def messages(self) -> NDArray[np.int64]:
         """Of each of `receivers`, the message that it gets."""
         return np.repeat(np.arange(len(self)), np.diff(self.first))

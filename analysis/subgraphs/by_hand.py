@@ -1,4 +1,4 @@
-"""Cutting where the user says."""
+"""Cutting after operators that the user names."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Held:
 
 @dataclass(frozen=True)
 class HostWeights:
-    """What a stage pays for constants that do not fit in its chip's memory: they come from the host each time."""
+    """The cost of constants that do not fit in a chip's memory, and are copied from the host each time."""
 
     capacity: float
     """Bytes of constants that a chip may hold."""

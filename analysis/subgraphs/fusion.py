@@ -19,7 +19,7 @@ Interval: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of compiling a candidate: its cost (emulated cycles, say), or None and why it failed."""
+    """The outcome of compiling a candidate: its cost (such as emulated cycles), or None and the reason."""
 
     cost: float | None
     reason: str = ""
@@ -35,7 +35,7 @@ Compiles: TypeAlias = Callable[[int, int], Outcome]
 
 
 class FusionStrategy(Protocol):
-    """Which neighbours become one."""
+    """A strategy for fusing neighbours."""
 
     def __call__(self, count: int, compiles: Compiles) -> list[Interval]:
         """Intervals that follow one another from 0 to `count`; all of more than one subgraph have compiled."""

@@ -28,7 +28,7 @@ from .op_graph import Flags, Ints, OpGraph
 @dataclass(frozen=True, eq=False)
 class Core:
     """
-    What key nodes are looked for in: core node i is graph node `nodes[i]`, numbered along the order. `sources[e]` and
+    The graph for key nodes: core node i is graph node `nodes[i]`, numbered along the order. `sources[e]` and
     `targets[e]` are the ends of edge e, possibly repeated.
     """
 

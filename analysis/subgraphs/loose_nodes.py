@@ -1,11 +1,11 @@
-"""Operators that may run long after they could, so that they should not decide what a key node is."""
+"""Deferrable operators: they may run long after their operands are there; the search for key nodes ignores them."""
 
 from __future__ import annotations
 
 from .op_graph import Adjacency, Ints
 
 SHARE = 16
-"""An operator is loose if it may wait for more than one part in so many of the longest path."""
+"""An operator is deferrable if it may wait for more than this fraction (1 / 16) of the longest path."""
 
 
 def loose_nodes(successors: Adjacency, macs: Ints) -> list[int]:

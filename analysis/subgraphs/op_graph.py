@@ -214,7 +214,7 @@ class Segments:
 
 
 def positions(order: Ints) -> Ints:
-    """Where each node stands in an order: its inverse."""
+    """The position of each node in an order: its inverse."""
     inverse = np.empty(len(order), np.int64)
     inverse[order] = np.arange(len(order))
     return inverse

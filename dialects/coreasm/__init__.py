@@ -1,4 +1,8 @@
-"""The `coreasm` dialect and the instruction table; xDSL is only imported where the dialect itself is asked for."""
+"""
+Programs of instructions for the cores and the controller (see docs/rationale/coreasm.md).
+
+The instruction table can be read without xDSL, which is imported where the dialect itself is asked for.
+"""
 
 from __future__ import annotations
 

@@ -277,6 +277,29 @@ class GatherOfOneRow(RewritePattern):
         rewriter.replace(op, (row, ReshapeOp(row, shape_of(op.result))))
 
 
+class GatherOfConsecutiveRows(RewritePattern):
+    """gather(x, constants i, i + s, i + 2 s ...) == slice(x); rows that are repeated stay a gather"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter) -> None:
+        if not isinstance(op.indices.owner, ConstantOp):
+            return
+        from .constants import constant_array
+
+        indices = constant_array(op.indices)
+        size = shape_of(op.data)[op.axis_index]
+        if indices is None or indices.ndim != 1 or indices.size < 2 or indices.min() < 0 or indices.max() >= size:
+            return
+        places = [int(index) for index in indices]
+        stride = places[1] - places[0]
+        if not stride or places != [places[0] + number * stride for number in range(len(places))]:
+            return
+        rank = len(shape_of(op.data))
+        starts, sizes, strides = [0] * rank, list(shape_of(op.data)), [1] * rank
+        starts[op.axis_index], sizes[op.axis_index], strides[op.axis_index] = places[0], len(places), stride
+        rewriter.replace(op, SliceOp(op.data, starts, sizes, strides))
+
+
 PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
     ReshapeOp: (ReshapeOfReshape(),),
     TransposeOp: (TransposeOfTranspose(), TransposeOfUnitDims()),
@@ -284,7 +307,7 @@ PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
     ConcatOp: (ConcatOfConcat(),),
     BroadcastOp: (BroadcastOfBroadcast(), BroadcastToReshape()),
     PadOp: (PadOfPad(),),
-    GatherOp: (GatherOfOneRow(),),
+    GatherOp: (GatherOfOneRow(), GatherOfConsecutiveRows()),
     MatmulOp: (TransposeIntoMatmul(), ProductWithZeros()),
     ReduceOp: (ExtremumOfExtremum(),),
     ew.CastOp: (LosslessCastOfCast(),),

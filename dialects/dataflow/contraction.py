@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, UnitAttr, f32, f64
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, UnitAttr, f32, f64, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
@@ -40,22 +40,39 @@ from .types import (
     shape_of,
     tensor,
     tensor_of,
+    ui8,
     window_output,
 )
+from .widening import widened_bytes
 
 if TYPE_CHECKING:
     from .partial_conv import PartialConvOp
 
 
 def contraction_element(lhs: Value, rhs: Value) -> Attribute:
-    """Element type of a product's result: floats keep theirs, 8-bit and 16-bit integers sum in i32."""
-    if element_of(lhs) != element_of(rhs):
+    """
+    Element type of a product's result: floats keep theirs, 8-bit and 16-bit integers sum in i32.
+
+    Raises VerifyException for operands of different types, unless one is a float and the other an integer of 8 bits,
+    which is widened to that float.
+    """
+    for one in (lhs, rhs):
+        if is_bool(element_of(one)):
+            raise VerifyException("operands have element type i1: expected float or integer")
+    a, b = element_of(lhs), element_of(rhs)
+    if a != b and narrow_operand(lhs, rhs) is None:
         raise VerifyException(
-            f"operands have element types {element_of(lhs)} and {element_of(rhs)}: expected equal ones"
+            f"operands have element types {a} and {b}: expected equal ones, or a float and an integer of 8 bits"
         )
-    if is_bool(element_of(lhs)):
-        raise VerifyException("operands have element type i1: expected float or integer")
-    return accumulator_type(element_of(lhs))
+    return accumulator_type(b if narrow_operand(lhs, rhs) == 0 else a)
+
+
+def narrow_operand(lhs: Value, rhs: Value) -> int | None:
+    """Of a product of a float and an integer of 8 bits: which operand is the integer, 0 or 1. None of other types."""
+    a, b = element_of(lhs), element_of(rhs)
+    if is_float(a) and b in (i8, ui8):
+        return 1
+    return 0 if is_float(b) and a in (i8, ui8) else None
 
 
 def widened(inferred: Tensor, actual: Tensor) -> Tensor:
@@ -64,6 +81,36 @@ def widened(inferred: Tensor, actual: Tensor) -> Tensor:
         if element_bytes(inferred.element_type) < 4:
             return tensor(f32, inferred.get_shape())
     return inferred
+
+
+def scratch_of_widening(op: TiledOp, tile: Box) -> int:
+    """Bytes of memory for what is widened of a contraction's narrow operand, for tiles of these sizes."""
+    narrow = narrow_operand(*op.operands[:2])
+    if narrow is None or not tile.volume:
+        return 0
+    shape = op.largest_slice(narrow, tile)
+    first = _first_summed(op, narrow)
+    wide = element_bytes(element_of(op.operands[1 - narrow]))
+    return widened_bytes(shape[first], math.prod(shape) // max(1, shape[first]) * wide)
+
+
+def cost_with_widening(op: TiledOp, cost: OpCost, tile: Box) -> OpCost:
+    """The cost of a contraction with that of widening its narrow operand."""
+    narrow = narrow_operand(*op.operands[:2])
+    if narrow is None:
+        return cost
+    elements = op.operand_slice(narrow, tile).box.volume
+    wide = element_bytes(element_of(op.operands[1 - narrow]))
+    return replace(cost, widened=(elements, elements * wide), item_bytes=wide)
+
+
+def _first_summed(op: TiledOp, index: int) -> int:
+    """The first dimension of an operand that is summed over."""
+    if not isinstance(op, MatmulOp):
+        return 1
+    rank = len(shape_of(op.operands[index]))
+    flipped = (op.transpose_a if index == 0 else op.transpose_b) is not None
+    return rank - 1 if flipped == (index == 1) else rank - 2
 
 
 class ContractionOp(TiledOp, abc.ABC):
@@ -87,7 +134,11 @@ class ContractionOp(TiledOp, abc.ABC):
 
     def product_cost(self, tile: Box, macs: int, matmul: tuple[int, int, int, int]) -> OpCost:
         """The cost of a tile that is matrix products of these sizes."""
-        return replace(self.cost_on("MPU", tile, macs=macs, matmul=matmul), nonzero=self.expected)
+        cost = replace(self.cost_on("MPU", tile, macs=macs, matmul=matmul), nonzero=self.expected)
+        return cost_with_widening(self, cost, tile)
+
+    def scratch_bytes(self, tile: Box) -> int:
+        return scratch_of_widening(self, tile)
 
 
 @irdl_op_definition
@@ -97,7 +148,8 @@ class MatmulOp(ContractionOp):
     operand is [..., K, M], with `transpose_b` the second is [..., N, K].
 
     Sums run in f32 for f16 and bf16 and in i32 for 8-bit and 16-bit integers (whose result is i32). With `nonzero
-    [0.4]`, about so much of the first operand is expected not to be zero.
+    [0.4]`, about so much of the first operand is expected not to be zero. An operand of 8-bit integers beside one of
+    floats is widened to these by the core that multiplies.
     Iteration space: (batch..., M, N, K).
 
     ```
@@ -215,6 +267,7 @@ class ConvOp(SlidingOp, ContractionOp):
     """
     Convolution (without flipping the kernel) of [N, C, S...] with weights [O, C / groups, K...], over 1 to 3 spatial
     dimensions. Positions outside the operand count as 0. There is no bias operand: a bias is an `add` of [1, O, 1...].
+    Weights of 8-bit integers beside an operand of floats are widened to these by the core that multiplies.
 
     Iteration space: (N, O, spatial dimensions of the result..., C / groups, K...).
 
@@ -305,6 +358,10 @@ class ConvOp(SlidingOp, ContractionOp):
             raise VerifyException(
                 f"kernel {list(w[2:])} with dilations {list(dilations)} is larger than the padded operand of shape "
                 f"{list(x)}"
+            )
+        if narrow_operand(operand, weights) == 0:
+            raise VerifyException(
+                f"operands have element types {element_of(operand)} and {element_of(weights)}: only weights are widened"
             )
         return tensor(contraction_element(operand, weights), (x[0], w[0], *out))
 

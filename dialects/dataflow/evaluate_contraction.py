@@ -15,6 +15,9 @@ from .partial_conv import PartialConvOp
 
 def multiply(a: Array, b: Array) -> Array:
     """A matrix product whose sums are as wide as the machine makes them."""
+    if "f" in (a.dtype.kind, b.dtype.kind) and a.dtype != b.dtype:  # integers beside floats are widened
+        wide = np.result_type(*(one.dtype for one in (a, b) if one.dtype.kind == "f"))
+        a, b = a.astype(wide, copy=False), b.astype(wide, copy=False)
     kind, size = a.dtype.kind, a.dtype.itemsize
     if kind == "f":
         wide = np.float64 if size == 8 else np.float32

@@ -11,7 +11,14 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from .base import TiledOp, Value, int_attr, int_list, ints
-from .contraction import ConvOp, channels_of, padded_windows, widened
+from .contraction import (
+    ConvOp,
+    channels_of,
+    cost_with_widening,
+    padded_windows,
+    scratch_of_widening,
+    widened,
+)
 from .sliding import SlidingOp
 from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice
 from .types import Tensor, element_of, is_float, shape_of, tensor, tensor_of
@@ -174,4 +181,8 @@ class PartialConvOp(SlidingOp, TiledOp):
         kept = 2 + self.spatial
         rows, depth = math.prod(tile.sizes[2:kept]), math.prod(tile.sizes[kept:])
         matmul = (tile.sizes[0], rows, depth, tile.sizes[1])
-        return self.cost_on("MPU", tile, macs=math.prod(tile.sizes), matmul=matmul)
+        cost = self.cost_on("MPU", tile, macs=math.prod(tile.sizes), matmul=matmul)
+        return cost_with_widening(self, cost, tile)
+
+    def scratch_bytes(self, tile: Box) -> int:
+        return scratch_of_widening(self, tile)

@@ -220,6 +220,8 @@ class OpCost:
     """Which share of the first operand's elements is expected not to be zero; the others may be left out."""
     item_bytes: int | None = None
     """Of an element that is multiplied, where that is no element of the first operand."""
+    widened: tuple[int, int] | None = None
+    """Elements of an operand that the vector unit first brings to the type of the other one, and their bytes then."""
     mapped: tuple[int, int] | None = None
     """
     Of a mapping unit: elements that its encoder looks at, and the bytes of the largest operand. Estimates count it as
@@ -280,6 +282,11 @@ class TilingInterface(Operation, abc.ABC):
     def largest_slice(self, index: int, tile: Box) -> tuple[int, ...]:
         """Shape of the largest slice of an operand, padding included, that tiles of this size read anywhere."""
         return self.operand_slice(index, tile).shape
+
+    def scratch_bytes(self, tile: Box) -> int:
+        """Bytes of memory beside operands and result that instructions need for any tile of this size."""
+        del tile
+        return 0
 
     def filled(self, index: int) -> float:
         """What tiles read of an operand in the mean, as a share of the largest slice."""

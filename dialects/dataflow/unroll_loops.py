@@ -32,9 +32,7 @@ def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> 
     loops = [op for op in root.walk() if isinstance(op, LoopOp)]
     if not loops:
         return
-    pattern = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], folding_enabled=True, ctx=_context())
-    for region in root.regions:
-        PatternRewriteWalker(_InLoops(KeepLocations(pattern))).rewrite_region(region)
+    canonicalize_loops(root)
     loops = [op for op in root.walk() if isinstance(op, LoopOp) and not stays(op)]
     for loop in loops:
         _check_runs(loop)
@@ -44,6 +42,13 @@ def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> 
             steps.step()
         results = steps.results()
         Rewriter.replace_op(loop, steps.ops, results)
+
+
+def canonicalize_loops(root: Operation) -> None:
+    """Bring all loops inside of an operation into their canonical form."""
+    pattern = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], folding_enabled=True, ctx=_context())
+    for region in root.regions:
+        PatternRewriteWalker(_InLoops(KeepLocations(pattern))).rewrite_region(region)
 
 
 def _check_runs(loop: LoopOp) -> None:

@@ -93,6 +93,8 @@ def chip_of(op: Operation) -> Chip | None:
 
 
 _FIELDS = ("grid", "cores", "steps", "order")
+KEPT_TILINGS = 1 << 12
+"""Tilings whose attributes are kept: variants of a network write the same ones again and again."""
 
 
 @irdl_attr_definition
@@ -184,6 +186,7 @@ class TilingAttr(ParametrizedAttribute):
             printer.print_string(", ".join(f"{name} = {list(one)}" for name, one in zip(_FIELDS, values, strict=True)))
 
     @staticmethod
+    @lru_cache(KEPT_TILINGS)
     def of(tiling: Tiling) -> TilingAttr:
         """The attribute that holds a tiling."""
         return TilingAttr(tiling.grid, tiling.cores, tiling.steps, tiling.order)

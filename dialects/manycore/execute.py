@@ -82,7 +82,8 @@ class ExecuteOp(IRDLOperation):
       in turn where there are several); `uses` gives the read of each use of an argument, in the order of the body.
     - `staging(...)`, where parts of results in DRAM are computed before they are stored, and parts of results in SRAM
       up to the last operation, which writes the tile (without it, all do); `temporaries(...)`, other values of the
-      body. `writes` says where each operation of the body writes: 0 the result (or staging), k temporary k - 1.
+      body, and last the memory for what the first operation widens of a narrow operand. `writes` says where each
+      operation of the body writes: 0 the result (or staging), k temporary k - 1.
 
     An SRAM buffer stands for one at the same address on every core. An operand or result in SRAM is spread: each core
     holds the tile that it computed. Tiles, steps and the body mean what they mean in `manycore.task`.

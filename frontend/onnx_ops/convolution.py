@@ -41,8 +41,15 @@ def convolve(b: Builder, spec: Convolution) -> Tensor:
 
 
 def scaled(b: Builder, spec: Convolution, scale: Array, shift: Array, name: str) -> Tensor | None:
-    """The convolution with `scale` and `shift` of each output channel moved into it; None if weights are not known."""
-    if spec.weights.array is None or (spec.bias is not None and spec.bias.array is None):
+    """
+    The convolution with `scale` and `shift` of each output channel moved into it; None if weights are not known, or
+    are integers that stay so.
+    """
+    if (
+        spec.weights.array is None
+        or spec.weights.quantised is not None
+        or (spec.bias is not None and spec.bias.array is None)
+    ):
         return None
     w = spec.weights.array
     bias = shift if spec.bias is None or spec.bias.array is None else spec.bias.array * scale + shift

@@ -26,7 +26,9 @@ class Direction:
     w: Tensor
     r: Tensor
     input_bias: Tensor | None
+    """Of a GRU; of other layers with the state's bias in it."""
     state_bias: Tensor | None
+    """Of a GRU."""
     hidden: Tensor
     cell: Tensor | None
     peepholes: list[Tensor] | None
@@ -76,6 +78,9 @@ def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequ
         assert r is not None
         biases = [None if bias is None else b.slice_axis(bias, 0, n * gates * size, gates * size) for n in range(2)]
         input_bias, state_bias = (None if one is None else _by_unit(b, one, together, size) for one in biases)
+        if input_bias is not None and state_bias is not None and node.proto.op_type != "GRU":
+            # Both are added to the same sum, which only a GRU does not do: its reset gate comes between.
+            input_bias, state_bias = b.add(input_bias, state_bias), None
         result.append(
             Direction(
                 _by_unit(b, w, together, size),
@@ -184,8 +189,6 @@ def lstm(node: Node) -> Sequence[Tensor]:
     def step(products: Tensor, one: Direction) -> None:
         assert one.cell is not None
         total = b.add(products, b.matmul(one.hidden, one.r))
-        if one.state_bias is not None:
-            total = b.add(total, one.state_bias)
         gate, inner, outer = one.activations
         if one.peepholes is None:
             i, o, f, c = _gates(b, total, 4, gate)
@@ -236,8 +239,6 @@ def rnn(node: Node) -> Sequence[Tensor]:
 
     def step(products: Tensor, one: Direction) -> None:
         total = b.add(products, b.matmul(one.hidden, one.r))
-        if one.state_bias is not None:
-            total = b.add(total, one.state_bias)
         one.hidden = one.activations[0](total)
 
     return _run(node, 1, 1, ("Tanh",), step)

@@ -14,7 +14,7 @@ from ..view import View
 class Tile(NamedTuple):
     """
     A tile of an operation, to be computed by one core. Elementwise operations take numbers as operands (immediates) and
-    may work in place; kernels need no memory besides.
+    may work in place.
     """
 
     box: Box
@@ -26,6 +26,10 @@ class Tile(NamedTuple):
     accumulate: bool
     """It is a further part of a split reduction, joined to what `out` holds."""
     emitter: Emitter
+    scratch: int | None = None
+    """Address of the memory that the operation asks for beside operands and result (`scratch_bytes`)."""
+    step: int = 0
+    """Of the task: what steps in turn use in turn goes by it."""
 
     @property
     def views(self) -> list[View]:

@@ -11,6 +11,7 @@ from ...dialects.dataflow.partial_conv import PartialConvOp
 from ...dialects.sparse.panel_ops import PanelConvOp
 from ..view import View
 from .common import Tile
+from .widening import multiply
 
 
 def select_matmul(op: MatmulOp, tile: Tile) -> None:
@@ -21,7 +22,7 @@ def select_matmul(op: MatmulOp, tile: Tile) -> None:
     batch = tile.out.shape[:-2]
     a = a.broadcast_to((*batch, *a.shape[-2:]))
     b = b.broadcast_to((*batch, *b.shape[-2:]))
-    tile.emitter.matmul(tile.out, a, b, (len(batch), 1, 1, 1), tile.accumulate, op.expected)
+    multiply(tile, tile.out, a, b, (len(batch), 1, 1, 1), op.expected)
 
 
 def transposed(view: View) -> View:
@@ -84,7 +85,7 @@ def _products(op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: in
     kernels = w.permute((*range(batch), *range(batch + 1, rank), batch))
     target = out.permute((*range(n + 1), *range(rank - spatial, rank), channel))
     nonzero = op.expected if isinstance(op, ConvOp) else ALL_NONZERO
-    tile.emitter.matmul(target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), tile.accumulate, nonzero)
+    multiply(tile, target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), nonzero)
 
 
 def windows_of(op: ConvOp | PartialConvOp | PanelConvOp, x: View, places: Sequence[int], kernel: Sequence[int]) -> View:

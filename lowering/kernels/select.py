@@ -19,6 +19,7 @@ from ...dialects.dataflow.partial_conv import PartialConvOp
 from ...dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, ReduceWindowOp
 from ...dialects.dataflow.reshape import ReshapeOp
 from ...dialects.dataflow.scatter import ScatterOp
+from ...dialects.dataflow.tiling import TilingInterface
 from ...dialects.memory.packing import PackingOp
 from ...dialects.sparse.block_ops import (
     PanelCombineOp,
@@ -88,6 +89,20 @@ KERNELS: dict[type[Operation], Kernel] = {
 }
 """Kernels by operation class; a class stands for its subclasses too."""
 
+_PLACELESS = frozenset[Kernel]({
+    select_bitcast,
+    select_elementwise,
+    select_matmul,
+    select_partial_conv,
+    select_reduce,
+    select_reduce_window,
+    select_arg_reduce,
+    select_cumsum,
+    select_transpose,
+    select_copy,
+})  # fmt: skip
+"""Kernels for which it makes no difference where in the iteration space a tile lies."""
+
 DRAM_OPERANDS: dict[type[Operation], frozenset[int]] = {GatherOp: frozenset({0})}
 """Operands that kernels also take where they lie in DRAM."""
 
@@ -101,3 +116,13 @@ def kernel_of(op: Operation) -> Kernel:
     raise MeshloomError(
         f"no instructions are known for '{op.name}': lower it to other operations, or add a kernel to lowering/kernels"
     )
+
+
+def placed_dims(op: TilingInterface) -> tuple[int, ...]:
+    """
+    The dimensions of an operation's iteration space along which its kernel asks where a tile lies. Tiles that differ
+    elsewhere get the same instructions for the same views.
+    """
+    if isinstance(op, ConvOp) and op.group_count == 1:
+        return (2 + op.spatial,)  # input channels may be split
+    return () if kernel_of(op) in _PLACELESS else tuple(range(len(op.iteration_space())))

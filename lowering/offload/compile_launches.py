@@ -314,12 +314,19 @@ class LaunchSearch:
         """Bytes that one launch needs for itself."""
         self._planning: dict[int, LaunchPlanning] = {}
         """By capacity."""
+        self._fitted: dict[int, tuple[FuncOp, DeviceLayout] | None] = {}
+        """By capacity: launches of several sizes are often cut alike, and asked for again."""
         several = [op for op in launches if sum(map(is_operator, list(op.body.block.ops)[:-1])) > 1]
         self.largest_of_several = max((needed[op] for op in several), default=0)
         """Bytes that a launch of several operators needs for itself."""
 
     def fit(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
         """The function with memory saved until it fits, and its places."""
+        if capacity not in self._fitted:
+            self._fitted[capacity] = self._fit(capacity)
+        return self._fitted[capacity]
+
+    def _fit(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
         layout = lay_out(read_block(self.function, self.pieces, capacity), capacity)
         if layout is not None:
             return self.function, layout

@@ -275,10 +275,10 @@ def test_damaged_files(case: Case, tmp_path: Path, capfd: pytest.CaptureFixture[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 8))
+@pytest.mark.campaign(500)
 @pytest.mark.parametrize("case", CASES, indirect=True)
-def test_many_damaged_files(case: Case, seed: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    sweep(case, 250, seed, tmp_path, capfd)
+def test_many_damaged_files(case: Case, cases: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sweep(case, cases, 2, tmp_path, capfd)
 
 
 @pytest.mark.parametrize("case", CASES, indirect=True)

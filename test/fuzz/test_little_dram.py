@@ -17,7 +17,6 @@ from random_networks import RandomNetwork
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 QUICK = (1, 3, 4, 11, 14, 16)
 """Six ways to fuse; seconds each, and all of them fit in parts."""
-MANY = [seed for seed in range(300) if seed not in QUICK]
 
 
 def compile_in(network: RandomNetwork, dram_bytes: int, fuse: str) -> Compilation | ResourceError:
@@ -54,6 +53,6 @@ def test_some_networks_in_little_dram(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", MANY)
+@pytest.mark.campaign(25, without=QUICK)
 def test_many_networks_in_little_dram(seed: int) -> None:
     check(seed)

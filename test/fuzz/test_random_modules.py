@@ -35,7 +35,7 @@ PIPELINES = {
     "subgraphs": "dataflow-to-manycore,manycore-outline-subgraphs{rule=key-nodes},manycore-inline-subgraphs",
     "memory": f"{TILE},manycore-to-memory",
 }
-SEEDS, MANY = range(3), range(3, 100)
+SEEDS = range(2)
 
 
 def context() -> Context:
@@ -85,9 +85,10 @@ def test_results_and_text_are_kept(level: str, seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign(30)
 @pytest.mark.parametrize("level", PIPELINES)
-def test_results_and_text_are_kept_by_many(level: str) -> None:
-    for seed in MANY:
+def test_results_and_text_are_kept_by_many(level: str, cases: int) -> None:
+    for seed in range(len(SEEDS), len(SEEDS) + cases):
         check(level, seed)
 
 

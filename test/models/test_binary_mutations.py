@@ -34,7 +34,7 @@ def verdicts(name: str, chip: str, count: int, seed: int) -> tuple[Counter[Verdi
     return counted, missed
 
 
-@pytest.mark.parametrize(("name", "chip"), [("rnet", "tiny"), ("pnet", "edge")])
+@pytest.mark.parametrize(("name", "chip"), [("rnet", "tiny"), pytest.param("pnet", "edge", marks=pytest.mark.slow)])
 def test_defects_are_found(name: str, chip: str) -> None:
     counted, missed = verdicts(name, chip, QUICK, seed=1)
     # At most one in twenty may hide, and then for a reason; a small sample may hold a few more.

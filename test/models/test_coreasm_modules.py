@@ -22,12 +22,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-QUICK = (("rnet", "tiny"), ("rnet", "edge"))
-CASES = [
-    pytest.param(name, chip, marks=[] if (name, chip) in QUICK else [pytest.mark.slow], id=f"{name}-{chip}")
-    for chip in ("edge", "tiny")
-    for name in PUBLIC_MODELS
-]
+QUICK = (("rnet", "tiny"),)
 
 
 def reread(module: ModuleOp, context: Context) -> ModuleOp:
@@ -38,8 +33,8 @@ def reread(module: ModuleOp, context: Context) -> ModuleOp:
     return again
 
 
-@pytest.mark.parametrize(("name", "chip"), CASES)
-def test_text_gives_the_same_bytes(name: str, chip: str) -> None:
+def check(name: str, chip: str) -> None:
+    """Compile, print and read again, unpack and pack again; run in the interpreter of the instructions."""
     model = PUBLIC_MODELS[name]
     exe = compile(model.path, chip, model.shapes, values=model.values).executable
     want = to_bytes(exe)
@@ -60,3 +55,14 @@ def test_text_gives_the_same_bytes(name: str, chip: str) -> None:
     assert to_bytes(coreasm_to_executable(unpacked)) == want
     CoreasmPackPass().apply(context, unpacked)
     assert to_bytes(coreasm_to_executable(unpacked)) == want
+
+
+@pytest.mark.parametrize(("name", "chip"), QUICK)
+def test_text_gives_the_same_bytes(name: str, chip: str) -> None:
+    check(name, chip)
+
+
+@pytest.mark.slow
+@pytest.mark.matrix(together=1, name=PUBLIC_MODELS, chip=("edge", "tiny"), without=QUICK)
+def test_text_of_all_models_gives_the_same_bytes(name: str, chip: str) -> None:
+    check(name, chip)

@@ -9,8 +9,7 @@ from meshloom.tools.oracle import Oracle, compare
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chip", ["edge", "cloud"])
-@pytest.mark.parametrize("name", LIGHT_MODELS)
+@pytest.mark.matrix(together=1, name=LIGHT_MODELS, chip=("edge", "cloud"))
 def test_equals_onnx_runtime(name: str, chip: str) -> None:
     model, inputs = light_model(name)
     data = model.SerializeToString()

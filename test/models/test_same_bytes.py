@@ -7,7 +7,6 @@ time, which must give the same bytes. After that it is taken as it is known. The
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,8 +39,10 @@ QUICK = [
     ("rnet", "tiny", "order"),
     ("rnet", "tiny", "placement"),
 ]
-MATRIX = itertools.product(PUBLIC_MODELS, ("tiny", "edge", "grid"), ("dense", "sparse", "subgraphs", "budget", "chips"))
-ALL = [case for case in MATRIX if case not in QUICK]
+CHIP_NAMES = ("tiny", "edge", "grid")
+LARGE = ("ocr-cls", "ocr-det", "ocr-rec", "minilm")
+"""They take minutes each, and a quarter of an hour and more within a budget."""
+SMALL = [name for name in PUBLIC_MODELS if name not in LARGE]
 
 
 class KnownPieces:
@@ -193,13 +194,16 @@ def test_a_network_over_the_dram(how: str, tmp_path: Path, capsys: pytest.Captur
     check(PUBLIC_MODELS["rnet"], small_chip(128 << 10, tmp_path), how, tmp_path, capsys)
 
 
-@pytest.mark.parametrize(("name", "chip", "how"), QUICK)
+@pytest.mark.parametrize(
+    ("name", "chip", "how"),
+    [case if case[2] != "placement" else pytest.param(*case, marks=pytest.mark.slow) for case in QUICK],
+)
 def test_levels_and_passes(name: str, chip: str, how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check(PUBLIC_MODELS[name], chip, how, tmp_path, capsys)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "chip", "how"), ALL)
+@pytest.mark.matrix(name=SMALL, chip=CHIP_NAMES, how=("dense", "sparse", "subgraphs", "budget", "chips"), without=QUICK)
 def test_all_levels_and_passes(
     name: str,
     chip: str,
@@ -211,3 +215,21 @@ def test_all_levels_and_passes(
     pieces = KnownPieces(monkeypatch)
     check(PUBLIC_MODELS[name], chip, how, tmp_path, capsys, pieces)
     assert pieces.compared
+
+
+@pytest.mark.slow
+@pytest.mark.matrix(
+    together=1,
+    name=LARGE,
+    way=[f"{how}-{chip}" for how in ("dense", "sparse", "subgraphs", "chips") for chip in CHIP_NAMES],
+)
+def test_all_levels_and_passes_of_large_models(
+    name: str,
+    way: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All options on all chips, the models taking turns."""
+    how, chip = way.split("-")
+    test_all_levels_and_passes(name, chip, how, tmp_path, capsys, monkeypatch)

@@ -35,9 +35,11 @@ LONG = {
         "chips",
         "extend",
         "mapping",
+        "memory-planning",
         "memory-saving",
         "orders",
         "rationale/memory",
+        "reference/topology",
         "reports",
         "sparse",
         "subgraphs",
@@ -45,7 +47,7 @@ LONG = {
         "tutorial",
     )
 }
-"""Pages whose commands take a quarter of a minute and longer."""
+"""Pages whose commands take some seconds and longer, but for those that come first: README.md, docs/testing.md."""
 NUMBER = re.compile(r"\d[\d,.]*")
 LINK = re.compile(r"\]\(([^):#]*)(?:#([^)]+))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)

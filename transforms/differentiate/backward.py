@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.dataflow import LoopOp
 from ...dialects.dataflow.types import element_of, is_float, shape_of
 from ...dialects.locations import at
 from ...support.errors import MeshloomError
 from . import rules_contraction, rules_elementwise, rules_movement, rules_reduction, rules_window
 from .graph import Graph
+from .loop import Keep, loop_gradients, values_read
 from .rule import Rule, Rules
 
 RULES: Rules = {
@@ -23,28 +25,53 @@ RULES: Rules = {
 """Rules by class of operation; a class stands for its subclasses too."""
 
 
-def gradients(loss: SSAValue, wrt: Sequence[SSAValue], graph: Graph) -> list[SSAValue]:
+def gradients(loss: SSAValue, wrt: Sequence[SSAValue], graph: Graph, keep: Keep = "save") -> list[SSAValue]:
     """
     Append what computes the gradient of `loss` (a float tensor of one element) by each value of `wrt` to the block.
 
-    Values that the loss does not depend on have gradient 0. Raises MeshloomError for operations without a rule.
+    Values that the loss does not depend on have gradient 0. Of loops, `keep` says what becomes of the values that
+    their gradients need. Loops are replaced by others, so that neither `loss` nor a value of `wrt` may be the result of
+    one. Raises MeshloomError for operations without a rule.
     """
-    ops = list(graph.block.ops)
-    active = _depending(ops, wrt)
+    active = _depending(list(graph.block.ops), wrt)
     found: dict[SSAValue, SSAValue] = {loss: graph.full(1.0, shape_of(loss), element_of(loss))}
-    for op in reversed(ops):
+    _accumulate(found, active, wrt, graph, keep)
+    return [found[value] if value in found else graph.zeros_like(value) for value in wrt]
+
+
+def _accumulate(
+    found: dict[SSAValue, SSAValue], active: set[SSAValue], wrt: Sequence[SSAValue], graph: Graph, keep: Keep
+) -> None:
+    """From the gradients that are found to those of all values that these depend on, as far as they are `active`."""
+
+    def add(value: SSAValue, part: SSAValue) -> None:
+        found[value] = graph.add(found[value], part) if value in found else part
+
+    def inside(some: dict[SSAValue, SSAValue], there: set[SSAValue], wanted: Sequence[SSAValue], body: Graph) -> None:
+        _accumulate(some, there, wanted, body, keep)
+
+    kept = set(wrt)
+    for op in reversed(list(graph.block.ops)):
+        if isinstance(op, LoopOp):
+            results: list[SSAValue] = [result for result in op.results if result in found and result in active]
+            given = {result: found[result] for result in results}
+            for result in given:
+                del found[result]
+            if given:
+                with at(op):
+                    for value, part in loop_gradients(op, given, active, graph, inside, keep):
+                        add(value, part)
+            continue
         if not op.results or op.results[0] not in found or op.results[0] not in active:
             continue
         result = op.results[0]
-        gradient = found[result] if result in wrt else found.pop(result)
+        gradient = found[result] if result in kept else found.pop(result)
         with at(op):
             partials = rule_of(op)(op, gradient, graph)
             for operand, partial in zip(op.operands, partials, strict=True):
                 if partial is None or operand not in active or not is_float(element_of(operand)):
                     continue
-                part = graph.sum_to(partial(), shape_of(operand))
-                found[operand] = graph.add(found[operand], part) if operand in found else part
-    return [found[value] if value in found else graph.zeros_like(value) for value in wrt]
+                add(operand, graph.sum_to(partial(), shape_of(operand)))
 
 
 def rule_of(op: Operation) -> Rule:
@@ -59,6 +86,6 @@ def _depending(ops: Sequence[Operation], wrt: Iterable[SSAValue]) -> set[SSAValu
     """Values that depend on one of `wrt`."""
     active = set(wrt)
     for op in ops:
-        if any(operand in active for operand in op.operands):
+        if any(value in active for value in values_read(op)):
             active.update(op.results)
     return active

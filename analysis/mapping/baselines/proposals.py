@@ -1,4 +1,4 @@
-"""What annealing tries: where a vertex might go, with whom it might swap, and how long it is warm."""
+"""Proposals of annealing: another core for a vertex, a partner for a swap, and the temperatures."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Coarsening:
     def __init__(self, network: Graph) -> None:
         self.network = network
         self.graph = network
-        """What the network is merged to by now."""
+        """The network after the merges so far."""
         self.steps: list[Array] = []
         """From the network to the graph: merged vertex of each vertex."""
 

@@ -41,7 +41,7 @@ def delivered_traffic(nets: Nets, core_of: Array, mesh: Mesh) -> int:
 
 @dataclass(frozen=True)
 class Distances:
-    """How far cores are apart: the sum of a distance between columns and one between rows."""
+    """Distances between cores: the sum of a distance between columns and one between rows."""
 
     across: Array
     """[width, width] int64"""

@@ -24,7 +24,7 @@ HOT, COLD = 3e-4, 3e-6
 
 @dataclass(frozen=True)
 class StepWork:
-    """How much work an effort is."""
+    """The work of an effort."""
 
     multicast: Effort | None
     """Of the start with little multicast traffic; None: there is none."""

@@ -1,4 +1,4 @@
-"""How full the cores are."""
+"""Loads of the cores."""
 
 from __future__ import annotations
 

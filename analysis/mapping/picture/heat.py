@@ -1,4 +1,4 @@
-"""What a picture of a mapping shows: shares between 0 and 1, and what they stand for."""
+"""The contents of a picture of a mapping: shares between 0 and 1, and their meaning."""
 
 from __future__ import annotations
 

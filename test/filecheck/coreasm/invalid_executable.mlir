@@ -1,11 +1,11 @@
 // What only a whole executable shows, told by the verifier with the line.
-// RUN: meshloom-opt %s --split-input-file --verify-diagnostics | filecheck %s
+// RUN: meshloom-opt %s --split-input-file --verify-diagnostics
 
-// CHECK: line 10: controller, word 0: 'ctl.launch': launch does not exist (there are 0)
 module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.program @main {
     halt
   }
+  // expected-error@+1 {{line 10: controller, word 0: 'ctl.launch': launch does not exist (there are 0)}}
   coreasm.controller {
     ctl.launch launch(0)
     ctl.halt
@@ -14,7 +14,6 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: there is no program 'other'
 module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.program @main {
     halt
@@ -22,6 +21,7 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.launch {
     .run "other" cores 0 to 3
   }
+  // expected-error@+1 {{there is no program 'other'}}
   coreasm.controller {
     ctl.halt
   }
@@ -29,7 +29,6 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: a launch gives core 3 no program
 module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.program @main {
     halt
@@ -37,6 +36,7 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.launch {
     .run "main" cores 0 to 2
   }
+  // expected-error@+1 {{a launch gives core 3 no program}}
   coreasm.controller {
     ctl.halt
   }
@@ -44,7 +44,6 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: program 'main', word 0: 'signal': names a core set that does not exist (there are 1)
 module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.sets {
     .set 1
@@ -53,6 +52,7 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
     signal sem(0) set(1)
     halt
   }
+  // expected-error@+1 {{program 'main', word 0: 'signal': names a core set that does not exist (there are 1)}}
   coreasm.controller {
     ctl.halt
   }
@@ -60,7 +60,6 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: launch 0, core 0: parameter 0 of 'main' (word 0): 'neg': names an access descriptor that does not exist
 module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.program @main {
     .desc [16] [4]
@@ -70,6 +69,7 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.launch {
     .run "main" cores 0 to 3 params 1
   }
+  // expected-error@+1 {{launch 0, core 0: parameter 0 of 'main' (word 0): 'neg': names an access descriptor that does not exist}}
   coreasm.controller {
     ctl.halt
   }
@@ -77,7 +77,6 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: launch 0, core 0: 0 parameters, 'main' takes 1
 module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.unpacked_program @main descs [#coreasm.access<[16], [4]>] {
     coreasm.neg f32 [0x0, d0], [0x0, d0] param(addr0 = 0)
@@ -86,6 +85,7 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.launch {
     .run "main" cores 0 to 3
   }
+  // expected-error@+1 {{launch 0, core 0: 0 parameters, 'main' takes 1}}
   coreasm.unpacked_controller {
     coreasm.ctl.halt
   }
@@ -93,8 +93,8 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: data at dram 0x2 to 0x4 overlaps other data or lies outside of the image, 0x0 to 0x4
 module attributes {manycore.chip = #manycore.chip<"tiny">} {
+  // expected-error@+1 {{data at dram 0x2 to 0x4 overlaps other data or lies outside of the image, 0x0 to 0x4}}
   coreasm.controller {
     ctl.halt
   }
@@ -104,9 +104,9 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: weights end at 67108865, the DRAM has 67108864 bytes
 module attributes {manycore.chip = #manycore.chip<"tiny">} {
   coreasm.bytes dram 0x3ffffff "0000"
+  // expected-error@+1 {{weights end at 67108865, the DRAM has 67108864 bytes}}
   coreasm.controller {
     ctl.halt
   }
@@ -114,9 +114,9 @@ module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: 'func.func' does not belong in an executable
 module attributes {manycore.chip = #manycore.chip<"tiny">} {
   func.func private @main()
+  // expected-error@+1 {{'func.func' does not belong in an executable}}
   coreasm.controller {
     ctl.halt
   }

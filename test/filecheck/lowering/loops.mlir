@@ -16,7 +16,7 @@
 
 // MEMORY:      manycore.execute @cast({{.*}} into %carried :
 // MEMORY:      memory.load %{{.+}} to %{{.+}} for @p[1] all :
-// MEMORY-NEXT: manycore.repeat 100 times (%{{.+}} = %{{.+}} from 0 by 16 : !memory.buffer<100x4xf32, dram, {{[0-9]+}}> as !memory.buffer<1x4xf32, dram>, %stacked = %{{.+}} from 1584 by -16 : !memory.buffer<100x1x4xf32, dram, {{[0-9]+}}> as !memory.buffer<1x4xf32, dram>) {
+// MEMORY:      manycore.repeat 100 times (%{{.+}} = %{{.+}} from 0 by 16 : !memory.buffer<100x4xf32, dram, {{[0-9]+}}> as !memory.buffer<1x4xf32, dram>, %stacked = %{{.+}} from 1584 by -16 : !memory.buffer<100x1x4xf32, dram, {{[0-9]+}}> as !memory.buffer<1x4xf32, dram>) {
 // MEMORY-NEXT: manycore.execute @p(
 // MEMORY:      manycore.execute @stacked({{.*}} into %stacked :
 // MEMORY:      manycore.execute @carried({{.*}} into %carried :

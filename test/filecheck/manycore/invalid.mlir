@@ -1,8 +1,8 @@
-// RUN: meshloom-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
+// RUN: meshloom-opt %s --split-input-file --verify-diagnostics
 
-// CHECK: expected equally many
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{expected equally many}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -11,9 +11,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: should be at least 1 everywhere
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{should be at least 1 everywhere}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 0], cores = [0], steps = [1, 1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -22,9 +22,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: order = [0, 0] should be a permutation of the 2 dimensions
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{order = [0, 0] should be a permutation of the 2 dimensions}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 0]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -33,9 +33,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: the grid has 2 tiles but cores has 1 entries: expected one a tile
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{the grid has 2 tiles but cores has 1 entries: expected one a tile}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 2], cores = [0], steps = [1, 1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -44,9 +44,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: cores = [1, 1] should be distinct core numbers
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{cores = [1, 1] should be distinct core numbers}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 2], cores = [1, 1], steps = [1, 1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -55,9 +55,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: the tiling has rank 1: expected 2, the iteration space of 'dataflow.relu'
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{the tiling has rank 1: expected 2, the iteration space of 'dataflow.relu'}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1], cores = [0], steps = [1], order = [0]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -66,9 +66,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: core 7 is not usable on chip 'tiny' of 4 cores, 4 of them usable
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{core 7 is not usable on chip 'tiny' of 4 cores, 4 of them usable}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 2], cores = [0, 7], steps = [1, 1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -77,9 +77,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: grid = 2 in dimension 1, which is reduction: expected 1
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{grid = 2 in dimension 1, which is reduction: expected 1}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x1xf32> tiled <grid = [1, 2], cores = [0, 1], steps = [1, 1], order = [0, 1]> {
     %0 = dataflow.reduce sum %a axes [1] : (tensor<4x8xf32>) -> tensor<4x1xf32>
     manycore.yield %0 : tensor<4x1xf32>
@@ -88,9 +88,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: should hold at least one operation before manycore.yield
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{should hold at least one operation before manycore.yield}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
     manycore.yield %a : tensor<4x8xf32>
   }
@@ -98,9 +98,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: manycore.yield gives back an argument
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{manycore.yield gives back an argument}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %a : tensor<4x8xf32>
@@ -109,9 +109,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: manycore.yield should have one value of the same type for each result
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{manycore.yield should have one value of the same type for each result}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf16> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -120,9 +120,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: 'dataflow.transpose' follows the root: expected elementwise operations only
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{'dataflow.transpose' follows the root: expected elementwise operations only}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<8x4xf32> tiled <grid = [1, 1], cores = [0], steps = [1, 1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %1 = dataflow.transpose %0 [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
@@ -132,9 +132,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: value 1 of manycore.yield does not depend on the root, 'dataflow.matmul'
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x, %w = "test.op"() : () -> (tensor<8x4xf32>, tensor<4x4xf32>)
+  // expected-error@+1 {{value 1 of manycore.yield does not depend on the root, 'dataflow.matmul'}}
   %y, %z = manycore.task @t(%a = %x : tensor<8x4xf32>, %b = %w : tensor<4x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) tiled <grid = [1, 1, 1], cores = [0], steps = [1, 1, 1], order = [0, 1, 2]> {
     %0 = dataflow.matmul %a, %b : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
     %1 = dataflow.relu %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
@@ -144,9 +144,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: steps = 5 in dimension 0, which has size 4: expected no more
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{steps = 5 in dimension 0, which has size 4: expected no more}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [5, 1], order = [0, 1]> {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -155,9 +155,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: prefetch of 3 steps: expected 1 to the task's 2
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{prefetch of 3 steps: expected 1 to the task's 2}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [2, 1], order = [0, 1]> prefetch 1 steps 3 {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -166,8 +166,8 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: keeps [1, 0]: expected numbers of the 1 operands, ascending
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error@+1 {{keeps [1, 0]: expected numbers of the 1 operands, ascending}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [2, 1], order = [0, 1]> keeps [1, 0] {
     %0 = dataflow.neg %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -177,9 +177,9 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// CHECK: prefetch -1: expected 0 tasks or more
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %x = "test.op"() : () -> tensor<4x8xf32>
+  // expected-error@+1 {{prefetch -1: expected 0 tasks or more}}
   %y = manycore.task @t(%a = %x : tensor<4x8xf32>) -> tensor<4x8xf32> tiled <grid = [1, 1], cores = [0], steps = [2, 1], order = [0, 1]> prefetch -1 {
     %0 = dataflow.relu %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
     manycore.yield %0 : tensor<4x8xf32>
@@ -188,6 +188,6 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 // -----
 
-// CHECK: no chip named 'huge': choose one of
+// expected-error@+1 {{no chip named 'huge': choose one of}}
 builtin.module attributes {manycore.chip = #manycore.chip<"huge">} {
 }

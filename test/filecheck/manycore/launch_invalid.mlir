@@ -1,6 +1,5 @@
-// RUN: meshloom-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
+// RUN: meshloom-opt %s --split-input-file --verify-diagnostics
 
-// CHECK: 'memory.load' for @nge: there is no such task in the launch
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -14,6 +13,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
       manycore.yield %0 : tensor<8x4xf32>
     } begin {
+      // expected-error@+1 {{'memory.load' for @nge: there is no such task in the launch}}
       memory.load %x to %r, %q for @nge[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
     } steps {
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
@@ -30,7 +30,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'memory.load' for @neg: reads [1]: the task has 1 reads
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -44,6 +43,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
       manycore.yield %0 : tensor<8x4xf32>
     } begin {
+      // expected-error@+1 {{'memory.load' for @neg: reads [1]: the task has 1 reads}}
       memory.load %x to %r, %q for @neg[1] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
     } steps {
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
@@ -60,7 +60,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'memory.load' for @neg: its targets are not the buffers that the task has for reads [0]
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -74,6 +73,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
       manycore.yield %0 : tensor<8x4xf32>
     } begin {
+      // expected-error@+1 {{'memory.load' for @neg: its targets are not the buffers that the task has for reads [0]}}
       memory.load %x to %q, %r for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 64>, !memory.buffer<2x4xf32, sram, 0>
     } steps {
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
@@ -90,7 +90,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'memory.load' for @neg: its source is not the operand of read 0
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -104,6 +103,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
       manycore.yield %0 : tensor<8x4xf32>
     } begin {
+      // expected-error@+1 {{'memory.load' for @neg: its source is not the operand of read 0}}
       memory.load %y to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 128> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
     } steps {
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
@@ -120,7 +120,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'memory.load' for @neg: step 2: the task has 2 steps
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -134,6 +133,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
       manycore.yield %0 : tensor<8x4xf32>
     } begin {
+      // expected-error@+1 {{'memory.load' for @neg: step 2: the task has 2 steps}}
       memory.load %x to %r, %q for @neg[0] step 2 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
     } steps {
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
@@ -150,7 +150,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'memory.load' for @neg: step +2: the task has 2 steps
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -166,6 +165,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
     } begin {
       memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
     } steps {
+      // expected-error@+1 {{'memory.load' for @neg: step +2: the task has 2 steps}}
       memory.load %x to %r, %q for @neg[0] step +2 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
       manycore.compute
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
@@ -180,7 +180,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'memory.load' for @neg: a relative step stands in the 'steps' of its own task
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -194,6 +193,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
       manycore.yield %0 : tensor<8x4xf32>
     } begin {
+      // expected-error@+1 {{'memory.load' for @neg: a relative step stands in the 'steps' of its own task}}
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
     } steps {
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
@@ -210,12 +210,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'steps' computes 0 times: expected manycore.compute once
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{'steps' computes 0 times: expected manycore.compute once}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -239,7 +239,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'last' computes 2 times: expected manycore.compute once
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -260,6 +259,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
     } last {
       manycore.compute
+      // expected-error@+1 {{'last' computes 2 times: expected manycore.compute once}}
       manycore.compute
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
     }
@@ -270,7 +270,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'memory.store' in 'begin': it belongs to a step
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -284,6 +283,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       %0 = dataflow.neg %a : (tensor<8x4xf32>) -> tensor<8x4xf32>
       manycore.yield %0 : tensor<8x4xf32>
     } begin {
+      // expected-error@+1 {{'memory.store' in 'begin': it belongs to a step}}
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
       memory.load %x to %r, %q for @neg[0] step 0 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
     } steps {
@@ -301,12 +301,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'steps' has no memory.store: the result, !memory.buffer<8x4xf32, dram, 128>, would not be written
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{'steps' has no memory.store: the result, !memory.buffer<8x4xf32, dram, 128>, would not be written}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -330,7 +330,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: stores from other buffers than the staging of @neg
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -348,6 +347,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
     } steps {
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
       manycore.compute
+      // expected-error@+1 {{stores from other buffers than the staging of @neg}}
       memory.store %q to %y : !memory.buffer<2x4xf32, sram, 64> to !memory.buffer<8x4xf32, dram, 128>
     } last {
       manycore.compute
@@ -360,7 +360,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: stores to another buffer than @neg writes
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -378,6 +377,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
     } steps {
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
       manycore.compute
+      // expected-error@+1 {{stores to another buffer than @neg writes}}
       memory.store %s to %x : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 0>
     } last {
       manycore.compute
@@ -390,7 +390,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'steps' stores the result 2 times: expected once
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -409,6 +408,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       memory.load %x to %r, %q for @neg[0] step +1 : !memory.buffer<8x4xf32, dram, 0> to !memory.buffer<2x4xf32, sram, 0>, !memory.buffer<2x4xf32, sram, 64>
       manycore.compute
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
+      // expected-error@+1 {{'steps' stores the result 2 times: expected once}}
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
     } last {
       manycore.compute
@@ -421,12 +421,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'steps' is for all steps but the last: the task has one step
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{'steps' is for all steps but the last: the task has one step}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -451,7 +451,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'memory.alloc' in a schedule: expected transfers and manycore.compute
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -471,6 +470,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       manycore.compute
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
     } last {
+      // expected-error@+1 {{'memory.alloc' in a schedule: expected transfers and manycore.compute}}
       %z = memory.alloc : !memory.buffer<2x4xf32, sram, 192>
       manycore.compute
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
@@ -482,12 +482,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: a result in dram needs staging
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{a result in dram needs staging}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -512,12 +512,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: @neg uses one buffer for two purposes: expected one for each
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{@neg uses one buffer for two purposes: expected one for each}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -542,13 +542,13 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: @neg uses !memory.buffer<2x4xf32, sram, 192>, which is not allocated in its launch
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %o = memory.alloc : !memory.buffer<2x4xf32, sram, 192>
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{@neg uses !memory.buffer<2x4xf32, sram, 192>, which is not allocated in its launch}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -573,7 +573,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: two tasks are named @neg: names of tasks are unique in a launch
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -596,6 +595,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       manycore.compute
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
     }
+    // expected-error@+1 {{two tasks are named @neg: names of tasks are unique in a launch}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -620,7 +620,6 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: @again writes the buffer that @neg writes: expected one of its own
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
@@ -643,6 +642,7 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
       manycore.compute
       memory.store %s to %y : !memory.buffer<2x4xf32, sram, 128> to !memory.buffer<8x4xf32, dram, 128>
     }
+    // expected-error@+1 {{@again writes the buffer that @neg writes: expected one of its own}}
     manycore.execute @again(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -667,12 +667,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: slots = [1] should add up to the 2 buffers of reads
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{slots = [1] should add up to the 2 buffers of reads}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -697,12 +697,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: uses = [1] should give one of 1 reads to each of 1 uses
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{uses = [1] should give one of 1 reads to each of 1 uses}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -727,12 +727,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: read 1 has no use
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{read 1 has no use}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -757,12 +757,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: read 0 has uses that need other slices: expected a read for each of them
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>, %z: !memory.buffer<8x4xf32, dram, 256>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{read 0 has uses that need other slices: expected a read for each of them}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>, %b = %z : !memory.buffer<8x4xf32, dram, 256> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -787,12 +787,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: writes = [1] should give a buffer for each of 1 operations
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{writes = [1] should give a buffer for each of 1 operations}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -817,12 +817,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: grid = 2 in dimension 1, which is reduction: expected 1
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x1xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{grid = 2 in dimension 1, which is reduction: expected 1}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x1xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -847,12 +847,12 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x1xf32
 
 // -----
 
-// CHECK: order = [1, 0] loops over reduced dimensions outside of others: put the reduced ones last
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x1xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{order = [1, 0] loops over reduced dimensions outside of others: put the reduced ones last}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x1xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -877,13 +877,13 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x1xf32
 
 // -----
 
-// CHECK: core 7 is not usable on chip 'tiny' of 4 cores, 4 of them usable
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
     %s = memory.alloc : !memory.buffer<2x4xf32, sram, 128>
+    // expected-error@+1 {{core 7 is not usable on chip 'tiny' of 4 cores, 4 of them usable}}
     manycore.execute @neg(%a = %x : !memory.buffer<8x4xf32, dram, 0> as tensor<8x4xf32>)
         into %y : !memory.buffer<8x4xf32, dram, 128>
         reads(%r : !memory.buffer<2x4xf32, sram, 0>, %q : !memory.buffer<2x4xf32, sram, 64>)
@@ -909,11 +909,11 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: 'memory.wait' in a launch: expected buffers, loads and tasks over buffers
 func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32, dram, 128>) {
   %o = manycore.launch @before {
   }
   %t = manycore.launch @all {
+    // expected-error@+1 {{'memory.wait' in a launch: expected buffers, loads and tasks over buffers}}
     memory.wait %o
     %r = memory.alloc : !memory.buffer<2x4xf32, sram, 0>
     %q = memory.alloc : !memory.buffer<2x4xf32, sram, 64>
@@ -942,11 +942,11 @@ func.func @main(%x: !memory.buffer<8x4xf32, dram, 0>, %y: !memory.buffer<8x4xf32
 
 // -----
 
-// CHECK: @second reads !memory.buffer<4xf32, sram, 0> as a whole, which no task of the launch writes
 func.func @main(%y: !memory.buffer<8xf32, dram, 0>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<4xf32, sram, 0>
     %s = memory.alloc : !memory.buffer<4xf32, sram, 64>
+    // expected-error@+1 {{@second reads !memory.buffer<4xf32, sram, 0> as a whole, which no task of the launch writes}}
     manycore.execute @second(%a = %r : !memory.buffer<4xf32, sram, 0> as tensor<8xf32>)
         into %y : !memory.buffer<8xf32, dram, 0> staging(%s : !memory.buffer<4xf32, sram, 64>) slots [0] uses [0] writes [0]
         tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
@@ -962,7 +962,6 @@ func.func @main(%y: !memory.buffer<8xf32, dram, 0>) {
 
 // -----
 
-// CHECK: @second reads @first's result, tensor<8xf32>, as tensor<6xf32>
 func.func @main(%x: !memory.buffer<8xf32, dram, 0>, %y: !memory.buffer<6xf32, dram, 64>) {
   %t = manycore.launch @all {
     %h = memory.alloc : !memory.buffer<4xf32, sram, 0>
@@ -978,6 +977,7 @@ func.func @main(%x: !memory.buffer<8xf32, dram, 0>, %y: !memory.buffer<6xf32, dr
     } last {
       manycore.compute
     }
+    // expected-error@+1 {{@second reads @first's result, tensor<8xf32>, as tensor<6xf32>}}
     manycore.execute @second(%a = %h : !memory.buffer<4xf32, sram, 0> as tensor<6xf32>)
         into %y : !memory.buffer<6xf32, dram, 64> staging(%s : !memory.buffer<3xf32, sram, 128>) slots [0] uses [0] writes [0]
         tiled <grid = [2], cores = [0, 1], steps = [1], order = [0]> {
@@ -993,11 +993,11 @@ func.func @main(%x: !memory.buffer<8xf32, dram, 0>, %y: !memory.buffer<6xf32, dr
 
 // -----
 
-// CHECK: @second reads the result of @first, which stands behind it
 func.func @main(%x: !memory.buffer<8xf32, dram, 0>, %h: !memory.buffer<8xf32, dram, 64>, %y: !memory.buffer<8xf32, dram, 128>) {
   %t = manycore.launch @all {
     %r = memory.alloc : !memory.buffer<8xf32, sram, 0>
     %s = memory.alloc : !memory.buffer<8xf32, sram, 64>
+    // expected-error@+1 {{@second reads the result of @first, which stands behind it}}
     manycore.execute @second(%a = %h : !memory.buffer<8xf32, dram, 64> as tensor<8xf32>)
         into %y : !memory.buffer<8xf32, dram, 128> reads(%r : !memory.buffer<8xf32, sram, 0>)
         staging(%s : !memory.buffer<8xf32, sram, 64>) slots [1] uses [0] writes [0]
@@ -1028,8 +1028,8 @@ func.func @main(%x: !memory.buffer<8xf32, dram, 0>, %h: !memory.buffer<8xf32, dr
 
 // -----
 
-// CHECK: stands in 'func.func': expected manycore.execute
 func.func @main() {
+  // expected-error@+1 {{stands in 'func.func': expected manycore.execute}}
   manycore.compute
   func.return
 }

@@ -1,9 +1,9 @@
 // Buffers that are alive together do not share bytes, and none is used after its end.
 // RUN: meshloom-opt %s --split-input-file --verify-diagnostics | filecheck %s
 
-// CHECK: buffers %a : !memory.buffer<4xf32, sram, 0> and %b : !memory.buffer<4xf32, sram, 8> are alive together and share bytes
 func.func @main() {
   %a = memory.alloc : !memory.buffer<4xf32, sram, 0>
+  // expected-error@+1 {{buffers %a : !memory.buffer<4xf32, sram, 0> and %b : !memory.buffer<4xf32, sram, 8> are alive together and share bytes}}
   %b = memory.alloc : !memory.buffer<4xf32, sram, 8>
   func.return
 }
@@ -23,9 +23,9 @@ func.func @fine() {
 
 // -----
 
-// CHECK: buffers %c : !memory.buffer<4xf32, dram, 0> and %d : !memory.buffer<2xf32, dram, 4> are alive together and share bytes
 func.func @constants(%w: tensor<4xf32>) {
   %c = memory.hold %w : tensor<4xf32> in !memory.buffer<4xf32, dram, 0>
+  // expected-error@+1 {{buffers %c : !memory.buffer<4xf32, dram, 0> and %d : !memory.buffer<2xf32, dram, 4> are alive together and share bytes}}
   %d = memory.alloc : !memory.buffer<2xf32, dram, 4>
   func.return
 }
@@ -47,11 +47,11 @@ func.func @waited() {
 
 // -----
 
-// CHECK: buffers %a : !memory.buffer<4xf32, dram, 0> and %c : !memory.buffer<4xf32, dram, 8> are alive together and share bytes
 func.func @running() {
   %t = manycore.launch @a {
     %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
   }
+  // expected-error@+1 {{buffers %a : !memory.buffer<4xf32, dram, 0> and %c : !memory.buffer<4xf32, dram, 8> are alive together and share bytes}}
   %c = memory.alloc : !memory.buffer<4xf32, dram, 8>
   memory.wait %t
   func.return
@@ -59,10 +59,10 @@ func.func @running() {
 
 // -----
 
-// CHECK: buffers %c : !memory.buffer<4xf32, dram, 8> and %a : !memory.buffer<4xf32, dram, 0> are alive together and share bytes
 func.func @inside() {
   %c = memory.alloc : !memory.buffer<4xf32, dram, 8>
   %t = manycore.launch @a {
+    // expected-error@+1 {{buffers %c : !memory.buffer<4xf32, dram, 8> and %a : !memory.buffer<4xf32, dram, 0> are alive together and share bytes}}
     %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
   }
   func.return
@@ -70,29 +70,29 @@ func.func @inside() {
 
 // -----
 
-// CHECK: buffers %x : !memory.buffer<4xf32, host, 0> and %y : !memory.buffer<4xf32, host, 8> are alive together and share bytes
 func.func @argument(%x: !memory.buffer<4xf32, host, 0>) {
+  // expected-error@+1 {{buffers %x : !memory.buffer<4xf32, host, 0> and %y : !memory.buffer<4xf32, host, 8> are alive together and share bytes}}
   %y = memory.alloc : !memory.buffer<4xf32, host, 8>
   func.return
 }
 
 // -----
 
-// CHECK: %a : !memory.buffer<4xf32, dram, 0> is used after its memory.free
 func.func @freed(%h: !memory.buffer<4xf32, host, 0>) {
   %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
   memory.free %a : !memory.buffer<4xf32, dram, 0>
+  // expected-error@+1 {{%a : !memory.buffer<4xf32, dram, 0> is used after its memory.free}}
   %t = memory.copy %a to %h : !memory.buffer<4xf32, dram, 0> to !memory.buffer<4xf32, host, 0>
   func.return
 }
 
 // -----
 
-// CHECK: %v : !memory.buffer<2xf32, dram, 8> is used after its memory.free
 func.func @seen(%h: !memory.buffer<2xf32, host, 0>) {
   %a = memory.alloc : !memory.buffer<4xf32, dram, 0>
   %v = memory.view %a : !memory.buffer<4xf32, dram, 0> as !memory.buffer<2xf32, dram, 8>
   memory.free %a : !memory.buffer<4xf32, dram, 0>
+  // expected-error@+1 {{%v : !memory.buffer<2xf32, dram, 8> is used after its memory.free}}
   %t = memory.copy %v to %h : !memory.buffer<2xf32, dram, 8> to !memory.buffer<2xf32, host, 0>
   func.return
 }

@@ -1,26 +1,26 @@
-// RUN: meshloom-opt %s --split-input-file --verify-diagnostics --parsing-diagnostics | filecheck %s
+// RUN: meshloom-opt %s --split-input-file --verify-diagnostics
 
 // A restoration without its reduction.
-// CHECK: restores what no memory.swap_out of this block has taken away
 func.func @main(%s: !memory.stash<tensor<4xf32>, host>) {
+  // expected-error@+1 {{restores what no memory.swap_out of this block has taken away}}
   %y, %t = memory.swap_in %s : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>
   func.return
 }
 
 // -----
 
-// CHECK: restores what no memory.compress of this block has taken away
 func.func @main(%s: !memory.stash<tensor<4xf32>, dram, f16>) {
+  // expected-error@+1 {{restores what no memory.compress of this block has taken away}}
   %y, %t = memory.decompress %s : !memory.stash<tensor<4xf32>, dram, f16> to tensor<4xf32>
   func.return
 }
 
 // -----
 
-// CHECK: decompresses !memory.stash<tensor<4xf32>, host, f16>: expected a compressed stash in dram
 func.func @main(%x: tensor<4xf32>) {
   %c, %ct = memory.compress %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, dram, f16>
   %s, %st = memory.swap_out %c : !memory.stash<tensor<4xf32>, dram, f16> to !memory.stash<tensor<4xf32>, host, f16>
+  // expected-error@+1 {{decompresses !memory.stash<tensor<4xf32>, host, f16>: expected a compressed stash in dram}}
   %y, %t = memory.decompress %s : !memory.stash<tensor<4xf32>, host, f16> to tensor<4xf32>
   func.return
 }
@@ -28,57 +28,57 @@ func.func @main(%x: tensor<4xf32>) {
 // -----
 
 // Formats and types that do not match.
-// CHECK: result has type !memory.stash<tensor<4xf32>, host, bf16>: expected !memory.stash<tensor<4xf32>, host, f16>
 func.func @main(%x: tensor<4xf32>) {
   %c, %ct = memory.compress %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, dram, f16>
+  // expected-error@+1 {{result has type !memory.stash<tensor<4xf32>, host, bf16>: expected !memory.stash<tensor<4xf32>, host, f16>}}
   %s, %st = memory.swap_out %c : !memory.stash<tensor<4xf32>, dram, f16> to !memory.stash<tensor<4xf32>, host, bf16>
   func.return
 }
 
 // -----
 
-// CHECK: result has type tensor<4xf32>: expected !memory.stash<tensor<4xf32>, dram, f16>
 func.func @main(%x: tensor<4xf32>) {
   %c, %ct = memory.compress %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, dram, f16>
   %s, %st = memory.swap_out %c : !memory.stash<tensor<4xf32>, dram, f16> to !memory.stash<tensor<4xf32>, host, f16>
+  // expected-error@+1 {{result has type tensor<4xf32>: expected !memory.stash<tensor<4xf32>, dram, f16>}}
   %y, %t = memory.swap_in %s : !memory.stash<tensor<4xf32>, host, f16> to tensor<4xf32>
   func.return
 }
 
 // -----
 
-// CHECK: result has type tensor<2x2xf32>: expected tensor<4xf32>
 func.func @main(%x: tensor<4xf32>) {
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
+  // expected-error@+1 {{result has type tensor<2x2xf32>: expected tensor<4xf32>}}
   %y, %t = memory.swap_in %s : !memory.stash<tensor<4xf32>, host> to tensor<2x2xf32>
   func.return
 }
 
 // -----
 
-// CHECK: a stash of tensor<4xi32> as f16: only f32 is compressed
+// expected-error@+1 {{a stash of tensor<4xi32> as f16: only f32 is compressed}}
 "test.op"() {type = !memory.stash<tensor<4xi32>, dram, f16>} : () -> ()
 
 // -----
 
-// CHECK: a stash in dram in its own format is the tensor itself: expected host, or a format
+// expected-error@+1 {{a stash in dram in its own format is the tensor itself: expected host, or a format}}
 "test.op"() {type = !memory.stash<tensor<4xf32>, dram>} : () -> ()
 
 // -----
 
-// CHECK: a stash in sram: expected dram or host
+// expected-error@+1 {{a stash in sram: expected dram or host}}
 "test.op"() {type = !memory.stash<tensor<4xf32>, sram, f16>} : () -> ()
 
 // -----
 
-// CHECK: Expected `f16`, `bf16`, `f24`, `f8e4m3`, or `f8e5m2`
+// expected-error@+1 {{Expected `f16`, `bf16`, `f24`, `f8e4m3`, or `f8e5m2`}}
 "test.op"() {type = !memory.stash<tensor<4xf32>, dram, f12>} : () -> ()
 
 // -----
 
 // A tensor that has left: read without a restoration,
-// CHECK: dataflow.neg reads %x after it has left: memory.swap_out took it
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{dataflow.neg reads %x after it has left: memory.swap_out took it}}
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   %y = dataflow.neg %x : (tensor<4xf32>) -> tensor<4xf32>
   func.return %y : tensor<4xf32>
@@ -87,9 +87,9 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // in another shape,
-// CHECK: dataflow.neg reads %v after it has left: memory.compress took it
 func.func @main(%x: tensor<4xf32>) -> tensor<2x2xf32> {
   %v = dataflow.reshape %x : (tensor<4xf32>) -> tensor<2x2xf32>
+  // expected-error@+1 {{dataflow.neg reads %v after it has left: memory.compress took it}}
   %s, %st = memory.compress %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, dram, bf16>
   %y = dataflow.neg %v : (tensor<2x2xf32>) -> tensor<2x2xf32>
   func.return %y : tensor<2x2xf32>
@@ -98,8 +98,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<2x2xf32> {
 // -----
 
 // in the body's operands of what runs again,
-// CHECK: memory.recompute reads %x after it has left: memory.swap_out took it
 func.func @main(%x: tensor<4xf32>) {
+  // expected-error@+1 {{memory.recompute reads %x after it has left: memory.swap_out took it}}
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   %r, %rt = memory.recompute(%x) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
@@ -112,8 +112,8 @@ func.func @main(%x: tensor<4xf32>) {
 // -----
 
 // taken away twice,
-// CHECK: memory.swap_out reads %x after it has left: memory.swap_out took it
 func.func @main(%x: tensor<4xf32>) {
+  // expected-error@+1 {{memory.swap_out reads %x after it has left: memory.swap_out took it}}
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   %r, %rt = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   func.return
@@ -122,8 +122,8 @@ func.func @main(%x: tensor<4xf32>) {
 // -----
 
 // or kept where it was although it has come back.
-// CHECK: dataflow.neg reads %k after it has come back elsewhere: memory.swap_out took it
 func.func @main(%x: tensor<4xf32>) {
+  // expected-error@+1 {{dataflow.neg reads %k after it has come back elsewhere: memory.swap_out took it}}
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   %k = memory.after %x : tensor<4xf32>
   %b, %bt = memory.swap_in %s : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>
@@ -134,9 +134,9 @@ func.func @main(%x: tensor<4xf32>) {
 // -----
 
 // Control edges in a circle, and one that goes back.
-// CHECK: control edges form a cycle: memory.swap_in, which waits for memory.done, which waits for dataflow.neg, which waits for memory.swap_in
 func.func @main(%x: tensor<4xf32>) {
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
+  // expected-error@+1 {{control edges form a cycle: memory.swap_in, which waits for memory.done, which waits for dataflow.neg, which waits for memory.swap_in}}
   %b, %bt = memory.swap_in %s after(%q) : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>
   %y = dataflow.neg %b : (tensor<4xf32>) -> tensor<4xf32>
   %q = memory.done %y : tensor<4xf32>
@@ -145,8 +145,8 @@ func.func @main(%x: tensor<4xf32>) {
 
 // -----
 
-// CHECK: waits for a token that memory.done gives only later in the block
 func.func @main(%x: tensor<4xf32>) {
+  // expected-error@+1 {{waits for a token that memory.done gives only later in the block}}
   %s, %st = memory.swap_out %x after(%q) : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
   %q = memory.done %x : tensor<4xf32>
   func.return
@@ -154,8 +154,8 @@ func.func @main(%x: tensor<4xf32>) {
 
 // -----
 
-// CHECK: the body holds memory.done: expected operations of the dataflow dialect
 func.func @main(%x: tensor<4xf32>) {
+  // expected-error@+1 {{the body holds memory.done: expected operations of the dataflow dialect}}
   %r, %rt = memory.recompute(%x) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
     %0 = memory.done %a : tensor<4xf32>

@@ -11,5 +11,5 @@
 // TARGET:  error: bad -p or -t: Expected argument name here
 // MISSING: missing.mlir: no such file
 // KIND:    errors.txt: unknown kind of file, expected one of .mlir, .onnx
-// PLACE:   errors.mlir:16:1: error: Operation does.not.exist is not registered
+// PLACE:   errors.mlir:15:1: error: Operation does.not.exist is not registered
 does.not.exist

@@ -57,7 +57,7 @@ def planned(layers: list[NDArray[np.float32]]) -> NetworkPlan:
 def test_weights_that_wait_for_dram_get_more_buffers() -> None:
     """64 x 256 weights are 64 KiB, and take longer to load than 32 rows to multiply with them."""
     plan = planned(weights(64, 64, 64, 64, 64, 256))
-    works = TaskWorks(plan, TINY)
+    works = TaskWorks(plan)
     before, after = lay_out_sram(plan, TINY, works), lay_out_deep(plan, TINY, works)
     assert not before.deep
     assert set(after.deep) == {4}
@@ -70,7 +70,7 @@ def test_weights_that_wait_for_dram_get_more_buffers() -> None:
 
 def test_weights_that_come_in_time_do_not() -> None:
     plan = planned(weights(64, 64, 64, 64, 64, 64))
-    assert not lay_out_deep(plan, TINY, TaskWorks(plan, TINY)).deep
+    assert not lay_out_deep(plan, TINY, TaskWorks(plan)).deep
 
 
 def test_results_stay_and_cycles_go(monkeypatch: pytest.MonkeyPatch) -> None:

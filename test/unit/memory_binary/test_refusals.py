@@ -11,29 +11,30 @@ from meshloom.tools.compile import main
 from onnx import TensorProto, helper, numpy_helper
 
 
-@pytest.fixture
-def product(tmp_path: Path) -> Path:
-    """y = relu(x w), whose weights have 9,216 bytes: for little memory, it becomes products of parts of them."""
-    weights = np.random.default_rng(0).standard_normal((48, 48)).astype(np.float32)
+def product(width: int, path: Path) -> None:
+    """y = relu(x w), with 4 WIDTH^2 bytes of weights: for little memory, it becomes products of parts of them."""
+    weights = np.random.default_rng(0).standard_normal((width, width)).astype(np.float32)
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Relu", ["p"], ["y"])],
         "product",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 48])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 48])],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, width])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, width])],
         [numpy_helper.from_array(weights, "w")],
     )
-    path = tmp_path / "product.onnx"
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     path.write_bytes(made.SerializeToString())
-    return path
 
 
-@pytest.mark.parametrize("budget", [*(pytest.param(one, marks=pytest.mark.slow) for one in (100, 500)), 1000])
+@pytest.mark.parametrize(
+    ("width", "budget"), [(24, 500), *(pytest.param(48, one, marks=pytest.mark.slow) for one in (100, 500, 1000))]
+)
 def test_what_is_too_large_is_no_larger_than_what_is_enough(
-    product: Path, budget: int, capsys: pytest.CaptureFixture[str]
+    width: int, budget: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = [str(product), "--chip", "tiny", "--effort", "fast", "--jobs", "1", "-q"]
-    options += ["-o", str(product.with_suffix(".mlx"))]
+    path = tmp_path / "product.onnx"
+    product(width, path)
+    options = [str(path), "--chip", "tiny", "--effort", "fast", "--jobs", "1", "-q"]
+    options += ["-o", str(path.with_suffix(".mlx"))]
     assert main([*options, "--budget", str(budget)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     found = re.fullmatch(rf"error: a budget of {budget} bytes of DRAM is too small: (.*); (\d+) bytes are enough", line)

@@ -137,7 +137,7 @@ def test_copies_run_beside_launches(step: ModuleOp, folder: Path) -> None:
     [
         ("f16", 0.85),
         pytest.param("bf16", 0.85, marks=pytest.mark.slow),
-        ("f24", 0.9),
+        pytest.param("f24", 0.9, marks=pytest.mark.slow),
         pytest.param("f8e4m3", 0.75, marks=pytest.mark.slow),
         ("f8e5m2", 0.75),
     ],

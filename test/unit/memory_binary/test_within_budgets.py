@@ -78,7 +78,8 @@ def check_budget(name: str, amount: float, folder: Path) -> CompiledNetwork:
     return network
 
 
-@pytest.mark.parametrize("share", [pytest.param(0.6, marks=pytest.mark.slow), 0.8])
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.6, 0.8])
 def test_digits_within_a_budget(share: float, folder: Path) -> None:
     """Every access is checked; the outputs are those without a budget but for the order in which sums are added up."""
     network = check_budget("digits", share, folder)

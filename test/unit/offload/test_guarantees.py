@@ -183,7 +183,7 @@ def test_separate_calls_keep_their_order_where_the_search_alone_does_not() -> No
     assert any(smaller), "some plan is that of a smaller budget"
 
 
-@pytest.mark.parametrize("name", ["resnet50", "lstm64"])
+@pytest.mark.parametrize("name", [pytest.param("resnet50", marks=pytest.mark.slow), "lstm64"])
 def test_separate_calls_for_a_network_keep_their_order(name: str) -> None:
     problem = offload_problem(read_cost_graph(GRAPHS / f"{name}.json"))
     evaluator = Evaluator(problem, Model(16e9))

@@ -58,7 +58,7 @@ def test_loads_keep_the_order_of_tasks_and_stay_near() -> None:
 
 def test_loads_are_moved_where_the_estimate_is_less() -> None:
     network = layers(128, 128, 8, 8, 8, 128, 128, 8)
-    works = TaskWorks(network, TINY)
+    works = TaskWorks(network)
 
     def estimate(ahead: dict[int, int]) -> int:
         code = Code(ahead, (), {})

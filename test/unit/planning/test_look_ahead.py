@@ -67,7 +67,7 @@ def planned(function: FuncOp, chip: Chip) -> NetworkPlan:
 
 def estimated(network: NetworkPlan, chip: Chip) -> int:
     """Cycles of all tasks in turn."""
-    works = TaskWorks(network, chip)
+    works = TaskWorks(network)
     return sum(estimated_times(network, lay_out_sram(network, chip, works), chip, works))
 
 

@@ -107,7 +107,9 @@ def check_outputs(network: CompiledNetwork) -> None:
     assert compare("y", outputs["y"], Oracle("net.onnx").run(inputs)["y"]).equal
 
 
-@pytest.mark.parametrize("how", PASSES)
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=pytest.mark.slow) if how in ("a rule", "all in one") else how for how in PASSES]
+)
 def test_the_same_bytes_as_by_hand(how: str) -> None:
     before, after = PASSES[how]
     assert compiled("net.mlx", before + after, "--sparse") == by_hand(before, after)

@@ -31,7 +31,7 @@ RNET = ROOT / "models" / "rnet.onnx"
 SHAPES = {"input_2": (1, 24, 24, 3)}
 
 
-@pytest.mark.parametrize("name", ["tiny", "edge"])
+@pytest.mark.parametrize("name", ["tiny", pytest.param("edge", marks=pytest.mark.slow)])
 def test_a_real_network(name: str) -> None:
     chip = load_chip(name)
     module = read_module(RNET, SHAPES)

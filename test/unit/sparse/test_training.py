@@ -120,7 +120,7 @@ def inputs_of(module: ModuleOp, shape: tuple[int, ...], outputs: int) -> Arrays:
     }
 
 
-@pytest.mark.parametrize("chip", ["tiny", "edge"])
+@pytest.mark.parametrize("chip", ["tiny", pytest.param("edge", marks=pytest.mark.slow)])
 def test_a_step_changes_what_is_connected_as_by_hand(chip: str) -> None:
     module, weights, connections = pruned(two_layers(), 0.1, chip)
     assert set(connections) == {"first", "second"}

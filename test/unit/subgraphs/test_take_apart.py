@@ -224,6 +224,9 @@ NETWORKS = {
 
 
 LONG = (
+    "turned round",
+    "an input of twice the DRAM",
+    "in another shape, as output",
     "five times the DRAM in and out",
     "in another shape without common blocks, as output",
     "a slice of another shape",

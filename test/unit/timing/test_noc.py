@@ -43,7 +43,14 @@ def poisson_sources(sources: list[int], target: int, load: float, count: int, se
 
 
 @pytest.mark.parametrize(
-    ("sources", "load"), [([3], 0.5), ([3], 0.8), ([1, 3, 5, 7], 0.5), ([1, 3, 5, 7], 0.7), ([0, 2, 6, 8, 1, 7], 0.6)]
+    ("sources", "load"),
+    [
+        ([3], 0.5),
+        ([3], 0.8),
+        pytest.param([1, 3, 5, 7], 0.5, marks=pytest.mark.slow),
+        ([1, 3, 5, 7], 0.7),
+        pytest.param([0, 2, 6, 8, 1, 7], 0.6, marks=pytest.mark.slow),
+    ],
 )
 def test_queueing_is_m_d_1(sources: list[int], load: float) -> None:
     """

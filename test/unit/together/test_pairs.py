@@ -20,6 +20,9 @@ from option_table import NETWORKS, OPTIONS, SHARE, Compiled, case_of, check_resu
 PAIRS = [*combinations(OPTIONS, 2)]
 FEW = 30
 """Random choices of three or four options."""
+NAMES = [*OPTIONS]
+QUICK_PAIRS = {frozenset((NAMES[at], NAMES[(at + step) % len(NAMES)])) for at in range(len(NAMES)) for step in (1, 3)}
+"""Each option with four others."""
 SAVED = re.compile(r"device memory: ([\d,]+) bytes needed, ([\d,]+) there, ([\d,]+) reserved")
 
 
@@ -54,7 +57,11 @@ def check(name: str, given: Collection[str], folder: Path, capsys: pytest.Captur
     check_effects(given, compiled, printed)
 
 
-@pytest.mark.parametrize("given", PAIRS, ids=ids)
+@pytest.mark.parametrize(
+    "given",
+    [pair if frozenset(pair) in QUICK_PAIRS else pytest.param(pair, marks=pytest.mark.slow) for pair in PAIRS],
+    ids=ids,
+)
 def test_options_of_a_perceptron(given: Collection[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check("perceptron", given, tmp_path, capsys)
 
@@ -87,7 +94,7 @@ def test_three_or_four_options(
 
 
 SAMPLE = [
-    ("sparse", "subgraphs"),
+    pytest.param(("sparse", "subgraphs"), marks=pytest.mark.slow),
     ("sparse", "chips"),
     ("budget", "subgraphs"),
     ("compress", "fuse"),

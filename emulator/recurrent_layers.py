@@ -1,0 +1,74 @@
+"""The loops of a network as their work, and the note that says it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+NOTE = "loops"
+"""Key of the note in modules and executables, whose text is that of `layers_as_json`."""
+
+
+@dataclass(frozen=True)
+class VectorWork:
+    """A vector operation of a step."""
+
+    points: int
+    """Element operations."""
+    passes: int
+    """Passes of each."""
+    rate: int
+    """Elements that take the place of one f32."""
+    after: tuple[int, ...]
+    """Operations of the same layer, by number, whose results it waits for."""
+
+
+@dataclass(frozen=True)
+class RecurrentLayer:
+    """
+    Loops of as many steps that do not wait for each other, such as the two directions of a layer.
+
+    It has only what lies between the carried values of a step and those of the next: what reads no carried value can
+    be done before, and what no carried value depends on can be done later.
+    """
+
+    steps: int
+    """How often the step runs in all; of a loop in a loop, the steps of both multiplied."""
+    weight_bytes: int
+    """Of what each step multiplies by, the same in all steps."""
+    carried_bytes: int
+    """Of the carried values that products read: all cores that compute one need the whole value."""
+    operations: tuple[VectorWork, ...]
+    """Vector operations in an order in which each comes after those that it waits for."""
+
+
+def layers_as_json(layers: Sequence[RecurrentLayer]) -> str:
+    """Layers as a list of `[steps, weight bytes, carried bytes, [[points, passes, rate, [after...]]...]]`."""
+    found: list[list[object]] = []
+    for one in layers:
+        operations = [[op.points, op.passes, op.rate, list(op.after)] for op in one.operations]
+        found.append([one.steps, one.weight_bytes, one.carried_bytes, operations])
+    return json.dumps(found)
+
+
+def layers_from_json(text: str) -> list[RecurrentLayer]:
+    """What `layers_as_json` wrote. Raises ValueError for other text."""
+    try:
+        return [_layer(entry) for entry in json.loads(text)]
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _layer(entry: tuple[int, int, int, list[tuple[int, int, int, list[int]]]]) -> RecurrentLayer:
+    steps, weights, carried, operations = entry
+    found: list[VectorWork] = []
+    for number, (points, passes, rate, after) in enumerate(operations):
+        work = VectorWork(int(points), int(passes), int(rate), tuple(int(one) for one in after))
+        if work.points < 0 or work.passes < 0 or work.rate < 1 or any(not 0 <= one < number for one in work.after):
+            raise ValueError(f"operation {number} of a layer is {work}")
+        found.append(work)
+    layer = RecurrentLayer(int(steps), int(weights), int(carried), tuple(found))
+    if min(layer.steps, layer.weight_bytes, layer.carried_bytes) < 0:
+        raise ValueError(f"a layer has {layer.steps} steps, {layer.weight_bytes} and {layer.carried_bytes} bytes")
+    return layer

@@ -1,0 +1,28 @@
+"""
+A plug-in that adds one of each kind: values that saturate between two bounds, a chip, and ways to place and to order.
+
+    meshloom-compile net.onnx --plugin examples/plugin/saturation --chip quick -o net.mlx
+
+or, once it is installed (`pip install examples/plugin`), without an option.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from meshloom import plugins
+
+from . import operator as operator
+from .find_saturation import FindSaturationPass
+from .instructions import select_clamp
+from .methods import best_of_a_few, make_first_two, place_mirrored, serpentine
+from .operations import ClampOp, Saturate
+
+plugins.add_dialect(Saturate)
+plugins.add_kernel(ClampOp, select_clamp)
+plugins.add_pass(FindSaturationPass, before="dataflow-merge-constants")
+plugins.add_chip(Path(__file__).parent / "quick.toml")
+plugins.add_placement_method("mirrored", place_mirrored)
+plugins.add_mapping_method("serpentine", serpentine)
+plugins.add_order_search("a-few", best_of_a_few)
+plugins.add_fusion_strategy("first-two", make_first_two)

@@ -1,0 +1,146 @@
+"""
+What a plug-in may add to Meshloom, one function for each kind.
+
+A plug-in is a Python file or module that calls these functions when it is imported. The tools load those that
+`--plugin FILE.py|FOLDER|MODULE` names, and those that installed packages list at the entry point `meshloom.plugins`;
+in Python, `load_plugin` does. A name that is taken is an InputError, so that nothing is replaced silently. Only an
+of an ONNX operator (`onnx_op`) replaces the one that there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from xdsl.interpreter import InterpreterFunctions
+from xdsl.ir import Dialect, Operation
+from xdsl.passes import ModulePass
+
+from meshloom.analysis.mapping.mapping import MapMethod
+from meshloom.analysis.mapping.methods import METHODS as MAPPING_METHODS
+from meshloom.analysis.orders.search import Search
+from meshloom.analysis.placement.methods import PLACE_METHODS, PlaceMethod
+from meshloom.analysis.subgraphs.fuse_grouped import GroupBounds, PartSize
+from meshloom.analysis.subgraphs.fusion import FusionStrategy
+from meshloom.analysis.subgraphs.rules import RULES, RuleSettings
+from meshloom.analysis.subgraphs.split_rule import SplitRule
+from meshloom.chips import chip_names
+from meshloom.chips.load import ADDED as CHIPS
+from meshloom.chips.load import load_chip
+from meshloom.dialects import added
+from meshloom.frontend.registry import onnx_op as onnx_op
+from meshloom.lowering.kernels.common import Kernel
+from meshloom.lowering.kernels.select import KERNELS
+from meshloom.lowering.simplify import ADDED_PASSES, PLACES
+from meshloom.lowering.subgraph_options import FUSIONS
+from meshloom.support.errors import InputError
+from meshloom.support.plugins import load_plugin as load_plugin
+from meshloom.tools.universe import MESHLOOM
+from meshloom.transforms.manycore_schedule import SEARCHES, order_methods
+
+__all__ = [
+    "add_chip",
+    "add_dialect",
+    "add_fusion_strategy",
+    "add_kernel",
+    "add_mapping_method",
+    "add_order_search",
+    "add_pass",
+    "add_placement_method",
+    "add_splitting_rule",
+    "load_plugin",
+    "onnx_op",
+]
+
+
+def add_pass(one: type[ModulePass], before: str | None = None) -> None:
+    """
+    Make a pass known by its name. With `before`, a pass of the default list that works on operators (such as
+    `dataflow-fold-affine`; `tasks` for the end of these), it is part of that list, in front of it.
+
+    Raises InputError for a name that is taken, or a place that there is not.
+    """
+    _check_free("pass", one.name, MESHLOOM.all_passes)
+    if before is not None and before not in PLACES:
+        raise InputError(f"pass {one.name}: there is no place before '{before}': choose one of {', '.join(PLACES)}")
+    MESHLOOM.all_passes[one.name] = lambda: one
+    if before is not None:
+        ADDED_PASSES.setdefault(before, []).append(one)
+
+
+def add_dialect(dialect: Dialect, functions: InterpreterFunctions | None = None) -> None:
+    """
+    Make a dialect known. Its operations that are `ComputedOp` and `TiledOp` can be tasks: they say themselves what they
+    compute and how they are tiled; `add_kernel` says which instructions do it. `functions` implement others for the
+    interpreter. Raises InputError for a name that is taken.
+    """
+    _check_free("dialect", dialect.name, MESHLOOM.all_dialects)
+    MESHLOOM.all_dialects[dialect.name] = lambda: dialect
+    added.add(dialect, functions)
+
+
+def add_kernel(operation: type[Operation], kernel: Kernel) -> None:
+    """
+    Say which instructions compute a tile of an operation; a class stands for its subclasses, too. Raises InputError
+    where the operation has a kernel.
+    """
+    if operation in KERNELS:
+        raise InputError(f"operation {operation.name}: it has a kernel already")
+    KERNELS[operation] = kernel
+
+
+def add_chip(file: str | Path) -> None:
+    """
+    Make a chip known by the name in its description, a `.toml`. Raises InputError for a name that is taken, and for a
+    description that is wrong.
+    """
+    path = Path(file)
+    chip = load_chip(str(path))
+    _check_free("chip", chip.name, dict.fromkeys(chip_names()))
+    CHIPS[chip.name] = path
+
+
+def add_mapping_method(name: str, method: MapMethod) -> None:
+    """Make a way to map networks known to `meshloom-map --method`. Raises InputError for a name that is taken."""
+    _check_free("mapping method", name, MAPPING_METHODS)
+    MAPPING_METHODS[name] = method
+
+
+def add_placement_method(name: str, method: PlaceMethod) -> None:
+    """
+    Make a way to place tiles known to `manycore-place{method=NAME}` and `--placement NAME`.
+
+    Raises InputError for a name that is taken.
+    """
+    _check_free("placement method", name, PLACE_METHODS)
+    PLACE_METHODS[name] = method
+
+
+def add_order_search(name: str, search: Search) -> None:
+    """
+    Make a search of the order of tasks known to `manycore-schedule{method=NAME}` and `--order NAME`. Raises InputError
+    for a name that is taken.
+    """
+    _check_free("order search", name, dict.fromkeys(order_methods()))
+    SEARCHES[name] = search
+
+
+def add_fusion_strategy(name: str, make: Callable[[Sequence[PartSize], GroupBounds], FusionStrategy]) -> None:
+    """
+    Make a strategy known to `--fuse NAME`, made from the sizes of the subgraphs. Raises InputError for a name that is
+    taken.
+    """
+    _check_free("fusion strategy", name, FUSIONS)
+    FUSIONS[name] = make
+
+
+def add_splitting_rule(name: str, make: Callable[[RuleSettings], SplitRule]) -> None:
+    """Make a rule known to `--subgraphs NAME`, made from its settings. Raises InputError for a name that is taken."""
+    _check_free("splitting rule", name, RULES)
+    RULES[name] = make
+
+
+def _check_free(kind: str, name: str, taken: Mapping[str, Any]) -> None:
+    if name in taken:
+        raise InputError(f"there is a {kind} '{name}' already: give it another name")

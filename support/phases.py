@@ -1,0 +1,73 @@
+"""Where the time of a command goes: named phases, which may lie in one another, as a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from time import perf_counter, process_time
+
+
+@dataclass
+class Phase:
+    """All runs of a phase within the phase around it."""
+
+    name: str
+    runs: int = 0
+    wall: float = 0.0
+    """Seconds."""
+    cpu: float = 0.0
+    """Seconds that this process computed."""
+    inner: dict[str, Phase] = field(default_factory=dict["str", "Phase"])
+
+    @contextmanager
+    def run(self) -> Generator[None]:
+        """One more run."""
+        wall, cpu = perf_counter(), process_time()
+        try:
+            yield
+        finally:
+            self.runs += 1
+            self.wall += perf_counter() - wall
+            self.cpu += process_time() - cpu
+
+    def lines(self, depth: int = 0) -> Iterator[tuple[int, Phase]]:
+        """This phase and those in it with their depth, in the order in which they first ran."""
+        yield depth, self
+        for one in self.inner.values():
+            yield from one.lines(depth + 1)
+
+
+_current: ContextVar[Phase | None] = ContextVar("current phase", default=None)
+
+
+@contextmanager
+def phase(name: str) -> Generator[None]:
+    """
+    What runs inside is a phase of this name; around a function, as a decorator, each of its calls.
+
+    It costs next to nothing where nobody measures.
+    """
+    outer = _current.get()
+    if outer is None:
+        yield
+        return
+    inner = outer.inner.setdefault(name, Phase(name))
+    token = _current.set(inner)
+    try:
+        with inner.run():
+            yield
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def measured(root: Phase) -> Generator[None]:
+    """Measure the phases that run inside, as parts of `root`."""
+    token = _current.set(root)
+    try:
+        with root.run():
+            yield
+    finally:
+        _current.reset(token)

@@ -1,0 +1,49 @@
+"""The bench's recurrent networks, small: what they compute once compiled, against ONNX Runtime."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from meshloom.emulator.recurrent_layers import NOTE, layers_from_json
+from meshloom.tools.api import compile
+from meshloom.tools.oracle import Oracle, compare
+from recurrent_networks import NETWORKS, Recurrent, build
+
+
+@pytest.mark.parametrize(
+    "text", ["LSTM:2:8:4:3", "GRU:1:8:4:3:both", "RNN:1:8:4:5", "Scan:1:8:4:3", "Loop:1:8:4:3", "LSTM:1:8:4:1"]
+)
+def test_recurrent_networks_compute_what_onnx_runtime_does(text: str) -> None:
+    network = Recurrent.parse(text)
+    model = build(network, seed=3).SerializeToString()
+    inputs = {"x": np.random.default_rng(4).standard_normal((network.steps, 1, network.inputs)).astype(np.float32)}
+    compiled = compile(model, "tiny")
+    outputs = compiled.run(inputs).outputs
+    for name, expected in Oracle(model).run(inputs).items():
+        assert compare(name, outputs[name], expected).equal
+    noted = compiled.executable.notes.get(NOTE)
+    layers = [] if noted is None else layers_from_json(noted)
+    assert [layer.steps for layer in layers] == [network.steps] * network.layers * (network.steps > 1)
+
+
+def test_a_layer_s_recurrent_weights_are_those_of_its_directions() -> None:
+    """GRU of hidden size 8: 3 * 8 x 8 f32 in each direction."""
+    exe = compile(build(Recurrent.parse("GRU:1:8:4:3:both")).SerializeToString(), "tiny").executable
+    (layer,) = layers_from_json(exe.notes[NOTE])
+    assert layer.weight_bytes == 2 * 3 * 8 * 8 * 4
+    assert layer.carried_bytes == 2 * 8 * 4
+
+
+def test_networks_by_their_sizes() -> None:
+    assert Recurrent.parse("GRU:2:192:128:100:both") == NETWORKS["bigru"]
+    for text in (
+        "LSTM",
+        "LSTM:1:2:3",
+        "CNN:1:2:3:4",
+        "Scan:2:3:4:5",
+        "Loop:1:2:3:4:both",
+        "LSTM:1:0:3:4",
+        "LSTM:a:1:1:1",
+    ):
+        with pytest.raises(ValueError, match=r"is not KIND|invalid literal"):
+            Recurrent.parse(text)

@@ -1,0 +1,39 @@
+"""Collections of garbage are rarer while networks are compiled, and as before afterwards."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from meshloom.support.garbage import NEW_OBJECTS, rare_collections
+
+
+@pytest.fixture(autouse=True)
+def keep_setting():
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
+def test_rare_inside_and_as_before_afterwards() -> None:
+    gc.set_threshold(700, 10, 10)
+    with rare_collections():
+        assert gc.get_threshold() == (NEW_OBJECTS, 10, 10)
+        with rare_collections():
+            assert gc.get_threshold() == (NEW_OBJECTS, 10, 10)
+    assert gc.get_threshold() == (700, 10, 10)
+
+
+def test_as_before_after_an_error() -> None:
+    gc.set_threshold(700, 10, 10)
+    with pytest.raises(KeyError), rare_collections():
+        raise KeyError
+    assert gc.get_threshold() == (700, 10, 10)
+
+
+@pytest.mark.parametrize("first", [0, NEW_OBJECTS + 1])
+def test_a_setting_with_fewer_or_none_stays(first: int) -> None:
+    gc.set_threshold(first, 5, 5)
+    with rare_collections():
+        assert gc.get_threshold() == (first, 5, 5)
+    assert gc.get_threshold() == (first, 5, 5)

@@ -1,0 +1,105 @@
+"""Plug-ins: loaded by option or because they are installed, with one clear error for what is wrong with them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+EXAMPLE = Path(__file__).parents[3] / "examples" / "plugin"
+SATURATION = EXAMPLE / "saturation"
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path: Path) -> Path:
+    """y = Saturate(x), an operator that only the plug-in knows."""
+    node = helper.make_node("Saturate", ["x"], ["y"], domain="com.example", low=-0.5, high=2.0)
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [8]) for name in "xy")
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
+    path = tmp_path / "net.onnx"
+    made = helper.make_model(helper.make_graph([node], "net", [x], [y]), opset_imports=opsets, ir_version=8)
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+def test_an_operator_of_a_plugin_on_its_chip(start: Run, tmp_path: Path) -> None:
+    options = ["--plugin", SATURATION, "--chip", "quick", "-q"]
+    assert start("meshloom-compile", "net.onnx", *options, "-o", "net.mlx").returncode == 0
+    x = np.linspace(-2, 3, 8, dtype=np.float32)
+    np.save(tmp_path / "x.npy", x)
+    ran = start("meshloom-run", "net.mlx", "--input", "x=x.npy", "--output", "out", "-q")
+    assert ran.returncode == 0, ran.stderr
+    assert np.array_equal(np.load(tmp_path / "out" / "y.npy"), np.clip(x, -0.5, 2.0))
+
+
+def test_an_installed_plugin_needs_no_option(start: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installed: a package on the path with the entry point that its pyproject.toml declares."""
+    site = tmp_path / "site"
+    shutil.copytree(SATURATION, site / "saturation")
+    info = site / "meshloom_saturation-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: meshloom-saturation\nVersion: 1.0\n")
+    assert 'entry-points."meshloom.plugins"]\nsaturation = "saturation"' in (EXAMPLE / "pyproject.toml").read_text()
+    (info / "entry_points.txt").write_text("[meshloom.plugins]\nsaturation = saturation\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
+    printed = start("meshloom-compile", "net.onnx", "--chip", "quick", "--print-pipeline")
+    assert printed.returncode == 0, printed.stderr
+    assert "find-saturation" in printed.stdout
+
+
+def test_the_printed_list_gives_the_same_bytes(start: Run, tmp_path: Path) -> None:
+    options = ["--plugin", SATURATION, "--chip", "quick"]
+    assert start("meshloom-compile", "net.onnx", *options, "-q", "-o", "net.mlx").returncode == 0
+    passes = start("meshloom-compile", "net.onnx", *options, "--print-pipeline").stdout.strip()
+    opt = start("meshloom-opt", "net.onnx", "--plugin", SATURATION, "-p", passes, "-o", "net.mlir")
+    assert opt.returncode == 0, opt.stderr
+    assert start("meshloom-as", "net.mlir", "--plugin", SATURATION, "-o", "again.mlx").returncode == 0
+    assert (tmp_path / "net.mlx").read_bytes() == (tmp_path / "again.mlx").read_bytes()
+
+
+def test_a_mapping_method(start: Run, tmp_path: Path) -> None:
+    """Eight vertices of size 1, one a core, on a mesh of two rows: from left to right, then back."""
+    (tmp_path / "ring.graph").write_text("8 8\n" + "\n".join(f"{(i - 1) % 8 + 1} {(i + 1) % 8 + 1}" for i in range(8)))
+    options = ["--mesh", "4x2", "--capacity", "1", "--method", "serpentine", "-q", "-o", "map.npy"]
+    mapped = start("meshloom-map", "ring.graph", "--plugin", SATURATION, *options)
+    assert mapped.returncode == 0, mapped.stderr
+    assert np.load(tmp_path / "map.npy").tolist() == [0, 1, 2, 3, 7, 6, 5, 4]
+
+
+BAD = [
+    ("", "no_such_plugin", "plug-in 'no_such_plugin': there is no such module"),
+    ("", "missing.py", "missing.py: no such file"),
+    ("x = 1\ny = x / 0\n", "own.py", "own.py:2: ZeroDivisionError: division by zero"),
+    ("def f(:\n", "own.py", "own.py:1: SyntaxError"),
+    (
+        "from meshloom import plugins\nplugins.add_chip('a.toml')\n",
+        "own.py",
+        "cannot read chip description a.toml",
+    ),
+    (
+        "from meshloom import plugins\nfrom meshloom.analysis.placement.methods import as_planned\n"
+        "plugins.add_placement_method('hops', as_planned)\n",
+        "own.py",
+        "there is a placement method 'hops' already: give it another name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "message"), BAD, ids=[message[:30] for _, _, message in BAD])
+def test_what_is_wrong_with_a_plugin_is_one_line(
+    text: str, name: str, message: str, start: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(text)
+    ran = start("meshloom-compile", "net.onnx", "--plugin", name, "--chip", "tiny", "-o", "net.mlx")
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("error: ")
+    assert ran.stderr.count("\n") == 1
+    assert message in ran.stderr
+    assert not (tmp_path / "net.mlx").exists()

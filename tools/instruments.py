@@ -1,0 +1,22 @@
+"""What can be watched while passes run: dumps of the IR, times, statistics."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+
+class Instrument:
+    """Called around every pass of a pipeline. None of the methods may change the module."""
+
+    def before(self, one: ModulePass, module: ModuleOp) -> None:
+        """A pass begins."""
+
+    def after(self, one: ModulePass, module: ModuleOp) -> None:
+        """A pass is over, and the module is valid."""
+
+    def failed(self, one: ModulePass, module: ModuleOp) -> None:
+        """A pass raised an error, or left a module that is not valid."""
+
+    def finish(self) -> None:
+        """All passes are over, or one failed."""

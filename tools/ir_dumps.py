@@ -1,0 +1,114 @@
+"""Print the IR before and after passes, as `mlir-opt` does with its options `--mlir-print-ir-*`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from io import StringIO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+
+from ..support.errors import InputError
+from .instruments import Instrument
+
+
+def add_dump_options(parser: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+    """The options `--print-ir-*`."""
+    for when in ("before", "after"):
+        parser.add_argument(
+            f"--print-ir-{when}",
+            action="append",
+            default=[],
+            metavar="PASS",
+            help=f"print the IR {when} the passes of this name, to standard error (repeatable; several: a,b)",
+        )
+    parser.add_argument("--print-ir-before-all", action="store_true", help="print the IR before every pass")
+    parser.add_argument("--print-ir-after-all", action="store_true", help="print the IR after every pass")
+    parser.add_argument(
+        "--print-ir-after-change",
+        action="store_true",
+        help="print the IR after passes that changed it; with --print-ir-after: of the passes named there",
+    )
+    parser.add_argument("--print-ir-after-failure", action="store_true", help="print the IR that a failed pass left")
+
+
+@dataclass(frozen=True)
+class DumpOptions:
+    """Which dumps are asked for. A collection of names; None: of all passes."""
+
+    before: Collection[str] | None = ()
+    after: Collection[str] | None = ()
+    only_changed: bool = False
+    on_failure: bool = False
+
+    def __bool__(self) -> bool:
+        return self.before is None or self.after is None or bool(self.before or self.after or self.on_failure)
+
+
+def read_dump_options(options: argparse.Namespace, known: Mapping[str, object]) -> DumpOptions:
+    """What the options of `add_dump_options` ask for. Raises InputError for a pass that is not among the `known`."""
+    before, after = _names(options.print_ir_before, known), _names(options.print_ir_after, known)
+    return DumpOptions(
+        None if options.print_ir_before_all else before,
+        None if options.print_ir_after_all or (options.print_ir_after_change and not after) else after,
+        options.print_ir_after_change,
+        options.print_ir_after_failure,
+    )
+
+
+def _names(given: Iterable[str], known: Mapping[str, object]) -> frozenset[str]:
+    names = frozenset(name for text in given for name in text.split(","))
+    for name in sorted(names):
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else "`meshloom-opt --list-passes` names all"
+            raise InputError(f"--print-ir: there is no pass '{name}'; {hint}")
+    return names
+
+
+class IrDumps(Instrument):
+    """Prints to standard error."""
+
+    def __init__(self, options: DumpOptions, debug_info: bool) -> None:
+        """`debug_info`: print locations as well."""
+        self.options = options
+        self.debug_info = debug_info
+        self.text_before = ""
+
+    def before(self, one: ModulePass, module: ModuleOp) -> None:
+        """Print, or keep what a change is measured by."""
+        if self.options.before is None or one.name in self.options.before:
+            _dump(f"Before {one.name}", self._text(module))
+        if self.options.only_changed and self._wants_after(one):
+            self.text_before = self._text(module)
+
+    def after(self, one: ModulePass, module: ModuleOp) -> None:
+        """Print what the pass made of the module."""
+        if not self._wants_after(one):
+            return
+        text = self._text(module)
+        if not self.options.only_changed or text != self.text_before:
+            _dump(f"After {one.name}", text)
+
+    def failed(self, one: ModulePass, module: ModuleOp) -> None:
+        """Print what the pass left."""
+        if self.options.on_failure:
+            _dump(f"After {one.name} Failed", self._text(module, generic=True))
+
+    def _wants_after(self, one: ModulePass) -> bool:
+        return self.options.after is None or one.name in self.options.after
+
+    def _text(self, module: ModuleOp, generic: bool = False) -> str:
+        """Textual IR. An invalid operation may be printed in generic form only."""
+        out = StringIO()
+        Printer(out, print_debuginfo=self.debug_info, print_generic_format=generic).print_op(module)
+        return out.getvalue()
+
+
+def _dump(title: str, text: str) -> None:
+    print(f"// -----// IR Dump {title} //----- //\n{text}\n", file=sys.stderr, flush=True)

@@ -1,0 +1,59 @@
+"""The options of `meshloom-opt` beside those that it has from xDSL."""
+
+from __future__ import annotations
+
+import argparse
+
+from .ir_dumps import add_dump_options
+from .pass_plugins import add_pass_plugin_option
+from .plugin_option import add_plugin_option
+from .values import add_value_option
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """All of them, in groups."""
+    add_plugin_option(parser)
+    add_pass_plugin_option(parser)
+    parser.add_argument(
+        "--pass-pipeline",
+        metavar="'builtin.module(PASSES)'",
+        default="",
+        help="the passes as MLIR's tools write them, in place of -p",
+    )
+    inputs = parser.add_argument_group("ONNX models")
+    inputs.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=1x3x224x224",
+        help="shape of an ONNX input with symbolic dimensions (repeatable)",
+    )
+    add_value_option(inputs)
+    inputs.add_argument(
+        "--parameters",
+        action="store_true",
+        help="import an ONNX model for training: its weights become inputs marked dataflow.parameter",
+    )
+    lists = parser.add_argument_group("what there is")
+    lists.add_argument("--list-passes", action="store_true", help="print all passes with their options and leave")
+    lists.add_argument("--help-pass", metavar="PASS", help="print what a pass does and takes, and leave")
+    lists.add_argument("--list-dialects", action="store_true", help="print all dialects and leave")
+    watch = parser.add_argument_group("what passes do")
+    add_dump_options(watch)
+    watch.add_argument(
+        "--pass-statistics",
+        action="store_true",
+        help="print how many operations of each name every pass added and removed, to standard error",
+    )
+    watch.add_argument(
+        "--check-semantics",
+        action="store_true",
+        help="run the module before and after each pass on the same random inputs; "
+        "fail at the first pass that changes a result",
+    )
+    watch.add_argument("--seed", type=int, default=0, help="of the random inputs (default 0)")
+    watch.add_argument(
+        "--run-reproducer",
+        action="store_true",
+        help="run the passes that the file names, which the tool wrote when a pass failed",
+    )
