@@ -19,10 +19,9 @@ help:
 demo: .venv/.demo models/.ready
 	@$(BIN)/python examples/what_file_is_this.py README.md Makefile tools/run.py
 
-# The type checker takes one processor, IR tests take what is left.
+# The type checker takes one processor, IR tests take what is left; unit tests begin as soon as one of the two is done.
 test: .venv/.ready models/.ready
-	@$(MAKE) --no-print-directory -j2 lint filecheck
-	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory -j2 lint filecheck unit
 
 lint: .venv/.ready
 	$(BIN)/ruff check .
@@ -33,11 +32,11 @@ filecheck: .venv/.ready
 	$(BIN)/lit -v $(LIT_OPTIONS) test/filecheck
 
 unit: .venv/.ready models/.ready
-	$(PYTEST) -m "not slow" --durations=15 test
+	$(PYTEST) -m "not slow" --durations=15 $(PYTEST_OPTIONS) test
 
 test-all: .venv/.ready models/.ready
 	@$(MAKE) --no-print-directory -j2 lint filecheck LIT_OPTIONS="-D processes=new"
-	$(PYTEST) --durations=30 test
+	$(PYTEST) --durations=30 $(PYTEST_OPTIONS) test
 
 bench: .venv/.ready models/.ready
 	@$(BIN)/python bench/models.py

@@ -222,6 +222,17 @@ class TaskInfo:
         """Bytes of memory that the root's instructions need for steps of these sizes beside all values."""
         return self.once(("scratch", step.sizes), lambda: self.root.scratch_bytes(step))
 
+    @cached_property
+    def root_in_turn(self) -> int | None:
+        """
+        The temporary buffer of the root, where its elements are of another size than the result's: products of integers
+        that are then quantised. It has room for two steps, of which one is multiplied while the other is finished.
+        """
+        buffers = self.buffers
+        first = buffers.of_op[0]
+        apart = first != buffers.result and self.value_bytes[0] != self.value_bytes[-1]
+        return first if apart and self.cost(0, Box.whole(self.sizes)).unit == "MPU" else None
+
     @property
     def needs_scratch(self) -> bool:
         """Whether there is such memory."""

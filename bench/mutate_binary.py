@@ -159,6 +159,8 @@ def element_bytes(word: np.void, operand: Operand) -> int:
     low, high = int(word["dtype"]) & 15, int(word["dtype"]) >> 4
     if operand.type is TypeOf.BOOL:
         return 1
+    if operand.type is TypeOf.F32:
+        return 4
     return TYPES[low if operand.type is TypeOf.SOURCE else high].bytes
 
 

@@ -63,12 +63,12 @@ _DOT = _families(Family.DOT)
 _DENSE_SLOT: Ints = _families(Family.SCATTER).astype(np.int64)
 """The operand of gathers and scatters that walks all rows: D (0) of a gather, S (1) of a scatter."""
 _OPERAND_TYPE = np.zeros((256, SLOTS), np.uint8)
-"""0: no operand in memory in this slot; else 1 source type, 2 destination type, 3 bool."""
-_ITEM = np.zeros((4, 256), np.int64)
+"""0: no operand in memory in this slot; else 1 source type, 2 destination type, 3 bool, 4 f32."""
+_ITEM = np.zeros((5, 256), np.int64)
 """Bytes of an element by operand type as above and by a word's `dtype`."""
 _ITEM[1], _ITEM[2] = ITEMSIZE[np.arange(256) & 15], ITEMSIZE[np.arange(256) >> 4]
-_ITEM[3] = next(t.bytes for t in TYPES if t.name == "bool")
-_TYPE_NUMBER = {TypeOf.SOURCE: 1, TypeOf.DESTINATION: 2, TypeOf.BOOL: 3}
+_ITEM[3], _ITEM[4] = (next(t.bytes for t in TYPES if t.name == name) for name in ("bool", "f32"))
+_TYPE_NUMBER = {TypeOf.SOURCE: 1, TypeOf.DESTINATION: 2, TypeOf.BOOL: 3, TypeOf.F32: 4}
 for _code, _entry in BY_CODE.items():
     for _operand in _entry.operands:
         _OPERAND_TYPE[_code, _operand.slot] = _TYPE_NUMBER[_operand.type]

@@ -20,10 +20,11 @@ REGISTERS = 16
 LOOPS = 8
 """More than loops may be nested."""
 
+_TYPES = [TypeOf.SOURCE, TypeOf.DESTINATION, TypeOf.BOOL, TypeOf.F32]
 _TYPE = np.zeros((256, SLOTS), np.uint8)
 for _code, _entry in BY_CODE.items():
     for _operand in _entry.operands:
-        _TYPE[_code, _operand.slot] = [TypeOf.SOURCE, TypeOf.DESTINATION, TypeOf.BOOL].index(_operand.type)
+        _TYPE[_code, _operand.slot] = _TYPES.index(_operand.type)
 _LOOP, _ADDI, _LI, _HALT = (OPCODE[name] for name in ("loop", "addi", "li", "halt"))
 
 
@@ -31,7 +32,8 @@ def item_bytes(words: NDArray[Any]) -> Ints:
     """[n, 4] bytes of an element of each operand of `words`."""
     low, high = (words["dtype"] & 15).astype(np.int64), (words["dtype"] >> 4).astype(np.int64)
     kind = _TYPE[words["op"]]
-    return cast(Ints, np.where(kind == 0, ITEMSIZE[low][:, None], np.where(kind == 1, ITEMSIZE[high][:, None], 1)))
+    fixed = np.where(kind == 3, 4, 1)
+    return cast(Ints, np.where(kind == 0, ITEMSIZE[low][:, None], np.where(kind == 1, ITEMSIZE[high][:, None], fixed)))
 
 
 def reach(descs: NDArray[Any]) -> tuple[Ints, Ints]:

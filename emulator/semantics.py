@@ -8,7 +8,7 @@ from ..dialects.coreasm.isa import BY_MNEMONIC
 from .functional_errors import Fault
 from .memory import Bytes
 from .semantics_base import Decoded, Instruction
-from .semantics_elementwise import binary, cumsum, fma, iota, select, unary
+from .semantics_elementwise import binary, cumsum, fma, iota, quantize, select, unary
 from .semantics_matmul import matmul
 from .semantics_move import copy, fill, gather, scatter
 from .semantics_reduce import arg_reduce, dot, reduce
@@ -31,6 +31,7 @@ SEMANTICS: Mapping[str, Callable[[Instruction], Decoded]] = {
     "matmul.acc": matmul,
     "fma": fma,
     "select": select,
+    "quantize": quantize,
     **{f"reduce.{kind}{acc}": reduce for kind in ("sum", "max", "min", "prod") for acc in ("", ".acc")},
     "reduce.argmax": arg_reduce,
     "reduce.argmin": arg_reduce,

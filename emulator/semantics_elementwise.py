@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .functional_errors import Fault
-from .memory import BOOL, COMPUTE, STORAGE, Array, Bytes, Geometry, coalesce, is_float, storage, store
+from .memory import BOOL, COMPUTE, F32, STORAGE, Array, Bytes, Geometry, coalesce, is_float, storage, store
 from .semantics_base import (
     Access,
     Decoded,
@@ -150,6 +150,24 @@ def select(ins: Instruction) -> Decoded:
         write(sram, a0, target, code, np.where(condition(sram, a1), first(sram, a2), second(sram, a3)))
 
     return Decoded(step, _accesses(ins, (code, BOOL, code, code)))
+
+
+def quantize(ins: Instruction) -> Decoded:
+    """D = round(A * B) + C as an integer, saturated; B and C are f32."""
+    source, result = ins.source_type, ins.result_type
+    check_types(source, result)
+    if is_float(result) or result == BOOL:
+        raise Fault("'quantize' gives integers only")
+    target, (a, b, c) = _operands(ins, (1, 2, 3))
+    first, second, third = _source(a, ins, 1, source), _source(b, ins, 2, F32), _source(c, ins, 3, F32)
+    limits = np.iinfo(STORAGE[result])
+    low, high = np.float32(limits.min), np.float32(limits.max)
+
+    def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
+        steps = np.rint(np.multiply(first(sram, a1).astype(np.float32), second(sram, a2)))
+        write(sram, a0, target, result, np.clip(np.add(steps, third(sram, a3)), low, high))
+
+    return Decoded(step, _accesses(ins, (result, source, F32, F32)))
 
 
 def iota(ins: Instruction) -> Decoded:

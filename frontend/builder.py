@@ -17,8 +17,10 @@ from ..dialects import dataflow
 from . import folding, narrow_products
 from .builder_movement import Movement
 from .builder_values import Operand
-from .quantised import after_binary
-from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, is_float
+from .integer_products import INT8
+from .quantised import Sums, after_binary, after_cast, pooled, signed, sums_after_addition
+from .sliding_window import Window
+from .tensors import BOOL, HELD_IN, INT64, Array, Dtype, NodeError, Tensor, broadcast, element_type, is_float
 
 _UNARY: dict[str, type[dataflow.UnaryOp]] = {
     "neg": dataflow.NegOp,
@@ -69,7 +71,35 @@ class Builder(Movement):
         """One of the dialect's unary operations."""
         _computable(x)
         dtype = BOOL if name in ("isnan", "isinf") else x.dtype
-        return self.make(x.shape, dtype, lambda: _UNARY[name](self.value(x)), [x], folding.UNARY[name])
+        result = self.make(x.shape, dtype, lambda: _UNARY[name](self.value(x)), [x], folding.UNARY[name])
+        if name == "relu" and x.sums is not None and _is_positive(x.sums.scale):
+            result.sums = Sums(self.unary("relu", x.sums.exact), x.sums.scale)
+        return result
+
+    def cast(self, x: Tensor, dtype: Dtype) -> Tensor:
+        """x with another element type."""
+        result = super().cast(x, dtype)
+        if result is not x:
+            result.quantised = after_cast(self, x, dtype)
+        return result
+
+    def quantize(self, x: Tensor, scale: Tensor, zero: int, dtype: Dtype = INT8) -> Tensor:
+        """round(x * scale) + zero as int8 or uint8, saturated; of int32 or f32."""
+        limits = np.iinfo(dtype)
+
+        def fold(a: Array, factor: Array) -> Array:
+            return np.clip(np.rint(a.astype(np.float32) * factor) + np.float32(zero), limits.min, limits.max)
+
+        result = self.make(
+            broadcast(x.shape, scale.shape),
+            dtype,
+            lambda: dataflow.QuantizeOp(self.value(x), self.value(scale), zero, element_type(dtype)),
+            [x, scale],
+            fold,
+        )
+        if dtype == INT8:
+            result.quantised_from = x, scale, zero
+        return result
 
     def binary(self, name: str, x: Operand, y: Operand) -> Tensor:
         """One of the dialect's binary operations; a number takes the other operand's dtype."""
@@ -81,6 +111,7 @@ class Builder(Movement):
             shape, dtype, lambda: _BINARY[name](self.value(a), self.value(b)), [a, b], folding.BINARY[name]
         )
         result.quantised = after_binary(name, a, b, shape)
+        result.sums = sums_after_addition(self, a, b, shape) if name == "add" else None
         return result
 
     def add(self, x: Operand, y: Operand) -> Tensor:
@@ -146,6 +177,8 @@ class Builder(Movement):
     def matmul(self, x: Tensor, y: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
         """Product of the last two dimensions, leading ones broadcast; ranks of at least 2. Narrow integers give i32."""
         _computable(x)
+        if (product := narrow_products.quantised_matmul(self, x, y, transpose_a, transpose_b)) is not None:
+            return product
         if (product := narrow_products.matmul(self, x, y, transpose_a, transpose_b)) is not None:
             return product
         return self.mixed_matmul(x, y, transpose_a=transpose_a, transpose_b=transpose_b)
@@ -179,9 +212,13 @@ class Builder(Movement):
         low: Sequence[int],
         high: Sequence[int],
         groups: int,
+        pad_value: int = 0,
     ) -> Tensor:
-        """Convolution of x [N, C, S...] with w [O, C/groups, K...]."""
+        """Convolution of x [N, C, S...] with w [O, C/groups, K...]; integers around x are `pad_value`."""
         _computable(x)
+        around = Window(list(w.shape[2:]), list(strides), list(dilations), list(low), list(high))
+        if (product := narrow_products.quantised_conv(self, x, w, around, groups)) is not None:
+            return product
         if (narrow := narrow_products.weights_of_conv(self, x, w)) is not None:
             weights, scale = narrow
             result = self.conv(x, weights, strides, dilations, low, high, groups)
@@ -200,6 +237,7 @@ class Builder(Movement):
                 pad_low=low,
                 pad_high=high,
                 groups=groups,
+                pad_value=pad_value if any((*low, *high)) else 0,
             )
 
         return self.make((x.shape[0], w.shape[0], *spatial), dtype, make)
@@ -223,7 +261,26 @@ class Builder(Movement):
                 self.value(x), kind, window=window, strides=strides, dilations=dilations, pad_low=low, pad_high=high
             )
 
-        return self.make(shape, x.dtype, make)
+        result = self.make(shape, x.dtype, make)
+        if kind == "max":
+
+            def of(values: Tensor) -> Tensor:
+                return self.reduce_window(kind, values, window, strides, dilations, low, high)
+
+            result.quantised = pooled(x, of)
+            result.signed = None if x.signed is None else of(x.signed)
+        return result
+
+    def concat(self, tensors: Sequence[Tensor], axis: int) -> Tensor:
+        """The tensors one after the other along an axis; empty ones are left out."""
+        result = super().concat(tensors, axis)
+        if any(one is result for one in tensors) or result.array is not None:
+            return result
+        if all(one.signed is not None for one in tensors):
+            result.signed = super().concat([signed(self, one) for one in tensors], axis)
+        if any(one.quantised is not None or one.sums is not None for one in tensors):
+            result.parts = axis, tuple(tensors)
+        return result
 
     def reduce(self, kind: str, x: Tensor, axes: Sequence[int], keepdims: bool = True) -> Tensor:
         """Reduction (sum, max, min, prod) over `axes`, non-negative; no axes: x itself."""
@@ -292,6 +349,10 @@ def _product_type(x: Tensor, y: Tensor) -> Dtype:
     if is_float(x.dtype) or is_float(y.dtype):
         return x.dtype if is_float(x.dtype) else y.dtype
     return np.dtype(np.int32) if x.dtype.itemsize < 4 else x.dtype
+
+
+def _is_positive(scale: Tensor) -> bool:
+    return scale.array is not None and bool((scale.array > 0).all())
 
 
 def _computable(*operands: Tensor) -> None:

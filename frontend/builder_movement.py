@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from ..dialects import dataflow
 from . import folding
 from .builder_values import Values
-from .quantised import reshaped, transposed
+from .quantised import reshaped, sums_reshaped, transposed
 from .tensors import INT64, Array, Dtype, NodeError, Tensor, broadcast, check_indices, check_size, known, tensor_type
 
 
@@ -32,6 +32,8 @@ class Movement(Values):
         result = self.make(shape, x.dtype, lambda: dataflow.ReshapeOp(self.value(x), shape), [x], fold)
         result.name = x.name if result.array is not None else ""
         result.quantised = reshaped(self, x, shape)
+        result.sums = sums_reshaped(self, x, shape)
+        result.signed = None if x.signed is None else self.reshape(x.signed, shape)
         return result
 
     def transpose(self, x: Tensor, permutation: Sequence[int]) -> Tensor:
@@ -55,6 +57,7 @@ class Movement(Values):
         )
         result.name = x.name if result.array is not None else ""
         result.quantised = transposed(self, x, permutation)
+        result.signed = None if x.signed is None else self.transpose(x.signed, permutation)
         return result
 
     def slice(

@@ -19,7 +19,6 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects import dataflow
 from ..dialects.dataflow.types import shape_of
 from . import folding
-from .quantised import after_cast
 from .sources import Sources
 from .tensors import (
     HELD_IN,
@@ -174,7 +173,6 @@ class Values:
             [x],
             fold,
         )
-        result.quantised = after_cast(x, dtype)
         return result
 
     def bitcast(self, x: Tensor, dtype: Dtype) -> Tensor:

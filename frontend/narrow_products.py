@@ -1,7 +1,8 @@
 """
-Products and look-ups of known integers of 8 bits that are widened on the way, as weights are that alone are quantised.
+Products and look-ups of floats that are quantised values, by these values.
 
-Weights stay as narrow as they are in the file; scales, and zero points that do not fit, are applied to the products.
+Where both sides are, the integers are multiplied and the sums scaled. Where weights alone are, they stay as narrow as
+they are in the file and are widened by the cores; scales, and zero points that do not fit, are applied to the products.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .builder_values import SMALL
-from .quantised import Quantised, fitted, full_rank
+from .integer_products import Centred, fits_in_sums, integer_conv, integer_matmul
+from .quantised import Quantised, Sums, fitted, full_rank
 from .tensors import FLOAT32, Tensor
 
 if TYPE_CHECKING:
     from .builder import Builder
+    from .sliding_window import Window
 
 
 def narrow(x: Tensor) -> Quantised | None:
@@ -22,6 +25,55 @@ def narrow(x: Tensor) -> Quantised | None:
     if found is None or x.array is None or found.values.array is None or found.values.nbytes <= SMALL:
         return None
     return fitted(found)
+
+
+def quantised_matmul(b: Builder, x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor | None:
+    """The product of two matrices of quantised values; None where they are not, or scales change along the sums."""
+    sides: list[tuple[Centred, Tensor]] = []
+    for index, (one, flip) in enumerate(((x, transpose_a), (y, transpose_b))):
+        found = one.quantised
+        if found is None or found.scale is None or one.dtype != FLOAT32 or one.rank < 2:
+            return None
+        turned = [*range(one.rank - 2), one.rank - 1, one.rank - 2] if flip else list(range(one.rank))
+        values, scale = (b.transpose(full_rank(b, part, one.rank), turned) for part in (found.values, found.scale))
+        zero = None if found.zero is None else b.transpose(full_rank(b, found.zero, one.rank), turned)
+        summed = one.rank - 1 if index == 0 else one.rank - 2
+        if any(part is not None and part.shape[summed] > 1 for part in (scale, zero)):
+            return None
+        sides.append((_centred(values, zero), scale))
+    (left, of_left), (right, of_right) = sides
+    if (x.array is not None and y.array is not None) or not fits_in_sums(left.values.shape[-1:]):
+        return None
+    return _scaled_sums(b, integer_matmul(b, left, right), b.mul(of_left, of_right))
+
+
+def quantised_conv(b: Builder, x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor | None:
+    """The convolution of quantised values with known weights that are; None where they are not."""
+    image, weights = x.quantised, w.quantised
+    if image is None or weights is None or x.dtype != FLOAT32 or w.array is None or x.array is not None:
+        return None
+    if image.scale is None or image.scale.size > 1 or (image.zero is not None and image.zero.size > 1):
+        return None
+    if weights.scale is None or not fits_in_sums(w.shape[1:]):
+        return None
+    scale = full_rank(b, weights.scale, w.rank)
+    zero = None if weights.zero is None else full_rank(b, weights.zero, w.rank)
+    if any(part is not None and part.size > part.shape[0] for part in (scale, zero)):
+        return None
+    exact = integer_conv(b, _centred(image.values, image.zero), _centred(weights.values, zero), window, groups)
+    of_outputs = b.reshape(scale, [1, scale.size, *[1] * (x.rank - 2)])
+    return _scaled_sums(b, exact, b.mul(of_outputs, b.reshape(image.scale, [])))
+
+
+def _centred(values: Tensor, zero: Tensor | None) -> Centred:
+    exact = fitted(Quantised(values, zero))
+    return Centred(exact.values, exact.zero)
+
+
+def _scaled_sums(b: Builder, exact: Tensor, scale: Tensor) -> Tensor:
+    result = b.mul(b.cast(exact, FLOAT32), scale)
+    result.sums = Sums(exact, scale)
+    return result
 
 
 def matmul(b: Builder, x: Tensor, y: Tensor, transpose_a: bool, transpose_b: bool) -> Tensor | None:

@@ -16,10 +16,30 @@ import numpy as np
 from .tensors import FLOAT32, Dtype, Tensor, known
 
 if TYPE_CHECKING:
+    from .builder import Builder
     from .builder_movement import Movement
 
 BYTES: tuple[Dtype, ...] = (np.dtype(np.int8), np.dtype(np.uint8))
 """The integers that matrix units take."""
+
+
+def signed(b: Builder, x: Tensor) -> Tensor:
+    """The same integers in int8: those of uint8 less 128."""
+    if x.dtype == np.dtype(np.int8):
+        return x
+    if x.signed is None:
+        if x.array is not None:
+            x.signed = known((x.array.astype(np.int16) - 128).astype(np.int8), name=x.name)
+        else:
+            x.signed = b.bitcast(b.binary("xor", x, 128), np.dtype(np.int8))
+    return x.signed
+
+
+def unsigned(b: Builder, x: Tensor) -> Tensor:
+    """What `signed` gives back: uint8 from int8."""
+    result = b.binary("xor", b.bitcast(x, np.dtype(np.uint8)), 128)
+    result.signed = x
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,16 +47,28 @@ class Quantised:
     """(values - zero) * scale, in f32; both parameters broadcast to the shape of the values."""
 
     values: Tensor
-    """Integers of 8 bits."""
+    """int8"""
     zero: Tensor | None = None
-    """f32 or the type of the values; None: 0."""
+    """Known int32, within the range of int8; None: 0."""
     scale: Tensor | None = None
     """f32; None: 1."""
 
 
-def after_cast(x: Tensor, dtype: Dtype) -> Quantised | None:
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """exact * scale: products of quantised values before anything is rounded."""
+
+    exact: Tensor
+    """int32"""
+    scale: Tensor
+    """f32, broadcasting to the sums."""
+
+
+def after_cast(b: Builder, x: Tensor, dtype: Dtype) -> Quantised | None:
     """Of integers that become f32."""
-    return Quantised(x) if x.dtype in BYTES and dtype == FLOAT32 else None
+    if x.dtype not in BYTES or dtype != FLOAT32:
+        return None
+    return Quantised(signed(b, x), None if x.dtype == np.dtype(np.int8) else known(-128, np.int32))
 
 
 def after_binary(name: str, x: Tensor, y: Tensor, shape: tuple[int, ...]) -> Quantised | None:
@@ -50,7 +82,55 @@ def after_binary(name: str, x: Tensor, y: Tensor, shape: tuple[int, ...]) -> Qua
         return Quantised(found.values, found.zero, y)
     if name == "mul" and found.scale is not None and found.scale.array is not None and y.array is not None:
         return Quantised(found.values, found.zero, known(found.scale.array * y.array))
-    return Quantised(found.values, y) if name == "sub" and found.zero is None and found.scale is None else None
+    if name == "sub" and found.scale is None and y.array is not None:
+        zero = y.array if found.zero is None or found.zero.array is None else y.array + found.zero.array
+        if zero.size and np.all(zero == np.rint(zero)) and -128 <= zero.min() and zero.max() <= 127:
+            return Quantised(found.values, known(zero.astype(np.int32)) if zero.any() else None)
+    return None
+
+
+def sums_after_addition(b: Builder, x: Tensor, y: Tensor, shape: tuple[int, ...]) -> Sums | None:
+    """Of sums and a bias that is a whole number of their steps, as quantisers make it."""
+    x, y = (y, x) if x.sums is None else (x, y)
+    if x.sums is None or y.array is None or x.sums.scale.array is None or x.shape != shape:
+        return None
+    scale = x.sums.scale.array
+    with np.errstate(all="ignore"):
+        steps = np.rint(y.array.astype(np.float64) / scale)
+        near = np.abs(steps * scale - y.array) <= 1e-3 * np.abs(scale) + 1e-6 * np.abs(y.array)
+    if not steps.size or not near.all() or np.abs(steps).max() >= 1 << 31:
+        return None
+    return Sums(b.add(x.sums.exact, known(steps.astype(np.int32))), x.sums.scale)
+
+
+def sums_reshaped(b: Movement, x: Tensor, shape: Sequence[int]) -> Sums | None:
+    """Of a reshape that leaves the last dimension, along which alone scales may change."""
+    if x.sums is None:
+        return None
+    scale = x.sums.scale
+    if scale.size > 1 and (scale.size != scale.shape[-1] or not shape or shape[-1] != x.shape[-1]):
+        return None
+    return Sums(b.reshape(x.sums.exact, shape), b.reshape(scale, [] if scale.size == 1 else [scale.size]))
+
+
+def pooled(x: Tensor, values: Callable[[Tensor], Tensor]) -> Quantised | None:
+    """Of a maximum: of the integers, where scale and zero point are the same for all."""
+    found = x.quantised
+    if found is None or any(one is not None and one.size > 1 for one in (found.zero, found.scale)):
+        return None
+    if found.scale is not None and (found.scale.array is None or not (found.scale.array > 0).all()):
+        return None
+    return Quantised(values(found.values), found.zero, found.scale)
+
+
+def same_steps(x: Quantised, scale: Tensor, zero: int) -> bool:
+    """Whether values are quantised with this scale and zero point (of the int8 values) already."""
+    own = 0 if x.zero is None else x.zero.array
+    if own is None or not np.all(own == zero) or scale.array is None:
+        return False
+    if x.scale is None:
+        return bool(np.all(scale.array == 1))
+    return x.scale.array is not None and x.scale.size == scale.size == 1 and bool(np.all(x.scale.array == scale.array))
 
 
 def full_rank(b: Movement, parameter: Tensor, rank: int) -> Tensor:

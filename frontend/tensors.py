@@ -18,7 +18,7 @@ from ..support.limits import MOST_UNROLLED, size_problem
 
 if TYPE_CHECKING:
     from .onnx_ops.convolution import Convolution
-    from .quantised import Quantised
+    from .quantised import Quantised, Sums
 
 Array: TypeAlias = NDArray[Any]
 Dtype: TypeAlias = np.dtype[Any]
@@ -135,6 +135,14 @@ class Tensor:
     """How a convolution computed this, for what folds into its weights."""
     quantised: Quantised | None = None
     """The integers that it is made of, for what can compute with these."""
+    sums: Sums | None = None
+    """The sums of products of such integers that it is made of."""
+    parts: tuple[int, tuple[Tensor, ...]] | None = None
+    """The axis along which it is put together, and of what."""
+    quantised_from: tuple[Tensor, Tensor, int] | None = None
+    """Of int8 from one `quantize`: its operand, scale and zero point."""
+    signed: Tensor | None = None
+    """Of uint8: the same less 128 as int8, where that is there."""
 
     def __post_init__(self) -> None:
         check_size(self.shape, self.dtype)

@@ -58,6 +58,10 @@ class Emitter(BlockEmitter):
         """`fma`: D = A * B + C. `select`: D = A ? B : C, A bool."""
         self._elementwise(name, out, (a, b, c), out.dtype)
 
+    def quantize(self, out: View, a: View, scale: Operand, zero: int) -> None:
+        """D = round(A * scale) + zero as an integer, saturated; A and scale are broadcast to D."""
+        self._elementwise("quantize", out, (a, scale, float(zero)), a.dtype)
+
     def _elementwise(self, name: str, out: View, sources: Sequence[Operand], dtype: int) -> None:
         shape = out.shape
         if 0 in shape:
@@ -70,7 +74,7 @@ class Emitter(BlockEmitter):
                 operands.append(source)
                 strides.append(source.strides)
             else:
-                operands.append(immediate_bits(source, TypeCode.BOOL if name == "select" and index == 0 else dtype))
+                operands.append(immediate_bits(source, _immediate_type(name, index, dtype)))
                 strides.append(None)
         key = (shape, *strides)
         prepared = self._planned(key, plan_elementwise, shape, strides)
@@ -251,3 +255,10 @@ class Emitter(BlockEmitter):
         prepared = self._planned(key, plan_scatter, out, updates, indices)
         op = OPCODE["scatter" if name == "set" else f"scatter.{name}"]
         self._issue(prepared, op, 0, out.dtype | indices.dtype << 4, 1, [out, updates, indices])
+
+
+def _immediate_type(name: str, index: int, dtype: int) -> int:
+    """Type code of source `index` of an elementwise instruction, where that is an immediate."""
+    if name == "quantize" and index > 0:
+        return TypeCode.F32
+    return TypeCode.BOOL if name == "select" and index == 0 else dtype

@@ -289,7 +289,8 @@ class _TaskCode:
         dtype = self._dtypes[number]
         buffer = info.buffers.of_op[number]
         if buffer != info.buffers.result:
-            return View.dense("sram", task.temporaries[buffer], dtype, result.sizes)
+            turned = task.turn * (self.phases[step].version % 2) if buffer == info.buffers.of_op[0] else 0
+            return View.dense("sram", task.temporaries[buffer] + turned, dtype, result.sizes)
         resident = self.buffer if isinstance(self.buffer, TileBuffer) else None
         if resident is None or (task.staging and number + 1 < len(info.body)):
             slot = self.phases[step].version % len(task.staging)

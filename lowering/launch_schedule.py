@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from xdsl.ir import BlockArgument, SSAValue
 
+from ..analysis.planning.plan_task import aligned
 from ..analysis.planning.reads import ReadPlan
 from ..analysis.planning.storage import Distribution
 from ..analysis.task_info import Read, TaskInfo
@@ -83,6 +84,8 @@ class ScheduledTask:
     """SRAM addresses, used in turn, where parts of the result are computed that do not stay there."""
     temporaries: dict[int, int]
     """SRAM address by number of the body's buffer."""
+    turn: int = 0
+    """Bytes from the place of the root's value in one step to that in the next, and back; 0: it is the same."""
     scratch: int | None = None
     """SRAM address of the memory that the root's instructions need besides."""
 
@@ -220,7 +223,7 @@ def schedule_digest(schedule: LaunchSchedule) -> str:
         buffers = [schedule.buffers[number] for number in (*task.operands, task.result)]
         reads = [(read.read, read.slots) for read in task.reads]
         writes = [task.temporaries.get(buffer) for buffer in task.info.buffers.of_op]
-        memory = writes, task.staging, task.scratch
+        memory = writes, task.staging, task.turn, task.scratch
         digest.update(repr((_described(task.info), task.tiling, buffers, reads, memory)).encode())
     digest.update(repr(schedule.order).encode())
     return digest.hexdigest()
@@ -250,3 +253,12 @@ def core_local(actions: Sequence[Action]) -> list[list[Action]]:
         else:
             groups.append([action])
     return groups
+
+
+def turn_of(info: TaskInfo, tiling: Tiling, nbytes: int) -> int:
+    """`ScheduledTask.turn` for a buffer of the root of so many bytes."""
+    if not nbytes or info.root_in_turn is None:
+        return 0
+    step = tiling.step_boxes(tiling.tile_boxes(info.sizes)[tiling.cores[-1]])[0]
+    apart = aligned(info.largest_result(step) * info.value_bytes[0])
+    return apart if 2 * apart <= nbytes else 0

@@ -36,6 +36,7 @@ from .launch_schedule import (
     ScheduledTask,
     Store,
     TileBuffer,
+    turn_of,
 )
 
 
@@ -152,10 +153,12 @@ class _Reader:
                 raise InputError(f"task @{info.name} reads the result of @{writer}, which stands behind it")
         reads = tuple(self._read(op, info, index) for index in range(len(info.reads)))
         temporaries = {place: address_of(value) for place, value in enumerate(op.temporaries, 1)}
+        root = info.root_in_turn
+        turn = 0 if root is None else turn_of(info, tiling, buffer_of(op.temporaries[root - 1]).nbytes)
         return ScheduledTask(
             info, tiling, tuple(map(self._buffer, op.inputs)), self._buffer(op.target), reads,
             tuple(map(address_of, op.staging)),
-            temporaries, temporaries.get(info.scratch_buffer) if info.needs_scratch else None,
+            temporaries, turn, temporaries.get(info.scratch_buffer) if info.needs_scratch else None,
         )  # fmt: skip
 
     def _read(self, op: ExecuteOp, info: TaskInfo, index: int) -> ScheduledRead:

@@ -28,6 +28,7 @@ from .launch_schedule import (
     ScheduledTask,
     Store,
     TileBuffer,
+    turn_of,
 )
 
 
@@ -120,10 +121,13 @@ def _task(
         for index, read in enumerate(plan.reads)
     )
     staging = sorted((slot, address) for (role, _, _, slot), address in scratch.items() if role == "staging")
+    root = info.root_in_turn
+    two_steps = 0 if root is None or ("temporary", number, root, 0) not in scratch else plan.temporary_bytes(root)
     temporaries = {index: address for (role, _, index, _), address in scratch.items() if role == "temporary"}
     return ScheduledTask(
         info, plan.tiling, tuple(map(values.number, info.operands)), values.number(info.result), reads,
-        tuple(address for _, address in staging), temporaries, temporaries.get(info.scratch_buffer),
+        tuple(address for _, address in staging), temporaries, turn_of(info, plan.tiling, two_steps),
+        temporaries.get(info.scratch_buffer),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from ..analysis.planning.reads import ReadKind
 from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout
 from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.entry_function import main_function
-from ..dialects.dataflow.types import element_of, shape_of, ui8
+from ..dialects.dataflow.types import element_bytes, element_of, shape_of, ui8
 from ..dialects.locations import at
 from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, RepeatOp, Scratch
 from ..dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, LoadOp, Space, StoreOp
@@ -263,4 +263,7 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
     if role == "temporary" and index == info.scratch_buffer:
         return (plan.scratch_bytes,), ui8
     operation = info.buffers.of_op.index(index) if role == "temporary" else len(info.body) - 1
-    return info.root.largest_result(step), element_of(info.body[operation].results[0])
+    element, shape = element_of(info.body[operation].results[0]), info.root.largest_result(step)
+    if role == "temporary" and (nbytes := plan.temporary_bytes(index)) > prod(shape) * element_bytes(element):
+        return (nbytes // element_bytes(element),), element  # of two steps in turn
+    return shape, element

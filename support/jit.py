@@ -32,7 +32,9 @@ def jit_with(**options: Any) -> Callable[[F], F]:
     """`jit` with further options of numba's `njit`."""
 
     def compiled(function: F) -> F:
-        kernel = cast("Any", njit(cache=True, nogil=True, **options)(function))
+        # Nobody calls kernels from C: without the wrapper for that they take less time to compile.
+        wanted: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, **options}
+        kernel = cast("Any", njit(**wanted)(function))
         kept = _kept(kernel)
         kept._source_stamp = (kept._source_stamp, *_stamps(function))
         return cast("F", kernel)

@@ -141,7 +141,7 @@ class ConstantChannels:
         groups = op.group_count
         mask, numbers = self.numbers(op.operand, 1)
         if any((*ints(op.pad_low), *ints(op.pad_high))):
-            mask = mask & (numbers == 0)
+            mask = mask & (numbers == op.padding)
         flat = weights.reshape(groups, -1, weights.shape[1], math.prod(weights.shape[2:]))
         stored = (flat != 0).any(axis=3)  # [groups, outputs, inputs]
         known = ~(stored & ~mask.reshape(groups, 1, -1)).any(axis=2).reshape(-1)

@@ -69,7 +69,7 @@ def weight_use(op: Operation) -> WeightUse | None:
     """The known weights of a matrix product or convolution; None for those without, and for other operations."""
     if not isinstance(op, MatmulOp | ConvOp) or (isinstance(op, ConvOp) and op.is_depthwise):
         return None
-    if narrow_operand(*op.operands) is not None:
+    if narrow_operand(*op.operands) is not None or (isinstance(op, ConvOp) and op.padding):
         return None
     for position in (1, 0):
         source = op.operands[position].owner
@@ -109,6 +109,8 @@ def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
                 found[source] = _label(source, op), f"{owner.name} makes them while the network runs"
             elif source is not None and isinstance(op, ConvOp) and op.is_depthwise:
                 found[source] = _label(source, op), "vector units compute depthwise convolutions, and skip nothing"
+            elif source is not None and isinstance(op, ConvOp) and op.padding:
+                found[source] = _label(source, op), f"what surrounds the operand is {op.padding}, and not zero"
             elif source is not None and narrow_operand(*op.operands) is not None:
                 found[source] = _label(source, op), "they are integers, which vector units widen for products of floats"
         if isinstance(op, ConstantOp | WeightOp):

@@ -17,7 +17,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from ..analysis.nature import Nature, reassociating
-from ..dialects.dataflow import AddOp, ConvOp, DivOp, MatmulOp, MulOp, NegOp, SubOp, WeightOp
+from ..dialects.dataflow import AddOp, ConvOp, DivOp, MatmulOp, MulOp, NegOp, QuantizeOp, SubOp, WeightOp
 from ..dialects.dataflow.sources import LARGEST_CONSTANT
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.locations import at
@@ -39,10 +39,11 @@ class DataflowFoldAffinePass(ModulePass):
     conv(x, w) * c == conv(x, w * c), matmul(x, w) * c == matmul(x, w * c) for one number c per output channel. An
     addition stays behind the contraction, as its bias.
 
-    A division alone becomes a multiplication, which is quicker, but for a few elements. Only floats, only values
-    without another use. New numbers are computed in f64 and rounded once. Nothing is joined where numbers would leave
-    the range of their type, where the new table would be larger than the old ones, where a large number is added and
-    taken away, which is a way to round, or where the memory of a value is given up for a while.
+    A scale before a `quantize` by 1 becomes that of the `quantize`. A division alone becomes a multiplication, which is
+    quicker, but for a few elements. Only floats, only values without another use. New numbers are computed in f64 and
+    rounded once. Nothing is joined where numbers would leave the range of their type, where the new table would be
+    larger than the old ones, where a large number is added and taken away, which is a way to round, or where the memory
+    of a value is given up for a while.
     """
 
     name = "dataflow-fold-affine"
@@ -52,6 +53,22 @@ class DataflowFoldAffinePass(ModulePass):
         names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
         chains = (AffineChain(names),)
         rewrite_once(op, {AddOp: chains, SubOp: chains, MulOp: chains, DivOp: chains, NegOp: chains})
+        rewrite_once(op, {QuantizeOp: (ScaleIntoQuantize(),)})
+
+
+class ScaleIntoQuantize(RewritePattern):
+    """quantize(x * c, 1) == quantize(x, c), to the last bit, for known c"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter) -> None:
+        product, one = op.operand.owner, known_doubles(op.scale)
+        if not isinstance(product, MulOp) or not product.result.has_one_use() or leaves(product.result):
+            return
+        if one is None or not (one == 1).all() or not is_known(product.rhs):
+            return
+        if shape_of(product.lhs) == shape_of(op.result):
+            rewriter.replace(op, QuantizeOp(product.lhs, product.rhs, op.zero_point, element_of(op.result)))
+            rewriter.erase(product)
 
 
 @dataclass

@@ -104,7 +104,7 @@ class _Split:
 def _best_split(network: NetworkPlan, number: int, chip: Chip, memo: PlanMemo) -> _Split | None:
     info, plan = network.tasks[number], network.plans[number]
     conv = info.root
-    if not isinstance(conv, ConvOp) or conv.group_count != 1 or conv.operand_shape(0)[0] != 1:
+    if not isinstance(conv, ConvOp) or conv.group_count != 1 or conv.operand_shape(0)[0] != 1 or conv.padding:
         return None
     if not plan.resident or plan.cycles < ROOM * _bound(info, plan, chip):
         return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,64 +53,128 @@ class Estimator:
 
     def cycles(self, tasks: NDArray[np.int64], core_of: NDArray[np.int32]) -> float:
         """Sum over `tasks` of the cycles of their traffic, when each vertex is on its core of `core_of`."""
+        return float(_cycles(tasks, core_of, self._traffic))
+
+    def exchange(
+        self,
+        tasks: NDArray[np.int64],
+        core_of: NDArray[np.int32],
+        first: NDArray[np.int64],
+        vertices: NDArray[np.int32],
+        pairs: NDArray[np.int64],
+        best: float,
+        heat: float,
+        draws: NDArray[np.float64],
+    ) -> tuple[float, bool, int]:
+        """
+        Exchange groups of vertices on two cores each, pair by pair [pairs, 2], where that leaves `tasks` with fewer
+        cycles than `best`; group g is vertices[first[g] : first[g + 1]], all on one core. With `heat` also at times
+        where it does not: `draws` [pairs] decides.
+
+        `core_of` changes. The cycles then, whether there was an exchange, and how many of `draws` were looked at.
+        """
+        return _exchange(tasks, core_of, first, vertices, pairs, best, heat, draws, self._traffic)
+
+    @cached_property
+    def _traffic(self) -> _Traffic:
         sent, shared, alone = self.graph.sent, self.graph.shared, self.graph.alone
-        return float(
-            _cycles(
-                tasks, core_of, sent.first, sent.nbytes, sent.start, sent.vertices, shared.first, shared.nbytes,
-                shared.start, shared.vertices, alone.first, alone.nbytes, alone.start, alone.vertices, self.numbers,
-                self.ports, self.homes, self.width, self.loads,
-            )
+        return _Traffic(
+            sent.first, sent.nbytes, sent.start, sent.vertices, shared.first, shared.nbytes, shared.start,
+            shared.vertices, alone.first, alone.nbytes, alone.start, alone.vertices, self.numbers, self.ports,
+            self.homes, self.width, self.loads,
         )  # fmt: skip
 
 
+class _Traffic(NamedTuple):
+    """What an `Estimator` knows, for the kernels."""
+
+    sent_first: Array
+    sent_bytes: Array
+    sent_start: Array
+    sent_vertices: Array
+    shared_first: Array
+    shared_bytes: Array
+    shared_start: Array
+    shared_vertices: Array
+    alone_first: Array
+    alone_bytes: Array
+    alone_start: Array
+    alone_vertices: Array
+    numbers: Array
+    ports: Array
+    homes: Array
+    width: int
+    loads: Array
+
+
 @jit
-def _walk(loads: Array, stamp: Array, mark: int, width: int, source: int, to: int, nbytes: float) -> int:
+def _walk(
+    loads: Array, stamp: Array, mark: int, row_of: Array, col_of: Array, width: int, source: int, to: int, nbytes: float
+) -> int:
     """Add bytes to the links of the XY way from `source`, back from its end to where the tree is already; its hops."""
-    cores = stamp.size // 4
-    x, y = to % width, to // width
-    home_x, home_y = source % width, source // width
+    cores, at = stamp.size // 4, to
+    x, y = col_of[to], row_of[to]
+    home_x, home_y = col_of[source], row_of[source]
     hops = abs(x - home_x) + abs(y - home_y)
-    while True:
-        if y != home_y:
-            way = 3 if y > home_y else 2
-            y += -1 if y > home_y else 1
-        elif x != home_x:
-            way = 0 if x > home_x else 1
-            x += -1 if x > home_x else 1
-        else:
+    way, step = (3, -width) if y > home_y else (2, width)
+    for _ in range(abs(y - home_y)):
+        at += step
+        if stamp[way * cores + at] == mark:
             return hops
-        link = way * cores + y * width + x
-        if stamp[link] == mark:
+        stamp[way * cores + at] = mark
+        loads[way * cores + at] += nbytes
+    way, step = (0, -1) if x > home_x else (1, 1)
+    for _ in range(abs(x - home_x)):
+        at += step
+        if stamp[way * cores + at] == mark:
             return hops
-        stamp[link] = mark
-        loads[link] += nbytes
+        stamp[way * cores + at] = mark
+        loads[way * cores + at] += nbytes
+    return hops
 
 
 @jit
-def _cycles(
+def _exchange(
     tasks: Array,
     core_of: Array,
-    sent_first: Array,
-    sent_bytes: Array,
-    sent_start: Array,
-    sent_vertices: Array,
-    shared_first: Array,
-    shared_bytes: Array,
-    shared_start: Array,
-    shared_vertices: Array,
-    alone_first: Array,
-    alone_bytes: Array,
-    alone_start: Array,
-    alone_vertices: Array,
-    numbers: Array,
-    ports: Array,
-    homes: Array,
-    width: int,
-    loads: Array,
-) -> float:
+    first: Array,
+    vertices: Array,
+    pairs: Array,
+    best: float,
+    heat: float,
+    draws: Array,
+    traffic: _Traffic,
+) -> tuple[float, bool, int]:
+    improved, drawn = False, 0
+    for row in range(len(pairs)):
+        one, other = pairs[row]
+        ones, others = vertices[first[one] : first[one + 1]], vertices[first[other] : first[other + 1]]
+        here, there = core_of[ones[0]], core_of[others[0]]
+        core_of[ones], core_of[others] = there, here
+        cycles = _cycles(tasks, core_of, traffic)
+        taken = cycles < best - 1e-9
+        if not taken and heat:
+            taken = draws[drawn] < np.exp((best - cycles) / (heat * best + 1e-9))
+            drawn += 1
+        if taken:
+            best, improved = cycles, True
+        else:
+            core_of[ones], core_of[others] = here, there
+    return best, improved, drawn
+
+
+@jit
+def _cycles(tasks: Array, core_of: Array, traffic: _Traffic) -> float:
+    (
+        sent_first, sent_bytes, sent_start, sent_vertices, shared_first, shared_bytes, shared_start, shared_vertices,
+        alone_first, alone_bytes, alone_start, alone_vertices, numbers, ports, homes, width, loads,
+    ) = traffic  # fmt: skip
     cores = loads.size // 6
     link_rate, port_rate, hop_cycles = numbers[0], numbers[1], numbers[2]
     busiest, spread = numbers[3], numbers[4] / (4 * cores * link_rate)
+    row_of, col_of = np.empty(cores, np.int64), np.empty(cores, np.int64)  # divisions take longer than look-ups
+    for core in range(cores):
+        row_of[core], col_of[core] = core // width, core % width
     stamp = np.full(4 * cores, -1, np.int64)
     messages = np.zeros(2 * cores, np.int64)
     port_bytes = np.zeros(homes.size, np.float64)
@@ -125,7 +191,9 @@ def _cycles(
             for k in range(sent_start[entry] + 1, sent_start[entry + 1]):
                 to = int(core_of[sent_vertices[k]])
                 if to != home:
-                    farthest = max(farthest, _walk(loads, stamp, mark, width, home, to, sent_bytes[entry]))
+                    farthest = max(
+                        farthest, _walk(loads, stamp, mark, row_of, col_of, width, home, to, sent_bytes[entry])
+                    )
                     loads[4 * cores + to] += sent_bytes[entry]
                     messages[to] += 1
                     leaves = True
@@ -140,22 +208,22 @@ def _cycles(
         # From DRAM: cores of a group share the loading, a few of them in as many rows as there are.
         for entry in range(shared_first[task], shared_first[task + 1]):
             low, high = shared_start[entry], shared_start[entry + 1]
-            count = _choose_loaders(core_of, shared_vertices, low, high, homes.size, width, loaders, by_row)
+            count = _choose_loaders(core_of, shared_vertices, low, high, homes.size, row_of, loaders, by_row)
             for j in range(count):
                 loader = int(loaders[j])
                 part = shared_bytes[entry] / count
                 port_bytes[ports[loader]] += part
-                _walk(loads, stamp, mark, width, int(homes[ports[loader]]), loader, part)
+                _walk(loads, stamp, mark, row_of, col_of, width, int(homes[ports[loader]]), loader, part)
                 mark += 1
                 for k in range(low, high):
                     to = int(core_of[shared_vertices[k]])
                     if to != loader:
-                        _walk(loads, stamp, mark, width, loader, to, part)
+                        _walk(loads, stamp, mark, row_of, col_of, width, loader, to, part)
                 mark += 1
         for entry in range(alone_first[task], alone_first[task + 1]):
             core = int(core_of[alone_vertices[alone_start[entry]]])
             port_bytes[ports[core]] += alone_bytes[entry]
-            _walk(loads, stamp, mark, width, int(homes[ports[core]]), core, alone_bytes[entry])
+            _walk(loads, stamp, mark, row_of, col_of, width, int(homes[ports[core]]), core, alone_bytes[entry])
             mark += 1
         dram = busiest * max(loads.max() / link_rate, port_bytes.max() / port_rate) + spread * loads.sum()
         loads[:] = 0
@@ -166,7 +234,7 @@ def _cycles(
 
 @jit
 def _choose_loaders(
-    core_of: Array, vertices: Array, low: int, high: int, most: int, width: int, loaders: Array, by_row: Array
+    core_of: Array, vertices: Array, low: int, high: int, most: int, row_of: Array, loaders: Array, by_row: Array
 ) -> int:
     """Those of a group that read DRAM, one of each row in turn, up to `most`; how many."""
     count = min(most, high - low)
@@ -176,9 +244,10 @@ def _choose_loaders(
         by_row[:] = 0
         for k in range(low, high):
             core = core_of[vertices[k]]
-            if by_row[core // width] == turn and found < count:
+            row = row_of[core]
+            if by_row[row] == turn and found < count:
                 loaders[found] = core
                 found += 1
-            by_row[core // width] += 1
+            by_row[row] += 1
         turn += 1
     return count

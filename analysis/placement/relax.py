@@ -66,22 +66,20 @@ def _improve(
     heat: float,
 ) -> bool:
     own = planned[cluster.vertices]
-    at = {core: cluster.vertices[own == core] for block in cluster.blocks for core in block}
     best = estimator.cycles(cluster.affected, placed)
     improved = False
     for block in cluster.blocks:
-        n = len(block)
-        pairs: list[tuple[int, int]] = [(a, b) for a in range(n) for b in range(a)]
+        groups = [cluster.vertices[own == core] for core in block]
+        first = np.cumsum([0, *map(len, groups)])
+        pairs = np.array([(a, b) for a in range(len(block)) for b in range(a)], np.int64).reshape(-1, 2)
         if len(pairs) > trials:
-            pairs = [pairs[k] for k in generator.choice(len(pairs), trials, replace=False)]
-        for a, b in pairs:
-            first, second = at[block[a]], at[block[b]]
-            here, there = int(placed[first[0]]), int(placed[second[0]])
-            placed[first], placed[second] = there, here
-            cycles = estimator.cycles(cluster.affected, placed)
-            if cycles < best - 1e-9 or (heat and generator.random() < np.exp((best - cycles) / (heat * best + 1e-9))):
-                best = cycles
-                improved = True
-            else:
-                placed[first], placed[second] = here, there
+            pairs = pairs[generator.choice(len(pairs), trials, replace=False)]
+        before = generator.bit_generator.state
+        draws = generator.random(len(pairs) if heat else 0)
+        best, found, drawn = estimator.exchange(
+            cluster.affected, placed, first, np.concatenate(groups), pairs, best, heat, draws
+        )
+        improved |= found
+        generator.bit_generator.state = before
+        generator.random(drawn)
     return improved

@@ -142,6 +142,12 @@ class TaskPlan:
         """Number of buffers from which steps of the result go to DRAM."""
         return 0 if self.resident else min(self.slots, output_steps(info, self.tiling))
 
+    def temporary_bytes(self, buffer: int) -> int:
+        """Bytes of a temporary buffer of the body: for two steps where these use it in turn."""
+        nbytes = self.step_elements * self.info.buffers.item_bytes[buffer]
+        turns = buffer == self.info.root_in_turn and min(self.slots, output_steps(self.info, self.tiling)) > 1
+        return 2 * aligned(nbytes) if turns else nbytes
+
     def buffers_of(self, number: int, deep: int = 0) -> int:
         """Number of buffers of read `number`; `deep`: of constants that change in every step."""
         size = self.sizes[number]
@@ -481,6 +487,8 @@ class Cut:
             working += aligned(step_elements * temporary)
         for size in sizes:
             working += min(slots, size.versions) * aligned(size.buffer_bytes)
+        if self.info.root_in_turn is not None and min(slots, outputs) > 1:
+            working += aligned(step_elements * self.info.buffers.item_bytes[self.info.root_in_turn])
         scratch = self.info.scratch_bytes(step)
         working += aligned(scratch)
         return TaskPlan(

@@ -256,8 +256,7 @@ def _collect(
         for slot in range(plan.slots if number in apart else plan.staging_slots(info)):
             buffers.add(("staging", number, 0, slot), plan.step_elements * item, begin, end)
         for buffer in info.buffers.temporaries:
-            size = plan.step_elements * info.buffers.item_bytes[buffer]
-            buffers.add(("temporary", number, buffer, 0), size, begin, end)
+            buffers.add(("temporary", number, buffer, 0), plan.temporary_bytes(buffer), begin, end)
         buffers.add(("temporary", number, info.scratch_buffer, 0), plan.scratch_bytes, begin, end)
         for index, read in enumerate(plan.reads):
             if plan.sizes[index].found:

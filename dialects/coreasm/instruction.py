@@ -26,6 +26,7 @@ class TypeOf(StrEnum):
     DESTINATION = "destination"
     """High nibble of `dtype`."""
     BOOL = "bool"
+    F32 = "f32"
 
 
 class Imm(StrEnum):

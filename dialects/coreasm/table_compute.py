@@ -29,6 +29,10 @@ _A_IMM, _B_IMM, _C_IMM = (
     Operand(2, "B", immediate=True),
     Operand(3, "C", immediate=True),
 )
+_SCALE, _ZERO = (
+    Operand(2, "B", type=TypeOf.F32, immediate=True),
+    Operand(3, "C", type=TypeOf.F32, immediate=True),
+)
 _COND = Operand(1, "A", type=TypeOf.BOOL, immediate=True)
 
 _FLOAT, _INT, _NUMBER, _ALL = same(FLOATS), same(INTS), same(NUMBERS), same(ALL_TYPES)
@@ -169,6 +173,13 @@ COMPUTE: tuple[Instruction, ...] = (
     Instruction(
         "select", 0x61, Unit.VPU, Family.TERNARY, Cost.VECTOR, (_D, _COND, _B_IMM, _C_IMM), "D = A ? B : C",
         types=_ALL, function="select", doc="A is bool; the types in the table are those of B, C and D.",
+    ),
+    Instruction(
+        "quantize", 0x62, Unit.VPU, Family.TERNARY, Cost.VECTOR, (_D, _A_IMM, _SCALE, _ZERO),
+        "D = round(A * B) + C, saturated", types=to((TypeCode.F32, TypeCode.I32), TypeCode.I8, TypeCode.U8), factor=2,
+        function="quantize",
+        doc="A is converted to f32, which B and C are; the product is rounded in f32, then to the nearest integer, ties"
+        " to even. Of NaN the result is unspecified.",
     ),
     *_reductions(),
 )  # fmt: skip

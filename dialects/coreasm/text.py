@@ -139,6 +139,8 @@ def _format_scalar(scalar: Scalar, addr: Sequence[int]) -> str:
 def _operand_type(operand: Operand, dtype: int) -> int:
     if operand.type is TypeOf.BOOL:
         return TYPE_BY_NAME["bool"].code
+    if operand.type is TypeOf.F32:
+        return TYPE_BY_NAME["f32"].code
     return dtype & 15 if operand.type is TypeOf.SOURCE else dtype >> 4
 
 

@@ -77,6 +77,9 @@ from .movement import (
     SliceOp,
     TransposeOp,
 )
+from .quantize import (
+    QuantizeOp,
+)
 from .reduction import (
     ArgReduceOp,
     AxisOp,
@@ -161,6 +164,7 @@ __all__ = [
     "PowOp",
     "Predicate",
     "PredicateAttr",
+    "QuantizeOp",
     "ReciprocalOp",
     "ReduceOp",
     "ReduceWindowOp",

@@ -25,7 +25,7 @@ def _padding(value: SSAValue, neutral: float) -> PadOp | None:
 def without_pad(op: ConvOp | ReduceWindowOp) -> ConvOp | ReduceWindowOp | None:
     """The same operation on the operand of the `pad` before it, or None where it cannot do the padding itself."""
     if isinstance(op, ConvOp):
-        pad = _padding(op.operand, 0)
+        pad = _padding(op.operand, op.padding)
         if pad is None or any((*ints(pad.low)[:2], *ints(pad.high)[:2])):
             return None
         low, high = ints(pad.low)[2:], ints(pad.high)[2:]
@@ -37,6 +37,7 @@ def without_pad(op: ConvOp | ReduceWindowOp) -> ConvOp | ReduceWindowOp | None:
             pad_low=list(map(sum, zip(low, ints(op.pad_low), strict=True))),
             pad_high=list(map(sum, zip(high, ints(op.pad_high), strict=True))),
             groups=op.group_count,
+            pad_value=op.padding,
             result_element=element_of(op.result),
         )
     pad = _padding(op.operand, identity(op.kind.data, element_of(op.operand)))

@@ -15,7 +15,7 @@ from .movement import BroadcastOp, ConcatOp, GatherOp, PadOp, SliceOp, Transpose
 from .reduction import ReduceOp, Reduction
 from .reshape import ReshapeOp
 from .sources import ConstantOp, WeightOp
-from .types import broadcast_shapes, element_of, keeps_every_value, shape_of, tensor_of
+from .types import broadcast_shapes, element_of, is_integer, keeps_every_value, shape_of, tensor_of
 
 
 class ReshapeOfReshape(RewritePattern):
@@ -278,7 +278,7 @@ class GatherOfOneRow(RewritePattern):
 
 
 class GatherOfConsecutiveRows(RewritePattern):
-    """gather(x, constants i, i + s, i + 2 s ...) == slice(x); rows that are repeated stay a gather"""
+    """gather(x, constants i, i + 1, i + 2 ... or i, i - 1, i - 2 ...) == slice(x)"""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GatherOp, rewriter: PatternRewriter) -> None:
@@ -292,12 +292,35 @@ class GatherOfConsecutiveRows(RewritePattern):
             return
         places = [int(index) for index in indices]
         stride = places[1] - places[0]
-        if not stride or places != [places[0] + number * stride for number in range(len(places))]:
+        if abs(stride) != 1 or places != [places[0] + number * stride for number in range(len(places))]:
             return
         rank = len(shape_of(op.data))
         starts, sizes, strides = [0] * rank, list(shape_of(op.data)), [1] * rank
         starts[op.axis_index], sizes[op.axis_index], strides[op.axis_index] = places[0], len(places), stride
         rewriter.replace(op, SliceOp(op.data, starts, sizes, strides))
+
+
+class IntegerDifference(RewritePattern):
+    """x - c == x + -c for integers, which wrap, and known c: additions of constants join, differences do not"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ew.SubOp, rewriter: PatternRewriter) -> None:
+        if is_integer(element_of(op.result)) and isinstance(op.rhs.owner, ConstantOp):
+            negative = ew.NegOp(op.rhs)
+            rewriter.replace(op, (negative, ew.AddOp(op.lhs, negative.result)))
+
+
+class IntegerSums(RewritePattern):
+    """(x + c) + d == x + (c + d) for integers, which wrap, and known c and d"""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ew.AddOp, rewriter: PatternRewriter) -> None:
+        inner = op.lhs.owner
+        if not is_integer(element_of(op.result)) or not isinstance(op.rhs.owner, ConstantOp):
+            return
+        if isinstance(inner, ew.AddOp) and isinstance(inner.rhs.owner, ConstantOp) and inner.result.has_one_use():
+            both = ew.AddOp(inner.rhs, op.rhs)
+            rewriter.replace(op, (both, ew.AddOp(inner.lhs, both.result)))
 
 
 PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
@@ -311,7 +334,8 @@ PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
     MatmulOp: (TransposeIntoMatmul(), ProductWithZeros()),
     ReduceOp: (ExtremumOfExtremum(),),
     ew.CastOp: (LosslessCastOfCast(),),
-    ew.AddOp: (ConstantToTheRight(),),
+    ew.AddOp: (ConstantToTheRight(), IntegerSums()),
+    ew.SubOp: (IntegerDifference(),),
     ew.MulOp: (ConstantToTheRight(),),
 }
 """Patterns of single operations; `patterns_of` adds those of their families."""

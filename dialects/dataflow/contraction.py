@@ -26,6 +26,7 @@ from .base import (
     verify_list,
     verify_shares,
 )
+from .constants import scalar_array
 from .sliding import SlidingOp
 from .tiling import Box, Combine, DimKind, IterDim, OpCost, OperandSlice
 from .types import (
@@ -266,7 +267,8 @@ class MatmulOp(ContractionOp):
 class ConvOp(SlidingOp, ContractionOp):
     """
     Convolution (without flipping the kernel) of [N, C, S...] with weights [O, C / groups, K...], over 1 to 3 spatial
-    dimensions. Positions outside the operand count as 0. There is no bias operand: a bias is an `add` of [1, O, 1...].
+    dimensions. Positions outside the operand count as 0, or of integers as `pad_value`, the zero point of quantised
+    values. There is no bias operand: a bias is an `add` of [1, O, 1...].
     Weights of 8-bit integers beside an operand of floats are widened to these by the core that multiplies.
 
     Iteration space: (N, O, spatial dimensions of the result..., C / groups, K...).
@@ -281,10 +283,12 @@ class ConvOp(SlidingOp, ContractionOp):
     operand = operand_def(Tensor)
     weights = operand_def(Tensor)
     groups = prop_def(IntegerAttr[I64])
+    pad_value = opt_prop_def(IntegerAttr[I64])
     result = result_def(Tensor)
     assembly_format = (
         "$operand `,` $weights `strides` $strides `dilations` $dilations `pad` $pad_low `to` $pad_high "
-        "`groups` $groups (`nonzero` $nonzero^)? attr-dict `:` functional-type(operands, results)"
+        "`groups` $groups (`pad_value` $pad_value^)? (`nonzero` $nonzero^)? attr-dict `:` "
+        "functional-type(operands, results)"
     )
 
     def __init__(
@@ -297,6 +301,7 @@ class ConvOp(SlidingOp, ContractionOp):
         pad_low: Sequence[int] | None = None,
         pad_high: Sequence[int] | None = None,
         groups: int = 1,
+        pad_value: int = 0,
         result_element: Attribute | None = None,
         nonzero: Nonzero | None = None,
     ):
@@ -317,9 +322,21 @@ class ConvOp(SlidingOp, ContractionOp):
                 "pad_low": int_list(pad_low),
                 "pad_high": int_list(pad_high),
                 "groups": int_attr(groups),
+                "pad_value": int_attr(pad_value) if pad_value else None,
                 "nonzero": shares_attr(nonzero),
             },
         )
+
+    def verify_(self) -> None:
+        element = element_of(self.operand)
+        if self.pad_value is not None and (is_float(element) or scalar_array(self.padding, element) != self.padding):
+            raise VerifyException(f"pad_value = {self.padding} should be one of the operand's {element}, an integer")
+        super().verify_()
+
+    @property
+    def padding(self) -> int:
+        """What positions outside the operand count as."""
+        return 0 if self.pad_value is None else self.pad_value.value.data
 
     @staticmethod
     def infer(
@@ -428,7 +445,7 @@ class ConvOp(SlidingOp, ContractionOp):
             first, count = first + tile.offsets[reduced], tile.sizes[reduced]
         space = padded_windows(self, tile)
         box = Box((tile.offsets[0], first, *space.box.offsets), (tile.sizes[0], count, *space.box.sizes))
-        zero = 0.0 if is_float(element_of(self.operand)) else 0
+        zero = 0.0 if is_float(element_of(self.operand)) else self.padding
         return OperandSlice(box, (0, 0, *space.pad_low), (0, 0, *space.pad_high), zero)
 
     def result_box(self, tile: Box) -> Box:

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 from . import contraction, elementwise, movement, reduction
 from .loop import LoopOp, YieldOp
 from .partial_conv import PartialConvOp
+from .quantize import QuantizeOp
 from .reshape import ReshapeOp
 from .scatter import ScatterModeAttr, ScatterOp
 from .sources import ConstantOp, Dense, WeightOp
@@ -56,6 +57,7 @@ OPERATIONS: list[type[Operation]] = [
     elementwise.ShiftRightOp,
     elementwise.CompareOp,
     elementwise.SelectOp,
+    QuantizeOp,
     contraction.MatmulOp,
     contraction.ConvOp,
     PartialConvOp,

@@ -75,7 +75,8 @@ def evaluate_partial_conv(op: PartialConvOp, x: Array, w: Array) -> Array:
 def _convolve(op: ConvOp | PartialConvOp, groups: int, x: Array, w: Array) -> Array:
     spatial = op.spatial
     pads = zip(ints(op.pad_low), ints(op.pad_high), strict=True)
-    padded = np.pad(x, [(0, 0), (0, 0), *pads])
+    value = op.padding if isinstance(op, ConvOp) else 0
+    padded = np.pad(x, [(0, 0), (0, 0), *pads], constant_values=value)
     kernel = w.shape[2:]
     windows = window_views(padded, kernel, ints(op.strides), ints(op.dilations))
     n, channels = x.shape[:2]

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from . import elementwise as ew
 from .constants import Array, narrow_bf16, numpy_type
 from .erf import erf
+from .quantize import QuantizeOp
 
 
 def _is_float(x: Array) -> bool:
@@ -112,5 +113,7 @@ def evaluate_elementwise(op: ew.ElementwiseOp, operands: list[Array]) -> Array:
             return np.asarray(COMPARE[op.predicate.data](operands[0], operands[1]))
         case ew.SelectOp():
             return np.where(operands[0], operands[1], operands[2])
+        case QuantizeOp():
+            return op.evaluate(operands[0], operands[1])
         case _:
             raise NotImplementedError(op.name)

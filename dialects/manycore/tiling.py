@@ -34,6 +34,8 @@ class Tiling:
 
     def step_boxes(self, tile: Box) -> list[Box]:
         """The boxes that a core computes one after the other."""
+        if self.step_count == 1:
+            return [tile]
         parts = [split_blocks(extent, count) for extent, count in zip(tile.sizes, self.steps, strict=True)]
         offsets = [[start + low for low, _ in ranges] for start, ranges in zip(tile.offsets, parts, strict=True)]
         return list(map(Box, self._looped(offsets), self._looped([[size for _, size in ranges] for ranges in parts])))

@@ -12,8 +12,9 @@ from .. import arrays
 from ..builder import Builder
 from ..narrow_types import convert
 from ..node import Node, numpy_dtype
+from ..quantised import BYTES, same_steps, unsigned
 from ..registry import onnx_op
-from ..tensors import FLOAT32, Dtype, NodeError, Tensor, is_float, known
+from ..tensors import FLOAT32, Dtype, NodeError, Tensor, broadcast, is_float, known
 from .integer_products import INT32, centred, integer_conv, integer_matmul
 
 
@@ -38,12 +39,82 @@ def limits(dtype: Dtype) -> tuple[int, int]:
 
 def quantise(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor:
     """round(x / scale) + zero, saturated (x / scale alone, rounded as the type does, for floats of 8 bits)."""
-    return _rounded(b, b.div(b.cast(x, FLOAT32), b.cast(scale, FLOAT32)), zero, dtype)
+    if (found := of_integers(b, x, scale, zero, dtype)) is not None:
+        return found
+    return rounded(b, b.div(b.cast(x, FLOAT32), b.cast(scale, FLOAT32)), zero, dtype)
 
 
-def _rounded(b: Builder, scaled: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor:
+def of_integers(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor | None:
+    """
+    `quantise` of what is made of quantised values, by these: of sums with one rounding, of values of the same scale and
+    zero point without any. None of others.
+    """
+    at = zero_of_int8(zero, dtype)
+    if at is None:
+        return None
+    if x.parts is not None and scale.size == 1:
+        axis, parts = x.parts
+        made = [quantise(b, part, scale, zero, dtype) for part in parts]
+        return b.concat(made, axis)
+    if x.quantised is not None and same_steps(x.quantised, scale, at):
+        return _of_type(b, x.quantised.values, dtype)
+    if x.sums is None:
+        return _with_other_steps(b, x, scale, at, dtype)
+    factor = b.div(x.sums.scale, b.cast(scale, FLOAT32))
+    if broadcast(x.sums.exact.shape, factor.shape) != x.shape:
+        return None
+    return _of_type(b, b.quantize(x.sums.exact, factor, at), dtype)
+
+
+def _with_other_steps(b: Builder, x: Tensor, scale: Tensor, zero: int, dtype: Dtype) -> Tensor | None:
+    """Quantised values of one known scale and zero point, quantised by others; None of what is not."""
+    found = x.quantised
+    if found is None or found.scale is None or found.scale.size > 1 or scale.size > 1:
+        return None
+    if found.scale.array is None or scale.array is None or (found.zero is not None and found.zero.size > 1):
+        return None
+    made = found.values.quantised_from
+    if made is not None and found.zero is not None and found.zero.array is not None and found.zero.array == -128:
+        # As uint8, they need no zero point to be taken off.
+        steps = b.cast(b.quantize(made[0], made[1], made[2] + 128, np.dtype(np.uint8)), INT32)
+    else:
+        steps = b.cast(found.values, INT32)
+        if found.zero is not None:
+            steps = b.sub(steps, b.reshape(found.zero, []))
+    factor = known(found.scale.array.reshape(()) / scale.array.reshape(()))
+    return _of_type(b, b.quantize(steps, factor, zero), dtype)
+
+
+def zero_of_int8(zero: Tensor | None, dtype: Dtype) -> int | None:
+    """The one known zero point of quantised values of 8 bits, for what `signed` makes of them; None of others."""
+    if dtype not in BYTES or (zero is not None and (zero.array is None or zero.size == 0)):
+        return None
+    shift = 0 if dtype == np.int8 else 128
+    if zero is None or zero.array is None:
+        return -shift
+    values = zero.array.reshape(-1)
+    return int(values[0]) - shift if np.all(values == values[0]) else None
+
+
+def _of_type(b: Builder, x: Tensor, dtype: Dtype) -> Tensor:
+    return x if dtype == np.int8 else unsigned(b, x)
+
+
+def requantised(b: Builder, exact: Tensor, factor: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor:
+    """round(exact * factor) + zero, saturated, of sums in int32; the product is rounded in f32."""
+    at = zero_of_int8(zero, dtype)
+    if at is not None:
+        return _of_type(b, b.quantize(exact, factor, at), dtype)
+    return rounded(b, b.mul(b.cast(exact, FLOAT32), factor), zero, dtype)
+
+
+def rounded(b: Builder, scaled: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor:
+    """round(scaled) + zero, saturated."""
     if is_float(dtype):
         return convert(b, scaled, dtype)
+    at = zero_of_int8(zero, dtype)
+    if at is not None and scaled.dtype == FLOAT32:
+        return _of_type(b, b.quantize(scaled, known(1, FLOAT32), at), dtype)
     wide = b.unary("round", scaled)
     if zero is not None:
         wide = b.add(wide, convert(b, zero, FLOAT32))
@@ -111,7 +182,7 @@ def _requantise(b: Builder, exact: Tensor, scales: tuple[Tensor, Tensor], scale:
     the last bit decides, and should decide alike.
     """
     factor = b.div(b.mul(*(b.cast(one, FLOAT32) for one in scales)), b.cast(b.reshape(scale, []), FLOAT32))
-    return _rounded(b, b.mul(b.cast(exact, FLOAT32), factor), b.reshape(zero, []), zero.dtype)
+    return requantised(b, exact, factor, b.reshape(zero, []), zero.dtype)
 
 
 def _row_zero(b: Builder, zero: Tensor | None, rows: bool) -> Tensor | None:

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..node import Node
+from ..sliding_window import Window
 from ..tensors import NodeError
 
-
-@dataclass(frozen=True)
-class Window:
-    """A window over the spatial dimensions of [N, C, S...], one entry for each of them."""
-
-    sizes: list[int]
-    strides: list[int]
-    dilations: list[int]
-    low: list[int]
-    high: list[int]
+__all__ = ["Window", "ceil_padding", "window_of"]
 
 
 def window_of(node: Node, spatial: tuple[int, ...], sizes: list[int]) -> Window:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from ...dialects.coreasm.encoding import TypeCode
 from ...dialects.dataflow.elementwise import BitcastOp, CompareOp, ElementwiseOp
+from ...dialects.dataflow.quantize import QuantizeOp
+from ...support.errors import MeshloomError
+from ..view import View
 from .common import Tile
 
 _MNEMONICS = {
@@ -26,6 +29,14 @@ def select_bitcast(op: BitcastOp, tile: Tile) -> None:
     (source,) = tile.views
     type = _INTEGERS[tile.out.item_bytes]
     tile.emitter.unary("mov", tile.out._replace(dtype=type), source._replace(dtype=type))
+
+
+def select_quantize(op: QuantizeOp, tile: Tile) -> None:
+    """The instruction of the same name, its zero point an immediate."""
+    a, scale = tile.operands
+    if not isinstance(a, View):
+        raise MeshloomError(f"the constant {a} must lie in memory to be quantised")
+    tile.emitter.quantize(tile.out, a, scale, op.zero_point)
 
 
 def select_elementwise(op: ElementwiseOp, tile: Tile) -> None:

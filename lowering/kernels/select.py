@@ -16,6 +16,7 @@ from ...dialects.dataflow.movement import (
     TransposeOp,
 )
 from ...dialects.dataflow.partial_conv import PartialConvOp
+from ...dialects.dataflow.quantize import QuantizeOp
 from ...dialects.dataflow.reduction import ArgReduceOp, CumsumOp, ReduceOp, ReduceWindowOp
 from ...dialects.dataflow.reshape import ReshapeOp
 from ...dialects.dataflow.scatter import ScatterOp
@@ -42,7 +43,7 @@ from .blocks import (
 )
 from .common import Kernel
 from .contraction import select_conv, select_matmul, select_partial_conv
-from .elementwise import select_bitcast, select_elementwise
+from .elementwise import select_bitcast, select_elementwise, select_quantize
 from .fill_panels import select_fill_panels
 from .movement import (
     select_concat,
@@ -60,6 +61,7 @@ from .scatter import select_scatter
 
 KERNELS: dict[type[Operation], Kernel] = {
     BitcastOp: select_bitcast,
+    QuantizeOp: select_quantize,
     ElementwiseOp: select_elementwise,
     MatmulOp: select_matmul,
     ConvOp: select_conv,

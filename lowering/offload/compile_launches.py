@@ -132,19 +132,27 @@ class _Launches:
         return best
 
     def smallest(self, capacity: int) -> int:
-        """A budget that works, over one that does not: near the least, by a part in 1,024 of the difference."""
+        """
+        A budget that works, over one that does not: near the least, by a part in 1,024 of the difference.
+
+        Budgets are tried with launches that were cut for more, as long as these fit. Where the one that is found is cut
+        otherwise by itself, and does not work so, it is the next one that was tried: for some of these, launches have
+        been cut.
+        """
         low, high = capacity, self.unsaved
         if self.budget.launch_bytes is not None:
             while self.fastest(high) is None:
                 low, high = high, 2 * high
 
-        def fits(budget: int) -> bool:
-            return any(self._fit(size, budget, self._alike) is not None for size in self._sizes(budget))
+        fitting: list[int] = []
 
-        enough, step = _bisected(low, high, fits), max(1, high - low >> BUDGETS)
-        while enough < high and self.fastest(enough) is None:  # it is cut otherwise than for more
-            enough, step = min(enough + step, high), 2 * step
-        return enough
+        def fits(budget: int) -> bool:
+            found = any(self._fit(size, budget, self._alike) is not None for size in self._sizes(budget))
+            fitting.extend([budget] if found else [])
+            return found
+
+        _bisected(low, high, fits)
+        return next((budget for budget in reversed(fitting) if self.fastest(budget) is not None), high)
 
     def reason(self, capacity: int, enough: int) -> str:
         """Why a capacity is too small, though so much would be enough: what needs how much."""

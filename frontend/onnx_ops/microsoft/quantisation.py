@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...builder import Builder
 from ...node import Node
 from ...tensors import FLOAT32, Dtype, NodeError, Tensor
+from .. import quantised
 from ..integer_products import INT32
-from ..quantised import limits
 
 
 def scalar(node: Node, index: int) -> Tensor | None:
@@ -40,11 +40,7 @@ def real(b: Builder, x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
 
 def rounded(b: Builder, scaled: Tensor, zero: Tensor | None, dtype: Dtype) -> Tensor:
     """round(scaled) + zero in an integer type, saturated."""
-    wide = b.unary("round", scaled)
-    if zero is not None:
-        wide = b.add(wide, b.cast(zero, FLOAT32))
-    low, high = limits(dtype)
-    return b.cast(b.minimum(b.maximum(wide, low), high), dtype)
+    return quantised.rounded(b, scaled, zero, dtype)
 
 
 def exact_sum(b: Builder, x: Tensor, axes: list[int]) -> Tensor:

@@ -8,6 +8,7 @@ from ...builder import Builder
 from ...node import Node
 from ...tensors import FLOAT32, NodeError, Tensor, known
 from ..activation import leaky
+from ..quantised import quantise
 from . import microsoft_op
 from .quantisation import offset, real, rounded, scalar, scale_of
 
@@ -55,7 +56,7 @@ def quantised_concat(node: Node) -> Tensor:
     if zero is None or len(node.inputs) < 5 or len(node.inputs) % 3 != 2:
         raise NodeError("the operands are no scale and zero point, followed by tensors each with its own two")
     parts = [
-        rounded(b, b.div(real(b, node[at], scale_of(node, at + 1), scalar(node, at + 2)), scale), zero, zero.dtype)
+        quantise(b, real(b, node[at], scale_of(node, at + 1), scalar(node, at + 2)), scale, zero, zero.dtype)
         for at in range(2, len(node.inputs), 3)
     ]
     return b.concat(parts, parts[0].axis(node.int("axis")))

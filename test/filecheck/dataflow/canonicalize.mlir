@@ -114,19 +114,19 @@ func.func @products_with_zeros(%x: tensor<64x40xf32>) -> (tensor<1x40xf32>, tens
   func.return %0, %1, %2 : tensor<1x40xf32>, tensor<1x40xf32>, tensor<1x40xf32>
 }
 
-// Rows at equal distances are a slice; others are gathered.
+// Rows one after the other are a slice; others are gathered.
 // CHECK-LABEL: @rows
 func.func @rows(%x: tensor<6x2xf32>) -> (tensor<3x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>) {
-  // CHECK-NEXT: dataflow.slice %x starts [5, 0] sizes [3, 2] steps [-2, 1]
+  // CHECK-NEXT: dataflow.slice %x starts [5, 0] sizes [3, 2] steps [-1, 1]
   // CHECK-NEXT: %[[I:.*]] = dataflow.constant dense<2>
   // CHECK-NEXT: dataflow.gather %x, %[[I]]
-  // CHECK-NEXT: dataflow.constant dense<[0, 1, 3]>
+  // CHECK-NEXT: dataflow.constant dense<[0, 2, 4]>
   // CHECK-NEXT: dataflow.gather
-  %i = dataflow.constant dense<[5, 3, 1]> : tensor<3xi64>
+  %i = dataflow.constant dense<[5, 4, 3]> : tensor<3xi64>
   %0 = dataflow.gather %x, %i axis 0 : (tensor<6x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
   %j = dataflow.constant dense<2> : tensor<2xi64>
   %1 = dataflow.gather %x, %j axis 0 : (tensor<6x2xf32>, tensor<2xi64>) -> tensor<2x2xf32>
-  %k = dataflow.constant dense<[0, 1, 3]> : tensor<3xi64>
+  %k = dataflow.constant dense<[0, 2, 4]> : tensor<3xi64>
   %2 = dataflow.gather %x, %k axis 0 : (tensor<6x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
   func.return %0, %1, %2 : tensor<3x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>
 }

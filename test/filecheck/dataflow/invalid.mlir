@@ -186,3 +186,33 @@
 %a, %b = "test.op"() : () -> (tensor<1x4x8xi8>, tensor<6x4x3xf32>)
 // expected-error@+1 {{operands have element types i8 and f32: only weights are widened}}
 %c = dataflow.conv %a, %b strides [1] dilations [1] pad [0] to [0] groups 1 : (tensor<1x4x8xi8>, tensor<6x4x3xf32>) -> tensor<1x6x6xf32>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<1x4x8xi8>, tensor<6x4x3xi8>)
+// expected-error@+1 {{pad_value = 128 should be one of the operand's i8, an integer}}
+%c = dataflow.conv %a, %b strides [1] dilations [1] pad [1] to [0] groups 1 pad_value 128 : (tensor<1x4x8xi8>, tensor<6x4x3xi8>) -> tensor<1x6x7xi32>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<1x4x8xf32>, tensor<6x4x3xf32>)
+// expected-error@+1 {{pad_value = 1 should be one of the operand's f32, an integer}}
+%c = dataflow.conv %a, %b strides [1] dilations [1] pad [1] to [0] groups 1 pad_value 1 : (tensor<1x4x8xf32>, tensor<6x4x3xf32>) -> tensor<1x6x7xf32>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<4x6xi16>, tensor<6xf32>)
+// expected-error@+1 {{operands have element types i16 and f32: expected i32 or f32, and f32}}
+%c = dataflow.quantize %a, %b zero 3 : (tensor<4x6xi16>, tensor<6xf32>) -> tensor<4x6xi8>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<4x6xi32>, tensor<6xf32>)
+// expected-error@+1 {{the result has element type i16: expected i8 or ui8}}
+%c = dataflow.quantize %a, %b zero 3 : (tensor<4x6xi32>, tensor<6xf32>) -> tensor<4x6xi16>
+
+// -----
+
+%a, %b = "test.op"() : () -> (tensor<4x6xi32>, tensor<6xf32>)
+// expected-error@+1 {{zero = 200 should be within the result's type, -128 to 127}}
+%c = dataflow.quantize %a, %b zero 200 : (tensor<4x6xi32>, tensor<6xf32>) -> tensor<4x6xi8>

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from meshloom.dialects.dataflow import Dataflow
 from meshloom.emulator.recurrent_layers import NOTE, layers_from_json
+from meshloom.frontend.onnx_import import import_onnx
+from meshloom.lowering.simplify import simplifying_passes
 from meshloom.tools.api import compile
 from meshloom.tools.oracle import Oracle, compare
 from recurrent_networks import NETWORKS, Recurrent, build
+from xdsl.context import Context
 
 
 @pytest.mark.parametrize(
@@ -47,3 +53,22 @@ def test_networks_by_their_sizes() -> None:
     ):
         with pytest.raises(ValueError, match=r"is not KIND|invalid literal"):
             Recurrent.parse(text)
+
+
+@pytest.mark.parametrize("text", ["Scan:1:8:4:3", "GRU:1:8:4:3:both"])
+def test_going_on_after_each_pass_on_loops_gives_the_same_executable(text: str, tmp_path: Path) -> None:
+    model = build(Recurrent.parse(text))
+    compile(model.SerializeToString(), "tiny").save(tmp_path / "whole.mlx")
+    expected = (tmp_path / "whole.mlx").read_bytes()
+    module = import_onnx(model)
+    for one in list(simplifying_passes())[:4]:
+        one.apply(context(), module)
+        compile(module.clone(), "tiny").save(tmp_path / "part.mlx")
+        assert (tmp_path / "part.mlx").read_bytes() == expected, one.name
+
+
+def context() -> Context:
+    """With the dialect of networks."""
+    made = Context()
+    made.load_dialect(Dataflow)
+    return made

@@ -272,6 +272,17 @@ def test_fma_and_select(code: int) -> None:
     np.testing.assert_array_equal(got, np.where(p, b, c))
 
 
+@pytest.mark.parametrize("source", [F32, I32])
+@pytest.mark.parametrize(("code", "low", "high"), [(I8, -128, 127), (U8, 0, 255)])
+def test_quantize(source: int, code: int, low: int, high: int) -> None:
+    """Halves go to even before the zero point is added, and what does not fit becomes the nearest that does."""
+    a = np.array([-3, -1, 0, 1, 3, 5, 7, 1000, -1000, 101, 2**24 + 1])
+    scale, zero = np.array([0.5] * 9 + [2.5, 0.25]), np.array([3] * 11)
+    got = compute("quantize", [(a, source), (scale, F32), (zero, F32)], code, source)
+    want = np.clip([1, 3, 3, 3, 5, 5, 7, 503, -497, 255, 2**22 + 3], low, high)
+    np.testing.assert_array_equal(got, want)
+
+
 def test_broadcasts_and_immediates() -> None:
     bench = Bench()
     x = np.arange(6, dtype=np.float32)

@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import pytest
 from meshloom.dialects.coreasm.encoding import NO_SOURCE
 from meshloom.lowering.stream import IMMEDIATE, UNUSED, CoreStream, DescriptorTable, split_address
@@ -57,3 +58,22 @@ def test_emitting_is_cheap():
         stream.emit(1, addr=(index, 64, 128), desc=(0, 0, 0), effects=effects, source=3)
     # About 2 us each; the bound leaves room for a slow, busy machine.
     assert time.process_time() - started < 20_000 * 20e-6
+
+
+def test_what_is_repeated_is_as_if_emitted_again():
+    table = DescriptorTable()
+
+    def emit(stream: CoreStream, *numbers: int) -> None:
+        for number in numbers:
+            effects = [(0, number, number + size, True) for size in range(number)]
+            stream.emit(number, addr=(number,), effects=effects, source=number)
+
+    one, other, expected = CoreStream(table), CoreStream(table), CoreStream(table)
+    emit(one, 3, 1, 4, 0, 5)
+    emit(other, 2)
+    other.repeat(one, 1, 4)
+    other.repeat(other, 0, 2)
+    other.repeat(one, 2, 2)
+    emit(expected, 2, 1, 4, 0, 2, 1)
+    for found, wanted in zip(vars(other.finish()).values(), vars(expected.finish()).values(), strict=True):
+        np.testing.assert_array_equal(found, wanted)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from meshloom.analysis.mapping.mesh import Mesh
 from meshloom.analysis.placement.assignment import assign
-from meshloom.analysis.placement.estimate import PlaceObjective
+from meshloom.analysis.placement.estimate import Estimator, PlaceObjective
 from meshloom.analysis.placement.matching import match, nearest_to
 from meshloom.analysis.placement.methods import HOPS, PLACE_METHODS
 from meshloom.analysis.placement.stacks import Stacks, stacks_of
@@ -121,3 +121,32 @@ def test_matching_saves_and_keeps_the_cores_of_each_task(seed: int) -> None:
             own = slice(graph.first[task], graph.first[task + 1])
             assert sorted(cores[own].tolist()) == sorted(planned[own].tolist())
         assert (cores[graph.first[1] : graph.first[2]] == cores[graph.first[2] : graph.first[3]]).all()
+
+
+@pytest.mark.parametrize(("seed", "heat"), [(seed, heat) for seed in range(4) for heat in (0.0, 0.5)])
+def test_exchanges_are_those_of_trying_each_pair_in_turn(seed: int, heat: float) -> None:
+    graph, cores = random_graph(seed)
+    estimator, tasks = Estimator.of(graph, load_chip("edge")), np.arange(5)
+    generator = np.random.default_rng(seed)
+    groups = [np.flatnonzero((cores == core) & (np.arange(len(cores)) >= graph.first[1])) for core in range(16)]
+    groups = [group.astype(np.int32) for group in groups if len(group)]
+    pairs = np.array([generator.choice(len(groups), 2, replace=False) for _ in range(60)])
+    draws = generator.random(60)
+    placed = cores.copy()
+    start = estimator.cycles(tasks, placed)
+    first = np.cumsum([0, *map(len, groups)])
+    found = estimator.exchange(tasks, placed, first, np.concatenate(groups), pairs, start, heat, draws)
+    expected, least, looked_at = cores.copy(), start, 0
+    for a, b in pairs.tolist():
+        tried = expected.copy()
+        tried[groups[a]], tried[groups[b]] = expected[groups[b][0]], expected[groups[a][0]]
+        cycles = estimator.cycles(tasks, tried)
+        better = cycles < least - 1e-9
+        if not better and heat:
+            better = draws[looked_at] < np.exp((least - cycles) / (heat * least))
+            looked_at += 1
+        if better:
+            expected, least = tried, cycles
+    assert (placed == expected).all()
+    assert found[0] == pytest.approx(least)
+    assert found[1:] == ((expected != cores).any() or least != start, looked_at)

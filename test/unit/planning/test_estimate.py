@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from meshloom.analysis.planning.estimate import HANDSHAKE, MESSAGE, Clocks, StepWork, TaskWork, op_cycles
+from meshloom.analysis.planning.estimate import HANDSHAKE, MESSAGE, Clocks, StepWork, TaskWork, op_cycles, run_alone
 from meshloom.analysis.planning.reads import burst_bytes
 from meshloom.chips import load_chip
 from meshloom.chips.cycles import STARTUP, matmul_cycles, vector_cycles
@@ -111,3 +111,14 @@ def test_short_runs_cost_whole_bursts() -> None:
     assert burst_bytes((128, 64), (128, 4), 4, TINY) == 128 * 32
     assert burst_bytes((128, 64), (16, 64), 4, TINY) == 16 * 64 * 4
     assert burst_bytes((8, 5, 3), (2, 4, 3), 4, TINY) == 2 * 64
+
+
+def test_tasks_that_run_alone_do_not_know_of_each_other() -> None:
+    """Each ends as on clocks of its own, with its own links."""
+    first = NOTHING._replace(step=StepWork("MPU", 100, 40, 0), steps=4, outputs=4)
+    second = first._replace(gather=500.0, arriving=30.0, values=40.0, later=20.0, crossing=((0.25, 1.0), (0.5, 0.2)))
+    third = second._replace(stored=70.0, crossing=((1.0, 0.3),))
+    expected = [Clocks(TINY).run(task, 0, 0) for task in (first, second, third)]
+    assert run_alone([first, second, third], TINY) == expected
+    assert len(set(expected)) == 3
+    assert run_alone([], TINY) == []

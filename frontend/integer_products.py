@@ -1,0 +1,169 @@
+"""
+Products of quantised operands: integers of 8 bits, multiplied as they are and summed in i32.
+
+The products of (a - zero_a) and (b - zero_b) are those of a and b, less zero_a times the sums of b, less zero_b times
+the sums of what is left of a: sums of weights are known at import, so zero points of weights alone cost anything at run
+time. All are exact modulo 2^32, as ONNX's operators are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .quantised import BYTES, signed
+from .tensors import Dtype, NodeError, Tensor, known
+
+if TYPE_CHECKING:
+    from .builder import Builder
+    from .sliding_window import Window
+
+INT8: Dtype = np.dtype(np.int8)
+INT32: Dtype = np.dtype(np.int32)
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Integers and the zero point that is to be taken off them."""
+
+    values: Tensor
+    """int8"""
+    zero: Tensor | None
+    """int32, within the range of int8, broadcasting to the values; None: 0."""
+
+
+def centred(b: Builder, x: Tensor, zero: Tensor | None) -> Centred:
+    """x - zero. Raises NodeError for elements that are no integers of 8 bits."""
+    for one in (x, zero):
+        if one is not None and one.dtype not in BYTES:
+            raise NodeError(f"integer products of {one.dtype} are not supported (of int8 and uint8 they are)")
+    shift = 0 if x.dtype == INT8 else 128
+    whole = b.sub(known(0, INT32) if zero is None else b.cast(zero, INT32), shift)
+    values = signed(b, x)
+    if whole.array is not None:
+        if not whole.array.any():
+            return Centred(values, None)
+        if values.array is not None:
+            exact = values.array.astype(np.int32) - whole.array
+            if -128 <= exact.min(initial=0) and exact.max(initial=0) <= 127:
+                return Centred(known(exact.astype(np.int8), name=values.name), None)
+    return Centred(values, whole)
+
+
+def integer_matmul(b: Builder, x: Centred, y: Centred) -> Tensor:
+    """numpy's matmul in int32."""
+    left, right = x.values, y.values
+    if left.rank == 0 or right.rank == 0:
+        raise NodeError("scalars cannot be multiplied as matrices")
+    left = b.reshape(left, [1, left.size]) if left.rank == 1 else left
+    right = b.reshape(right, [right.size, 1]) if right.rank == 1 else right
+    depth = left.shape[-1]
+    if depth != right.shape[-2]:
+        raise NodeError(f"shapes {list(x.values.shape)} and {list(y.values.shape)} cannot be multiplied")
+    total = _product(b, left, right)
+    if depth and x.zero is not None:
+        sums = _sums(b, right, right.rank - 2)
+        if y.zero is not None:
+            sums = b.sub(sums, b.mul(_as_matrix(b, y.zero, y.values.rank, False), depth))
+        total = b.sub(total, b.mul(_as_matrix(b, x.zero, x.values.rank, True), sums))
+    if depth and y.zero is not None:
+        total = b.sub(total, b.mul(_sums(b, left, left.rank - 1), _as_matrix(b, y.zero, y.values.rank, False)))
+    shape = list(total.shape)
+    if y.values.rank == 1:
+        del shape[-1]
+    if x.values.rank == 1:
+        del shape[-1 if y.values.rank == 1 else -2]
+    return b.reshape(total, shape)
+
+
+def _product(b: Builder, left: Tensor, right: Tensor) -> Tensor:
+    if left.rank == 2 or right.rank > 2:
+        return b.matmul(left, right)
+    # One product of a tall matrix is what the matrix unit is good at.
+    tall = b.reshape(left, [math.prod(left.shape[:-1]), left.shape[-1]])
+    return b.reshape(b.matmul(tall, right), [*left.shape[:-1], right.shape[-1]])
+
+
+def _as_matrix(b: Builder, zero: Tensor, rank: int, rows: bool) -> Tensor:
+    """A zero point of a vector, as one of the matrix that it stands for."""
+    return b.reshape(zero, [zero.size, 1] if rows else [1, zero.size]) if rank == 1 and zero.size > 1 else zero
+
+
+def _sums(b: Builder, x: Tensor, axis: int) -> Tensor:
+    """int32 sums along an axis, which stays; of what is not known, by the matrix unit."""
+    if x.array is not None:
+        return known(x.array.sum(axis=axis, keepdims=True, dtype=np.int32))
+    ones = known(np.ones((x.shape[axis], 1), np.int8))
+    return _product(b, x, ones) if axis == x.rank - 1 else b.matmul(b.reshape(ones, [1, x.shape[axis]]), x)
+
+
+def integer_conv(b: Builder, x: Centred, w: Centred, window: Window, groups: int) -> Tensor:
+    """Convolution in int32. Raises NodeError for channels that do not fit."""
+    outputs, depth = w.values.shape[:2]
+    if x.values.shape[1] != depth * groups or outputs % groups:
+        raise NodeError(f"{x.values.shape[1]} channels do not fit weights {list(w.values.shape)} in {groups} groups")
+    zero = x.zero
+    if zero is None or (zero.size == 1 and zero.array is not None):
+        outside = 0 if zero is None else int(zero.array.reshape(-1)[0]) if zero.array is not None else 0
+        total = _less_weight_zeros(b, x.values, w, window, groups, outside)
+        if zero is None:
+            return total
+        sums = _kernel_sums(b, w.values)
+        if w.zero is not None:
+            sums = b.sub(sums, b.mul(_of_outputs(b, w.zero), math.prod(w.values.shape[1:])))
+        shape = [1, outputs, *[1] * len(window.sizes)]
+        return b.sub(total, b.mul(b.reshape(sums, shape), outside))
+    # What the network computes does not surround the operand: the convolution of zero points alone is taken off.
+    image = b.broadcast(b.cast(b.reshape(zero, _channel_shape(zero, x.values.rank)), INT8), [1, *x.values.shape[1:]])
+    total = _less_weight_zeros(b, x.values, w, window, groups, 0)
+    return b.sub(total, _less_weight_zeros(b, image, w, window, groups, 0))
+
+
+def _channel_shape(zero: Tensor, rank: int) -> list[int]:
+    return [1, zero.size, *[1] * (rank - 2)]
+
+
+def _less_weight_zeros(b: Builder, x: Tensor, w: Centred, window: Window, groups: int, outside: int) -> Tensor:
+    """The convolution of x with w - zero."""
+    total = _conv(b, x, w.values, window, groups, outside)
+    if w.zero is None:
+        return total
+    outputs, shape = w.values.shape[0], total.shape
+    ones = known(np.ones((groups, *w.values.shape[1:]), np.int8))
+    sums = _conv(b, x, ones, window, groups, outside)
+    apart = b.reshape(sums, [shape[0], groups, 1, *shape[2:]])
+    zero = w.zero if w.zero.size == 1 else b.broadcast(w.zero, [outputs, *[1] * (w.values.rank - 1)])
+    if zero.size == 1:
+        spread = b.broadcast(apart, [shape[0], groups, outputs // groups, *shape[2:]])
+        return b.sub(total, b.mul(b.reshape(spread, shape), b.reshape(zero, [])))
+    taken = b.mul(apart, b.reshape(zero, [1, groups, outputs // groups, *[1] * (len(shape) - 2)]))
+    return b.sub(total, b.reshape(taken, shape))
+
+
+def _conv(b: Builder, x: Tensor, w: Tensor, window: Window, groups: int, outside: int) -> Tensor:
+    low, high = window.low, window.high
+    crops = [a < 0 or z < 0 for a, z in zip(low, high, strict=True)]
+    if any(crops):
+        cropped = [[a if crop else 0 for a, crop in zip(side, crops, strict=True)] for side in (low, high)]
+        x = b.pad(x, [0, 0, *cropped[0]], [0, 0, *cropped[1]], outside)
+        low, high = ([0 if crop else a for a, crop in zip(side, crops, strict=True)] for side in (low, high))
+    return b.conv(x, w, window.strides, window.dilations, low, high, groups, outside)
+
+
+def _kernel_sums(b: Builder, w: Tensor) -> Tensor:
+    """int32 sums of each output channel's weights, [O]."""
+    flat = b.reshape(w, [w.shape[0], math.prod(w.shape[1:])])
+    return b.reshape(_sums(b, flat, 1), [w.shape[0]])
+
+
+def _of_outputs(b: Builder, zero: Tensor) -> Tensor:
+    return b.reshape(zero, [zero.size])
+
+
+def fits_in_sums(shape: Sequence[int]) -> bool:
+    """Whether i32 holds any sum of products of 8-bit integers over dimensions of these sizes."""
+    return math.prod(shape) * 255 * 255 < 1 << 31
