@@ -152,6 +152,11 @@ def test_a_carried_value_that_is_read_after_its_successor_is_there() -> None:
     compiled(*of_scan(scan(nodes, 1, 1, 1), 30), "tiny", 1)
 
 
+def test_a_carried_value_that_is_written_where_it_is_read() -> None:
+    nodes = [helper.make_node("Add", ["s0", "a0"], ["m"]), helper.make_node("Tanh", ["m"], ["t0"])]
+    compiled(*of_scan(scan(nodes, 1, 1, 0), 40), "tiny", 1)
+
+
 def test_values_of_a_loop_that_goes_backwards_and_is_stacked_twice() -> None:
     nodes = [
         helper.make_node("Sub", ["a0", "s0"], ["t0"]),
