@@ -9,7 +9,8 @@ import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ..dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
+from ..dialects.dataflow.loop_reads import values_read
 from ..dialects.dataflow.tiling import Box, TilingInterface
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
 from ..dialects.manycore import TaskOp
@@ -58,7 +59,9 @@ def block_graph(block: Block) -> BlockGraph:
     """
     ops = tuple(op for op in block.ops if not is_source(op) and not op.has_trait(IsTerminator))
     number_of: dict[SSAValue, int] = {result: number for number, op in enumerate(ops) for result in op.results}
-    edges = [(number_of[value], number) for number, op in enumerate(ops) for value in op.operands if value in number_of]
+    edges = [
+        (number_of[value], number) for number, op in enumerate(ops) for value in values_read(op) if value in number_of
+    ]
     last = block.last_op
     leaving = last.operands if last is not None and last.has_trait(IsTerminator) else ()
     costs = [_work(op) for op in ops]
@@ -76,7 +79,7 @@ def block_graph(block: Block) -> BlockGraph:
         weight_bytes=[_weight_bytes(op) for op in ops],
         result_bytes=[sum(tensor_bytes(tensor_of(result)) for result in op.results) for op in ops],
         outputs=[number for number, _ in outputs],
-        inputs=[number for number, op in enumerate(ops) if any(value in inputs for value in op.operands)],
+        inputs=[number for number, op in enumerate(ops) if any(value in inputs for value in values_read(op))],
         updates=sorted({*update_nodes(successors, outputs, state), *loose_nodes(successors, macs)}),
     )
     return BlockGraph(graph, ops)
@@ -96,9 +99,10 @@ def _names(ops: Sequence[Operation]) -> Iterator[str]:
 
 def _work(op: Operation) -> tuple[int, int]:
     """Multiply-accumulates and other element operations, moved elements among them, of a whole operation or task."""
-    if isinstance(op, TaskOp):
+    if isinstance(op, TaskOp | LoopOp):
         inside = [_work(inner) for inner in op.body.block.ops]
-        return sum(macs for macs, _ in inside), sum(others for _, others in inside)
+        times = op.step_count if isinstance(op, LoopOp) else 1
+        return times * sum(macs for macs, _ in inside), times * sum(others for _, others in inside)
     if not isinstance(op, TilingInterface) or isinstance(op, ReshapeOp):
         return 0, 0
     cost = op.cost(Box.whole(tuple(dim.size for dim in op.iteration_space())))
@@ -109,5 +113,5 @@ def _work(op: Operation) -> tuple[int, int]:
 
 def _weight_bytes(op: Operation) -> int:
     """Bytes of the distinct constants and weights that an operation reads."""
-    sources = {source for value in op.operands if (source := source_of_value(value)) is not None}
+    sources = {source for value in values_read(op) if (source := source_of_value(value)) is not None}
     return sum(tensor_bytes(tensor_of(source.results[0])) for source in sources)

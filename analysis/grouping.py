@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.dataflow import ElementwiseOp, ReshapeOp
+from ..dialects.dataflow.loop_reads import values_read
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.types import shape_of
 
@@ -48,8 +49,8 @@ def _grow(root: Operation, following: Sequence[Operation], taken: set[Operation]
     shape = shape_of(root.results[0])
     best = 1
     for op in following:
-        reads_inside = any(value in inside for value in op.operands)
-        if any(value in outside_but_later for value in op.operands):
+        reads_inside = any(value in inside for value in values_read(op))
+        if any(value in outside_but_later for value in values_read(op)):
             outside_but_later.update(op.results)
         elif (
             reads_inside

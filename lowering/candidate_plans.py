@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from xdsl.dialects.func import FuncOp
 
+from ..analysis.planning.loops import loops_in
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
@@ -33,9 +34,12 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
     block = function.body.block
     program = tasks_of(block)
     plans = plans_of(function, chip, memo)
-    found = [Plan(*one) for one in zip(NAMES[-len(plans) :], plans, strict=True)]
+    if plans[0].loops:
+        found = [Plan(f"grids of loops {number}", plan) for number, plan in enumerate(plans, 1)]
+    else:
+        found = [Plan(*one) for one in zip(NAMES[-len(plans) :], plans, strict=True)]
     seen = {tuple(program)}
-    for seed in range(effort.orders):
+    for seed in range(0 if loops_in(block) else effort.orders):
         order = find_order(block, chip, effort.method, seed, STEPS)
         if order is None:
             break

@@ -19,6 +19,7 @@ from ..analysis.slices import Slices
 from ..dialects.dataflow.tiling import Box, OperandSlice
 from ..dialects.locations import at, located
 from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp
+from ..dialects.manycore.repeat import issued
 from ..dialects.memory import GatherOp, LoadOp, SliceTransferOp, Space
 from ..dialects.memory.ops import buffer_of
 from ..support.errors import InputError
@@ -35,7 +36,7 @@ def check_transfers(launch: LaunchOp, schedule: LaunchSchedule) -> None:
         with at(op):
             tasks[op.sym_name.data] = _Task(op, task, [index for one, index in schedule.loaded if one == number])
     held: dict[SSAValue, _Held] = {}
-    for op in launch.body.block.ops:
+    for op in issued(launch.body.block):
         if isinstance(op, SliceTransferOp):
             _issue([op], 0, tasks, held)
         elif isinstance(op, ExecuteOp):

@@ -7,12 +7,12 @@ from dataclasses import replace
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ..analysis.planning.loops import tasks_in
 from ..analysis.planning.plan_memo import memo_for
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..transforms.manycore_split_reductions import split_reductions
 from ..transforms.prefetch import write_prefetch
-from ..transforms.reorder import tasks_of
 from .candidate_plans import candidate_plans, given_plan
 from .dataflow_to_manycore import DataflowToManycorePass
 from .dram_layout import bytes_of, check_dram, constants_of, padded
@@ -57,11 +57,11 @@ def place_piece(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"
     function = find_main(module)
     values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
-    if tasks_of(function.body.block):
+    if any(tasks_in(function)):
         effort = replace(effort, orders=0)
     DataflowToManycorePass().apply(Context(), module)
     memo = memo_for(chip)
-    if any(task.placement is not None for task in tasks_of(function.body.block)):  # the cores are given, too
+    if any(task.placement is not None for task in tasks_in(function)):  # the cores are given, too
         return quickest_lead(function, given_plan(function, chip, memo), chip, effort)
     split_reductions(function, chip, memo)
     return quickest_piece(function, candidate_plans(function, chip, memo, effort), chip, effort)

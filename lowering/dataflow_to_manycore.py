@@ -14,10 +14,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ..analysis.grouping import group_operations
 from ..analysis.nature import Nature, reassociating
+from ..analysis.planning.loops import loops_in
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location
 from ..dialects.manycore import SubgraphOp, TaskOp, TilingAttr, YieldOp
+from ..transforms.kept_loops import stays_loop
+from .loop_tasks import separate_results, separate_values
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,8 @@ class DataflowToManycorePass(ModulePass):
     Outline groups of operations as tasks.
 
     A task is a root operation with the elementwise operations over its result that follow it (see `analysis.grouping`).
-    Constants, weights and reshapes stay between the tasks.
+    Constants, weights and reshapes stay between the tasks. Loops that can be carried out as they stand hold tasks; all
+    others are unrolled.
     """
 
     name = "dataflow-to-manycore"
@@ -34,21 +38,28 @@ class DataflowToManycorePass(ModulePass):
     """A task computes on slices, which lie differently in memory: a contraction may add in another order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        unroll_loops(op)
+        unroll_loops(op, stays_loop)
         for holder in list(op.walk()):
             if isinstance(holder, FuncOp | SubgraphOp) and holder.body.blocks:
                 lower_block(holder.body.block)
 
 
 def lower_block(block: Block) -> None:
-    """Replace the operations of a block by tasks."""
+    """Replace the operations of a block, and those in the bodies of its loops, by tasks."""
     names: dict[str, int] = {}
+    loops = [op for op in loops_in(block) if not any(isinstance(one, TaskOp) for one in op.body.block.ops)]
+    if loops:
+        separate_values(block)
     for members in group_operations(block):
         _outline(members, _unique(members, names))
+    for loop in loops:
+        for members in group_operations(loop.body.block):
+            _outline(members, _unique(members, names))
+        separate_results(loop, lambda members, name: _outline(members, _unique(members, names, name)))
 
 
-def _unique(members: tuple[TilingInterface, ...], names: dict[str, int]) -> str:
-    hint = members[0].results[0].name_hint or members[0].name.removeprefix("dataflow.")
+def _unique(members: tuple[TilingInterface, ...], names: dict[str, int], name: str | None = None) -> str:
+    hint = name or members[0].results[0].name_hint or members[0].name.removeprefix("dataflow.")
     count = names.get(hint, 0)
     names[hint] = count + 1
     return hint if count == 0 else f"{hint}.{count}"

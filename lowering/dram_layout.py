@@ -17,7 +17,8 @@ from xdsl.ir import SSAValue
 
 from ..analysis.allocation import allocate
 from ..analysis.occupants import last_occupants
-from ..analysis.planning.plan_network import NetworkPlan, storage_root
+from ..analysis.planning.loops import memory_root, part_of
+from ..analysis.planning.plan_network import NetworkPlan
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
@@ -73,13 +74,18 @@ def segment_dram(function: FuncOp, network: NetworkPlan, chip: Chip) -> DramSegm
     """
     outside = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
     placed, last = set(outside), function.body.block.last_op
-    returned = dict.fromkeys(storage_root(value) for value in (last.operands if last is not None else ()))
+    returned = dict.fromkeys(memory_root(value) for value in (last.operands if last is not None else ()))
     outside += [root for root in returned if root not in placed]
     lives = {
         info.result: (number, max(number, network.last_use.get(info.result, number)))
         for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
-        if not plan.resident and info.result not in returned
+        if not plan.resident and info.result not in returned and part_of(info.result) is None
     }
+    for span in network.loops:
+        for value in span.op.stacked:
+            if value not in returned:
+                lives[value] = (span.first, max(span.last, network.last_use.get(value, span.last)))
+    lives = dict(sorted(lives.items(), key=lambda item: item[1][0]))
     addresses = {value: segment << SEGMENT_BITS for segment, value in enumerate(outside)}
     sizes = [bytes_of(value) for value in outside]
     offsets, nbytes = _share(lives, chip.dram_bytes - sum(map(padded, sizes)))

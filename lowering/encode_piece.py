@@ -13,11 +13,10 @@ from ..analysis.planning.sram_layout import SramLayout, estimated_times
 from ..chips import Chip
 from ..support.phases import phase
 from .dram_layout import DramSegments, check_dram, padded, segment_dram
-from .generate import generate
 from .launch_schedule import LaunchSchedule
-from .link import launch_code
 from .relocate import LaunchCode
 from .schedule_launch import schedule_launch
+from .select_launch import select_launch
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,6 @@ def encode_piece(piece: LaidOutPiece, chip: Chip) -> EncodedPiece:
     """The code of a planned function. Raises MeshloomError for what cannot be done."""
     network, dram, sram = piece.network, piece.dram, piece.sram
     schedule = schedule_launch(network, dram, sram)
-    machine = generate(schedule, chip)
+    machine, code = select_launch(schedule, chip)
     cycles = estimated_times(network, sram, chip, piece.works, machine.issued(len(network.tasks)))
-    code = launch_code(chip, machine.streams, machine.core_sets.array(), "launch")
     return EncodedPiece(network, dram, sram, schedule, code, tuple(cycles))

@@ -9,6 +9,7 @@ waits for as many messages as it is sent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -51,19 +52,31 @@ class Exchange:
         ]
         # A fast sender's later part must not be counted for an earlier one: each has a semaphore of its own.
         self._semaphores = {number: machine.take_semaphores() for number, _ in self._parts}
+        self._may_come = False
         self._in_turn = come_in_turn([messages.transfers for _, messages in self._parts], machine.chip)
 
+    def let_come(self, number: int) -> None:
+        """Before a part is emitted, receivers may give the credits for the first parts, if this is the first of all."""
+        if self._parts and self._parts[0][0] == number and not self._may_come:
+            self._may_come = True
+            _emit_ready(self._first, self._machine, self._semaphores[number][0])
+
+    @cached_property
+    def _first(self) -> Messages:
+        """The parts for which the first credits are."""
+        first, *more = [messages for _, messages in self._parts[: AT_ONCE if self._in_turn else None]]
+        return Messages.joined([first, *more]).by_distance(self._machine.chip.cores) if more else first
+
     def emit(self, number: int) -> None:
-        """Emit a part, the one that follows those emitted before; all cores emit it at the same place."""
+        """
+        Emit a part, the one that follows those emitted before; all cores emit it at the same place.
+        """
         place = next((place for place, (own, _) in enumerate(self._parts) if own == number), None)
         if place is None:
             return
         if place == 0:
-            first, *more = [messages for _, messages in self._parts[: AT_ONCE if self._in_turn else None]]
-            if more:
-                first = Messages.joined([first, *more]).by_distance(self._machine.chip.cores)
-            _emit_ready(first, self._machine, self._semaphores[number][0])
-            _emit_send_wait(first, self._machine, self._semaphores[number][0])
+            self.let_come(number)
+            _emit_send_wait(self._first, self._machine, self._semaphores[number][0])
         if self._in_turn:
             self._let_follow(place)
         _emit_data(self._parts[place][1], self._machine, self._semaphores[number][1])

@@ -6,20 +6,36 @@ All cores take part in transfers in the same order, that of the schedule: that i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from xdsl.ir import SSAValue
 
 from ..chips import Chip
+from ..dialects.dataflow.movement import SliceOp
 from ..dialects.dataflow.types import dtype_code
 from ..dialects.manycore import Tiling
+from ..support.errors import MeshloomError
 from .kernels import Tile, kernel_of, placed_dims
-from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Store, TileBuffer, core_local
+from .launch_schedule import (
+    Action,
+    Compute,
+    DramBuffer,
+    Execute,
+    Gather,
+    LaunchSchedule,
+    Load,
+    Repeat,
+    Store,
+    TileBuffer,
+    core_local,
+    loads_of,
+)
 from .machine import Machine
 from .operand_views import OperandViews
 from .passing_values import PassingValues
+from .roll_steps import emitted_steps
 from .stream import CoreStream
 from .task_reads import TaskReads
 from .view import View
@@ -28,31 +44,80 @@ KEPT_LIKE = 1 << 12
 """Groups of instructions of a task that are kept to be copied."""
 
 
-def generate(schedule: LaunchSchedule, chip: Chip) -> Machine:
-    """Streams of all cores that have work, without synchronisation between the units of a core."""
+def generate(schedule: LaunchSchedule, chip: Chip, front: int = 6) -> Machine:
+    """
+    Streams of all cores that have work, without synchronisation between the units of a core. Of loops, a few steps are
+    emitted (see `emitted_steps`).
+    """
     cores = {core for task in schedule.tasks for core in task.tiling.cores}
-    return _Generator(schedule, Machine(chip, cores)).run()
+    return _Generator(schedule, Machine(chip, cores), front).run()
 
 
 class _Generator:
-    def __init__(self, schedule: LaunchSchedule, machine: Machine) -> None:
-        self._schedule, self._machine = schedule, machine
+    def __init__(self, schedule: LaunchSchedule, machine: Machine, front: int) -> None:
+        self._schedule, self._machine, self._front = schedule, machine, front
         self._passing = PassingValues(schedule, machine)
-        views = OperandViews(schedule)
-        self._tasks = [_TaskCode(number, schedule, views, machine) for number in range(len(schedule.tasks))]
+        self._views = OperandViews(schedule)
+        self._tasks = [self._code(number, schedule.loaded) for number in range(len(schedule.tasks))]
+
+    def _code(self, number: int, loaded: Container[tuple[int, int]]) -> _TaskCode:
+        """`loaded`: the reads that are loaded for their task, and not found."""
+        return _TaskCode(number, self._schedule, self._views, self._machine, loaded)
 
     def run(self) -> Machine:
+        for buffer in self._schedule.buffers:
+            if isinstance(buffer, DramBuffer) and buffer.whole is not None:
+                whole = self._schedule.buffers[buffer.whole]
+                assert isinstance(whole, DramBuffer)
+                for stream in self._machine.streams.values():
+                    stream.as_one(whole.address, whole.address + whole.nbytes)
         for one in self._schedule.order:
-            self._machine.set_source(one.task)
-            if isinstance(one, Load):
-                self._transfer(one, None)
+            if isinstance(one, Repeat):
+                self._repeat(one)
             else:
-                self._execute(one)
+                self._issue(one)
         return self._machine
+
+    def _issue(self, one: Load | Execute, in_loop: bool = False) -> None:
+        self._machine.set_source(one.task)
+        if isinstance(one, Load):
+            self._transfer(one, None)
+            return
+        if not in_loop:
+            self._passing.take_room(one.task)
+        self._execute(one)
+        if not in_loop:
+            self._passing.announce(one.task)
+
+    def _repeat(self, repeat: Repeat) -> None:
+        """Emit a few steps of a loop: enough for `roll_steps` to tell what all others are like."""
+        tasks = [one.task for one in repeat.body if isinstance(one, Execute)]
+        for task in tasks:
+            result = self._schedule.result_buffer(task)
+            if isinstance(result, DramBuffer) and result.whole is None:
+                name = self._schedule.tasks[task].info.name
+                raise MeshloomError(
+                    f"task '{name}' of a loop writes the same place in dram in every step: expected sram"
+                )
+            self._machine.set_source(task)
+            self._passing.take_room(task)
+        loaded = loads_of(repeat.body)
+        self._machine.begin_loop(repeat.steps)
+        for step in emitted_steps(repeat.steps, self._front):
+            self._views.step = step
+            self._machine.begin_step(step)
+            for task in tasks:
+                self._tasks[task] = self._code(task, loaded)
+            for one in repeat.body:
+                self._issue(one, in_loop=True)
+        self._views.step = 0
+        self._machine.end_loop()
+        for task in tasks:
+            self._machine.set_source(task)
+            self._passing.announce(task)
 
     def _execute(self, execute: Execute) -> None:
         task = self._tasks[execute.task]
-        self._passing.take_room(execute.task)
         self._emit(task, execute.begin, None)
         steps, last = core_local(execute.steps), task.tiling.step_count - 1
         for step in range(last):
@@ -60,7 +125,6 @@ class _Generator:
             task.reads.forget(step)
         self._emit(task, execute.last, last)
         task.reads.finish()
-        self._passing.announce(execute.task)
 
     def _emit(self, task: _TaskCode, actions: Sequence[Action], step: int | None) -> None:
         self._emit_groups(task, core_local(actions), step)
@@ -96,7 +160,14 @@ class _Generator:
 class _TaskCode:
     """Code for the steps of one task."""
 
-    def __init__(self, number: int, schedule: LaunchSchedule, views: OperandViews, machine: Machine) -> None:
+    def __init__(
+        self,
+        number: int,
+        schedule: LaunchSchedule,
+        views: OperandViews,
+        machine: Machine,
+        loaded: Container[tuple[int, int]],
+    ) -> None:
         self.number, self.machine, self.views = number, machine, views
         self.task = task = schedule.tasks[number]
         self.info, self.tiling = task.info, task.tiling
@@ -109,13 +180,15 @@ class _TaskCode:
         self.results = {core: [result_box(step) for step in steps] for core, steps in self.steps.items()}
         """Core -> the part of each step."""
         self.phases = _phases(task.info.reductions, task.tiling)
-        self.reads = TaskReads(number, schedule, views, machine, self.steps)
+        self.reads = TaskReads(number, schedule, views, machine, self.steps, loaded)
         self.begun: dict[int, int] = {}
         """Core -> the newest step for which the sum of the addends has been emitted."""
         number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(self.info.body)}
         self._uses = [[number_of.get(value) for value in op.operands] for op in self.info.body]
         """By operation of the body, for each operand the operation that computes it; None: the task reads it."""
         self._dtypes = [dtype_code(op.results[0]) for op in self.info.body]
+        self._is_view = isinstance(self.info.root, SliceOp) and len(self.info.body) > 1
+        """The root is a slice, which the operations after it read where it lies."""
         self._kernels = [kernel_of(op) for op in self.info.body]
         self._placed = [placed_dims(op) for op in self.info.body]
         self._emitted: dict[Hashable, tuple[CoreStream, int, int]] = {}
@@ -156,6 +229,9 @@ class _TaskCode:
                 self.reads.operand(number, index, core, step) if producer is None else views[producer]
                 for index, producer in enumerate(self._uses[number])
             ]
+            if number == 0 and self._is_view:
+                (views[0],) = operands
+                continue
             accumulate = number == 0 and (phase.accumulate or bool(addends))
             scratch = None if number else self.task.scratch
             turn = 0 if scratch is None else step

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TypeAlias
 
 from xdsl.ir import BlockArgument, SSAValue
@@ -34,6 +35,10 @@ class DramBuffer:
     """Number of the task that computes it; None: it is there before the launch."""
     reuses: tuple[int, ...] = ()
     """Numbers of the buffers whose bytes it takes: the last ones that lay there."""
+    whole: int | None = None
+    """Number of the buffer that it is a part of, for each step of a loop another one; `address` is the first step's."""
+    advance: int = 0
+    """Bytes from the part of a step to that of the next."""
 
 
 @dataclass(frozen=True)
@@ -166,20 +171,33 @@ class Execute:
 
 
 @dataclass(frozen=True)
+class Repeat:
+    """Tasks and loads that are issued several times, the same in each step but for the parts of values in DRAM."""
+
+    steps: int
+    body: tuple[Load | Execute, ...]
+
+
+Issued: TypeAlias = Load | Execute | Repeat
+
+
+@dataclass(frozen=True)
 class LaunchSchedule:
     """One launch."""
 
     buffers: tuple[Buffer, ...]
     tasks: tuple[ScheduledTask, ...]
-    order: tuple[Load | Execute, ...]
+    order: tuple[Issued, ...]
+
+    @cached_property
+    def flat(self) -> tuple[Load | Execute, ...]:
+        """What is issued, once, in its order."""
+        return tuple(chain.from_iterable(one.body if isinstance(one, Repeat) else (one,) for one in self.order))
 
     @cached_property
     def loaded(self) -> frozenset[tuple[int, int]]:
         """(Task, read) of all loads."""
-        executes = (one for one in self.order if isinstance(one, Execute))
-        actions = [action for one in executes for part in (one.begin, one.steps, one.last) for action in part]
-        loads = [one for one in (*self.order, *actions) if isinstance(one, Load)]
-        return frozenset((load.task, load.read) for load in loads)
+        return loads_of(self.flat)
 
     def operand_buffer(self, task: int, operand: int) -> Buffer:
         """Where an operand of a task lies."""
@@ -188,6 +206,14 @@ class LaunchSchedule:
     def result_buffer(self, task: int) -> Buffer:
         """Where the result of a task goes."""
         return self.buffers[self.tasks[task].result]
+
+
+def loads_of(issued: Sequence[Load | Execute]) -> frozenset[tuple[int, int]]:
+    """(Task, read) of all loads, those in the steps of tasks among them."""
+    executes = (one for one in issued if isinstance(one, Execute))
+    actions = [action for one in executes for part in (one.begin, one.steps, one.last) for action in part]
+    loads = [one for one in (*issued, *actions) if isinstance(one, Load)]
+    return frozenset((load.task, load.read) for load in loads)
 
 
 def schedule_digest(schedule: LaunchSchedule) -> str:

@@ -13,9 +13,10 @@ from ..dialects.coreasm.isa import OPCODE
 from ..emulator.executable import Launch, idle_program
 from .relocate import LaunchCode
 from .roll_loops import roll_loops
+from .roll_steps import roll_steps
 from .share_programs import share_programs
 from .stream import UNUSED, CoreStream
-from .synchronise import synchronise
+from .synchronise import synchronise_loops
 from .wide_words import WIDE, wide_words
 
 
@@ -45,8 +46,15 @@ def launch_code(chip: Chip, streams: Mapping[int, CoreStream], core_sets: NDArra
 def core_words(stream: CoreStream) -> NDArray[np.void]:
     """The complete words (WIDE) of one core: synchronised, rolled, and ended by `halt`."""
     arrays = stream.finish()
-    wait, signal = synchronise(arrays)
-    rolled = roll_loops(wide_words(arrays, wait, signal))
+    wait, signal, states = synchronise_loops(arrays)
+    words = wide_words(arrays, wait, signal)
+    pieces: list[NDArray[np.void]] = []
+    at = 0
+    for loop, known in zip(arrays.loops, states, strict=True):
+        pieces.append(roll_loops(words[at : loop.starts[0]]))
+        pieces.append(roll_steps(words[loop.starts[0] : loop.starts[-1]], loop, known))
+        at = loop.starts[-1]
+    pieces.append(roll_loops(words[at:]))
     halt = np.zeros(1, dtype=WIDE)
     halt["op"], halt["desc"], halt["source"] = OPCODE["halt"], UNUSED, NO_SOURCE
-    return np.concatenate([rolled, halt])
+    return np.concatenate([*pieces, halt])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -26,6 +27,24 @@ Emitted: TypeAlias = dict[Hashable, list[tuple[int, int]]]
 """What was emitted before, by what it depends on: for each core, where it begins and ends in the core's stream."""
 
 
+@dataclass
+class _Loop:
+    """The loop whose steps are emitted."""
+
+    steps: int
+    pairs: list[Pair] = field(default_factory=list[Pair])
+    """Semaphores that a step takes, in order."""
+    taken: int = 0
+    """How many this step has taken."""
+
+    def take(self, pool: SemaphorePool) -> Pair:
+        """The next pair of a step."""
+        if self.taken == len(self.pairs):
+            self.pairs.append(pool.take())
+        self.taken += 1
+        return self.pairs[self.taken - 1]
+
+
 class Machine:
     """Streams and emitters of the cores that work, core sets and semaphores."""
 
@@ -37,6 +56,7 @@ class Machine:
         self.emitters = {core: Emitter(stream, chip) for core, stream in self.streams.items()}
         self._semaphores = SemaphorePool(chip)
         self._source = NO_SOURCE
+        self._loop: _Loop | None = None
 
     def set_source(self, source: int) -> None:
         """Attribute the instructions that follow to this operation."""
@@ -75,13 +95,41 @@ class Machine:
 
     def take_semaphores(self) -> Pair:
         """Semaphores for exchanges, behind a barrier where none are free otherwise; release them after the last use."""
+        if self._loop is not None:
+            return self._loop.take(self._semaphores)
         if self._semaphores.needs_barrier:
             self.barrier()
         return self._semaphores.take()
 
     def release_semaphores(self, pair: Pair) -> None:
         """The exchanges that used `pair` have been emitted."""
-        self._semaphores.release(pair)
+        if self._loop is None:
+            self._semaphores.release(pair)
+
+    def begin_loop(self, steps: int) -> None:
+        """
+        What follows is the first step of a loop. Exchanges take the same semaphores in every step: a core gives the
+        credit for its part in a step when it has all data of the step before, so that none is counted for another.
+        """
+        if self._semaphores.has_released:
+            self.barrier()
+        self._loop = _Loop(steps)
+
+    def begin_step(self, number: int) -> None:
+        """What follows is this step of the loop."""
+        assert self._loop is not None
+        self._loop.taken = 0
+        for stream in self.streams.values():
+            stream.begin_step(number, self._loop.steps)
+
+    def end_loop(self) -> None:
+        """All steps that are emitted have been."""
+        assert self._loop is not None
+        for stream in self.streams.values():
+            stream.end_loop()
+        for pair in self._loop.pairs:
+            self._semaphores.release(pair)
+        self._loop = None
 
     def barrier(self) -> None:
         """All cores wait for each other."""

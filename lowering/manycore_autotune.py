@@ -144,10 +144,10 @@ def _body(text: PieceText, code: PieceCode, constants: Sequence[ConstantOp | Wei
             Rewriter.replace_op(op, copy)
             copy.results[0].name_hint = constant.results[0].name_hint
             continue
-        if isinstance(op, TaskOp):
-            op.sym_name = StringAttr(text.named(op.sym_name.data))
         restore_locations(op, text.locations)
         for inside in op.walk():
+            if isinstance(inside, TaskOp):
+                inside.sym_name = StringAttr(text.named(inside.sym_name.data))
             for result in inside.results:
                 result.name_hint = text.named(result.name_hint) if result.name_hint else None
     return body

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -11,12 +11,17 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ..analysis.nature import Nature, reassociating
+from ..analysis.planning.loops import loops_in
 from ..chips import Chip
+from ..dialects.dataflow import LoopOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.unroll_loops import unroll_loops
+from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
 from ..emulator.roofline import Work, roofline
+from ..support.errors import MeshloomError
 from ..transforms.chip_option import chip_for
+from ..transforms.kept_loops import stays_loop
 from .above_launches import refuse_launches
 from .compilation_log import CompilationLog
 from .compile_subgraphs import Driver
@@ -28,9 +33,13 @@ from .offload.saved_module import saves_memory
 from .outlined import outlined
 from .piece_cache import PieceCache, cache_for
 from .replace_module import replace_module
+from .simplify import unroll_kept_loops
 from .stages import Progress
 from .subgraph import Subgraphs
 from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+
+MOST_COMPARED = 256
+"""Operations in all steps of loops up to which a network is compiled with these unrolled, too; the quicker is taken."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,9 @@ class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
     """
     Put the operators of `@main` into subgraphs where they do not fit the chip as a whole, or where `subgraphs` names a
     rule: what does not compile is split, and operators that do not fit alone are split themselves. A network that fits
-    stays as it is; subgraphs that are there are kept, and split where they do not fit. Subgraphs of a network that came
-    whole and without a rule are `to_fit`: `manycore-fuse-subgraphs` may make neighbours one again.
+    stays as it is; subgraphs that are there are kept, and split where they do not fit. Loops stay where that compiles;
+    those of few operations are unrolled if that is no slower. Subgraphs of a network that came whole and without a rule
+    are `to_fit`: `manycore-fuse-subgraphs` may make neighbours one again.
 
     `chip`: a name, or the path of a `.toml`; without it, the module's. `subgraphs`, `jobs`, `effort`, `order`,
     `stop-at`, `placement`: as for `meshloom-compile`.
@@ -56,7 +66,6 @@ class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
         rule, split_failures = parse_subgraphs(self.subgraphs)
         jobs = default_jobs() if self.jobs is None else self.jobs
         options = SubgraphOptions(rule, split_failures, jobs=jobs, effort=self.read_effort())
-        unroll_loops(op)
         refuse_launches(op, self.name)
         for network in networks_of(op):
             if saves_memory(network):
@@ -78,20 +87,50 @@ def outline_to_fit(
 
     Raises ResourceError if the network does not fit the chip.
     """
-    function = find_main(module)
+    unroll_loops(module, stays_loop)
     ideal = note_ideal(module)
-    given = inline_subgraphs(function)
-    automatic = not given and options.rule is None and options.split_failures
-    counts = possible_parts(module, chip) if automatic else []
-    before = module.clone() if counts else module
-    driver = Driver(function, chip, options, log, progress, cache)
-    found = driver.run(given)
-    if counts:
-        least = roofline(chip, Work(**ideal)).bound
-        best = fewer_frames(before, counts, Attempt(module, driver, found), least)
-        if best.module is not module:
-            replace_module(module, best.module)
-        found = best.found
+    loops = loops_in(find_main(module).body.block)
+    kept = _with_loops(module.clone(), chip, options, cache, progress) if loops else None
+    if kept is not None and sum(map(_operations, loops)) > MOST_COMPARED:
+        best = kept
+    else:
+        if loops:
+            unroll_kept_loops(module)
+        best = _without_loops(module, Driver(find_main(module), chip, options, log, progress, cache), ideal)
+        if kept is not None and kept.cycles < best.cycles:
+            best = kept
+    if best.module is not module:
+        replace_module(module, best.module)
     function = find_main(module)
-    Rewriter.replace_op(function, outlined(function, found.parts))
-    return found
+    Rewriter.replace_op(function, outlined(function, best.found.parts))
+    return best.found
+
+
+def _operations(loop: LoopOp) -> int:
+    """How many operations the steps of a loop are."""
+    return loop.step_count * (len(loop.body.block.ops) - 1)
+
+
+def _without_loops(module: ModuleOp, driver: Driver, ideal: dict[str, int]) -> Attempt:
+    """A network without loops, in as many launches as it needs."""
+    given = inline_subgraphs(driver.function)
+    automatic = not given and driver.options.rule is None and driver.options.split_failures
+    counts = possible_parts(module, driver.chip) if automatic else []
+    before = module.clone() if counts else module
+    whole = Attempt(module, driver, driver.run(given))
+    least = roofline(driver.chip, Work(**ideal)).bound
+    return fewer_frames(before, counts, whole, least) if counts else whole
+
+
+def _with_loops(
+    module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: PieceCache, progress: Progress
+) -> Attempt | None:
+    """A network with loops as one launch; None where it does not compile so, or is asked for in several."""
+    function = find_main(module)
+    if options.rule is not None or any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
+        return None
+    driver = Driver(function, chip, replace(options, split_failures=False), CompilationLog(), progress, cache)
+    try:
+        return Attempt(module, driver, driver.run())
+    except MeshloomError:
+        return None

@@ -18,8 +18,9 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..analysis.nature import Nature, reassociating
 from ..chips import Chip
-from ..dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ..dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
+from ..dialects.dataflow.loop import YieldOp as LoopYieldOp
 from ..dialects.locations import at, located
 from ..dialects.manycore import CHIP, TaskOp, chip_of
 from ..dialects.manycore.stage import networks_of
@@ -105,6 +106,10 @@ def _program(function: FuncOp, groups: Sequence[Group], notes: dict[str, str], c
 def _check_level(function: FuncOp) -> None:
     """Raises InputError naming the first operation beside the tasks, or task, that has no buffer for its result."""
     for op in function.body.block.ops:
+        if isinstance(op, LoopOp) and all(
+            isinstance(one, TaskOp | ReshapeOp | LoopYieldOp) for one in op.body.block.ops
+        ):
+            continue
         if not isinstance(op, TaskOp | ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op):
             before = BEFORE.get(op.name, BEFORE.get(op.name.partition(".")[0], "bring it into a task"))
             raise located(InputError(f"operation '{op.name}' is in no task: {before} before"), op)

@@ -14,11 +14,15 @@ from ..dialects.memory import SliceTransferOp
 def unique_names(names: Sequence[str]) -> list[str]:
     """The same names, those that occur again with a number."""
     seen: dict[str, int] = {}
-    found: list[str] = []
+    given, found = set(names), list[str]()
     for name in names:
-        count = seen.get(name, 0)
-        seen[name] = count + 1
-        found.append(f"{name}.{count}" if count else name)
+        unique = name
+        while unique in seen:  # a number that another one has from the beginning is left to it
+            number = seen[name]
+            seen[name] += 1
+            unique = f"{name}.{number}" if f"{name}.{number}" not in given else name
+        seen.setdefault(unique, 1)
+        found.append(unique)
     return found
 
 

@@ -7,7 +7,8 @@ value wait until what lay there before has been read everywhere.
 
 from __future__ import annotations
 
-from .launch_schedule import DramBuffer, LaunchSchedule
+from ..dialects.coreasm.encoding import TypeCode
+from .launch_schedule import DramBuffer, LaunchSchedule, TileBuffer
 from .machine import Machine
 from .semaphores import Pair
 from .view import View
@@ -19,14 +20,16 @@ class PassingValues:
     def __init__(self, schedule: LaunchSchedule, machine: Machine) -> None:
         self._schedule, self._machine = schedule, machine
         self._writers = {
-            task.result: sorted(core for core, box in task.tiling.tile_boxes(task.info.sizes).items() if box.volume)
+            self._number(task.result): sorted(
+                core for core, box in task.tiling.tile_boxes(task.info.sizes).items() if box.volume
+            )
             for task in schedule.tasks
             if isinstance(schedule.buffers[task.result], DramBuffer)
         }
         self._readers: dict[int, set[int]] = {}
         for task in schedule.tasks:
             for read in task.reads:
-                buffer = task.operands[read.plan.read.operand]
+                buffer = self._number(task.operands[read.plan.read.operand])
                 if buffer in self._writers:
                     self._readers.setdefault(buffer, set()).update(read.plan.whole)
         self._semaphores: dict[int, Pair] = {}
@@ -34,7 +37,7 @@ class PassingValues:
 
     def take_room(self, number: int) -> None:
         """The cores of a task wait until nobody needs any more what lay where its result goes."""
-        result = self._schedule.tasks[number].result
+        result = self._number(self._schedule.tasks[number].result)
         buffer, writers = self._schedule.buffers[result], self._writers.get(result, [])
         users: dict[int, list[View]] = {}
         for before in buffer.reuses if isinstance(buffer, DramBuffer) else ():
@@ -46,7 +49,7 @@ class PassingValues:
 
     def announce(self, number: int) -> None:
         """Those that read the task's result may go on when all of it is stored."""
-        result = self._schedule.tasks[number].result
+        result = self._number(self._schedule.tasks[number].result)
         readers, writers = sorted(self._readers.get(result, ())), self._writers.get(result)
         pair = self._semaphores.pop(number, None)
         if readers and writers is not None:
@@ -59,6 +62,9 @@ class PassingValues:
         """All bytes of a buffer in DRAM."""
         buffer = self._schedule.buffers[number]
         assert isinstance(buffer, DramBuffer)
-        task = self._schedule.tasks[buffer.task] if buffer.task is not None else None
-        assert task is not None
-        return View.dense("dram", buffer.address, task.result_dtype, task.shape)
+        return View.dense("dram", buffer.address, TypeCode.U8, (buffer.nbytes,))
+
+    def _number(self, number: int) -> int:
+        """Of the buffer that one is, or is a part of."""
+        buffer = self._schedule.buffers[number]
+        return number if isinstance(buffer, TileBuffer) or buffer.whole is None else buffer.whole

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ..analysis.occupants import last_occupants
 from ..analysis.planning.reads import ReadKind, ReadPlan, plan_read
@@ -15,7 +15,8 @@ from ..analysis.task_info import TaskInfo
 from ..chips import Chip
 from ..dialects.dataflow.types import shape_of
 from ..dialects.locations import at, located
-from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, Tiling
+from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, RepeatOp, Tiling
+from ..dialects.manycore.repeat import part_whole
 from ..dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, HoldOp, LoadOp, Space, StoreOp
 from ..dialects.memory.ops import buffer_of
 from ..support.errors import InputError
@@ -27,8 +28,10 @@ from .launch_schedule import (
     DramBuffer,
     Execute,
     Gather,
+    Issued,
     LaunchSchedule,
     Load,
+    Repeat,
     ScheduledRead,
     ScheduledTask,
     Store,
@@ -56,14 +59,16 @@ class _Reader:
     def __init__(self, launch: LaunchOp, chip: Chip) -> None:
         self.launch, self.chip = launch, chip
         self.block: Block = launch.body.block
-        self.executes = [op for op in self.block.ops if isinstance(op, ExecuteOp)]
+        self.executes = list(launch.tasks.values())
         self.number_of = {op.sym_name.data: number for number, op in enumerate(self.executes)}
         self.writer: dict[SSAValue, int] = {}
         """Buffer -> the task that writes it."""
         for number, op in enumerate(self.executes):
             if op.target in self.writer:
+                if isinstance(op.parent_op(), RepeatOp) and buffer_of(op.target).space is Space.SRAM:
+                    continue  # for the next step, in the same tiles
                 raise InputError(f"task @{op.sym_name.data} writes a buffer that another task of the launch writes")
-            self.writer[op.target] = number
+            self.writer[op.target] = self.writer[part_whole(op.target)] = number
         self.numbers: dict[SSAValue, int] = {}
         self.buffers: list[Buffer] = []
         self.tasks: list[ScheduledTask] = []
@@ -72,7 +77,7 @@ class _Reader:
         for number, op in enumerate(self.executes):
             with at(op):
                 self.tasks.append(self._task(number, op))
-        order = [one for op in self.block.ops for one in self._top(op)]
+        order = [one for op in self.block.ops for one in self._issued(op)]
         schedule = LaunchSchedule(tuple(self.buffers), tuple(self.tasks), tuple(order))
         base = min(self.scratch.values(), default=0)
         outside = [buffer_of(value).offset or 0 for value in self.outside]
@@ -89,7 +94,7 @@ class _Reader:
     @cached_property
     def outside(self) -> list[SSAValue]:
         """Buffers in DRAM that enter or leave the launch: constants first, and else in the order of definition."""
-        used = {value for op in self.executes for value in (*op.inputs, op.target)}
+        used = {part_whole(value) for op in self.executes for value in (*op.inputs, op.target)}
         around = self.launch.parent_block()
         assert around is not None
         defined = [*around.args, *(result for op in around.ops for result in op.results)]
@@ -117,6 +122,14 @@ class _Reader:
                 if value not in self.writer:
                     raise InputError(f"a task reads {type} as a whole, which no task of the launch writes")
                 made: Buffer = TileBuffer(address_of(value), self.writer[value])
+            elif (whole := part_whole(value)) is not value:
+                assert isinstance(value, BlockArgument)
+                loop = value.block.parent_op()
+                assert isinstance(loop, RepeatOp)
+                _, start, advance = loop.part(value)
+                number = self._buffer(whole)
+                address = self._in_segment(whole) + start
+                made = DramBuffer(address, type.nbytes, self.writer.get(value), (), number, advance)
             else:
                 reuses = tuple(self._buffer(one) for one in self.reuses.get(value, ()))
                 made = DramBuffer(self._in_segment(value), type.nbytes, self.writer.get(value), reuses)
@@ -135,7 +148,7 @@ class _Reader:
     def _task(self, number: int, op: ExecuteOp) -> ScheduledTask:
         info, tiling = TaskInfo.of(op), op.tiling.data
         for value in op.inputs:
-            if self.writer.get(value, -1) >= number:
+            if self.writer.get(value, -1) >= number or self.writer.get(part_whole(value), -1) >= number:
                 writer = self.executes[self.writer[value]].sym_name.data
                 raise InputError(f"task @{info.name} reads the result of @{writer}, which stands behind it")
         reads = tuple(self._read(op, info, index) for index in range(len(info.reads)))
@@ -158,12 +171,18 @@ class _Reader:
                 raise InputError(f"task @{info.name} reads {value.type} as a whole, which no task of the launch writes")
             source = producer
         slots = tuple(map(address_of, op.read_buffers(index)))
-        constant = isinstance(value.owner, HoldOp)
+        constant = isinstance(value.owner, HoldOp)  # not a part of one, which is another in each step
         return ScheduledRead(
             read, slots, partial(_plan_read, self.chip, info, op.tiling.data, index, slots, source, constant)
         )
 
     # ---- order
+
+    def _issued(self, op: Operation) -> list[Issued]:
+        """What an operation of the launch issues."""
+        if isinstance(op, RepeatOp):
+            return [Repeat(op.step_count, tuple(one for inner in op.body.block.ops for one in self._top(inner)))]
+        return [*self._top(op)]
 
     def _top(self, op: Operation) -> list[Load | Execute]:
         """What an operation at the launch's own level issues."""

@@ -31,13 +31,12 @@ from .constants import constant_bytes, reference_of
 from .controller import Action, Begin, Copy, Join, Start, Wait, controller_words
 from .dram_layout import padded
 from .executable_data import Data
-from .generate import generate
-from .launch_schedule import LaunchSchedule, schedule_digest
-from .link import launch_code
+from .launch_schedule import schedule_digest
 from .link_codes import link_codes
 from .program_notes import notes_of
 from .read_launch import address_of, read_launch
 from .relocate import LaunchCode
+from .select_launch import select_launch
 from .write_launch import CONSTANTS, CYCLES, FIGURES, WORKING
 from .write_program import OPERATORS
 
@@ -123,7 +122,7 @@ class _Reader:
         digest = schedule_digest(placed.schedule)
         if digest not in self.codes:
             check_transfers(op, placed.schedule)
-            self.codes[digest] = _code_of(placed.schedule, self.chip)
+            self.codes[digest] = select_launch(placed.schedule, self.chip)[1]
         return _Launch(op, self.codes[digest], np.array(placed.segments, np.int64))
 
     # ---- memories
@@ -243,11 +242,6 @@ def _constant(value: SSAValue) -> ConstantOp | WeightOp:
         error = InputError(f"memory.hold of {value.type}: expected constants and weights")
         raise located(error, next(iter(value.uses)).operation)
     return value.owner
-
-
-def _code_of(schedule: LaunchSchedule, chip: Chip) -> LaunchCode:
-    machine = generate(schedule, chip)
-    return launch_code(chip, machine.streams, machine.core_sets.array(), "launch")
 
 
 def _buffers(function: FuncOp) -> list[SSAValue]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from xdsl.ir import SSAValue
 
-from ..analysis.planning.plan_network import NetworkPlan, storage_root
+from ..analysis.planning.loops import memory_root, part_of
+from ..analysis.planning.plan_network import NetworkPlan
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind, ReadPlan, is_shared
 from ..analysis.planning.sram_layout import Key, SramLayout
@@ -18,8 +20,10 @@ from .launch_schedule import (
     DramBuffer,
     Execute,
     Gather,
+    Issued,
     LaunchSchedule,
     Load,
+    Repeat,
     ScheduledRead,
     ScheduledTask,
     Store,
@@ -43,12 +47,27 @@ def schedule_launch(network: NetworkPlan, dram: DramSegments, sram: SramLayout) 
     later: dict[int, list[int]] = {}
     for number, start in sram.ahead.items():
         later.setdefault(start, []).append(number)
-    order: list[Load | Execute] = []
+    order: list[Issued] = []
+    body: list[Load | Execute] = []
     for number in range(len(tasks)):
-        if number not in sram.ahead and not _values_first(number, network):
-            order += _first_constants(number, network, sram)
+        span = network.loop_of.get(number)
+        if span is not None and number == span.first:
+            rest = [one for one in range(span.first, span.last + 1) if one not in sram.ahead]
+            order += _kept_constants(rest, network, sram)
+            body = []
+        issued: list[Load | Execute] = []
+        if span is not None:
+            issued += [load for load in _first_constants(number, network, sram) if load.step is not None]
+        elif number not in sram.ahead and not _values_first(number, network):
+            issued += _first_constants(number, network, sram)
         ahead = [load for one in later.get(number, ()) for load in _first_constants(one, network, sram)]
-        order.append(_execute(number, network, sram, ahead))
+        issued.append(_execute(number, network, sram, ahead))
+        if span is None:
+            order += issued
+            continue
+        body += issued
+        if number == span.last:
+            order.append(Repeat(span.steps, tuple(body)))
     return LaunchSchedule(tuple(values.buffers), tuple(tasks), tuple(order))
 
 
@@ -58,15 +77,23 @@ class _Values:
     def __init__(self, network: NetworkPlan, dram: DramSegments, sram: SramLayout) -> None:
         self._network, self._dram, self._sram = network, dram, sram
         self._producer = {info.result: number for number, info in enumerate(network.tasks)}
+        for info in network.tasks:
+            if (part := part_of(info.result)) is not None:
+                self._producer[part.whole] = self._producer[info.result]
         self._numbers: dict[SSAValue, int] = {}
         self.buffers: list[Buffer] = []
 
     def number(self, value: SSAValue) -> int:
         """Of the buffer that holds a value."""
-        root = storage_root(value)
+        root = memory_root(value)
         if root not in self._numbers:
             task = self._producer.get(root)
-            if task is not None and self._network.plans[task].resident:
+            if (part := part_of(root)) is not None:
+                whole = self.number(part.whole)
+                buffer = DramBuffer(
+                    self._dram.addresses[part.whole] + part.start, bytes_of(root), task, (), whole, part.advance
+                )
+            elif task is not None and self._network.plans[task].resident:
                 buffer = TileBuffer(self._sram.addresses.get(("tile", task, 0, 0), 0), task)
             else:
                 reuses = tuple(self.number(other) for other in self._dram.before.get(root, ()))
@@ -122,6 +149,8 @@ def _values_first(number: int, network: NetworkPlan) -> bool:
     """
     first = [0.0, 0.0]
     plan = network.plans[number]
+    if number in network.loop_of:
+        return False
     for read, size in zip(plan.reads, plan.sizes, strict=True):
         first[read.constant] += size.dram_bytes / size.versions
     return not number and first[False] < first[True]
@@ -146,6 +175,12 @@ def _first_constants(number: int, network: NetworkPlan, sram: SramLayout) -> lis
         for index in _streamed(plan, constant=True)
         if step == 0 or _changes(plan, index)
     ]
+
+
+def _kept_constants(tasks: Iterable[int], network: NetworkPlan, sram: SramLayout) -> list[Load]:
+    """Loads of the constants that stay in the cores for all steps of a loop."""
+    loads = [load for number in tasks for load in _first_constants(number, network, sram)]
+    return [load for load in loads if load.step is None]
 
 
 def _load(number: int, plan: TaskPlan, index: int, step: int, relative: bool = False) -> Load:

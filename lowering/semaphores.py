@@ -37,6 +37,11 @@ class SemaphorePool:
         """Whether nothing can be taken before a barrier."""
         return not self._free
 
+    @property
+    def has_released(self) -> bool:
+        """Whether there are pairs that can be taken only after a barrier."""
+        return bool(self._released)
+
     def take(self) -> Pair:
         """A free pair. Raises MeshloomError if all are in use at once."""
         if not self._free:

@@ -20,9 +20,10 @@ from xdsl.rewriter import Rewriter
 
 from ..analysis.planning.plan_network import storage_root
 from ..analysis.task_info import value_bytes
-from ..dialects.dataflow import ConcatOp, ConstantOp, ReshapeOp, SliceOp, WeightOp
+from ..dialects.dataflow import ConcatOp, ConstantOp, LoopOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.base import ints
 from ..dialects.dataflow.entry_function import argument_names, main_function, result_names
+from ..dialects.dataflow.loop_reads import values_read
 from ..dialects.dataflow.partial_conv import PartialConvOp
 from ..dialects.dataflow.types import dtype_code, shape_of
 from ..dialects.manycore import SubgraphOp, TaskOp, YieldOp
@@ -114,8 +115,15 @@ def is_on_host(owner: Operation | Block) -> bool:
 
 def operator_count(part: Part) -> int:
     """Number of the network's operators that a part carries out; two tasks that were made of one count as one."""
-    inside = [inner for op in part for inner in (list(op.body.block.ops)[:-1] if isinstance(op, TaskOp) else (op,))]
+    inside = [inner for op in part for inner in _inside(op)]
     return sum(not isinstance(op, PartialConvOp) for op in inside)
+
+
+def _inside(op: Operation) -> list[Operation]:
+    """The operators that an operation of a part stands for."""
+    if isinstance(op, TaskOp | LoopOp):
+        return [one for inner in list(op.body.block.ops)[:-1] for one in _inside(inner)]
+    return [] if isinstance(op, ReshapeOp) and isinstance(op.parent_op(), LoopOp) else [op]
 
 
 def operators(function: FuncOp) -> Part:
@@ -134,7 +142,7 @@ def sources(
     inside = set(part)
     held: set[Operation] = set(part)
     entering: dict[SSAValue, None] = {}
-    waiting = [*reversed(given), *(value for op in reversed(part) for value in reversed(op.operands))]
+    waiting = [*reversed(given), *(value for op in reversed(part) for value in reversed(values_read(op)))]
     while waiting:
         value = waiting.pop()
         owner = value.owner
@@ -176,12 +184,19 @@ def _leaves(result: SSAValue, inside: set[Operation]) -> bool:
     readers = [result]
     while readers:
         for use in readers.pop().uses:
-            user = use.operation
+            user = _in_function(use.operation)
             if isinstance(user, ReshapeOp):
                 readers.append(user.results[0])
             elif user not in inside:
                 return True
     return False
+
+
+def _in_function(op: Operation) -> Operation:
+    """The operation of the function that one is, or is in the body of."""
+    while isinstance(loop := op.parent_op(), LoopOp):
+        op = loop
+    return op
 
 
 @dataclass(frozen=True)
@@ -217,8 +232,8 @@ def made_of(part: Part) -> tuple[object, ...]:
     while waiting:
         op = waiting.pop()
         if op not in read:
-            read[op] = tuple(op.operands)
-            owners = [value.owner for value in op.operands]
+            read[op] = tuple(values_read(op))
+            owners = [value.owner for value in values_read(op)]
             waiting += [one for one in owners if isinstance(one, ConstantOp | WeightOp | ReshapeOp)]
     leaving = tuple(_leaves(result, inside) for op in part for result in op.results)
     return tuple(read.items()), leaving

@@ -42,15 +42,16 @@ ADDED_PASSES: dict[str, list[type[ModulePass]]] = {}
 """Those that plug-ins add, by place."""
 
 
-def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
+def simplifying_passes(chip: str | None = None, keep_loops: bool = False) -> Iterator[ModulePass]:
     """
-    Compute before loops what needs no carried value, note the work of what is left and unroll it, simplify operators,
-    and bring encoded weights into the form that matrix units take (`chip`, or the module's).
+    Compute before loops what needs no carried value, note the work of what is left and unroll it (`keep_loops`: but
+    for loops that need not be), simplify operators, and bring encoded weights into the form that matrix units take
+    (`chip`, or the module's).
     """
     own = (
         DataflowHoistFromLoopsPass(),
         DataflowNoteLoopsPass(),
-        DataflowUnrollLoopsPass(),
+        DataflowUnrollLoopsPass(keep_loops),
         CanonicalizePass(),
         DataflowFoldAffinePass(),
         DataflowMergeConstantsPass(),
@@ -63,20 +64,32 @@ def simplifying_passes(chip: str | None = None) -> Iterator[ModulePass]:
     yield from (added() for added in ADDED_PASSES.get(LAST, ()))
 
 
-def simplify(module: ModuleOp, chip: Chip, progress: Progress) -> None:
+def simplify(module: ModuleOp, chip: Chip, progress: Progress, keep_loops: bool = False) -> None:
     """
-    Bring a module into the form that is compiled, in place.
+    Bring a module into the form that is compiled, in place. `keep_loops`: see `simplifying_passes`.
 
     Raises InputError if there is no @main, or if the module is for another chip.
     """
     find_main(module)
     progress("simplify")
-    context = Context()
-    for dialect in (Dataflow, Sparse, Memory, *added.DIALECTS.values()):
-        context.load_dialect(dialect)
-    for one in simplifying_passes():
+    context = _context()
+    for one in simplifying_passes(keep_loops=keep_loops):
         if isinstance(one, SparsePackPass):
             pack_module(module, chip)  # which need not have a name, as the pass needs it
         else:
             one.apply(context, module)
     name_chip(module, chip)
+
+
+def unroll_kept_loops(module: ModuleOp) -> None:
+    """Unroll the loops that were kept, and simplify what they become."""
+    context = _context()
+    for one in (DataflowUnrollLoopsPass(), CanonicalizePass(), DataflowFoldAffinePass(), DataflowMergeConstantsPass()):
+        one.apply(context, module)
+
+
+def _context() -> Context:
+    context = Context()
+    for dialect in (Dataflow, Sparse, Memory, *added.DIALECTS.values()):
+        context.load_dialect(dialect)
+    return context

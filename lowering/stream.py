@@ -97,6 +97,18 @@ class DescriptorTable:
 
 
 @dataclass(frozen=True)
+class EmittedLoop:
+    """A loop of which a stream has a few steps."""
+
+    steps: int
+    """How many there are."""
+    numbers: tuple[int, ...]
+    """Those that were emitted, ascending."""
+    starts: tuple[int, ...]
+    """Where these begin, and where the last of them ends."""
+
+
+@dataclass(frozen=True)
 class StreamArrays:
     """A finished stream of n instructions; the effects of i are rows effect_start[i] up to effect_start[i + 1]."""
 
@@ -112,6 +124,7 @@ class StreamArrays:
     """[n + 1]"""
     effects: NDArray[np.int64]
     """[effects, 4]: space, first byte, one past the last byte, 1 for a write."""
+    loops: tuple[EmittedLoop, ...] = ()
 
     def __len__(self) -> int:
         return len(self.op)
@@ -126,6 +139,26 @@ class CoreStream:
         self._fields = array("I")
         self._effects = array("q")
         self._effect_ends = array("q")
+        self._loops: list[EmittedLoop] = []
+        self._numbers: list[int] = []
+        self._starts: list[int] = []
+        self._steps = 0
+        self._wholes: list[tuple[int, int]] = []
+
+    def begin_step(self, number: int, steps: int) -> None:
+        """What follows is this step of a loop of so many."""
+        self._numbers.append(number)
+        self._starts.append(len(self))
+        self._steps = steps
+
+    def end_loop(self) -> None:
+        """The last step that was begun is over."""
+        self._loops.append(EmittedLoop(self._steps, tuple(self._numbers), (*self._starts, len(self))))
+        self._numbers, self._starts = [], []
+
+    def as_one(self, low: int, high: int) -> None:
+        """Whoever touches some of these bytes of DRAM counts as touching them all, so that steps of loops are alike."""
+        self._wholes.append((low, high))
 
     def __len__(self) -> int:
         return len(self._effect_ends)
@@ -188,6 +221,10 @@ class CoreStream:
         fields = np.array(self._fields, dtype=np.uint32).reshape(count, FIELDS)
         starts = np.zeros(count + 1, dtype=np.int64)
         starts[1:] = self._effect_ends
+        effects = np.array(self._effects, dtype=np.int64).reshape(-1, 4)
+        for low, high in self._wholes:
+            inside = (effects[:, 0] == DRAM) & (effects[:, 1] >= low) & (effects[:, 2] <= high)
+            effects[inside, 1], effects[inside, 2] = low, high
         return StreamArrays(
             op=fields[:, 0].astype(np.uint8),
             dtype=fields[:, 1].astype(np.uint8),
@@ -196,5 +233,6 @@ class CoreStream:
             desc=fields[:, 7:11].copy(),
             source=fields[:, 11].copy(),
             effect_start=starts,
-            effects=np.array(self._effects, dtype=np.int64).reshape(-1, 4),
+            effects=effects,
+            loops=tuple(self._loops),
         )

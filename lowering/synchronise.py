@@ -31,13 +31,39 @@ def synchronise(stream: StreamArrays) -> tuple[NDArray[np.uint8], NDArray[np.uin
 
     Spaces of effects are small numbers, addresses below 2^58.
     """
-    return synchronise_units(UNIT_OF_OPCODE[stream.op], stream.effect_start, stream.effects)
+    return synchronise_loops(stream)[:2]
+
+
+def synchronise_loops(
+    stream: StreamArrays,
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], list[NDArray[np.uint64]]]:
+    """
+    As `synchronise`, and for each loop a number for what units know of each other when its emitted steps begin, counted
+    from there: where two steps have the same, and the same instructions, so have all after them.
+    """
+    marks = [
+        (start, loop.starts[0], loop.starts[max(0, place - 1)])
+        for loop in stream.loops
+        for place, start in enumerate(loop.starts[:-1])
+    ]
+    table = np.array(marks, np.int64).reshape(-1, 3)
+    wait, signal, states = _synchronise(UNIT_OF_OPCODE[stream.op], stream.effect_start, stream.effects, table)
+    ends = np.cumsum([len(loop.numbers) for loop in stream.loops])
+    return wait, signal, np.split(states, ends)[:-1]
 
 
 def synchronise_units(
     unit: NDArray[np.uint8], effect_start: NDArray[np.int64], effects: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """As `synchronise`, from the unit of every instruction [n] and its effects (see `StreamArrays`)."""
+    return _synchronise(unit, effect_start, effects, np.zeros((0, 3), np.int64))[:2]
+
+
+def _synchronise(
+    unit: NDArray[np.uint8], effect_start: NDArray[np.int64], effects: NDArray[np.int64], marks: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint64]]:
+    """`marks`: [n, 3] where emitted steps begin, where their loop does, and where the step before does; ascending."""
+    states = np.zeros(len(marks), np.uint64)
     wait = np.zeros(len(unit), dtype=np.uint8)
     signal = np.zeros(len(unit), dtype=np.uint8)
     # One line of addresses for all spaces; DRAM first, since what is inserted often should have little behind it.
@@ -49,10 +75,12 @@ def synchronise_units(
         ranges,
         writes,
         _touches_written(ranges, writes),
+        marks,
+        states,
         wait,
         signal,
     )
-    return wait, signal
+    return wait, signal, states
 
 
 def _touches_written(ranges: NDArray[np.int64], writes: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -116,12 +144,59 @@ def _grown(array: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @jit
+def _place(index: np.int64, mark: NDArray[np.int64]) -> np.uint64:
+    """
+    An instruction counted from the beginning of a step. Those of a loop before the last step are after all that is
+    before the loop, and before all that steps wait for: which of them it is does not matter.
+    """
+    if index < mark[1]:
+        return np.uint64(index + 1)
+    if index < mark[2]:
+        return np.uint64(1 << 62)
+    return np.uint64((1 << 62) + 1 + mark[0] - index)
+
+
+@jit
+def _state(
+    starts: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    count: int,
+    access: NDArray[np.int64],
+    known: NDArray[np.int32],
+    clock: NDArray[np.int32],
+    mark: NDArray[np.int64],
+) -> np.uint64:
+    """A hash over all that decides what instructions after a mark wait for."""
+    code = np.uint64(count)
+    factor = np.uint64(0x9E3779B97F4A7C15)
+    for me in range(UNITS):
+        for other in range(UNITS):
+            code = (code ^ _place(np.int64(known[me, other]), mark)) * factor
+            code ^= code >> np.uint64(29)
+    for position in range(count):
+        code = (code ^ np.uint64(starts[position])) * factor
+        for unit in range(UNITS + 1):
+            index = access[slots[position], unit]
+            if mark[1] <= index < mark[2]:
+                index = -2 - index  # nothing in the last step: steps are not alike
+            code = (code ^ np.uint64(index + (1 << 40)) if index < 0 else code ^ _place(index, mark)) * factor
+            code ^= code >> np.uint64(29)
+            if index >= mark[1]:
+                for other in range(UNITS):
+                    code = (code ^ _place(np.int64(clock[index, other]), mark)) * factor
+                    code ^= code >> np.uint64(31)
+    return code
+
+
+@jit
 def _fill_bits(
     unit: NDArray[np.uint8],
     effect_start: NDArray[np.int64],
     ranges: NDArray[np.int64],
     writes: NDArray[np.bool_],
     relevant: NDArray[np.bool_],
+    marks: NDArray[np.int64],
+    states: NDArray[np.uint64],
     wait: NDArray[np.uint8],
     signal: NDArray[np.uint8],
 ) -> None:
@@ -138,7 +213,11 @@ def _fill_bits(
     starts, slots = np.zeros(64, np.int64), np.arange(64)
     access = np.full((64, UNITS + 1), -1, np.int64)
     count = 1
+    marked = 0
     for index in range(total):
+        while marked < len(marks) and marks[marked, 0] == index:
+            states[marked] = _state(starts, slots, count, access, known, clock, marks[marked])
+            marked += 1
         me = unit[index]
         need[:] = -1
         for number in range(effect_start[index], effect_start[index + 1]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Container, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from ..analysis.planning.gather_schedule import gather_schedule
@@ -53,7 +53,9 @@ class TaskReads:
         views: OperandViews,
         machine: Machine,
         steps: dict[int, list[Box]],
+        loaded: Container[tuple[int, int]],
     ) -> None:
+        """`loaded`: (task, read) of what is loaded for its task; what is not lies in its buffer already."""
         self.number, self.machine, self.views = number, machine, views
         self.task = schedule.tasks[number]
         self.info = self.task.info
@@ -75,7 +77,7 @@ class TaskReads:
         self._exchange: Exchange | None = None
         """What comes from others, by step."""
         for index, (read, streams) in enumerate(zip(self.task.reads, self._streams, strict=True)):
-            if streams and read.slots and (number, index) not in schedule.loaded:
+            if streams and read.slots and (number, index) not in loaded:
                 for stream in streams:
                     self._all_in_one(index, stream)
         self._read_of = {use: index for index, read in enumerate(self.info.reads) for use in read.uses}
@@ -84,9 +86,10 @@ class TaskReads:
         """Bring the parts of spread values that cores need together for a step and for none before it."""
         if self._exchange is None:
             self._begin_gather()
+        assert self._exchange is not None
+        self._exchange.let_come(step)  # the sooner senders may send, the better
         for core, target, source in self._copies.get(step, ()):
             self.machine.emitters[core].copy(target, source)
-        assert self._exchange is not None
         self._exchange.emit(step)
 
     def _begin_gather(self) -> None:

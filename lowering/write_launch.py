@@ -11,7 +11,8 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ..analysis.planning.plan_network import NetworkPlan, storage_root
+from ..analysis.planning.loops import LoopSpan, memory_root, part_of
+from ..analysis.planning.plan_network import NetworkPlan
 from ..analysis.planning.plan_task import TaskPlan
 from ..analysis.planning.reads import ReadKind
 from ..analysis.planning.sram_layout import Key, SramBuffer, SramLayout
@@ -19,10 +20,10 @@ from ..analysis.task_info import TaskInfo
 from ..dialects.dataflow.entry_function import main_function
 from ..dialects.dataflow.types import element_bytes, element_of, shape_of, ui8
 from ..dialects.locations import at
-from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, Scratch
+from ..dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, RepeatOp, Scratch
 from ..dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, LoadOp, Space, StoreOp
 from .dram_layout import SEGMENT_BITS, DramSegments, bytes_of
-from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Store
+from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Repeat, Store
 from .name_launch import name_buffers, unique_names
 
 FIGURES = "manycore.figures"
@@ -61,6 +62,8 @@ class _Writer:
         self.names = unique_names([info.name for info in self.network.tasks])
         self.allocated: dict[Key, AllocOp] = {}
         self.ops: list[Operation] = []
+        self._before_loops: dict[int, list[Load]] = {}
+        """First task of a loop -> the loads before it."""
         self.keys: list[list[Key]] = [[] for _ in self.network.tasks]
         for key in self.sram.addresses:
             self.keys[key[1]].append(key)
@@ -81,24 +84,56 @@ class _Writer:
         last_read: dict[int, list[SSAValue]] = {}
         for value, (_, last) in self.dram.lives.items():
             last_read.setdefault(last, []).append(value)
+        repeat: RepeatOp | None = None
+        by_task = self._by_task
         for number, info in enumerate(self.network.tasks):
+            span = self.network.loop_of.get(number)
             with at(info.op):
                 self._allocate(number, begins.get(number, ()))
-                for one in self._by_task[number]:
-                    self.ops.append(self._load(one) if isinstance(one, Load) else self._execute(one))
+                if span is not None and number == span.first:
+                    self.ops += map(self._load, self._before_loops[number])
+                    repeat = self._begin_loop(span)
+                issued = [self._load(one) if isinstance(one, Load) else self._execute(one) for one in by_task[number]]
+                if span is None:
+                    self.ops += issued
+                else:
+                    assert repeat is not None
+                    repeat.body.block.add_ops(issued)
+                    if number == span.last:
+                        self.ops.append(repeat)
                 self.ops += [FreeOp(self.allocated[key]) for key in ends.get(number, ())]
                 self.ops += [FreeOp(self.buffers[value]) for value in last_read.get(number, ())]
         return LaunchOp(name, self.ops)
 
     @cached_property
     def _by_task(self) -> list[list[Load | Execute]]:
-        """Each task, with the loads that stand between it and the task before it."""
+        """Each task, with the loads that stand between it and the task before it, or the beginning of its loop."""
         found: list[list[Load | Execute]] = [[]]
         for one in self.schedule.order:
-            found[-1].append(one)
-            if isinstance(one, Execute):
-                found.append([])
+            if isinstance(one, Repeat):
+                self._before_loops[len(found) - 1] = [load for load in found[-1] if isinstance(load, Load)]
+                found[-1] = []
+            for issued in one.body if isinstance(one, Repeat) else (one,):
+                found[-1].append(issued)
+                if isinstance(issued, Execute):
+                    found.append([])
         return found[:-1]
+
+    def _begin_loop(self, span: LoopSpan) -> RepeatOp:
+        """A loop without its body, whose arguments are known from now on."""
+        loop = span.op
+        values = [*loop.scanned_arguments, *loop.yielded[len(loop.initial) :]]
+        parts = [(value, part) for value in values if (part := part_of(value)) is not None]
+        block = Block(arg_types=[BufferType(shape_of(value), element_of(value), Space.DRAM) for value, _ in parts])
+        for (value, _), argument in zip(parts, block.args, strict=True):
+            self.buffers[value] = argument
+        return RepeatOp(
+            span.steps,
+            [self.buffers[part.whole] for _, part in parts],
+            [part.start for _, part in parts],
+            [part.advance for _, part in parts],
+            Region(block),
+        )
 
     @cached_property
     def placed(self) -> dict[Key, SramBuffer]:
@@ -107,14 +142,16 @@ class _Writer:
 
     def _allocate(self, number: int, keys: Sequence[Key]) -> None:
         """Buffers that are in use from a task on."""
-        value = self.network.tasks[number].result
-        if value in self.dram.lives:
-            offset = self.dram.addresses[value] & (1 << SEGMENT_BITS) - 1
-            type = BufferType(shape_of(value), element_of(value), Space.DRAM, offset)
-            alloc = AllocOp(type, self.dram.lives[value])
-            self.ops.append(alloc)
-            self.buffers[value] = alloc.buffer
-        if value not in self.buffers and ("tile", number, 0, 0) not in self.sram.addresses:
+        value = memory_root(self.network.tasks[number].result)
+        span = self.network.loop_of.get(number)
+        for one in (value, *(span.op.stacked if span is not None and number == span.first else ())):
+            if one in self.dram.lives:
+                offset = self.dram.addresses[one] & (1 << SEGMENT_BITS) - 1
+                type = BufferType(shape_of(one), element_of(one), Space.DRAM, offset)
+                alloc = AllocOp(type, self.dram.lives[one])
+                self.ops.append(alloc)
+                self.buffers[one] = alloc.buffer
+        if part_of(value) is None and value not in self.buffers and ("tile", number, 0, 0) not in self.sram.addresses:
             # The layout knows no buffers without elements.
             empty = AllocOp(BufferType(shape_of(value), element_of(value), Space.SRAM, 0))
             self.ops.append(empty)
@@ -140,7 +177,7 @@ class _Writer:
 
     def _source(self, number: int, read: int) -> SSAValue:
         operand = self.network.plans[number].reads[read].read.operand
-        return self.buffers[storage_root(self.network.tasks[number].operands[operand])]
+        return self.buffers[memory_root(self.network.tasks[number].operands[operand])]
 
     def _execute(self, execute: Execute) -> ExecuteOp:
         number = execute.task
@@ -152,8 +189,8 @@ class _Writer:
         scratch = Scratch(*(self._buffers_of(number, role) for role in ("read", "staging", "temporary")))
         op = ExecuteOp(
             self.names[number],
-            [self.buffers[storage_root(value)] for value in info.operands],
-            self.buffers[info.result],
+            [self.buffers[memory_root(value)] for value in info.operands],
+            self.buffers[memory_root(info.result)],
             scratch,
             info.op.tiling,
             [len(self.schedule.tasks[number].reads[index].slots) for index in range(len(plan.reads))],
@@ -191,7 +228,7 @@ class _Writer:
             case Compute():
                 return ComputeOp(action.pipelined)
             case Store():
-                target = self.buffers[self.network.tasks[number].result]
+                target = self.buffers[memory_root(self.network.tasks[number].result)]
                 return StoreOp(self._buffers_of(number, "staging"), target)
 
     def _load(self, load: Load) -> LoadOp:

@@ -16,6 +16,7 @@ from ..dialects.dataflow.entry_function import main_function
 from ..dialects.dataflow.types import ELEMENT_TYPES, tensor_of, ui8
 from ..dialects.locations import at
 from ..dialects.manycore import LaunchOp
+from ..dialects.manycore.repeat import part_whole
 from ..dialects.memory import AllocOp, BufferType, CopyOp, FreeOp, HoldOp, Space, ViewOp, WaitOp
 from ..dialects.memory.ops import buffer_of
 from ..dialects.memory.values import held_bytes
@@ -202,7 +203,7 @@ class _Writer:
     def _launch(self, placed: PlacedLaunch) -> SSAValue:
         function = placed.function
         launch = next(op for op in function.body.block.ops if isinstance(op, LaunchOp))
-        written = {task.target for task in launch.tasks.values()}
+        written = {part_whole(task.target) for task in launch.tasks.values()}
         mapping: dict[SSAValue, SSAValue] = {}
         for argument, address in zip(function.body.block.args, placed.segments, strict=False):
             type = _placed(buffer_of(argument), Space.DRAM, address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -9,19 +10,24 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..analysis.nature import EXACT, Nature
-from ..dialects.dataflow.unroll_loops import unroll_loops
+from ..dialects.dataflow.unroll_loops import no_loop, unroll_loops
+from .kept_loops import stays_loop
 
 
+@dataclass(frozen=True)
 class DataflowUnrollLoopsPass(ModulePass):
     """
     Put the body of each loop once for every step in its place, loops in loops included. Loops are brought into their
     canonical form before, so that what is the same in all steps is there once.
 
-    What is cut, tiled and placed are operations outside of loops.
+    What is cut, tiled and placed are operations outside of loops. `keep`: loops whose steps can be carried out as they
+    stand stay.
     """
 
     name = "dataflow-unroll-loops"
     nature: ClassVar[Nature] = EXACT
 
+    keep: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        unroll_loops(op)
+        unroll_loops(op, stays_loop if self.keep else no_loop)

@@ -14,7 +14,7 @@ from ..analysis.nature import Nature, reassociating
 from ..analysis.planning.look_ahead import look_ahead
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
-from ..analysis.planning.plan_network import NetworkPlan, plan_network
+from ..analysis.planning.plan_network import NetworkPlan, network_plans
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TilingAttr
@@ -59,11 +59,13 @@ def tile_function(function: FuncOp, chip: Chip) -> NetworkPlan:
 
 def plans_of(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> list[NetworkPlan]:
     """
-    A plan that looks ahead, where it has the lower estimate, and that of each task by itself. `memo`: see
-    `plan_network`, which also says what is raised.
+    A plan that looks ahead, where it has the lower estimate, and that of each task by itself; where there are loops,
+    plans with different grids in them. `memo`: see `plan_network`, which also says what is raised.
     """
     place = column_major(chip)
-    alone = plan_network(function, chip, place, memo)
+    alone, *others = network_plans(function, chip, place, memo)
+    if alone.loops:
+        return [alone, *others]
     ahead = look_ahead(alone, chip, place, memo)
     return [alone] if ahead is alone else [ahead, alone]
 

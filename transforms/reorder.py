@@ -14,6 +14,7 @@ from ..analysis.subgraphs.key_nodes import cut_nodes
 from ..analysis.subgraphs.op_graph import OpGraph
 from ..analysis.subgraphs.segments_between import segments_between
 from ..dialects.dataflow import ConstantOp, WeightOp
+from ..dialects.dataflow.loop_reads import values_read
 from ..dialects.manycore import TaskOp
 
 
@@ -27,7 +28,7 @@ def task_predecessors(block: Block) -> list[list[int]]:
     sources: dict[SSAValue, frozenset[int]] = {}
     found: list[list[int]] = []
     for op in block.ops:
-        reads = frozenset[int]().union(*(sources.get(value, frozenset()) for value in op.operands))
+        reads = frozenset[int]().union(*(sources.get(value, frozenset()) for value in values_read(op)))
         if isinstance(op, TaskOp):
             reads, before = frozenset({len(found)}), reads
             found.append(sorted(before))
@@ -59,9 +60,9 @@ def is_free_to_order(block: Block) -> bool:
 
 
 def arrange_tasks(block: Block, tasks: Sequence[TaskOp]) -> None:
-    """Put the tasks of a block in this order. Raises as `reorder_tasks`."""
+    """Put the tasks of a block in this order; those in loops stay as they are. Raises as `reorder_tasks`."""
     number = {task: index for index, task in enumerate(tasks_of(block))}
-    order = [number[task] for task in tasks]
+    order = [number[task] for task in tasks if task in number]
     if order != list(range(len(order))):
         reorder_tasks(block, order)
 
@@ -91,7 +92,7 @@ def reorder_tasks(block: Block, order: Sequence[int]) -> None:
             op = todo[-1]
             missing = [
                 value.owner
-                for value in op.operands
+                for value in values_read(op)
                 if isinstance(value.owner, Operation) and value.owner not in sequence
             ]
             if missing:

@@ -32,7 +32,7 @@ def lay_out_deep(network: NetworkPlan, chip: Chip, works: TaskWorks) -> SramLayo
     if (written := written_prefetch(network)) is not None:
         return _as_written(network, chip, *written)
     best = lay_out_sram(network, chip, works)
-    if not network.lead.deep:
+    if not network.lead.deep or network.loops:
         return best
     cycles = sum(estimated_times(network, best, chip, works))
     waits = {

@@ -15,8 +15,9 @@ from functools import cached_property
 from xdsl.ir import SSAValue
 
 from ...chips import Chip
-from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
+from ...dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ..task_info import TaskInfo
+from .loops import spans_of
 from .plan_task import Shortage, Source, TaskPlan, aligned
 from .plan_written import is_written
 
@@ -37,6 +38,10 @@ class Sharing:
     """In order."""
     operands: tuple[int, ...]
     """The constants among their operands that are the same for all."""
+    last: int
+    """The last task while which they are kept: of a loop that one of `tasks` is in, its last."""
+    in_loop: bool = False
+    """One of `tasks` runs several times."""
 
 
 def find_sharing(tasks: Sequence[TaskInfo], numbers: Sequence[int]) -> list[Sharing]:
@@ -50,13 +55,16 @@ def find_sharing(tasks: Sequence[TaskInfo], numbers: Sequence[int]) -> list[Shar
             largest = max(constants, key=lambda operand: (_bytes_of(info, operand), operand))
             alike.setdefault((number, largest, _root(info.operands[largest])), []).append(task)
     found: list[Sharing] = []
+    end_of = {number: span.last for span in spans_of(tasks) for number in range(span.first, span.last + 1)}
     for members in alike.values():
-        if len(members) > 1:
+        if len(members) > 1 or members[0] in end_of:
             constants = [
                 {(one, _root(tasks[task].operands[one])) for one in _may_keep(tasks[task])} for task in members
             ]
             common = constants[0].intersection(*constants[1:])
-            found.append(Sharing(tuple(members), tuple(sorted(one for one, _ in common))))
+            operands = tuple(sorted(one for one, _ in common))
+            last = max(end_of.get(task, task) for task in members)
+            found.append(Sharing(tuple(members), operands, last, any(task in end_of for task in members)))
     return found
 
 
@@ -65,6 +73,8 @@ def _may_keep(info: TaskInfo) -> tuple[int, ...]:
     constants = tuple(operand for operand, value in enumerate(info.operands) if _is_constant(value))
     if is_written(info):
         return tuple(operand for operand in info.op.kept if operand in constants)
+    if isinstance(info.op.parent_op(), LoopOp):
+        return constants  # every step reads them
     return constants if sum(_bytes_of(info, operand) for operand in constants) >= LEAST_BYTES else ()
 
 
@@ -142,7 +152,7 @@ class Keeping:
         number = len(plans)
         found: dict[Sharing, TaskPlan] = {}
         for one in self.sharing:
-            if one not in self.given_up and one.tasks[0] < number < one.tasks[-1] and number not in one.tasks:
+            if one not in self.given_up and one.tasks[0] < number <= one.last and number not in one.tasks:
                 first = self._first(one, plans)
                 if first is not None:
                     found[one] = first
@@ -157,9 +167,10 @@ class Keeping:
         if one is None or one in self.given_up:
             return None
         first = self._first(one, plans)
-        if first is None and one.tasks[-1] == len(plans):
+        if first is None and one.tasks[-1] == len(plans) and not one.in_loop:
             return None  # for nobody
-        plan = make(keep_operands(sources, one.operands), grid=None if first is None else first.tiling.grid)
+        given = {} if first is None else {"grid": first.tiling.grid}
+        plan = make(keep_operands(sources, one.operands), **given)
         if isinstance(plan, Shortage) or not plan.kept_reads():
             return None
         if first is None:

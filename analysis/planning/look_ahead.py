@@ -49,7 +49,7 @@ def look_ahead(network: NetworkPlan, chip: Chip, place: PlaceTiles, memo: PlanMe
     Tasks that were tiled before are left as they are, and with them the network. `memo`: of its tasks, for this chip
     and `place`.
     """
-    if len(network.tasks) < 2 or any(is_written(info) for info in network.tasks):
+    if len(network.tasks) < 2 or network.loops or any(is_written(info) for info in network.tasks):
         return network
     works = TaskWorks(network)
     try:

@@ -20,7 +20,7 @@ from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
-from ...dialects.manycore import TaskOp
+from ...dialects.manycore import Tiling
 from ...support.errors import ResourceError
 from ...support.phases import phase
 from ..task_info import TaskInfo, value_bytes
@@ -35,14 +35,18 @@ from .kept_constants import (
     with_loads,
 )
 from .load_ahead import LEADS, Lead
+from .loop_grids import loop_grids
+from .loops import LoopSpan, is_carry, loops_in, memory_root, part_of, spans_of, tasks_in
 from .plan_memo import PlanMemo
 from .plan_task import PlaceTiles, Readable, Shortage, Source, TaskPlan, aligned, plan_task
-from .plan_written import is_written, plan_written
+from .plan_written import is_written, plan_tiled, plan_written
 from .room import Room
 from .storage import Distribution
 
 CROWDED_STEPS = 8
 """A task that needs as many steps to fit is planned again with less in the cores, and the faster way taken."""
+MOST_LOOP_PLANS = 6
+"""Plans of a function with loops that are compared."""
 WORKING_SHARE = 0.92
 """Of SRAM: what planning hands out; the rest is for alignment, fragmentation and loading ahead."""
 
@@ -68,7 +72,17 @@ class NetworkPlan:
     @cached_property
     def roots(self) -> tuple[tuple[SSAValue, ...], ...]:
         """By task, the values whose memory its operands are."""
-        return tuple(tuple(map(storage_root, info.operands)) for info in self.tasks)
+        return tuple(tuple(map(memory_root, info.operands)) for info in self.tasks)
+
+    @cached_property
+    def loops(self) -> tuple[LoopSpan, ...]:
+        """The loops that tasks are in."""
+        return spans_of(self.tasks)
+
+    @cached_property
+    def loop_of(self) -> dict[int, LoopSpan]:
+        """Of tasks that are in one, by number."""
+        return {number: span for span in self.loops for number in range(span.first, span.last + 1)}
 
     @cached_property
     def kept(self) -> dict[ReadOf, ReadOf]:
@@ -78,7 +92,14 @@ class NetworkPlan:
     @cached_property
     def kept_until(self) -> dict[ReadOf, int]:
         """Reads that load constants which stay in the cores -> number of the last task that reads these."""
-        return {first: number for (number, _), first in self.kept.items()}
+        last = {first: number for (number, _), first in self.kept.items()}
+        return {
+            first: self.loop_of[number].last if number in self.loop_of else number for first, number in last.items()
+        }
+
+    def cycles_of_step(self, number: int) -> float:
+        """Of a task in a loop, estimated by itself, in a step that finds what stays in the cores."""
+        return self.plans[number].loading(()).cycles
 
     @property
     def resident(self) -> dict[SSAValue, int]:
@@ -94,14 +115,54 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
     `memo` holds what earlier calls for this chip and `place` have worked out.
 
     Raises InputError naming the task where that cannot be carried out, MeshloomError naming task, core, bytes needed
-    and bytes there if a task does not fit even alone.
+    and bytes there if a task does not fit even alone, ResourceError for a loop whose values do not stay in the cores.
+    """
+    return network_plans(function, chip, place, memo)[0]
+
+
+def network_plans(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo | None = None) -> list[NetworkPlan]:
+    """
+    As `plan_network`; of a function with loops, plans with different grids of the tasks in these, the one that is
+    expected to take the fewest cycles first.
     """
     memo = PlanMemo() if memo is None else memo
-    tasks = tuple(memo.info(op) for op in function.body.block.ops if isinstance(op, TaskOp))
-    last_use: dict[SSAValue, int] = {}
-    for number, info in enumerate(tasks):
-        for value in info.operands:
-            last_use[storage_root(value)] = number
+    network = _plan_all(function, chip, place, memo, {}, {})
+    if not network.loops:
+        return [network]
+    if all(map(is_written, network.tasks)):
+        check_loops(network)
+        return [network]
+    found: list[NetworkPlan] = []
+    failure: ResourceError | None = None
+    for one in loop_grids(network.tasks, network.loops, chip, place):
+        try:
+            network = _plan_all(function, chip, place, memo, one.tilings, one.grids)
+            check_loops(network)
+            found.append(network)
+        except ResourceError as error:
+            failure = failure or error
+    if not found:
+        assert failure is not None
+        raise failure
+    return sorted(found, key=_cycles_of_loops)[:MOST_LOOP_PLANS]
+
+
+def _cycles_of_loops(network: NetworkPlan) -> float:
+    """Cycles of tasks in loops."""
+    return sum(network.cycles_of_step(number) * span.steps for number, span in network.loop_of.items())
+
+
+def _plan_all(
+    function: FuncOp,
+    chip: Chip,
+    place: PlaceTiles,
+    memo: PlanMemo,
+    fixed: Mapping[int, Tiling],
+    grids: Mapping[int, tuple[int, ...]],
+) -> NetworkPlan:
+    """As `plan_network`, with the tilings and the grids of some tasks given by number."""
+    tasks = tuple(map(memo.info, tasks_in(function)))
+    last_use = last_uses(tasks)
     in_dram = _must_be_in_dram(function, tasks)
     shapes = shapes_read(tasks)
     begun = _Begun(tasks, last_use)
@@ -112,15 +173,21 @@ def plan_network(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMemo
         held = begun.held_bytes + sum(map(kept_bytes, kept.values()))
         available = int(chip.sram_bytes * WORKING_SHARE) - held
         sources = [source_of(value, resident) for value in info.operands]
-        read_as = shapes.get(info.result, set())
-        if is_written(info):
+        number, read_as = len(begun.plans), shapes.get(memory_root(info.result), set())
+        if not is_written(info) and number in fixed:
+            plan = plan_tiled(
+                info, chip, sources, fixed[number], Room(available), chip.sram_bytes - held, resident=True
+            )
+        elif is_written(info):
             must_leave = _must_leave(info, in_dram, read_as)
             sources = keep_operands(sources, info.op.kept)
             with at(info.op):
                 plan = _planned_as_written(info, chip, sources, available, chip.sram_bytes - held, must_leave, memo)
         else:
             stays = info.result not in in_dram
-            alone = partial(_plan_next, info, chip, place, stays=stays, read_as=read_as, memo=memo)
+            alone = partial(
+                _plan_next, info, chip, place, stays=stays, read_as=read_as, memo=memo, grid=grids.get(number)
+            )
             planned = partial(alone, available=available)
             plan = keeping.plan(begun.plans, sources, planned) or planned(sources)
             if isinstance(plan, TaskPlan) and plan.fitting_steps >= CROWDED_STEPS and movable:
@@ -180,6 +247,13 @@ class _Begun:
     """How many plans were given up, all in all."""
 
     @cached_property
+    def bound(self) -> set[SSAValue]:
+        """Results that must stay in the cores: of tasks in loops, and what loops carry."""
+        spans = spans_of(self.tasks)
+        carried = {memory_root(value) for span in spans for value in span.op.initial}
+        return carried | {info.result for span in spans for info in self.tasks[span.first : span.last + 1]}
+
+    @cached_property
     def numbers(self) -> dict[SSAValue, int]:
         """Result of a task -> the task's number."""
         return {info.result: number for number, info in enumerate(self.tasks)}
@@ -217,7 +291,7 @@ class _Begun:
         self.resident[info.result] = plan
         self.held_bytes += aligned(plan.tile_bytes)
         self.leaving.setdefault(self.last_use[info.result], []).append(info.result)
-        if not is_written(info):
+        if not is_written(info) and info.result not in self.bound:
             self.movable[info.result] = None
 
 
@@ -230,16 +304,77 @@ def _largest_tile(info: TaskInfo, shortage: Shortage) -> str:
     return f" ({shortage.operand_bytes} of them for {what})"
 
 
+def last_uses(tasks: Sequence[TaskInfo]) -> dict[SSAValue, int]:
+    """
+    Number of the last task that reads a value (by storage root): of what a loop does not compute anew in each step, the
+    last task of the loop.
+    """
+    found: dict[SSAValue, int] = {}
+    spans = spans_of(tasks)
+    span_of = {number: span for span in spans for number in range(span.first, span.last + 1)}
+    computed = {info.result: number for number, info in enumerate(tasks) if not is_carry(info)}
+    for number, info in enumerate(tasks):
+        span = span_of.get(number)
+        for value in info.operands:
+            root = memory_root(value)
+            last = number
+            if span is not None and computed.get(root, -1) not in span:
+                last = span.last
+                if (part := part_of(root)) is not None:
+                    found[part.whole] = max(found.get(part.whole, -1), last)
+            found[root] = max(found.get(root, -1), last)
+        if span is not None and is_carry(info):
+            found[info.result] = span.last
+    for span in spans:
+        for value in span.op.initial:
+            found[memory_root(value)] = max(found.get(memory_root(value), -1), span.last)
+    return found
+
+
+def check_loops(network: NetworkPlan) -> None:
+    """
+    Raises ResourceError, located, for a loop whose values do not stay in the cores, or where a step does not leave what
+    it hands on where the loop has it.
+    """
+    numbers = {info.result: number for number, info in enumerate(network.tasks)}
+    for span in network.loops:
+        for number in range(span.first, span.last + 1):
+            info, plan = network.tasks[number], network.plans[number]
+            if not plan.resident and part_of(info.result) is None:
+                raise _no_loop(span, f"the result of task '{info.name}' does not stay in the cores")
+        for first, value in zip(span.op.initial, span.op.yielded, strict=False):
+            begin, again = numbers.get(memory_root(first)), numbers.get(value)
+            if begin is None or again is None or begin >= span.first:
+                raise _no_loop(span, "it carries what no task computes")
+            before, after = network.plans[begin], network.plans[again]
+            if not before.resident or not after.resident:
+                raise _no_loop(span, f"'{network.tasks[again].name}' does not stay in the cores")
+            here = after.distribution.reshaped(shape_of(value), shape_of(first))
+            there = before.distribution.reshaped(shape_of(network.tasks[begin].result), shape_of(first))
+            if here is None or there is None or here.boxes != there.boxes:
+                raise _no_loop(
+                    span, f"tasks '{network.tasks[begin].name}' and '{network.tasks[again].name}' are tiled differently"
+                )
+
+
+def _no_loop(span: LoopSpan, why: str) -> ResourceError:
+    error = ResourceError(f"a loop of {span.steps} steps cannot be carried out as it is: {why}", "SRAM of a core", 0, 0)
+    return located(error, span.op)
+
+
 def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAValue]:
-    """Results of the function, and values read by index."""
+    """Results of the function, values read by index, and what loops scan and stack."""
     found: set[SSAValue] = set()
     last = function.body.block.last_op
     if last is not None:
-        found.update(storage_root(value) for value in last.operands)
+        found.update(memory_root(value) for value in last.operands)
+    for loop in loops_in(function.body.block):
+        found.update(map(memory_root, loop.scanned))
+        found.update(loop.yielded[len(loop.initial) :])
     for info in tasks:
         for read in info.reads:
             value = info.operands[read.operand]
-            root = storage_root(value)
+            root = memory_root(value)
             number, index = read.uses[0]
             if info.is_indexed(number, index):
                 found.add(root)
@@ -267,7 +402,7 @@ def shapes_read(tasks: tuple[TaskInfo, ...]) -> dict[SSAValue, set[tuple[int, ..
     found: dict[SSAValue, set[tuple[int, ...]]] = {}
     for info in tasks:
         for value in info.operands:
-            found.setdefault(storage_root(value), set()).add(shape_of(value))
+            found.setdefault(memory_root(value), set()).add(shape_of(value))
     return found
 
 
@@ -354,7 +489,7 @@ def _must_leave(info: TaskInfo, in_dram: set[SSAValue], read_as: set[tuple[int, 
 
 def source_of(value: SSAValue, resident: Mapping[SSAValue, TaskPlan]) -> Source:
     """Where a value comes from, given the plans of the tasks whose results are in the cores."""
-    root = storage_root(value)
+    root = memory_root(value)
     if root not in resident:
         return Source(None, isinstance(root.owner, ConstantOp | WeightOp))
     distribution = resident[root].distribution

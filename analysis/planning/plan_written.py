@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...chips import Chip
+from ...dialects.manycore import Tiling
 from ...dialects.memory import Space
 from ...support.errors import InputError
 from ..slices import Tiles
@@ -43,6 +44,20 @@ def plan_written(
             f"{place}: order = {list(tiling.order)} loops over the reduced dimensions {list(info.reductions)} outside "
             f"of others; put the reduced ones last"
         )
+    return plan_tiled(info, chip, sources, tiling, room, free, resident=resident)
+
+
+def plan_tiled(
+    info: TaskInfo,
+    chip: Chip,
+    sources: Sequence[Source],
+    tiling: Tiling,
+    room: Room,
+    free: int,
+    *,
+    resident: bool,
+) -> TaskPlan | Shortage:
+    """The plan of a task with this tiling, double-buffered where that fits; the rest as `plan_written`."""
     tiles = Tiles.of(tiling, info.sizes)
     reads = tuple(
         plan_read(info, chip, tiles, read, source.distribution, source.constant, source.keep)

@@ -17,6 +17,7 @@ from ..allocation import Allocation, allocate
 from ..search import WORTHWHILE
 from .interleaved import parts_interleave
 from .load_ahead import loads_ahead
+from .loops import is_carry
 from .network_estimate import Code, TaskWorks, network_estimate
 from .plan_network import NetworkPlan
 from .plan_task import ALIGNMENT, aligned
@@ -105,6 +106,8 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
     Constants are loaded ahead as far as `loads_ahead`, and then `shift_loads`, find useful and memory allows. `works`:
     of the network, where they are known. Raises ResourceError if the buffers do not fit even without.
     """
+    if network.loops:
+        return lay_out(network, chip, _around_loops(loads_ahead(network.plans, chip, network.lead), network))
     layout = lay_out(network, chip, loads_ahead(network.plans, chip, network.lead))
     works = works or TaskWorks(network)
     ahead = shift_loads(network, layout.code, chip, works)
@@ -115,11 +118,39 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
     return shifted if sum(estimated_times(network, shifted, chip, works)) < before * WORTHWHILE else layout
 
 
+def _around_loops(ahead: Mapping[int, int], network: NetworkPlan) -> dict[int, int]:
+    """
+    `ahead` without loads in loops that are for later tasks. Constants that stay in the cores while a loop runs come
+    with the first task after the loop before it, as nothing that these load has to wait for them then.
+    """
+    found: dict[int, int] = {}
+    before = 0
+    """The first task after the last loop so far."""
+    for number, plan in enumerate(network.plans):
+        span = network.loop_of.get(number)
+        if span is not None:
+            reads = zip(plan.reads, plan.sizes, strict=True)
+            loaded = [size for read, size in reads if read.constant and not size.found]
+            if before < span.first and loaded and all(size.kept for size in loaded):
+                found[number] = before
+            if number == span.last:
+                before = number + 1
+        elif number in ahead and max(ahead[number], before) < number:
+            found[number] = max(ahead[number], before)
+    return found
+
+
 def estimated_times(
     network: NetworkPlan, layout: SramLayout, chip: Chip, works: TaskWorks, issued: NDArray[np.int64] | None = None
 ) -> list[int]:
-    """`network_estimate` with buffers where `layout` has them; `issued`: as in `Code`."""
-    return network_estimate(replace(layout.code, issued=issued), chip, works.beside(layout.code))
+    """
+    `network_estimate` with buffers where `layout` has them; `issued`: as in `Code`. A task in a loop is expected to
+    take as long in every step.
+    """
+    times = network_estimate(replace(layout.code, issued=issued), chip, works.beside(layout.code))
+    for number, span in network.loop_of.items():
+        times[number] += (span.steps - 1) * min(times[number], round(network.cycles_of_step(number)))
+    return times
 
 
 def lay_out(
@@ -215,21 +246,25 @@ def _collect(
     """All buffers; with `early`, those into which values come are free one task before these may begin to come."""
     buffers = _Buffers()
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
-        if plan.resident:
-            buffers.add(("tile", number, 0, 0), plan.tile_bytes, number, network.last_use[info.result])
+        span = network.loop_of.get(number)
+        # What tasks in a loop use is theirs from the first of them to the last, so that steps are alike.
+        begin, end = (number, number) if span is None else (span.first, span.last)
+        if plan.resident and not is_carry(info):
+            until = max(end, network.last_use.get(info.result, end))
+            buffers.add(("tile", number, 0, 0), plan.tile_bytes, begin, until)
         item = info.buffers.item_bytes[info.buffers.result]
         for slot in range(plan.slots if number in apart else plan.staging_slots(info)):
-            buffers.add(("staging", number, 0, slot), plan.step_elements * item, number, number)
+            buffers.add(("staging", number, 0, slot), plan.step_elements * item, begin, end)
         for buffer in info.buffers.temporaries:
-            buffers.add(("temporary", number, buffer, 0), plan.temporary_bytes(buffer), number, number)
-        buffers.add(("temporary", number, info.scratch_buffer, 0), plan.scratch_bytes, number, number)
+            buffers.add(("temporary", number, buffer, 0), plan.temporary_bytes(buffer), begin, end)
+        buffers.add(("temporary", number, info.scratch_buffer, 0), plan.scratch_bytes, begin, end)
         for index, read in enumerate(plan.reads):
             if plan.sizes[index].found:
                 continue
-            last = network.kept_until.get((number, index), number)
+            last = network.kept_until.get((number, index), end)
             loaded_ahead = (deep.get(number, 1) if plan.changes_always(index) else 1) if read.constant else 0
             for slot in range(plan.buffers_of(index, deep.get(number, 0))):
-                first = ahead.get(number, number) if slot < loaded_ahead else number
+                first = ahead.get(number, begin) if slot < loaded_ahead else begin
                 first = max(0, first - early)
                 buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, last)
     return buffers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.context import Context
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
@@ -16,9 +18,14 @@ from .loop import LoopOp
 from .loop_steps import LoopSteps
 
 
-def unroll_loops(root: Operation) -> None:
+def no_loop(loop: LoopOp) -> bool:
+    """That no loop stays one."""
+    return False
+
+
+def unroll_loops(root: Operation, stays: Callable[[LoopOp], bool] = no_loop) -> None:
     """
-    Unroll all loops inside of an operation, in their canonical form.
+    Unroll all loops inside of an operation, in their canonical form, but for those that `stays` says do.
 
     Raises InputError, located, for a body that would stand there more than `MOST_UNROLLED` times.
     """
@@ -26,7 +33,7 @@ def unroll_loops(root: Operation) -> None:
     if not loops:
         return
     canonicalize_loops(root)
-    loops = [op for op in root.walk() if isinstance(op, LoopOp)]
+    loops = [op for op in root.walk() if isinstance(op, LoopOp) and not stays(op)]
     for loop in loops:
         _check_runs(loop)
     for loop in loops[::-1]:  # inner ones first

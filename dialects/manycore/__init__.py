@@ -7,12 +7,13 @@ from .bodies import YieldOp
 from .execute import ComputeOp, ExecuteOp, Scratch
 from .launch import LaunchOp
 from .ops import TaskOp
+from .repeat import RepeatOp
 from .stage import StageOp
 from .subgraph import SubgraphOp
 from .tiling import Tiling
 
 Manycore = Dialect(
-    "manycore", [TaskOp, YieldOp, SubgraphOp, LaunchOp, ExecuteOp, ComputeOp, StageOp], [ChipAttr, TilingAttr]
+    "manycore", [TaskOp, YieldOp, SubgraphOp, LaunchOp, RepeatOp, ExecuteOp, ComputeOp, StageOp], [ChipAttr, TilingAttr]
 )
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "ExecuteOp",
     "LaunchOp",
     "Manycore",
+    "RepeatOp",
     "Scratch",
     "StageOp",
     "SubgraphOp",

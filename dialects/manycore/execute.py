@@ -215,7 +215,7 @@ class ExecuteOp(IRDLOperation):
             raise VerifyException("a result in dram needs staging")
         self._verify_distinct()
         verify_schedule(self)
-        if (parent := self.parent_op()) is not None and parent.name != "manycore.launch":
+        if (parent := self.parent_op()) is not None and parent.name not in ("manycore.launch", "manycore.repeat"):
             raise VerifyException(f"stands in '{parent.name}': expected manycore.launch")
 
     def _verify_uses(self) -> None:
@@ -234,8 +234,14 @@ class ExecuteOp(IRDLOperation):
 
     def _verify_distinct(self) -> None:
         own = [*self.reads, *self.staging, *self.temporaries]
-        if len({*own, *self.inputs, self.target}) < len(own) + len({*self.inputs}) + 1:
+        # In a loop, a task may write over what the step before has handed on.
+        values = {*self.inputs} if self._is_repeated() else {*self.inputs, self.target}
+        if self.target in own or len({*own, *values}) < len(own) + len({*self.inputs}) + (not self._is_repeated()):
             raise VerifyException(f"@{self.sym_name.data} uses one buffer for two purposes: expected one for each")
+
+    def _is_repeated(self) -> bool:
+        parent = self.parent_op()
+        return parent is not None and parent.name == "manycore.repeat"
 
     def _verify_pair(self, buffer: SSAValue, value: SSAValue) -> None:
         memory = cast(BufferType, buffer.type)

@@ -32,6 +32,7 @@ from ..memory.ops import AllocOp, buffer_of
 from .execute import ComputeOp, ExecuteOp
 from .interpreter import combine_partials, materialise
 from .launch import LaunchOp
+from .repeat import RepeatOp
 
 
 def _index(box: Box, origin: Sequence[int]) -> Any:
@@ -102,14 +103,34 @@ class _Launch:
 
     def run(self) -> None:
         """All operations, in order."""
-        for op in self.op.body.block.ops:
+        self._issue(self.op.body.block)
+
+    def _issue(self, block: Block) -> None:
+        for op in block.ops:
             if isinstance(op, SliceTransferOp):
                 self.transfer(op, 0)
             elif isinstance(op, ExecuteOp):
                 self.tasks[op.sym_name.data].run()
+            elif isinstance(op, RepeatOp):
+                for step in range(op.step_count):
+                    self._step(op, step)
             else:
                 results = self.interpreter.run_op(op, self.interpreter.get_values(op.operands))
                 self.interpreter.set_values(zip(op.results, results, strict=True))
+
+    def _step(self, op: RepeatOp, step: int) -> None:
+        """A step of a loop, on its parts of values in DRAM."""
+        for argument in op.body.block.args:
+            whole, start, advance = op.part(argument)
+            memory = cast(Array, self.interpreter.get_values((whole,))[0])
+            type = buffer_of(argument)
+            low = (start + step * advance) // memory.itemsize
+            part = memory.reshape(-1)[low : low + prod(type.shape)].reshape(type.shape)
+            self.interpreter.set_values(((argument, part),))
+        for inner in op.body.block.ops:
+            if isinstance(inner, ExecuteOp):
+                self.tasks[inner.sym_name.data] = _Task(inner, self)
+        self._issue(op.body.block)
 
     def transfer(self, op: SliceTransferOp, current: int) -> None:
         """Bring slices; `current`: the step in which the operation stands."""

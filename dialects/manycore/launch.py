@@ -13,6 +13,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator
 
 from ..memory.stash_types import TokenType
 from .execute import ExecuteOp
+from .repeat import issued
 from .schedule_rules import verify_launch
 
 
@@ -42,8 +43,8 @@ class LaunchOp(IRDLOperation):
 
     @property
     def tasks(self) -> dict[str, ExecuteOp]:
-        """The tasks by name."""
-        return {op.sym_name.data: op for op in self.body.block.ops if isinstance(op, ExecuteOp)}
+        """The tasks by name, those that are repeated among them."""
+        return {op.sym_name.data: op for op in issued(self.body.block) if isinstance(op, ExecuteOp)}
 
     def verify_(self) -> None:
         verify_launch(self.body.block)

@@ -7,13 +7,14 @@ from math import prod
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ..dataflow.tiling import DimKind
+from ..dataflow.tiling import Box, DimKind
 from ..dataflow.types import shape_of
 from ..locations import located
 from ..memory.attributes import Space
 from ..memory.ops import AllocOp, FreeOp, buffer_of
 from ..memory.transfers import GatherOp, LoadOp, SliceTransferOp, StoreOp
 from .execute import ComputeOp, ExecuteOp
+from .repeat import RepeatOp, issued, part_whole
 
 
 def verify_schedule(op: ExecuteOp) -> None:
@@ -71,13 +72,16 @@ def _completes_parts(op: ExecuteOp) -> bool:
 
 def verify_launch(block: Block) -> None:
     """Raises VerifyException, located at the operation, where a launch's operations do not go together."""
-    executes = [op for op in block.ops if isinstance(op, ExecuteOp)]
+    executes = [op for op in issued(block) if isinstance(op, ExecuteOp)]
     tasks: dict[str, ExecuteOp] = {}
     writers: dict[SSAValue, ExecuteOp] = {}
     for op in executes:
         name = op.sym_name.data
         if name in tasks:
             raise located(VerifyException(f"two tasks are named @{name}: names of tasks are unique in a launch"), op)
+        if op.target in writers and _hands_on(op, writers[op.target]):
+            tasks[name] = op
+            continue
         if op.target in writers:
             other = writers[op.target].sym_name.data
             raise located(
@@ -85,7 +89,7 @@ def verify_launch(block: Block) -> None:
             )
         tasks[name], writers[op.target] = op, op
     written: set[SSAValue] = set()
-    for op in block.ops:
+    for op in issued(block):
         match op:
             case ExecuteOp():
                 _verify_buffers(op, block, writers, written)
@@ -93,7 +97,7 @@ def verify_launch(block: Block) -> None:
                     for inner in part.block.ops:
                         if isinstance(inner, SliceTransferOp):
                             _verify_transfer(inner, tasks, writers, written)
-                written.add(op.target)
+                written |= {op.target, part_whole(op.target)}
             case SliceTransferOp():
                 _verify_transfer(op, tasks, writers, written)
             case AllocOp() | FreeOp():
@@ -101,6 +105,39 @@ def verify_launch(block: Block) -> None:
             case _:
                 error = VerifyException(f"'{op.name}' in a launch: expected buffers, loads and tasks over buffers")
                 raise located(error, op)
+
+
+def _hands_on(op: ExecuteOp, before: ExecuteOp) -> bool:
+    """Whether a task in a loop writes again, for the next step, what one before the loop has written, in its tiles."""
+    if not isinstance(op.parent_op(), RepeatOp) or before.parent_op() is op.parent_op():
+        return False
+    if buffer_of(op.target).space is not Space.SRAM:
+        return False
+    if _tiles(op) != _tiles(before):
+        raise located(
+            VerifyException(
+                f"@{op.sym_name.data} writes the buffer that @{before.sym_name.data} writes in other tiles"
+            ),
+            op,
+        )
+    return True
+
+
+def _tiles(op: ExecuteOp) -> dict[int, tuple[int, Box]]:
+    """Core -> the part of the result that it holds, as its place among all elements and as a box without ones."""
+    root = op.ops[0]
+    sizes = [one.size for one in root.iteration_space()]
+    shape = shape_of(root.results[0])
+    found: dict[int, tuple[int, Box]] = {}
+    for core, tile in op.tiling.data.tile_boxes(sizes).items():
+        if tile.volume:
+            box = root.result_box(tile)
+            start = 0
+            for offset, size in zip(box.offsets, shape, strict=True):
+                start = start * size + offset
+            kept = [(low, size) for low, size in zip(box.offsets, box.sizes, strict=True) if size > 1]
+            found[core] = start, Box(tuple(low for low, _ in kept), tuple(size for _, size in kept))
+    return found
 
 
 def _verify_buffers(op: ExecuteOp, block: Block, writers: dict[SSAValue, ExecuteOp], written: set[SSAValue]) -> None:

@@ -99,7 +99,7 @@ class SliceTransferOp(IRDLOperation, abc.ABC):
         low = 1 if self.is_relative else 0
         if (self.step_number is None and self.is_relative) or (self.step_number is not None and self.step_number < low):
             raise VerifyException(f"step {self.step_number}: expected {low} or more")
-        _verify_parent(self, "manycore.launch", "manycore.execute")
+        _verify_parent(self, "manycore.launch", "manycore.repeat", "manycore.execute")
 
     @classmethod
     def parse(cls, parser: Parser) -> SliceTransferOp:
@@ -177,7 +177,10 @@ def _verify_parent(op: Operation, *names: str) -> None:
     """Raises VerifyException where an operation stands in another one than these; they know its meaning."""
     parent = op.parent_op()
     if parent is not None and parent.name not in names:
-        raise VerifyException(f"stands in '{parent.name}': expected {' or '.join(names)}")
+        *others, last = names
+        raise VerifyException(
+            f"stands in '{parent.name}': expected {' or '.join([', '.join(others), last][not others :])}"
+        )
 
 
 def _resolved(parser: Parser, operands: Sequence[UnresolvedOperand], types: Sequence[Attribute]) -> list[SSAValue]:

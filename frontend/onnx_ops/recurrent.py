@@ -18,7 +18,10 @@ from .named_activations import Activation, named_activation
 
 @dataclass
 class Direction:
-    """Weights and states of one direction: w [G*H, I], r [G*H, H], biases [G*H], states [N, H]."""
+    """
+    Weights and states of one direction: w [G*H, I], r [G*H, H], biases [G*H], states [N, H]. Rows of gates that are
+    taken together alternate.
+    """
 
     w: Tensor
     r: Tensor
@@ -38,7 +41,20 @@ def _part(b: Builder, x: Tensor | None, index: int) -> Tensor | None:
     return None if x is None else b.reshape(b.slice_axis(x, 0, index, 1), x.shape[1:])
 
 
-def _directions(node: Node, x: Tensor, gates: int, defaults: Sequence[str]) -> list[Direction]:
+def _by_unit(b: Builder, x: Tensor, gates: int, size: int) -> Tensor:
+    """
+    The rows of the first `gates` gates unit by unit: what the gates of a unit need then lies together, and whoever
+    computes some units has all of their gates.
+    """
+    if gates == 1:
+        return x
+    rows = gates * size
+    first = b.reshape(b.slice_axis(x, 0, 0, rows), [gates, size, *x.shape[1:]])
+    first = b.reshape(b.transpose(first, [1, 0, *range(2, first.rank)]), [rows, *x.shape[1:]])
+    return first if rows == x.shape[0] else b.concat([first, b.slice_axis(x, 0, rows, x.shape[0] - rows)], 0)
+
+
+def _directions(node: Node, x: Tensor, gates: int, together: int, defaults: Sequence[str]) -> list[Direction]:
     b, size = node.build, node.int("hidden_size", node[2].shape[-1])
     kind = node.str("direction", "forward")
     count = 2 if kind == "bidirectional" else 1
@@ -60,15 +76,15 @@ def _directions(node: Node, x: Tensor, gates: int, defaults: Sequence[str]) -> l
         peepholes = _part(b, node.get(7), index)
         assert w is not None
         assert r is not None
-        input_bias = None if bias is None else b.slice_axis(bias, 0, 0, gates * size)
-        state_bias = None if bias is None else b.slice_axis(bias, 0, gates * size, gates * size)
+        biases = [None if bias is None else b.slice_axis(bias, 0, n * gates * size, gates * size) for n in range(2)]
+        input_bias, state_bias = (None if one is None else _by_unit(b, one, together, size) for one in biases)
         if input_bias is not None and state_bias is not None and node.proto.op_type != "GRU":
             # Both are added to the same sum, which only a GRU does not do: its reset gate comes between.
             input_bias, state_bias = b.add(input_bias, state_bias), None
         result.append(
             Direction(
-                w,
-                r,
+                _by_unit(b, w, together, size),
+                _by_unit(b, r, together, size),
                 input_bias,
                 state_bias,
                 zero if hidden is None else hidden,
@@ -116,8 +132,11 @@ def _states(one: Direction) -> list[Tensor]:
     return [one.hidden, *([] if one.cell is None else [one.cell])]
 
 
-def _run(node: Node, gates: int, defaults: Sequence[str], step: Step) -> list[Tensor]:
-    """A loop of `step`, which updates a direction's states from the products of one time step."""
+def _run(node: Node, gates: int, together: int, defaults: Sequence[str], step: Step) -> list[Tensor]:
+    """
+    A loop of `step`, which updates a direction's states from the products of one time step. The columns of the first
+    `together` gates alternate.
+    """
     b, x = node.build, node[0]
     if x.rank != 3:
         raise NodeError(f"the sequence has {x.rank} dimensions, expected 3")
@@ -134,7 +153,7 @@ def _run(node: Node, gates: int, defaults: Sequence[str], step: Step) -> list[Te
     if lengths is not None and lengths.array is not None and np.all(lengths.array == steps):
         lengths = None
     outputs: list[Tensor] = []
-    directions = _directions(node, x, gates, defaults)
+    directions = _directions(node, x, gates, together, defaults)
     for one in directions:
         flat = b.matmul(b.reshape(x, [steps * batch, width]), b.transpose(one.w, [1, 0]))
         if one.input_bias is not None:
@@ -152,9 +171,14 @@ def _run(node: Node, gates: int, defaults: Sequence[str], step: Step) -> list[Te
     return results
 
 
-def _gates(b: Builder, x: Tensor, count: int) -> list[Tensor]:
-    size = x.shape[1] // count
-    return [b.slice_axis(x, 1, gate * size, size) for gate in range(count)]
+def _gates(b: Builder, x: Tensor, count: int, activation: Activation | None = None) -> list[Tensor]:
+    """The gates of products whose columns alternate, after their `activation`, but for that of the last."""
+    batch, size = x.shape[0], x.shape[1] // count
+    gates = [b.slice(x, [0, gate], [batch, size], [1, count]) for gate in range(count)]
+    if activation is None:
+        return gates
+    active = activation(b.slice(b.reshape(x, [batch, size, count]), [0, 0, 0], [batch, size, count - 1]))
+    return [*_gates(b, b.reshape(active, [batch, size * (count - 1)]), count - 1), gates[-1]]
 
 
 @onnx_op("LSTM")
@@ -165,18 +189,20 @@ def lstm(node: Node) -> Sequence[Tensor]:
     def step(products: Tensor, one: Direction) -> None:
         assert one.cell is not None
         total = b.add(products, b.matmul(one.hidden, one.r))
-        i, o, f, c = _gates(b, total, 4)
         gate, inner, outer = one.activations
-        if one.peepholes is not None:
-            i, f = b.add(i, b.mul(one.cell, one.peepholes[0])), b.add(f, b.mul(one.cell, one.peepholes[2]))
-        i = gate(i)
-        forget = b.sub(known(np.ones((), i.dtype)), i) if node.int("input_forget", 0) else gate(f)
+        if one.peepholes is None:
+            i, o, f, c = _gates(b, total, 4, gate)
+        else:
+            i, o, f, c = _gates(b, total, 4)
+            i = gate(b.add(i, b.mul(one.cell, one.peepholes[0])))
+            f = gate(b.add(f, b.mul(one.cell, one.peepholes[2])))
+        forget = b.sub(known(np.ones((), i.dtype)), i) if node.int("input_forget", 0) else f
         one.cell = b.add(b.mul(forget, one.cell), b.mul(i, inner(c)))
         if one.peepholes is not None:
-            o = b.add(o, b.mul(one.cell, one.peepholes[1]))
-        one.hidden = b.mul(gate(o), outer(one.cell))
+            o = gate(b.add(o, b.mul(one.cell, one.peepholes[1])))
+        one.hidden = b.mul(o, outer(one.cell))
 
-    return _run(node, 4, ("Sigmoid", "Tanh", "Tanh"), step)
+    return _run(node, 4, 4, ("Sigmoid", "Tanh", "Tanh"), step)
 
 
 @onnx_op("GRU")
@@ -193,7 +219,7 @@ def gru(node: Node) -> Sequence[Tensor]:
             b.add(b.slice_axis(products, 1, 0, 2 * size), b.matmul(one.hidden, b.slice_axis(one.r, 1, 0, 2 * size))),
             b.slice_axis(bias, 0, 0, 2 * size),
         )
-        z, r = (gate(x) for x in _gates(b, both, 2))
+        z, r = _gates(b, gate(both), 2)
         weights, shift = b.slice_axis(one.r, 1, 2 * size, size), b.slice_axis(bias, 0, 2 * size, size)
         if after:
             inside = b.mul(r, b.add(b.matmul(one.hidden, weights), shift))
@@ -203,7 +229,7 @@ def gru(node: Node) -> Sequence[Tensor]:
         # (1 - z) new + z old
         one.hidden = b.add(new, b.mul(z, b.sub(one.hidden, new)))
 
-    return _run(node, 3, ("Sigmoid", "Tanh"), step)
+    return _run(node, 3, 2, ("Sigmoid", "Tanh"), step)
 
 
 @onnx_op("RNN")
@@ -215,4 +241,4 @@ def rnn(node: Node) -> Sequence[Tensor]:
         total = b.add(products, b.matmul(one.hidden, one.r))
         one.hidden = one.activations[0](total)
 
-    return _run(node, 1, ("Tanh",), step)
+    return _run(node, 1, 1, ("Tanh",), step)

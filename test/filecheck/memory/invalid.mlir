@@ -131,7 +131,7 @@ memory.store %0 to %0 : !memory.buffer<4xf32, sram> to !memory.buffer<4xf32, sra
 // -----
 
 %0, %1 = "test.op"() : () -> (!memory.buffer<4xf32, dram>, !memory.buffer<4xf32, sram>)
-// expected-error@+1 {{stands in 'builtin.module': expected manycore.launch or manycore.execute}}
+// expected-error@+1 {{stands in 'builtin.module': expected manycore.launch, manycore.repeat or manycore.execute}}
 memory.load %0 to %1 for @t[0] all : !memory.buffer<4xf32, dram> to !memory.buffer<4xf32, sram>
 
 // -----

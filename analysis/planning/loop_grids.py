@@ -1,0 +1,81 @@
+"""
+Grids of the tasks of loops. What a step hands on lies where the next one expects it, so the tasks that write it are
+tiled alike, whatever each of them would rather have: a few numbers of cores are tried for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ...chips import Chip
+from ...dialects.manycore import Tiling
+from ..task_info import TaskInfo
+from .loops import LoopSpan, memory_root
+from .plan_task import PlaceTiles
+from .tiling_search import grid_candidates
+
+
+@dataclass(frozen=True)
+class LoopGrids:
+    """What is settled before the tasks are planned, by their numbers."""
+
+    tilings: dict[int, Tiling]
+    """Of tasks that begin a carried value."""
+    grids: dict[int, tuple[int, ...]]
+    """Of tasks in loops."""
+
+
+def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip, place: PlaceTiles) -> list[LoopGrids]:
+    """
+    What may be tried, with each number of cores: the tasks that hand on values tiled alike, and all tasks of loops so
+    where they can be.
+    """
+    numbers = {info.result: number for number, info in enumerate(tasks)}
+    pairs = list(_carried(spans, numbers))
+    begins = {begin: list(grid_candidates(tasks[begin], chip)) for begin, _ in pairs}
+    counts = sorted({prod(grid) for found in begins.values() for grid in found}, reverse=True)
+    made: list[LoopGrids] = []
+    for count in counts:
+        tilings: dict[int, Tiling] = {}
+        grids: dict[int, tuple[int, ...]] = {}
+        for begin, again in pairs:
+            grid = max((one for one in begins[begin] if prod(one) <= count), key=lambda one: (prod(one), one[::-1]))
+            rank = len(grid)
+            tilings[begin] = Tiling(grid, place(tasks[begin], grid), (1,) * rank, tuple(range(rank)))
+            grids[again] = _with_reductions(tasks[again], grid)
+        for everywhere in (True, False):
+            rest = {} if not everywhere else _alike(tasks, spans, count, chip)
+            found = LoopGrids(tilings, {**rest, **grids})
+            if found not in made:
+                made.append(found)
+    return made
+
+
+def _carried(spans: Sequence[LoopSpan], numbers: dict[SSAValue, int]) -> Iterator[tuple[int, int]]:
+    """The tasks that begin a carried value, and those that give it to the next step."""
+    for span in spans:
+        for first, value in zip(span.op.initial, span.op.yielded, strict=False):
+            root = memory_root(first)
+            if root in numbers and value in numbers:
+                yield numbers[root], numbers[value]
+
+
+def _with_reductions(info: TaskInfo, grid: Sequence[int]) -> tuple[int, ...]:
+    """The grid of a task whose result is cut so."""
+    left = iter(grid)
+    return tuple(1 if dim in info.reductions else next(left, 1) for dim in range(len(info.space)))
+
+
+def _alike(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, chip: Chip) -> dict[int, tuple[int, ...]]:
+    """Grids of so many cores for the tasks of loops, along the innermost dimension of results that can be cut so."""
+    found: dict[int, tuple[int, ...]] = {}
+    for span in spans:
+        for number in range(span.first, span.last + 1):
+            cut = [grid for grid in grid_candidates(tasks[number], chip) if prod(grid) == count]
+            if cut:
+                found[number] = max(cut, key=lambda grid: grid[::-1])
+    return found

@@ -1,0 +1,150 @@
+"""
+Loops among the tasks of a function: `dataflow.loop` with tasks in its body.
+
+The tasks of a body are planned once, in line with those around it. What they read and write lies at the same places in
+all steps: a carried value stays in the cores, in the tiles that the task which begins it has made, and the task that
+gives it to the next step writes these tiles again. A scanned value, and one that is stacked, is a part of a value in
+DRAM that begins further on in every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
+
+from ...dialects.dataflow import LoopOp, ReshapeOp
+from ...dialects.dataflow.loop import Along
+from ...dialects.dataflow.types import shape_of, tensor_bytes, tensor_of
+from ...dialects.manycore import TaskOp
+from ..task_info import TaskInfo
+
+
+@dataclass(frozen=True)
+class LoopSpan:
+    """The tasks of a loop's body, by their numbers."""
+
+    op: LoopOp
+    first: int
+    last: int
+
+    @property
+    def steps(self) -> int:
+        """How often they run."""
+        return self.op.step_count
+
+    def __contains__(self, task: int) -> bool:
+        return self.first <= task <= self.last
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a step sees of a value in DRAM, or adds to it: some bytes of it, which lie further on in every step."""
+
+    whole: SSAValue
+    loop: LoopOp
+    start: int
+    """Bytes before the part of the first step."""
+    advance: int
+    """Bytes from the part of a step to that of the next; below 0 where it goes backwards."""
+
+
+def tasks_in(function: FuncOp) -> Iterator[TaskOp]:
+    """The tasks of a function in order, those in the bodies of loops among them."""
+    for op in function.body.block.ops:
+        if isinstance(op, TaskOp):
+            yield op
+        elif isinstance(op, LoopOp):
+            yield from (inner for inner in op.body.block.ops if isinstance(inner, TaskOp))
+
+
+def loops_in(block: Block) -> list[LoopOp]:
+    """The loops directly in a block."""
+    return [op for op in block.ops if isinstance(op, LoopOp)]
+
+
+def spans_of(tasks: Sequence[TaskInfo]) -> tuple[LoopSpan, ...]:
+    """The loops that tasks are in."""
+    found: dict[LoopOp, list[int]] = {}
+    for number, info in enumerate(tasks):
+        parent = info.op.parent_op()
+        if isinstance(parent, LoopOp):
+            found.setdefault(parent, []).append(number)
+    return tuple(LoopSpan(loop, numbers[0], numbers[-1]) for loop, numbers in found.items())
+
+
+def memory_root(value: SSAValue) -> SSAValue:
+    """
+    The value whose memory `value` is once it is in tasks: reshapes outside of tasks only change the view, and a carried
+    value lies where that lies with which the loop begins.
+    """
+    while True:
+        owner = value.owner
+        if isinstance(owner, ReshapeOp):
+            value = owner.operands[0]
+        elif (before := _carried_from(value)) is not None:
+            value = before
+        else:
+            return value
+
+
+def _carried_from(value: SSAValue) -> SSAValue | None:
+    """The value with which a loop begins in place of one that it carries."""
+    if isinstance(value, BlockArgument):
+        loop = value.block.parent_op()
+        if isinstance(loop, LoopOp) and value.index < len(loop.initial):
+            return loop.initial[value.index]
+        return None
+    assert isinstance(value, OpResult)
+    if isinstance(value.op, LoopOp):
+        return value.op.initial[value.index] if value.index < len(value.op.initial) else None
+    loop = value.op.parent_op()
+    if isinstance(loop, LoopOp) and isinstance(value.op, TaskOp):
+        place = next((place for place, one in enumerate(loop.yielded[: len(loop.initial)]) if one is value), None)
+        return None if place is None else loop.initial[place]
+    return None
+
+
+def is_carry(info: TaskInfo) -> bool:
+    """Whether a task in a loop gives a carried value to the next step."""
+    return _carried_from(info.result) is not None
+
+
+def part_of(value: SSAValue) -> Part | None:
+    """
+    Where a value is a part of another, which lies in DRAM: what a step sees of a scanned one, or a task's result that
+    is stacked.
+    """
+    if isinstance(value, BlockArgument):
+        loop = value.block.parent_op()
+        if isinstance(loop, LoopOp) and (place := value.index - len(loop.initial)) >= 0:
+            return _part(loop, loop.scanned[place], loop.scans[place])
+        return None
+    assert isinstance(value, OpResult)
+    loop = value.op.parent_op()
+    if isinstance(loop, LoopOp):
+        for one, whole, along in zip(loop.yielded[len(loop.initial) :], loop.stacked, loop.stacks, strict=True):
+            if one is value:
+                return _part(loop, whole, along)
+    return None
+
+
+def _part(loop: LoopOp, whole: SSAValue, along: Along) -> Part:
+    step = tensor_bytes(tensor_of(whole)) // max(1, loop.step_count)
+    start = step * (loop.step_count - 1) if along.backwards else 0
+    return Part(memory_root(whole), loop, start, -step if along.backwards else step)
+
+
+def is_in_rows(shape: Sequence[int], along: Along) -> bool:
+    """Whether the values of steps lie one after the other in a tensor of this shape."""
+    return prod(shape[: along.axis]) == 1
+
+
+def scan_shapes_fit(loop: LoopOp) -> bool:
+    """Whether all that a loop scans and stacks has the values of steps one after the other."""
+    scanned = zip(loop.scanned, loop.scans, strict=True)
+    stacked = zip(loop.stacked, loop.stacks, strict=True)
+    return all(is_in_rows(shape_of(value), along) for value, along in (*scanned, *stacked))

@@ -1,0 +1,20 @@
+"""What an operation reads, with what the body of a loop reads from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from .loop import LoopOp
+
+
+def values_read(op: Operation) -> Sequence[SSAValue]:
+    """The operands of an operation, and what the body of a loop reads beside, each once and in order."""
+    if not isinstance(op, LoopOp):
+        return op.operands
+    found: dict[SSAValue, None] = dict.fromkeys(op.operands)
+    for inner in op.walk():
+        if inner is not op:
+            found.update((value, None) for value in inner.operands if op.is_outside(value))
+    return list(found)

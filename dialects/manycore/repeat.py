@@ -1,0 +1,153 @@
+"""`manycore.repeat`: in a launch, tasks that run several times, on other parts of values in DRAM each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import I64, DenseArrayBase, IntegerAttr, i64
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition, prop_def, region_def, traits_def, var_operand_def
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from ..memory.attributes import BufferType, Space
+from ..memory.ops import buffer_of
+
+
+@irdl_op_definition
+class RepeatOp(IRDLOperation):
+    """
+    The tasks and loads of its body are issued so many times, one step after the other. Buffers in SRAM are the same in
+    all steps: a task may write a buffer that a task before the loop has written, which is how steps hand on values. Of
+    a buffer in DRAM, a step sees a part, which begins `from` bytes after it in the first step, and `by` bytes further
+    on in each step that follows.
+
+    ```
+    manycore.repeat 48 times
+        (%row = %x from 0 by 256 : !memory.buffer<48x64xf32, dram, 0> as !memory.buffer<1x64xf32, dram>) {
+      ...
+    }
+    ```
+    """
+
+    name = "manycore.repeat"
+    steps = prop_def(IntegerAttr[I64])
+    starts = prop_def(DenseArrayBase[I64])
+    advances = prop_def(DenseArrayBase[I64])
+    wholes = var_operand_def(BufferType)
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator(), MemoryReadEffect(), MemoryWriteEffect())
+
+    def __init__(
+        self, steps: int, wholes: Sequence[SSAValue], starts: Sequence[int], advances: Sequence[int], body: Region
+    ) -> None:
+        """The body has an argument for each of `wholes`."""
+        super().__init__(
+            operands=[list(wholes)],
+            properties={
+                "steps": IntegerAttr(steps, i64),
+                "starts": DenseArrayBase.from_list(i64, list(starts)),
+                "advances": DenseArrayBase.from_list(i64, list(advances)),
+            },
+            regions=[body],
+        )
+
+    @property
+    def step_count(self) -> int:
+        """How often the body runs."""
+        return self.steps.value.data
+
+    def part(self, argument: BlockArgument) -> tuple[SSAValue, int, int]:
+        """What an argument of the body is a part of, where it begins in the first step, and by how much it moves."""
+        place = argument.index
+        return self.wholes[place], self.starts.get_values()[place], self.advances.get_values()[place]
+
+    def verify_(self) -> None:
+        count = len(self.wholes)
+        arguments = self.body.block.args
+        if self.step_count < 1:
+            raise VerifyException(f"it has {self.step_count} steps: expected 1 or more")
+        if not count == len(self.starts.get_values()) == len(self.advances.get_values()) == len(arguments):
+            raise VerifyException(f"the body takes {len(arguments)} buffers of {count}: expected a part of each")
+        for argument in arguments:
+            whole, start, advance = self.part(argument)
+            if not isinstance(argument.type, BufferType) or argument.type.space is not Space.DRAM:
+                raise VerifyException(f"a part of type {argument.type}: expected a buffer in dram")
+            if argument.type.offset is not None:
+                raise VerifyException(f"{argument.type} has an address, but lies elsewhere in each step")
+            last = start + (self.step_count - 1) * advance
+            if min(start, last) < 0 or max(start, last) + argument.type.nbytes > buffer_of(whole).nbytes:
+                raise VerifyException(f"parts from byte {start} on, by {advance}, are not all in {whole.type}")
+        if (parent := self.parent_op()) is not None and parent.name != "manycore.launch":
+            raise VerifyException(f"stands in '{parent.name}': expected manycore.launch")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.step_count} times")
+        if self.wholes:
+
+            def binding(argument: BlockArgument) -> None:
+                whole, start, advance = self.part(argument)
+                printer.print_ssa_value(argument)
+                printer.print_string(" = ")
+                printer.print_ssa_value(whole)
+                printer.print_string(f" from {start} by {advance} : ")
+                printer.print_attribute(whole.type)
+                printer.print_string(" as ")
+                printer.print_attribute(argument.type)
+
+            printer.print_string(" ")
+            with printer.in_parens():
+                printer.print_list(self.body.block.args, binding)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RepeatOp:
+        steps = parser.parse_integer(allow_boolean=False)
+        parser.parse_keyword("times")
+        arguments: list[Parser.Argument] = []
+        starts: list[int] = []
+        advances: list[int] = []
+
+        def binding() -> SSAValue:
+            argument = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            operand: UnresolvedOperand = parser.parse_unresolved_operand()
+            parser.parse_keyword("from")
+            starts.append(parser.parse_integer(allow_boolean=False))
+            parser.parse_keyword("by")
+            advances.append(parser.parse_integer(allow_boolean=False))
+            parser.parse_punctuation(":")
+            whole = parser.resolve_operand(operand, parser.parse_type())
+            parser.parse_keyword("as")
+            arguments.append(argument.resolve(parser.parse_type()))
+            return whole
+
+        wholes = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, binding) or []
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        body = parser.parse_region(arguments)
+        if not body.blocks:
+            body.add_block(Block(arg_types=[argument.type for argument in arguments]))
+        op = cls(steps, wholes, starts, advances, body)
+        if attributes is not None:
+            op.attributes.update(attributes.data)
+        return op
+
+
+def issued(block: Block) -> Iterator[Operation]:
+    """The operations of a launch, those that are repeated once, in place of the loop that they are in."""
+    for op in block.ops:
+        if isinstance(op, RepeatOp):
+            yield from op.body.block.ops
+        else:
+            yield op
+
+
+def part_whole(value: SSAValue) -> SSAValue:
+    """The buffer that one is a part of, as a step sees it; else the buffer itself."""
+    if isinstance(value, BlockArgument) and isinstance(loop := value.block.parent_op(), RepeatOp):
+        return loop.part(value)[0]
+    return value

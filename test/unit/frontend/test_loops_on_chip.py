@@ -1,0 +1,204 @@
+"""Loops that stay loops down to the instructions: results are ONNX Runtime's, code does not grow with the steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from meshloom.chips import load_chip
+from meshloom.dialects.manycore import RepeatOp
+from meshloom.frontend.onnx_import import import_onnx
+from meshloom.lowering import manycore_outline_to_fit
+from meshloom.lowering.pipeline import compile_module
+from meshloom.lowering.subgraph_options import SubgraphOptions, parse_subgraphs
+from meshloom.tools.api import CompiledNetwork
+from meshloom.transforms import kept_loops
+from numpy.typing import NDArray
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from reference import run_reference
+
+import meshloom
+
+Array = NDArray[Any]
+FLOAT = TensorProto.FLOAT
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+@pytest.fixture(autouse=True)
+def keep_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops stay even where their steps would be quicker one by one."""
+    monkeypatch.setattr(manycore_outline_to_fit, "MOST_COMPARED", 0)
+
+
+def random(*shape: int) -> Array:
+    return (np.random.default_rng(sum(shape)).standard_normal(shape) / 2).astype(np.float32)
+
+
+def info(name: str, shape: list[int] | None) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, FLOAT, shape)
+
+
+def model_of(
+    nodes: list[NodeProto], inputs: dict[str, Array], outputs: list[str], constants: dict[str, Array]
+) -> ModelProto:
+    kinds = {name: helper.np_dtype_to_tensor_dtype(array.dtype) for name, array in inputs.items()}
+    graph = helper.make_graph(
+        nodes,
+        "loops",
+        [helper.make_tensor_value_info(name, kinds[name], list(array.shape)) for name, array in inputs.items()],
+        [info(name, None) for name in outputs],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def compiled(
+    model: ModelProto, inputs: dict[str, Array], chip: str, loops: int, tolerance: float = 2e-5
+) -> CompiledNetwork:
+    """The network, which runs so many loops and gives what ONNX Runtime does; the emulator checks it for races."""
+    found = compile_module(import_onnx(model), load_chip(chip))
+    assert sum(isinstance(op, RepeatOp) for op in found.module.walk()) == loops
+    network = CompiledNetwork(found.executable)
+    result = network.run(inputs, check=True)
+    for name, expected in run_reference(model, inputs).items():
+        np.testing.assert_allclose(result.outputs[name], expected, rtol=tolerance, atol=tolerance)
+    return network
+
+
+def layer(
+    kind: str, direction: str, steps: int, hidden: int = 20, size: int = 12
+) -> tuple[ModelProto, dict[str, Array]]:
+    ways, gates = 2 if direction == "bidirectional" else 1, GATES[kind] * hidden
+    constants = {"w": random(ways, gates, size), "r": random(ways, gates, hidden) / 3, "b": random(ways, 2 * gates)}
+    node = helper.make_node(kind, ["x", "w", "r", "b"], ["y", "last"], hidden_size=hidden, direction=direction)
+    inputs = {"x": random(steps, 1, size)}
+    return model_of([node], inputs, ["y", "last"], constants), inputs
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("kind", GATES)
+def test_recurrent_layers(kind: str, direction: str) -> None:
+    compiled(*layer(kind, direction, 48), "edge", 2 if direction == "bidirectional" else 1)
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_code_does_not_grow_with_the_steps(kind: str) -> None:
+    sizes = [
+        sum(len(program.words) for program in compiled(*layer(kind, "forward", steps), "tiny", 1).executable.programs)
+        for steps in (48, 1000)
+    ]
+    assert sizes[1] <= sizes[0] + 200 < 1000
+
+
+def test_lengths_peepholes_and_states_that_enter() -> None:
+    constants = {"w": random(2, 16, 3), "r": random(2, 16, 4), "b": random(2, 32), "p": random(2, 12)}
+    inputs = {
+        "x": random(16, 2, 3), "n": np.array([16, 5], np.int32), "h": random(2, 2, 4), "c": random(2, 2, 4),
+    }  # fmt: skip
+    outputs = ["y", "last", "cell"]
+    names = ["x", "w", "r", "b", "n", "h", "c", "p"]
+    node = helper.make_node("LSTM", names, outputs, hidden_size=4, direction="bidirectional")
+    compiled(model_of([node], inputs, outputs, constants), inputs, "tiny", 2)
+
+
+def test_layers_one_after_the_other() -> None:
+    """The second scans what the first stacks."""
+    constants = {"w": random(1, 32, 6), "r": random(1, 32, 8), "w2": random(1, 24, 8), "r2": random(1, 24, 8)}
+    nodes = [
+        helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=8),
+        helper.make_node("Squeeze", ["y", "axes"], ["z"]),
+        helper.make_node("GRU", ["z", "w2", "r2"], ["out"], hidden_size=8),
+    ]
+    inputs = {"x": random(20, 1, 6)}
+    model = model_of(nodes, inputs, ["out"], {**constants, "axes": np.array([1], np.int64)})
+    compiled(model, inputs, "edge", 2)
+
+
+def scan(nodes: list[NodeProto], carried: int, scanned: int, stacked: int, **options: Any) -> NodeProto:
+    """Of vectors of 6 elements: carried s0, s1... become t0, t1..., scanned are a0, a1..., stacked y0, y1..."""
+    names = {key: [f"{key}{number}" for number in range(6)] for key in "stay"}
+    body = helper.make_graph(
+        nodes,
+        "body",
+        [info(name, [6]) for name in (*names["s"][:carried], *names["a"][:scanned])],
+        [info(name, [6]) for name in (*names["t"][:carried], *names["y"][:stacked])],
+    )
+    outer = [*(f"i{number}" for number in range(carried)), *(f"x{number}" for number in range(scanned))]
+    given = [*(f"o{number}" for number in range(carried)), *(f"r{number}" for number in range(stacked))]
+    return helper.make_node("Scan", outer, given, body=body, num_scan_inputs=scanned, **options)
+
+
+def of_scan(node: NodeProto, steps: int) -> tuple[ModelProto, dict[str, Array]]:
+    inputs = {
+        name: random(6) + number if name[0] == "i" else random(steps, 6) for number, name in enumerate(node.input)
+    }
+    return model_of([node], inputs, list(node.output), {}), inputs
+
+
+def test_carried_values_that_change_places() -> None:
+    """(s0, s1) becomes (s1, s0 + a0): each is read after the other has its new value."""
+    nodes = [helper.make_node("Identity", ["s1"], ["t0"]), helper.make_node("Add", ["s0", "a0"], ["t1"])]
+    compiled(*of_scan(scan(nodes, 2, 1, 0), 21), "tiny", 1)
+
+
+def test_a_carried_value_that_is_read_after_its_successor_is_there() -> None:
+    nodes = [
+        helper.make_node("Tanh", ["s0"], ["t0"]),
+        helper.make_node("Mul", ["t0", "s0"], ["m"]),
+        helper.make_node("Add", ["m", "a0"], ["y0"]),
+    ]
+    compiled(*of_scan(scan(nodes, 1, 1, 1), 30), "tiny", 1)
+
+
+def test_a_carried_value_that_is_written_where_it_is_read() -> None:
+    nodes = [helper.make_node("Add", ["s0", "a0"], ["m"]), helper.make_node("Tanh", ["m"], ["t0"])]
+    compiled(*of_scan(scan(nodes, 1, 1, 0), 40), "tiny", 1)
+
+
+def test_values_of_a_loop_that_goes_backwards_and_is_stacked_twice() -> None:
+    nodes = [
+        helper.make_node("Sub", ["a0", "s0"], ["t0"]),
+        helper.make_node("Identity", ["t0"], ["y0"]),
+        helper.make_node("Neg", ["t0"], ["y1"]),
+    ]
+    options = {"scan_input_directions": [1], "scan_output_directions": [0, 1]}
+    compiled(*of_scan(scan(nodes, 1, 1, 2, **options), 12), "tiny", 1)
+
+
+def test_a_loop_of_few_steps_is_unrolled() -> None:
+    nodes = [helper.make_node("Add", ["s0", "a0"], ["t0"])]
+    compiled(*of_scan(scan(nodes, 1, 1, 0), 4), "tiny", 0)
+
+
+def test_values_that_are_scanned_along_an_inner_axis_are_unrolled() -> None:
+    """Those of a step do not lie together in memory."""
+    nodes = [helper.make_node("Add", ["s0", "a0"], ["t0"])]
+    node = scan(nodes, 1, 1, 0, scan_input_axes=[1])
+    inputs = {"i0": random(6), "x0": random(6, 12)}
+    compiled(model_of([node], inputs, ["o0"], {}), inputs, "tiny", 0)
+
+
+def test_the_quicker_of_a_loop_and_of_single_steps_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, inputs = layer("RNN", "forward", 9)
+    looped = compiled(model, inputs, "edge", 1).timing.cycles
+    monkeypatch.setattr(kept_loops, "FEWEST_STEPS", 10)
+    unrolled = compiled(model, inputs, "edge", 0).timing.cycles
+    monkeypatch.undo()
+    assert meshloom.compile(model, "edge").timing.cycles == min(looped, unrolled)
+
+
+def test_loops_are_unrolled_where_a_rule_cuts_the_network() -> None:
+    model, inputs = layer("RNN", "forward", 8, 4, 3)
+    rule = SubgraphOptions(*parse_subgraphs("fewest-bytes,parts=2"))
+    outputs = meshloom.compile(model, chip="tiny", subgraphs=rule).run(inputs).outputs
+    for name, expected in run_reference(model, inputs).items():
+        np.testing.assert_allclose(outputs[name], expected, rtol=2e-5, atol=2e-5)
+
+
+def test_loops_are_unrolled_for_several_chips() -> None:
+    model, inputs = layer("RNN", "forward", 8, 4, 3)
+    outputs = meshloom.compile(model, chip="tiny", chips=2).run(inputs).outputs
+    for name, expected in run_reference(model, inputs).items():
+        np.testing.assert_allclose(outputs[name], expected, rtol=2e-5, atol=2e-5)
