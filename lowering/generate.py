@@ -35,7 +35,6 @@ from .launch_schedule import (
 from .machine import Machine
 from .operand_views import OperandViews
 from .passing_values import PassingValues
-from .roll_steps import emitted_steps
 from .stream import CoreStream
 from .task_reads import TaskReads
 from .view import View
@@ -47,7 +46,7 @@ KEPT_LIKE = 1 << 12
 def generate(schedule: LaunchSchedule, chip: Chip, front: int = 6) -> Machine:
     """
     Streams of all cores that have work, without synchronisation between the units of a core. Of loops, a few steps are
-    emitted (see `emitted_steps`).
+    emitted (see `_emitted_steps`).
     """
     cores = {core for task in schedule.tasks for core in task.tiling.cores}
     return _Generator(schedule, Machine(chip, cores), front).run()
@@ -103,7 +102,7 @@ class _Generator:
             self._passing.take_room(task)
         loaded = loads_of(repeat.body)
         self._machine.begin_loop(repeat.steps)
-        for step in emitted_steps(repeat.steps, self._front):
+        for step in _emitted_steps(repeat.steps, self._front):
             self._views.step = step
             self._machine.begin_step(step)
             for task in tasks:
@@ -325,3 +324,11 @@ def _phases(reductions: Sequence[int], tiling: Tiling) -> list[_Phase]:
         complete = all(index[dim] == tiling.steps[dim] - 1 for dim in reductions)
         phases.append(_Phase(accumulate, complete, version))
     return phases
+
+
+def _emitted_steps(steps: int, front: int) -> list[int]:
+    """
+    Numbers of the steps of a loop that are emitted: the first ones, of which one after at most `front` others becomes
+    the body, and the last; all where there are few.
+    """
+    return list(range(steps)) if steps <= front + 3 else [*range(front + 2), steps - 1]

@@ -26,14 +26,6 @@ class UnlikeSteps(MeshloomError):
     """The steps of a loop that were emitted are not alike in the end."""
 
 
-def emitted_steps(steps: int, front: int) -> list[int]:
-    """
-    Numbers of the steps of a loop that are emitted: the first ones, of which one after at most `front` others becomes
-    the body, and the last; all where there are few.
-    """
-    return list(range(steps)) if steps <= front + 3 else [*range(front + 2), steps - 1]
-
-
 def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.uint64]) -> NDArray[np.void]:
     """
     The words [n] WIDE of the emitted steps, without loops and registers, as all steps [<= n] WIDE. `states`: of the

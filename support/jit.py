@@ -8,6 +8,7 @@ names has changed, wherever they stand: those are compiled into it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pickle import UnpicklingError
 from types import CodeType
 from typing import Any, TypeVar, cast
 
@@ -37,6 +38,7 @@ def jit_with(**options: Any) -> Callable[[F], F]:
         kernel = cast("Any", njit(**wanted)(function))
         kept = _kept(kernel)
         kept._source_stamp = (kept._source_stamp, *_stamps(function))
+        kept._load_index = _index_or_nothing(kept._load_index)
         return cast("F", kernel)
 
     return compiled
@@ -45,6 +47,21 @@ def jit_with(**options: Any) -> Callable[[F], F]:
 def _kept(kernel: Any) -> Any:
     """numba's file of what is kept of a kernel. It has no public way to say what else a kernel depends on."""
     return kernel._cache._cache_file
+
+
+def _index_or_nothing(load: Callable[[], dict[Any, str]]) -> Callable[[], dict[Any, str]]:
+    """
+    numba's list of the compiled forms of a kernel, empty where it cannot be read: it names classes of arguments, which
+    another version of the project may have elsewhere.
+    """
+
+    def loaded() -> dict[Any, str]:
+        try:
+            return load()
+        except (AttributeError, EOFError, ImportError, UnpicklingError):
+            return {}
+
+    return loaded
 
 
 def _stamps(function: Callable[..., Any]) -> Iterator[tuple[str, object]]:

@@ -46,3 +46,36 @@ def test_what_has_not_changed_is_not_compiled_again(tmp_path: Path) -> None:
     assert run(tmp_path, 2, 1) == "31 0"
     done = subprocess.run([sys.executable, tmp_path / "caller.py"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "31 1"
+
+
+ARGUMENTS = """
+from typing import NamedTuple
+
+class {name}(NamedTuple):
+    value: int
+"""
+KERNEL = """
+from meshloom.support.jit import jit
+
+@jit
+def doubled(pair):
+    return 2 * pair.value
+"""
+USER = """
+import arguments
+from kernel import doubled
+
+(kind,) = [value for value in vars(arguments).values() if isinstance(value, type) and hasattr(value, "value")]
+print(doubled(kind(4)), sum(doubled.stats.cache_hits.values()))
+"""
+
+
+def test_a_class_of_arguments_under_another_name_compiles_anew(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    (tmp_path / "user.py").write_text(USER)
+    printed: list[str] = []
+    for name in ("Pair", "Pair", "Operands"):
+        (tmp_path / "arguments.py").write_text(ARGUMENTS.format(name=name))
+        done = subprocess.run([sys.executable, tmp_path / "user.py"], capture_output=True, text=True, check=True)
+        printed.append(done.stdout.strip())
+    assert printed == ["8 0", "8 1", "8 0"]
