@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # One worker a processor; plain pytest runs them in one process.
 PYTEST := .venv/bin/pytest -q -n auto --maxprocesses 8 --dist worksteal
-CODE := meshloom analysis chips dialects emulator frontend lowering support tools transforms test bench examples
+CODE := meshloom analysis chips dialects emulator formats frontend lowering mapping support tools transforms test bench examples
 
 .PHONY: help demo test test-all lint unit filecheck bench models format clean
 

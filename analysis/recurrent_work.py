@@ -13,7 +13,7 @@ from ..chips.cycles import RATE_BY_WIDTH
 from ..dialects.dataflow.loop import LoopOp, YieldOp
 from ..dialects.dataflow.tiling import Box, OpCost, TilingInterface
 from ..dialects.dataflow.types import element_bytes, element_of, tensor_bytes, tensor_of
-from ..emulator.recurrent_layers import RecurrentLayer, VectorWork
+from ..emulator.reports.recurrent_layers import RecurrentLayer, VectorWork
 
 
 def recurrent_layers(function: FuncOp) -> list[RecurrentLayer]:

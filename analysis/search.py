@@ -14,7 +14,7 @@ from ..support.errors import MeshloomError
 T = TypeVar("T")
 Measure = Literal["estimated", "emulated"]
 
-WORTHWHILE = 0.999
+ACCEPT_RATIO = 0.999
 """
 A variant that departs from what stands (another order, more launches, loads at other times) is taken only if it takes
 less than this share of the cycles.
@@ -22,7 +22,7 @@ less than this share of the cycles.
 
 
 class Trial(NamedTuple):
-    """What became of a variant."""
+    """The outcome of a variant."""
 
     variant: str
     text: str
@@ -39,12 +39,12 @@ class Search(Generic[T]):
     """
 
     cycles: Callable[[T], float]
-    """What a variant takes; asked once for each."""
+    """Cycles of a variant; called once for each."""
     measure: Measure
     """What the cycles are."""
-    hopeful: float = 1.0
+    prune_ratio: float = 1.0
     """A variant is tried if its estimate is at most so many times the least of all that were tried."""
-    enough: float = 0.0
+    sufficient_cycles: float = 0.0
     """Once a variant takes at most so many cycles, no other is tried."""
     trials: list[Trial] = field(default_factory=list[Trial])
     failures: list[MeshloomError] = field(default_factory=list[MeshloomError])
@@ -72,7 +72,7 @@ class Search(Generic[T]):
         if self.is_over(variant):
             return False
         if self._best is not None:
-            for most, against in ((self.hopeful, self._least_estimate), (of_best, self._estimate)):
+            for most, against in ((self.prune_ratio, self._least_estimate), (of_best, self._estimate)):
                 if estimate > most * against:
                     self._note(variant, f"estimated {estimate:,.0f} cycles, {over(estimate, against)}: not tried")
                     return False
@@ -96,9 +96,9 @@ class Search(Generic[T]):
 
     def is_over(self, variant: str) -> bool:
         """Whether what was found is enough, so that another variant need not even be made. That is noted then."""
-        if self._best is None or not self.enough or self.least() > self.enough:
+        if self._best is None or not self.sufficient_cycles or self.least() > self.sufficient_cycles:
             return False
-        self._note(variant, f"at most {self.enough:,.0f} cycles are enough: not tried")
+        self._note(variant, f"at most {self.sufficient_cycles:,.0f} cycles are enough: not tried")
         return True
 
     def skip(self, variant: str, why: str) -> None:

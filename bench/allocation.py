@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from meshloom.analysis.allocation import allocate
-from meshloom.analysis.allocation_search import fitting_offsets
+from meshloom.analysis.allocation.allocate import allocate
+from meshloom.analysis.allocation.allocation_search import fitting_offsets
 from meshloom.analysis.cost_graphs.read import read_cost_graph
 from meshloom.analysis.offload.evaluate import Evaluator
 from meshloom.analysis.offload.kinds import Kind

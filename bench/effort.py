@@ -3,8 +3,8 @@ What `--effort` gives and costs: a JSON line a model, with the emulated cycles a
 shares of the default's, and what the search would have found had it left nothing out.
 
 Of the last, `best` names the variant with the fewest cycles in the search of the whole network, `cycles` is its share
-of the default's, and `estimate` says how many times the least estimate it was estimated at: an effort whose `hopeful`
-(`lowering/effort.py`) is less does not compile it.
+of the default's, and `estimate` says how many times the least estimate it was estimated at: an effort whose
+`prune_ratio` (`lowering/options/effort.py`) is less does not compile it.
 
     python bench/effort.py rnet onet --chip edge
     python bench/effort.py --random 100 --chip tiny
@@ -25,8 +25,8 @@ from unittest.mock import patch
 from light_models import LIGHT_MODELS
 from meshloom.analysis.planning.plan_memo import forget_plans
 from meshloom.analysis.search import Search
-from meshloom.lowering.effort import EFFORTS, Effort
-from meshloom.lowering.subgraph_options import SubgraphOptions
+from meshloom.lowering.options.effort import EFFORTS, Effort
+from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.api import CompiledNetwork, compile
 from public_models import PUBLIC_MODELS
@@ -37,7 +37,7 @@ from models import load_model
 NODES = 20
 """Of random models."""
 OTHERS = [name for name in EFFORTS if name != "default"]
-NOTHING_LEFT_OUT = replace(EFFORTS["high"], hopeful=float("inf"))
+NOTHING_LEFT_OUT = replace(EFFORTS["high"], prune_ratio=float("inf"))
 
 
 class Tried(NamedTuple):

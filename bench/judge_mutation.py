@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from meshloom.dialects.coreasm.isa import BY_CODE
-from meshloom.emulator.executable import Executable
-from meshloom.emulator.functional import FunctionalResult, run_functional
+from meshloom.emulator.executable.executable import Executable
+from meshloom.emulator.functional.engine import FunctionalResult, run_functional
 from meshloom.support.errors import MeshloomError
 from mutate_binary import Mutation
 from numpy.typing import NDArray

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from meshloom.analysis.mapping.default.anneal import anneal
-from meshloom.analysis.mapping.kernels.capacity import fit
-from meshloom.analysis.mapping.kernels.graph import Graph, merge_vertices
-from meshloom.analysis.mapping.kernels.random import random_state
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.topology.topology import Topology
+from meshloom.mapping.default.anneal import anneal
+from meshloom.mapping.kernels.capacity import fit
+from meshloom.mapping.kernels.graph import Graph, merge_vertices
+from meshloom.mapping.kernels.random import random_state
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.topology.topology import Topology
 from numpy.typing import NDArray
 
 Cores = NDArray[np.int32]

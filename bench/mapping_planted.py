@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from mapping_peers import Cores
-from meshloom.analysis.mapping.mesh import Mesh
+from meshloom.mapping.mesh import Mesh
 from numpy.typing import NDArray
 
 SHEETS = {

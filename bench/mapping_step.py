@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mapping import make_input, mean
-from meshloom.analysis.mapping.mapping import Effort, Objective, default_capacity
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.methods import find_method
-from meshloom.analysis.mapping.metrics.costs import costs_of
-from meshloom.analysis.mapping.topology.topology import Topology
+from mapping_methods import make_input, mean
 from meshloom.chips import load_chip
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.method import Effort, Objective, default_capacity
+from meshloom.mapping.methods import find_method
+from meshloom.mapping.metrics.costs import costs_of
+from meshloom.mapping.topology.topology import Topology
 from meshloom.tools.map_emulation import emulate_step
 
 INPUTS = "lenet,cortex10k,sheet10k,tiles,mlp"

@@ -7,17 +7,17 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from meshloom.analysis.mapping.default.coarsen import undo
-from meshloom.analysis.mapping.default.dual import dual_bisection
-from meshloom.analysis.mapping.default.hierarchy import MERGINGS, hierarchy
-from meshloom.analysis.mapping.default.hops import map_hops
-from meshloom.analysis.mapping.default.schedule import SCHEDULES, Schedule, Work
-from meshloom.analysis.mapping.kernels.capacity import fit
-from meshloom.analysis.mapping.kernels.graph import Graph
-from meshloom.analysis.mapping.kernels.random import random_state
-from meshloom.analysis.mapping.mapping import Effort, Watch
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.topology.topology import Topology
+from meshloom.mapping.default.coarsen import undo
+from meshloom.mapping.default.dual import dual_bisection
+from meshloom.mapping.default.hierarchy import MERGINGS, hierarchy
+from meshloom.mapping.default.hops import map_hops
+from meshloom.mapping.default.schedule import SCHEDULES, Schedule, Work
+from meshloom.mapping.kernels.capacity import fit
+from meshloom.mapping.kernels.graph import Graph
+from meshloom.mapping.kernels.random import random_state
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.method import Effort, Watch
+from meshloom.mapping.topology.topology import Topology
 from numpy.typing import NDArray
 
 Cores = NDArray[np.int32]

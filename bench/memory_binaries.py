@@ -33,13 +33,13 @@ from typing import Any
 import numpy as np
 import onnx
 from meshloom.analysis.planning.plan_memo import forget_plans
-from meshloom.emulator.device_memory import device_memory
-from meshloom.emulator.executable import Executable
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.timing import TimingResult
+from meshloom.emulator.executable.executable import Executable
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.reports.device_memory import device_memory
+from meshloom.emulator.timing.engine import TimingResult
 from meshloom.lowering.offload.compile_launches import Budget
 from meshloom.lowering.offload.save_memory import Saving
-from meshloom.lowering.subgraph_options import SubgraphOptions
+from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.api import CompiledNetwork, compile
 from meshloom.tools.tensor_files import random_inputs

@@ -60,9 +60,9 @@ def runtime_seconds(data: bytes, inputs: Inputs) -> float:
 
 def measure(name: str, chip: str) -> dict[str, Any]:
     """All figures of one model. Raises what the compiler or the emulator raises."""
-    from meshloom.emulator.functional import run_functional
-    from meshloom.emulator.stats import collect
-    from meshloom.emulator.timing import run_timing
+    from meshloom.emulator.functional.engine import run_functional
+    from meshloom.emulator.reports.stats import collect
+    from meshloom.emulator.timing.engine import run_timing
     from meshloom.tools.api import compile
     from meshloom.tools.oracle import Oracle, compare
 

@@ -15,8 +15,8 @@ import numpy as np
 from meshloom.dialects.coreasm.encoding import IS_FLOAT, MAX_DIMS, NO_DESC, TYPES
 from meshloom.dialects.coreasm.instruction import Instruction, Operand, Space, TypeOf
 from meshloom.dialects.coreasm.isa import BY_CODE, Unit
-from meshloom.emulator.executable import Executable, Launch, Program
-from meshloom.emulator.functional_load import patched_words
+from meshloom.emulator.executable.executable import Executable, Launch, Program
+from meshloom.emulator.executable.load import patched_words
 from numpy.typing import NDArray
 
 CONTROL = ("halt", "nop", "loop", "addi", "li")

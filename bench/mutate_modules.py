@@ -31,7 +31,7 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 
-from meshloom.emulator.executable import read_executable, write_executable
+from meshloom.emulator.executable.executable import read_executable, write_executable
 from meshloom.lowering.coreasm_to_executable import coreasm_to_executable
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.opt import MeshloomOpt

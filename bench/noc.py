@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 from meshloom.chips import load_chip
-from meshloom.emulator.functional_build import Assembly, at
-from meshloom.emulator.timing import run_timing
-from meshloom.emulator.timing_random import RECV, SEND, VPU
+from meshloom.emulator.executable.build import Assembly, at
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.emulator.timing.random_programs import RECV, SEND, VPU
 
 
 def random_traffic(

@@ -20,8 +20,8 @@ from itertools import product
 from time import process_time
 from typing import Any
 
-import meshloom.lowering.piece_cache as piece_cache
-import meshloom.lowering.quickest_piece as quickest_piece
+import meshloom.lowering.autotune.autotune_subgraph as autotune_subgraph
+import meshloom.lowering.cache.compile_cache as compile_cache
 import meshloom.transforms.manycore_split_reductions as manycore_split_reductions
 import meshloom.transforms.manycore_tile as manycore_tile
 from light_models import LIGHT_MODELS
@@ -30,8 +30,8 @@ from meshloom.analysis.planning.placement import column_major, row_major
 from meshloom.analysis.planning.plan_memo import PlanMemo, forget_plans
 from meshloom.analysis.planning.plan_network import NetworkPlan
 from meshloom.chips import Chip
-from meshloom.lowering.effort import EFFORTS, with_placement
-from meshloom.lowering.subgraph_options import SubgraphOptions
+from meshloom.lowering.options.effort import EFFORTS, with_placement
+from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.api import compile
 from meshloom.transforms.manycore_place import place_function
@@ -57,10 +57,10 @@ def cycles(name: str, chip: str, method: str, *, order: Any = column_major) -> t
     # Compiled parts are kept by content and compiler; another placement is another compiler.
     digest = f"{method} {order.__name__}".encode()
     patches: list[tuple[Any, str, Any]] = [
-        (quickest_piece, "place_function", place),
+        (autotune_subgraph, "place_function", place),
         (manycore_tile, "column_major", order),
         (manycore_split_reductions, "column_major", order),
-        (piece_cache, "compiler_digest", lambda: digest),
+        (compile_cache, "compiler_digest", lambda: digest),
     ]
     before = [getattr(module, key) for module, key, _ in patches]
     for module, key, value in patches:

@@ -54,9 +54,9 @@ def load(name: str, seed: int, steps: int | None) -> tuple[bytes, Inputs]:
 
 def measure(name: str, chip: str, seed: int, steps: int | None) -> dict[str, Any]:
     """All figures of one network. Raises what the compiler or the emulator raises."""
-    from meshloom.emulator.functional import run_functional
-    from meshloom.emulator.stats import collect
-    from meshloom.emulator.timing import run_timing
+    from meshloom.emulator.functional.engine import run_functional
+    from meshloom.emulator.reports.stats import collect
+    from meshloom.emulator.timing.engine import run_timing
     from meshloom.tools.api import compile
     from meshloom.tools.oracle import Oracle, compare
 

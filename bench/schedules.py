@@ -21,12 +21,12 @@ from pathlib import Path
 from light_models import LIGHT_MODELS, light_model, with_batch
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow.entry_function import find_main
-from meshloom.emulator.roofline import Roofline, Work, roofline
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.reports.roofline import Roofline, Work, roofline
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.ideal_work import ideal_work
-from meshloom.lowering.pipeline import SubgraphOptions, compile_module
-from meshloom.lowering.subgraph_options import FUSIONS, parse_subgraphs
+from meshloom.lowering.driver.compile_module import SubgraphOptions, compile_module
+from meshloom.lowering.launch.ideal_work import ideal_work
+from meshloom.lowering.options.subgraph_options import FUSIONS, parse_subgraphs
 from meshloom.support.errors import MeshloomError
 from meshloom.transforms.manycore_schedule import ManycoreSchedulePass
 from public_models import PUBLIC_MODELS

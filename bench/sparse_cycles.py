@@ -50,29 +50,29 @@ from typing import Any, get_args
 
 import numpy as np
 from light_models import LIGHT_MODELS, light_model
-from meshloom.analysis.interpret import make_inputs
-from meshloom.analysis.sparse.prune import Method
+from meshloom.analysis.execution.interpret import make_inputs
 from meshloom.chips import Chip, load_chip
 from meshloom.chips.chip import MAP_LANES
 from meshloom.chips.cycles import bound_by_weights, load_cycles
 from meshloom.dialects.coreasm.isa import Unit
 from meshloom.dialects.dataflow import ConvOp, Dataflow, MatmulOp
 from meshloom.dialects.dataflow.types import tensor
-from meshloom.emulator.executable import Executable
-from meshloom.emulator.functional import FunctionalResult, run_functional
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.executable.executable import Executable
+from meshloom.emulator.functional.engine import FunctionalResult, run_functional
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.formats.sparse.prune import Method
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.pipeline import Compilation, compile_module
-from meshloom.lowering.sparse_weights import compile_encoded, encode_weights
+from meshloom.lowering.driver.compile_module import Compilation, compile_module
+from meshloom.lowering.driver.compile_sparse import compile_encoded, encode_weights
 from meshloom.tools.read_module import read_module
+from meshloom.tools.report.sparse_cycles import sparse_cycles
 from meshloom.tools.report.trace_sums import task_times
-from meshloom.tools.sparse_layers import sparse_cycles
 from meshloom.transforms.canonicalize import CanonicalizePass
-from meshloom.transforms.contraction_weights import weight_uses
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from meshloom.transforms.dataflow_prune import DataflowPrunePass
-from meshloom.transforms.known_values import source_of
 from meshloom.transforms.manycore_split_reductions import PARTS_SUFFIX
+from meshloom.transforms.shared.constants import source_of
+from meshloom.transforms.shared.contraction_weights import weight_uses
 from meshloom.transforms.sparse_balance_lanes import Balanced, balance_lanes
 from numpy.typing import NDArray
 from public_models import PUBLIC_MODELS

@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from meshloom.analysis.sparse.choose import smallest
-from meshloom.analysis.sparse.encode import decode, encode
-from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, candidates, csr, run_length, stride
-from meshloom.analysis.sparse.sizes import encoded_bytes, expected_bits, gap_histogram
-from meshloom.analysis.sparse.strings import Strings
+from meshloom.analysis.sparse.smallest_encoding import smallest
+from meshloom.formats.sparse.encode import decode, encode
+from meshloom.formats.sparse.fibers import Fibers
+from meshloom.formats.sparse.index_formats import DIRECT, Format, Kind, candidates, csr, run_length, stride
+from meshloom.formats.sparse.sizes import encoded_bytes, expected_bits, gap_histogram
 from numpy.typing import NDArray
 
 DENSITIES = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.14, 0.2, 0.24, 0.33, 0.5, 0.667, 0.8, 0.875, 0.95, 1.0)
@@ -81,13 +81,13 @@ def main() -> None:
             line = line_of(weights, format, density)
             curves.setdefault(str(format), []).append(line["bits"])
             print(json.dumps(line), flush=True)
-        choice = smallest(weights, Strings(weights.shape))
+        choice = smallest(weights, Fibers(weights.shape))
         peers = [*candidates(), *(run_length(bits) for bits in range(2, 9)), csr(16)]
-        least = smallest(weights, Strings(weights.shape), peers)
+        least = smallest(weights, Fibers(weights.shape), peers)
         over = {"least": str(least.format or "dense"), "over_least": round(choice.nbytes / least.nbytes, 4)}
         print(json.dumps(_chosen("chosen", density, choice.format, choice.ratio) | over), flush=True)
         grouped = draw(options.rows, options.length, density, options.group)
-        choice = smallest(grouped, Strings(grouped.shape), candidates((1, options.group)))
+        choice = smallest(grouped, Fibers(grouped.shape), candidates((1, options.group)))
         print(json.dumps(_chosen(f"chosen/{options.group}", density, choice.format, choice.ratio)), flush=True)
     if options.picture is not None:
         _draw(options.picture, curves)

@@ -20,11 +20,11 @@ from typing import Any
 
 from meshloom.analysis.planning.plan_memo import forget_plans
 from meshloom.chips import Chip, load_chip
-from meshloom.emulator.costs import host_cycles
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.machine.costs import host_cycles
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.pipeline import Compilation, SubgraphOptions, compile_module
-from meshloom.lowering.subgraph_options import FUSIONS, parse_subgraphs
+from meshloom.lowering.driver.compile_module import Compilation, SubgraphOptions, compile_module
+from meshloom.lowering.options.subgraph_options import FUSIONS, parse_subgraphs
 from public_models import PUBLIC_MODELS
 from xdsl.dialects.builtin import ModuleOp
 

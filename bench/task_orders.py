@@ -16,12 +16,12 @@ import time
 
 import numpy as np
 from light_models import light_model
-from meshloom.analysis.orders.pieces import PieceCost
+from meshloom.analysis.orders.unit_profiles import ProfileCost
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import Dataflow
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.compiled_pieces import compiled_pieces, emulated_cycles
 from meshloom.lowering.dataflow_to_manycore import DataflowToManycorePass
+from meshloom.lowering.driver.order_costs import emulated_cycles, measured_profiles
 from meshloom.support.errors import MeshloomError
 from meshloom.transforms.canonicalize import CanonicalizePass
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
@@ -64,7 +64,7 @@ def main() -> None:
             line: dict[str, object] = {"bench": "task_orders", "network": name, "chip": chip.name}
             try:
                 before = emulated_cycles(module, chip)
-                streams = PieceCost(compiled_pieces(module, chip))
+                streams = ProfileCost(measured_profiles(module, chip))
             except MeshloomError as error:
                 print(json.dumps({**line, "error": str(error)}), flush=True)
                 continue

@@ -19,11 +19,11 @@ import time
 from collections.abc import Callable
 
 from meshloom.chips import load_chip
-from meshloom.emulator.executable import Executable, read_executable
-from meshloom.emulator.functional_build import Assembly, at
-from meshloom.emulator.reference import run_reference
-from meshloom.emulator.timing import run_timing, time_launch
-from meshloom.emulator.timing_tables import build_tables
+from meshloom.emulator.executable.build import Assembly, at
+from meshloom.emulator.executable.executable import Executable, read_executable
+from meshloom.emulator.timing.engine import run_timing, time_launch
+from meshloom.emulator.timing.reference import run_reference
+from meshloom.emulator.timing.tables import build_tables
 
 RECV, SEND, VPU = 6, 5, 1
 

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from meshloom.analysis.mapping.topology.archive import compress_archive, write_archive
-from meshloom.analysis.mapping.topology.archive_reader import ArchiveReader
-from meshloom.analysis.mapping.topology.archive_writer import ArchiveWriter
-from meshloom.analysis.mapping.topology.gaps import CompressedGraph, compress, first_of, next_of, row_into
-from meshloom.analysis.mapping.topology.read import read_topology
-from meshloom.analysis.mapping.topology.topology import Topology, from_directed
+from meshloom.frontend.topology.read import read_topology
+from meshloom.mapping.topology.archive import compress_archive, write_archive
+from meshloom.mapping.topology.archive_reader import ArchiveReader
+from meshloom.mapping.topology.archive_writer import ArchiveWriter
+from meshloom.mapping.topology.gaps import CompressedGraph, compress, first_of, next_of, row_into
+from meshloom.mapping.topology.topology import Topology, from_directed
 from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 

@@ -29,14 +29,14 @@ from typing import Any
 import numpy as np
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow import ConstantOp, WeightOp
-from meshloom.emulator.executable import Executable, write_executable
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.executable.executable import Executable, write_executable
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.pipeline import compile_module
-from meshloom.lowering.sparse_weights import encode_weights, without_zero_channels
-from meshloom.transforms.contraction_weights import PruneWeights, WeightUse, numeric_values
-from meshloom.transforms.rewrite_once import rewrite_once
+from meshloom.lowering.driver.compile_module import compile_module
+from meshloom.lowering.driver.compile_sparse import encode_weights, without_zero_channels
+from meshloom.transforms.shared.contraction_weights import PruneWeights, WeightUse, numeric_values
+from meshloom.transforms.shared.rewrite_once import rewrite_once
 from numpy.typing import NDArray
 from public_models import PUBLIC_MODELS
 from sparse_cycles import PRODUCTS, layer

@@ -18,7 +18,7 @@ KEYS = ("source", "offset", "bytes", "sha256")
 class ReferenceOp(IRDLOperation, abc.ABC):
     """
     An operation whose bytes lie at an offset of a file, or, with source "mem", in the process' own store, found by the
-    hash (`frontend/weights.py`). The hash guards against a changed file.
+    hash (`formats/weights.py`). The hash guards against a changed file.
     """
 
     source = prop_def(StringAttr)

@@ -21,7 +21,7 @@ from typing import Any, cast
 import numpy as np
 from meshloom.chips import Chip, load_chip
 from meshloom.frontend.prune_onnx import prune_onnx
-from meshloom.lowering.subgraph_options import SubgraphOptions, parse_subgraphs
+from meshloom.lowering.options.subgraph_options import SubgraphOptions, parse_subgraphs
 from meshloom.support.errors import MeshloomError
 from meshloom.support.warn import MeshloomWarning
 from meshloom.tools.oracle import Oracle

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from meshloom.analysis.nature import EXACT, Nature
+from meshloom.analysis.semantic_effect import EXACT, SemanticEffect
 from meshloom.dialects.coreasm.encoding import NO_DESC
 from meshloom.dialects.coreasm.ops import InstructionOp, LoopOp
 from xdsl.context import Context
@@ -113,7 +113,7 @@ class CoreasmPeepholePass(ModulePass):
     """Removes instructions that do nothing, from unpacked programs."""
 
     name = "coreasm-peephole"
-    nature: ClassVar[Nature] = EXACT
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all programs, the controller's included."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from meshloom.analysis.nature import Nature, reassociating
+from meshloom.analysis.semantic_effect import SemanticEffect, reassociating
 from meshloom.dialects.dataflow import DivOp, MulOp, RsqrtOp, SqrtOp
 from meshloom.dialects.locations import KeepLocations
 from xdsl.context import Context
@@ -33,7 +33,7 @@ class DivideByRootPass(ModulePass):
     """Multiplies by inverse roots in place of dividing by roots."""
 
     name = "divide-by-root"
-    nature: ClassVar[Nature] = reassociating(1e-6)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-6)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all divisions."""

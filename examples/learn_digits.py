@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from meshloom.chips import load_chip
 from meshloom.frontend.parameters import import_with_parameters
-from meshloom.lowering.subgraph_options import SubgraphOptions
+from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.support.errors import MeshloomError
 from meshloom.transforms.dataflow_differentiate import DataflowDifferentiatePass
 from numpy.typing import NDArray

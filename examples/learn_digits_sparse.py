@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from meshloom.analysis.sparse.prune import magnitude_pruning
 from meshloom.chips import load_chip
+from meshloom.formats.sparse.prune import magnitude_pruning
 from meshloom.frontend.parameters import import_with_parameters
 from meshloom.transforms.dataflow_differentiate import DataflowDifferentiatePass
 from meshloom.transforms.sparse_encode_stored import encode_stored

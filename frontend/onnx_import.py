@@ -43,14 +43,14 @@ def import_onnx(
     model: ModelLike,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     values: Mapping[str, Any] | None = None,
-    tell: Callable[[str], None] = warn,
+    on_note: Callable[[str], None] = warn,
 ) -> ModuleOp:
     """
     Import a model (a file, its bytes, or a parsed model) as a module with one function `main`.
 
     `shapes` gives the shapes of inputs with symbolic dimensions; `values` fixes inputs to constants, which then are no
-    inputs of the result. A free dimension that looks like a batch is taken as 1, unless `shapes` says otherwise: `tell`
-    is told of it, a line an input (by default it warns).
+    inputs of the result. A free dimension that looks like a batch is taken as 1, unless `shapes` says otherwise:
+    `on_note` is told of it, a line an input (by default it warns).
 
     Raises InputError for files that are not ONNX, and one InputError that lists all operators that cannot be imported
     (a ValuesNeededError naming inputs, where known values for these would help).
@@ -62,7 +62,7 @@ def import_onnx(
         module, outputs = importer.run(signatures, fixed)
     check_outputs(importer.name, outputs)
     for line in assumed:
-        tell(line)
+        on_note(line)
     return module
 
 

@@ -27,7 +27,7 @@ def import_with_parameters(
     model: ModelLike,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     values: Mapping[str, Any] | None = None,
-    tell: Callable[[str], None] = warn,
+    on_note: Callable[[str], None] = warn,
 ) -> tuple[ModuleOp, dict[str, Array]]:
     """
     As `import_onnx`, but the model's float initialisers (and Constant nodes) of two elements and more are inputs,
@@ -45,7 +45,7 @@ def import_with_parameters(
     }
     while True:
         try:
-            module = import_onnx(_with_inputs(proto, wanted, folder), shapes, values, tell)
+            module = import_onnx(_with_inputs(proto, wanted, folder), shapes, values, on_note)
             break
         except ValuesNeededError as error:
             needed = [name for name in error.inputs if wanted.pop(name, None) is not None]

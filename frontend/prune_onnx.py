@@ -10,9 +10,9 @@ import numpy as np
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
-from ..analysis.sparse.bits import Array
-from ..analysis.sparse.encode import Mask
-from ..analysis.sparse.prune import Method, apply, balanced_pruning, magnitude_pruning
+from ..formats.sparse.bits import Array
+from ..formats.sparse.encode import Mask
+from ..formats.sparse.prune import Method, apply, balanced_pruning, magnitude_pruning
 from ..support.errors import InputError
 from .model_file import read_model
 

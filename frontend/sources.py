@@ -11,11 +11,11 @@ import numpy as np
 import onnx
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
 
+from ..formats import weights
+from ..formats.weights import WeightRef
 from ..support.errors import InputError
 from ..support.input_files import open_regular
-from . import weights
 from .tensors import Array
-from .weights import WeightRef
 
 # Which fields of ONNX's protobuf messages lead to tensors (None: the raw bytes themselves). The messages refer to
 # each other in circles (a node's attribute may hold a graph), hence the assignments below.

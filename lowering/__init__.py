@@ -3,14 +3,14 @@
 PASSES: dict[str, str] = {
     "dataflow-to-manycore": "dataflow_to_manycore:DataflowToManycorePass",
     "manycore-autotune": "manycore_autotune:ManycoreAutotunePass",
-    "manycore-cut-stages": "manycore_cut_stages:ManycoreCutStagesPass",
+    "manycore-cut-stages": "driver.manycore_cut_stages:ManycoreCutStagesPass",
     "manycore-fuse-subgraphs": "manycore_fuse_subgraphs:ManycoreFuseSubgraphsPass",
     "manycore-outline-to-fit": "manycore_outline_to_fit:ManycoreOutlineToFitPass",
     "manycore-to-memory": "manycore_to_memory:ManycoreToMemoryPass",
     "memory-insert-offload": "memory_insert_offload:MemoryInsertOffloadPass",
-    "meshloom": "meshloom_pass:MeshloomPass",
+    "meshloom": "driver.meshloom_pass:MeshloomPass",
     "memory-to-coreasm": "memory_to_coreasm:MemoryToCoreasmPass",
-    "sparse-encode-if-faster": "sparse_encode_if_faster:SparseEncodeIfFasterPass",
+    "sparse-encode-if-faster": "driver.sparse_encode_if_faster:SparseEncodeIfFasterPass",
     "sparse-to-dataflow": "sparse_to_dataflow:SparseToDataflowPass",
 }
 """Pass name -> `module:Class`, the module relative to this package. Modules are imported when a pass is asked for."""

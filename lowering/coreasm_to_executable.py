@@ -29,12 +29,12 @@ from ..dialects.coreasm.executable_ops import (
 from ..dialects.coreasm.ops import UnpackedControllerOp, UnpackedOp, UnpackedProgramOp
 from ..dialects.coreasm.packed import ControllerOp, PackedOp, ProgramOp
 from ..dialects.manycore import CHIP, chip_of
-from ..emulator.executable import Buffer, Executable, Launch, Program, Role, TensorInfo
-from ..emulator.executable_check import WordError, check_executable
-from ..frontend.weights import reference_of
+from ..dialects.weight_references import reference_of
+from ..emulator.executable.check import WordError, check_executable
+from ..emulator.executable.executable import Buffer, Executable, Launch, Program, Role, TensorInfo
 from ..support.errors import InputError
-from .executable_data import Data, Space
-from .program_code import SourceTable, core_sets_of, launch_of
+from .linker.executable_data import Data, Space
+from .linker.program_code import SourceTable, core_sets_of, launch_of
 
 _Op = TypeVar("_Op", bound=Operation)
 _EXECUTABLE = (

@@ -12,15 +12,15 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..analysis.grouping import group_operations
-from ..analysis.nature import Nature, reassociating
 from ..analysis.planning.loops import loops_in
+from ..analysis.semantic_effect import SemanticEffect, reassociating
+from ..analysis.tasks.grouping import group_operations
 from ..dialects.dataflow.tiling import TilingInterface
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location
 from ..dialects.manycore import SubgraphOp, TaskOp, TilingAttr, YieldOp
-from ..transforms.kept_loops import stays_loop
-from .loop_tasks import separate_results, separate_values
+from ..transforms.shared.kept_loops import stays_loop
+from .ir.loop_tasks import separate_results, separate_values
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class DataflowToManycorePass(ModulePass):
     """
     Outline groups of operations as tasks.
 
-    A task is a root operation with the elementwise operations over its result that follow it (see `analysis.grouping`).
-    Constants, weights and reshapes stay between the tasks. Loops that can be carried out as they stand hold tasks; all
-    others are unrolled.
+    A task is a root operation with the elementwise operations over its result that follow it (see
+    `analysis.tasks.grouping`). Constants, weights and reshapes stay between the tasks. Loops that can be carried out as
+    they stand hold tasks; all others are unrolled.
     """
 
     name = "dataflow-to-manycore"
-    nature: ClassVar[Nature] = reassociating(1e-4)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-4)
     """A task computes on slices, which lie differently in memory: a contraction may add in another order."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

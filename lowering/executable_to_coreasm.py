@@ -25,10 +25,10 @@ from ..dialects.coreasm.executable_ops import (
 from ..dialects.coreasm.launch_text import runs_of
 from ..dialects.coreasm.packed import ControllerOp, ProgramOp
 from ..dialects.manycore import CHIP, ChipAttr
-from ..emulator.executable import Executable, TensorInfo, as_view
-from ..frontend.weights import STORE, WeightRef, sha256_of
-from .executable_data import Data
-from .program_code import SourceTable, controller_code, launch_programs
+from ..emulator.executable.executable import Executable, TensorInfo, as_view
+from ..formats.weights import STORE, WeightRef, sha256_of
+from .linker.executable_data import Data
+from .linker.program_code import SourceTable, controller_code, launch_programs
 
 LARGEST_INLINE = 64
 """Bytes that stand in the text."""
@@ -40,7 +40,7 @@ def executable_to_coreasm(exe: Executable, data: Sequence[Data] | None = None) -
 
     `data` says what its images hold, whose bytes then are not looked at: they begin at the executable's addresses, and
     end with it where it has bytes, else where the last piece ends. Without `data` they hold the executable's bytes,
-    which the process keeps from then on (`frontend.weights`).
+    which the process keeps from then on (`formats.weights`).
     """
     given = _own_data(exe) if data is None else data
     ops: list[Operation] = [NoteOp(key, exe.notes[key]) for key in sorted(exe.notes)]

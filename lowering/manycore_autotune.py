@@ -13,29 +13,29 @@ from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ..analysis.nature import Nature, reassociating
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp, TaskOp, YieldOp
 from ..dialects.manycore.stage import networks_of
-from ..transforms.chip_option import chip_for
-from .above_launches import refuse_launches
-from .effort import EffortOptions
-from .inline_subgraphs import launches_of
+from ..transforms.shared.chip_option import chip_for
+from .autotune.compile_pool import CompilePool
+from .cache.compile_cache import CompileCache, Failure, cache_for
+from .cache.subgraph_code import SubgraphCode
+from .cache.subgraph_text import SubgraphText, is_stand_in, subgraph_text
+from .ir.numbered_locations import restore_locations
+from .ir.refuse_launches import refuse_launches
 from .offload.saved_module import saves_memory
-from .outlined import outlined
-from .part_locations import restore_locations
-from .piece_cache import Failure, PieceCache, cache_for
-from .piece_code import PieceCode
-from .piece_pool import PiecePool
-from .piece_text import PieceText, is_stand_in, piece_text
-from .plan_launches import plan_launches
-from .residence import residence_of, write_inputs
-from .serial import operators, part_module, subgraph_module
-from .subgraph import Subgraph
-from .subgraph_options import default_jobs
+from .options.effort import EffortOptions
+from .options.subgraph_options import default_jobs
+from .sequence.inline_subgraphs import launches_of
+from .sequence.launch_sequence import module_of_operators, module_of_subgraph, operators
+from .sequence.plan_launches import plan_launches
+from .sequence.residency_decisions import residence_of, write_inputs
+from .subgraphs.outline_function import outline_function
+from .subgraphs.subgraph import Subgraph
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ManycoreAutotunePass(EffortOptions, ModulePass):
     """
 
     name = "manycore-autotune"
-    nature: ClassVar[Nature] = reassociating(1e-4)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-4)
 
     chip: str | None = None
     jobs: int | None = None
@@ -68,7 +68,7 @@ class ManycoreAutotunePass(EffortOptions, ModulePass):
             autotune(network, chip, cache_for(chip, effort), default_jobs() if self.jobs is None else self.jobs)
 
 
-def autotune(module: ModuleOp, chip: Chip, cache: PieceCache, jobs: int) -> list[PieceCode]:
+def autotune(module: ModuleOp, chip: Chip, cache: CompileCache, jobs: int) -> list[SubgraphCode]:
     """
     Write the quickest plan of each subgraph of `@main`, or of all its operators, to the module; what each compiles to.
 
@@ -76,15 +76,15 @@ def autotune(module: ModuleOp, chip: Chip, cache: PieceCache, jobs: int) -> list
     """
     function = find_main(module)
     subgraphs = [op for op in function.walk() if isinstance(op, SubgraphOp)]
-    parts = [subgraph_module(one) for one in subgraphs] or [part_module(operators(function))]
+    parts = [module_of_subgraph(one) for one in subgraphs] or [module_of_operators(operators(function))]
     constants = [part.constants for part in parts]
-    texts = [piece_text(part) for part in parts]
+    texts = [subgraph_text(part) for part in parts]
     names = [one.sym_name.data for one in subgraphs] or [""]
     codes = _compiled(texts, names, chip, cache, jobs)
     bodies = [_body(*one) for one in zip(texts, codes, constants, strict=True)]
     if not subgraphs:
         whole = Subgraph("all", operators(function))
-        Rewriter.replace_op(function, outlined(function, [whole], lambda part, own: bodies[0]))
+        Rewriter.replace_op(function, outline_function(function, [whole], lambda part, own: bodies[0]))
         return codes
     for subgraph, body in zip(subgraphs, bodies, strict=True):
         last = body.last_op
@@ -100,29 +100,31 @@ def autotune(module: ModuleOp, chip: Chip, cache: PieceCache, jobs: int) -> list
     return codes
 
 
-def _write_residence(module: ModuleOp, subgraphs: Sequence[SubgraphOp], codes: Sequence[PieceCode], chip: Chip) -> None:
+def _write_residence(
+    module: ModuleOp, subgraphs: Sequence[SubgraphOp], codes: Sequence[SubgraphCode], chip: Chip
+) -> None:
     """Let subgraphs that share something say where it lies between them."""
     function, inlined = find_main(module), find_main(module.clone())
     groups = launches_of(inlined)
     if len(groups) < 2 or len(groups) != len(subgraphs):
         return
-    serial, residency = plan_launches(inlined, groups, [code.segments[-1] for code in codes], chip)
-    write_inputs(function, serial, residency.decided)
+    sequence, residency = plan_launches(inlined, groups, [code.segments[-1] for code in codes], chip)
+    write_inputs(function, sequence, residency.decided)
     for launch, subgraph in enumerate(subgraphs):
         results = groups[launch].results
-        residence_of(serial, residency.decided, launch, results).write(subgraph, results)
+        residence_of(sequence, residency.decided, launch, results).write(subgraph, results)
 
 
 def _compiled(
-    texts: Sequence[PieceText], names: Sequence[str], chip: Chip, cache: PieceCache, jobs: int
-) -> list[PieceCode]:
-    """What each part compiles to; equal ones are compiled once."""
+    texts: Sequence[SubgraphText], names: Sequence[str], chip: Chip, cache: CompileCache, jobs: int
+) -> list[SubgraphCode]:
+    """The compiled subgraphs; equal ones are compiled once."""
     keys = [cache.key(text.text) for text in texts]
     wanted = {key: text for key, text in zip(keys, texts, strict=True) if cache.get(key) is None}
-    with PiecePool(chip, cache.effort, jobs) as pool:
+    with CompilePool(chip, cache.effort, jobs) as pool:
         for key, outcome in zip(wanted, pool.compile(list(wanted.values())), strict=True):
             cache.put(key, outcome)
-    found: list[PieceCode] = []
+    found: list[SubgraphCode] = []
     for key, text, name in zip(keys, texts, names, strict=True):
         outcome = cache.get(key)
         assert outcome is not None
@@ -133,7 +135,7 @@ def _compiled(
     return found
 
 
-def _body(text: PieceText, code: PieceCode, constants: Sequence[ConstantOp | WeightOp]) -> Block:
+def _body(text: SubgraphText, code: SubgraphCode, constants: Sequence[ConstantOp | WeightOp]) -> Block:
     """The tiled tasks of a part, with the names and locations of the network, and its constants."""
     body = find_main(code.tiled.module.clone()).body.detach_block(0)
     left = iter(constants)

@@ -9,16 +9,16 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..analysis.nature import Nature, reassociating
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..dialects.manycore.stage import networks_of
-from ..transforms.chip_option import chip_for
-from .above_launches import refuse_launches
-from .compilation_log import CompilationLog
-from .effort import EffortOptions
-from .fuse_subgraphs import fuse_subgraphs
+from ..transforms.shared.chip_option import chip_for
+from .cache.compile_cache import cache_for
+from .ir.refuse_launches import refuse_launches
 from .offload.saved_module import saves_memory
-from .piece_cache import cache_for
-from .subgraph_options import Fusion, FusionBounds, default_jobs
+from .options.compilation_log import CompilationLog
+from .options.effort import EffortOptions
+from .options.subgraph_options import Fusion, FusionBounds, default_jobs
+from .subgraphs.fuse_subgraphs import fuse_subgraphs
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ManycoreFuseSubgraphsPass(FusionBounds, EffortOptions, ModulePass):
     """
 
     name = "manycore-fuse-subgraphs"
-    nature: ClassVar[Nature] = reassociating(0.0)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(0.0)
 
     chip: str | None = None
     strategy: str = "auto"

@@ -10,33 +10,33 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ..analysis.nature import Nature, reassociating
 from ..analysis.planning.loops import loops_in
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..chips import Chip
 from ..dialects.dataflow import LoopOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
-from ..emulator.roofline import Work, roofline
+from ..emulator.reports.roofline import Work, roofline
 from ..support.errors import MeshloomError
-from ..transforms.chip_option import chip_for
-from ..transforms.kept_loops import stays_loop
-from .above_launches import refuse_launches
-from .compilation_log import CompilationLog
-from .compile_subgraphs import Driver
-from .effort import EffortOptions
-from .fewer_frames import Attempt, fewer_frames, possible_parts
-from .inline_subgraphs import inline_subgraphs
-from .note_ideal import note_ideal
+from ..transforms.shared.chip_option import chip_for
+from ..transforms.shared.kept_loops import stays_loop
+from .cache.compile_cache import CompileCache, cache_for
+from .ir.refuse_launches import refuse_launches
+from .ir.replace_module import replace_module
+from .launch.note_ideal_work import note_ideal
 from .offload.saved_module import saves_memory
-from .outlined import outlined
-from .piece_cache import PieceCache, cache_for
-from .replace_module import replace_module
+from .options.compilation_log import CompilationLog
+from .options.effort import EffortOptions
+from .options.progress import Progress
+from .options.subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+from .sequence.inline_subgraphs import inline_subgraphs
 from .simplify import unroll_kept_loops
-from .stages import Progress
-from .subgraph import Subgraphs
-from .subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+from .subgraphs.compile_subgraphs import Driver
+from .subgraphs.micro_batching import Attempt, micro_batch, micro_batch_counts
+from .subgraphs.outline_function import outline_function
+from .subgraphs.subgraph import Subgraphs
 
 MOST_COMPARED = 256
 """Operations in all steps of loops up to which a network is compiled with these unrolled, too; the quicker is taken."""
@@ -56,7 +56,7 @@ class ManycoreOutlineToFitPass(EffortOptions, ModulePass):
     """
 
     name = "manycore-outline-to-fit"
-    nature: ClassVar[Nature] = reassociating(1e-4)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-4)
 
     chip: str | None = None
     subgraphs: str = "auto"
@@ -79,7 +79,7 @@ def outline_to_fit(
     chip: Chip,
     options: SubgraphOptions,
     log: CompilationLog,
-    cache: PieceCache,
+    cache: CompileCache,
     progress: Progress = lambda stage: None,
 ) -> Subgraphs:
     """
@@ -102,7 +102,7 @@ def outline_to_fit(
     if best.module is not module:
         replace_module(module, best.module)
     function = find_main(module)
-    Rewriter.replace_op(function, outlined(function, best.found.parts))
+    Rewriter.replace_op(function, outline_function(function, best.found.parts))
     return best.found
 
 
@@ -115,15 +115,15 @@ def _without_loops(module: ModuleOp, driver: Driver, ideal: dict[str, int]) -> A
     """A network without loops, in as many launches as it needs."""
     given = inline_subgraphs(driver.function)
     automatic = not given and driver.options.rule is None and driver.options.split_failures
-    counts = possible_parts(module, driver.chip) if automatic else []
+    counts = micro_batch_counts(module, driver.chip) if automatic else []
     before = module.clone() if counts else module
     whole = Attempt(module, driver, driver.run(given))
     least = roofline(driver.chip, Work(**ideal)).bound
-    return fewer_frames(before, counts, whole, least) if counts else whole
+    return micro_batch(before, counts, whole, least) if counts else whole
 
 
 def _with_loops(
-    module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: PieceCache, progress: Progress
+    module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
 ) -> Attempt | None:
     """A network with loops as one launch; None where it does not compile so, or is asked for in several."""
     function = find_main(module)

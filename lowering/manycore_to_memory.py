@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from ..analysis.nature import Nature, reassociating
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..chips import Chip
 from ..dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import find_main
@@ -25,27 +25,27 @@ from ..dialects.locations import at, located
 from ..dialects.manycore import CHIP, TaskOp, chip_of
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
-from .device_program import DeviceProgram
-from .effort import EffortOptions
-from .inline_subgraphs import Group, launches_of
-from .link_network import link_network
-from .lower_launch import LoweredLaunch, lower_launch
-from .name_launch import unique_names
-from .note_ideal import note_ideal
+from .cache.compile_cache import cache_for
+from .ir.launch_names import unique_names
+from .ir.replace_module import replace_module
+from .launch.lower_launch import LoweredLaunch, lower_launch
+from .launch.note_ideal_work import note_ideal
+from .launch.program_notes import IDEAL, notes_of
+from .linker.device_program import DeviceProgram
+from .linker.write_program import write_program
 from .offload.lower_saved import lower_saved
 from .offload.saved_module import saves_memory
-from .piece_cache import cache_for
-from .plan_launches import plan_launches
-from .program_notes import IDEAL, notes_of
-from .replace_module import replace_module
-from .serial import is_on_host, operator_count, operators, part_module
-from .write_program import write_program
+from .options.effort import EffortOptions
+from .sequence.inline_subgraphs import Group, launches_of
+from .sequence.launch_sequence import is_on_host, module_of_operators, operator_count, operators
+from .sequence.link_sequence import link_network
+from .sequence.plan_launches import plan_launches
 
 BEFORE = {
     "dataflow": "run dataflow-to-manycore and manycore-tile",
     "sparse": "run sparse-to-dataflow, dataflow-to-manycore and manycore-tile",
 }
-"""What brings operations of a dialect, or one operation, into tasks."""
+"""The pass that turns operations of a dialect, or one operation, into tasks."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ManycoreToMemoryPass(EffortOptions, ModulePass):
     """
 
     name = "manycore-to-memory"
-    nature: ClassVar[Nature] = reassociating(1e-4)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-4)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_of(op)
@@ -93,14 +93,14 @@ def _program(function: FuncOp, groups: Sequence[Group], notes: dict[str, str], c
     """The program of a function whose tasks are in groups, one a launch."""
     launches: list[LoweredLaunch] = []
     for group in groups:
-        part = find_main(part_module(tuple(group.operations)).module)
+        part = find_main(module_of_operators(tuple(group.operations)).module)
         with at(function):
             launches.append(lower_launch(part, chip))
-    serial, residency = plan_launches(function, groups, [one.segments[-1] for one in launches], chip)
+    sequence, residency = plan_launches(function, groups, [one.segments[-1] for one in launches], chip)
     labels = [(group.name, operator_count(tuple(group.operations))) for group in groups]
     tasks = [tuple(unique_names(one.tasks)) for one in launches]
     functions = [one.function for one in launches]
-    return link_network(serial, functions, labels, tasks, notes, residency)
+    return link_network(sequence, functions, labels, tasks, notes, residency)
 
 
 def _check_level(function: FuncOp) -> None:

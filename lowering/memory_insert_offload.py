@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ..analysis.nature import Nature, lossy, reassociating
+from ..analysis.semantic_effect import SemanticEffect, lossy, reassociating
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.unroll_loops import unroll_loops
@@ -19,22 +19,22 @@ from ..dialects.memory.stash import is_memory_op
 from ..support.errors import InputError
 from ..support.warn import warn
 from ..transforms.canonicalize import CanonicalizePass
-from ..transforms.chip_option import chip_for
-from ..transforms.options import Number, positive
-from .above_launches import refuse_launches
-from .effort import EffortOptions
-from .note_ideal import note_ideal
+from ..transforms.shared.chip_option import chip_for
+from ..transforms.shared.options import Number, positive
+from .cache.compile_cache import CompileCache, cache_for
+from .ir.refuse_launches import refuse_launches
+from .launch.note_ideal_work import note_ideal
+from .offload.add_offload import add_offload
 from .offload.budget_options import parse_budget
 from .offload.compile_launches import Budget, needed_as_one, save_in_launches
-from .offload.insert_again import insert_again
-from .offload.pieces import Pieces
+from .offload.compiled_launches import CompiledLaunches
 from .offload.save_memory import Saving
 from .offload.saved_module import CAPACITY, UNSAVED, noted_bytes, saves_memory
 from .offload.wrap_operations import wrap_operations
-from .piece_cache import PieceCache, cache_for
-from .residence import Residence
-from .stages import Progress
-from .subgraph_options import SubgraphOptions, default_jobs
+from .options.effort import EffortOptions
+from .options.progress import Progress
+from .options.subgraph_options import SubgraphOptions, default_jobs
+from .sequence.residency_decisions import Residence
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class MemoryInsertOffloadPass(EffortOptions, ModulePass):
     jobs: int | None = None
 
     @property
-    def nature(self) -> Nature:
+    def semantic_effect(self) -> SemanticEffect:
         """Other launches may add in another order; compression gives up accuracy."""
         if "compress" not in self.kinds:
             return reassociating(1e-4)
@@ -107,7 +107,7 @@ def insert_offload(
     chip: Chip,
     options: SubgraphOptions,
     budget: Budget,
-    cache: PieceCache,
+    cache: CompileCache,
     progress: Progress = lambda stage: None,
 ) -> bool:
     """
@@ -123,14 +123,14 @@ def insert_offload(
         wrap_operations(function)
         if budget == Budget():
             return True
-        saved = insert_again(function, chip, budget, cache, noted_bytes(module, UNSAVED))
+        saved = add_offload(function, chip, budget, cache, noted_bytes(module, UNSAVED))
     elif budget.thresholds is None:
         saved = save_in_launches(function, chip, options, budget, cache, progress)
     else:
         unsaved = needed_as_one(function, chip, options, cache, progress)
         copy = function.clone()
         wrap_operations(copy)
-        saved = insert_again(copy, chip, budget, cache, unsaved)
+        saved = add_offload(copy, chip, budget, cache, unsaved)
         if not any(is_memory_op(op) for op in saved.function.body.block.ops):
             warn("the thresholds choose nothing to leave")
             saved = None
@@ -140,7 +140,7 @@ def insert_offload(
         Rewriter.replace_op(function, saved.function)
     for op in saved.function.walk():
         if isinstance(op, SubgraphOp):
-            op.attributes.pop(Pieces.NUMBER, None)
+            op.attributes.pop(CompiledLaunches.NUMBER, None)
             Residence().write(op, ())  # what is saved says where values lie
     if saved.capacity < chip.dram_bytes or budget.thresholds is None:
         module.attributes[CAPACITY] = IntegerAttr(saved.capacity, i64)

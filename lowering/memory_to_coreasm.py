@@ -9,15 +9,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..analysis.nature import Nature, reassociating
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..chips import Chip, load_chip
 from ..dialects.locations import at
 from ..dialects.manycore import CHIP, chip_of
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
 from .executable_to_coreasm import executable_to_coreasm
-from .read_program import data_of, read_program
-from .replace_module import replace_module
+from .ir.replace_module import replace_module
+from .linker.read_program import data_of, read_program
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class MemoryToCoreasmPass(ModulePass):
     """
 
     name = "memory-to-coreasm"
-    nature: ClassVar[Nature] = reassociating(1e-4)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-4)
 
     chip: str | None = None
 

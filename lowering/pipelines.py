@@ -7,18 +7,18 @@ from dataclasses import fields, replace
 
 from xdsl.passes import ModulePass
 
+from .driver.manycore_cut_stages import ManycoreCutStagesPass
+from .driver.search_options import SearchOptions
+from .driver.sparse_encode_if_faster import SparseEncodeIfFasterPass
 from .manycore_autotune import ManycoreAutotunePass
-from .manycore_cut_stages import ManycoreCutStagesPass
 from .manycore_fuse_subgraphs import ManycoreFuseSubgraphsPass
 from .manycore_outline_to_fit import ManycoreOutlineToFitPass
 from .manycore_to_memory import ManycoreToMemoryPass
 from .memory_insert_offload import MemoryInsertOffloadPass
 from .memory_to_coreasm import MemoryToCoreasmPass
 from .offload.budget_options import parse_thresholds
-from .search_options import SearchOptions
+from .options.subgraph_options import parse_fusion
 from .simplify import simplifying_passes
-from .sparse_encode_if_faster import SparseEncodeIfFasterPass
-from .subgraph_options import parse_fusion
 
 
 def compiler_passes(options: SearchOptions, sparse: bool) -> Iterator[ModulePass]:

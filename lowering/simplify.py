@@ -21,9 +21,9 @@ from ..transforms.dataflow_merge_constants import DataflowMergeConstantsPass
 from ..transforms.dataflow_note_loops import DataflowNoteLoopsPass
 from ..transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from ..transforms.sparse_pack import SparsePackPass, pack_module
-from .name_chip import name_chip
+from .ir.name_chip import name_chip
+from .options.progress import Progress
 from .sparse_to_dataflow import SparseToDataflowPass
-from .stages import Progress
 
 LAST = "tasks"
 PLACES = (

@@ -13,8 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ..analysis.nature import Nature, reassociating
-from ..analysis.sparse.encode import decode
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..dialects.dataflow import CastOp, CompareOp, ConstantOp, ReduceOp, ReshapeOp, SelectOp, WeightOp
 from ..dialects.dataflow.elementwise import Predicate
 from ..dialects.dataflow.evaluate import evaluate
@@ -32,9 +31,10 @@ from ..dialects.sparse import (
 )
 from ..dialects.sparse.types import decoded, index_of
 from ..dialects.sparse.values import encode_array
+from ..formats.sparse.encode import decode
 from ..support.errors import InputError
-from ..transforms.known_values import source_of
-from ..transforms.rewrite_once import Patterns, rewrite_once
+from ..transforms.shared.constants import source_of
+from ..transforms.shared.rewrite_once import Patterns, rewrite_once
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class SparseToDataflowPass(ModulePass):
     """
 
     name = "sparse-to-dataflow"
-    nature: ClassVar[Nature] = reassociating(0.0)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(0.0)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lower_sparse(op)
@@ -80,7 +80,7 @@ class EncodedWeights(RewritePattern):
             rewriter.replace(op, source_of(kept, type.element_type, f"{name}_kept"))
 
 
-class EncodedNeurons(RewritePattern):
+class EncodedActivations(RewritePattern):
     """decode(encode(x)) == x where |x| is above the threshold, else 0"""
 
     @op_type_rewrite_pattern
@@ -164,7 +164,7 @@ class PruneGroups(RewritePattern):
 
 
 PATTERNS: Patterns = {
-    EncodeOp: (EncodedWeights(), EncodedNeurons()),
+    EncodeOp: (EncodedWeights(), EncodedActivations()),
     DecodeOp: (Decode(),),
     ConnectionsOp: (Connections(),),
     CombineOp: (Combine(),),

@@ -17,8 +17,6 @@ from xdsl.interpreter import InterpreterFunctions
 from xdsl.ir import Dialect, Operation
 from xdsl.passes import ModulePass
 
-from meshloom.analysis.mapping.mapping import MapMethod
-from meshloom.analysis.mapping.methods import METHODS as MAPPING_METHODS
 from meshloom.analysis.orders.search import Search
 from meshloom.analysis.placement.methods import PLACE_METHODS, PlaceMethod
 from meshloom.analysis.subgraphs.fuse_grouped import GroupBounds, PartSize
@@ -30,14 +28,16 @@ from meshloom.chips.load import ADDED as CHIPS
 from meshloom.chips.load import load_chip
 from meshloom.dialects import added
 from meshloom.frontend.registry import onnx_op as onnx_op
-from meshloom.lowering.kernels.common import Kernel
-from meshloom.lowering.kernels.select import KERNELS
+from meshloom.lowering.codegen.kernels.common import Kernel
+from meshloom.lowering.codegen.kernels.select import KERNELS
+from meshloom.lowering.options.subgraph_options import FUSIONS
 from meshloom.lowering.simplify import ADDED_PASSES, PLACES
-from meshloom.lowering.subgraph_options import FUSIONS
+from meshloom.mapping.method import MapMethod
+from meshloom.mapping.methods import METHODS as MAPPING_METHODS
 from meshloom.support.errors import InputError
 from meshloom.support.plugins import load_plugin as load_plugin
 from meshloom.tools.universe import MESHLOOM
-from meshloom.transforms.manycore_schedule import SEARCHES, order_methods
+from meshloom.transforms.shared.task_order import SEARCHES, order_methods
 
 __all__ = [
     "add_chip",

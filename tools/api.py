@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass, PassPipeline
 
-    from ..analysis.sparse.encode import Encoded
-    from ..emulator.chip_pipeline import ChipPipeline
-    from ..emulator.executable import Executable
-    from ..emulator.timing import TimingResult
-    from ..lowering.chips_compilation import ChipsCompilation
-    from ..lowering.compile_network import CompileOptions
+    from ..emulator.executable.chip_pipeline import ChipPipeline
+    from ..emulator.executable.executable import Executable
+    from ..emulator.timing.engine import TimingResult
+    from ..formats.sparse.encode import Encoded
+    from ..lowering.driver.chips_compilation import ChipsCompilation
+    from ..lowering.driver.compile_network import CompileOptions
     from ..lowering.offload.compile_launches import Budget
-    from ..lowering.subgraph_options import SubgraphOptions
+    from ..lowering.options.subgraph_options import SubgraphOptions
     from .chips_api import CompiledPipeline
 
 
@@ -68,13 +68,13 @@ class CompiledNetwork:
         But for sparse work, whose cycles depend on values: here they are as the compiler declares them, and counted in
         the timing that `run` gives.
         """
-        from ..emulator.timing import run_timing
+        from ..emulator.timing.engine import run_timing
 
         return run_timing(self.executable)
 
     @cached_property
     def _stats(self) -> dict[str, Any]:
-        from ..emulator.stats import collect
+        from ..emulator.reports.stats import collect
 
         return collect(self.executable, self.timing)
 
@@ -86,10 +86,10 @@ class CompiledNetwork:
         Raises InputError for inputs that are missing, unknown or of another shape or type, EmulationError for a
         program that does what it must not.
         """
-        from ..emulator.encoded_interface import HostInterface
-        from ..emulator.functional import run_functional
-        from ..emulator.stats import collect
-        from ..emulator.timing import depends_on_values, run_timing
+        from ..emulator.executable.encoded_interface import HostInterface
+        from ..emulator.functional.engine import run_functional
+        from ..emulator.reports.stats import collect
+        from ..emulator.timing.engine import depends_on_values, run_timing
 
         interface = HostInterface.of(self.executable)
         arrays = interface.in_memory(network_inputs(interface, inputs))
@@ -102,7 +102,7 @@ class CompiledNetwork:
 
     def save(self, path: str | Path) -> None:
         """Write the executable (`.mlx`); the file is complete or not there."""
-        from ..emulator.executable import write_executable
+        from ..emulator.executable.executable import write_executable
 
         check_argument("path", path, (str, PathLike), "the path of the .mlx file to write")
         write_executable(self.executable, Path(path))
@@ -193,16 +193,16 @@ def compile(
     _check_arguments(progress, subgraphs, budget, chips)
     pipeline = _pipeline(passes)
     module = _module(model, _shapes(shapes), check_names("values", values or {}, "a mapping to numbers"), progress)
-    from ..lowering.assembled import assembled, is_assembled
-    from ..lowering.calibration import calibration_values
-    from ..lowering.chips_compilation import ChipsCompilation
-    from ..lowering.compile_network import CompileOptions, compile_network
-    from ..lowering.effort import find_effort, with_order, with_placement
+    from ..lowering.driver.calibration import calibration_values
+    from ..lowering.driver.chips_compilation import ChipsCompilation
+    from ..lowering.driver.compile_network import CompileOptions, compile_network
+    from ..lowering.driver.compile_sparse import check_operators
+    from ..lowering.linker.read_program import is_program
     from ..lowering.memory_to_coreasm import select_instructions
+    from ..lowering.multi_chip.assembled import assembled, is_assembled
     from ..lowering.offload.compile_launches import Budget
-    from ..lowering.read_program import is_program
-    from ..lowering.sparse_weights import check_operators
-    from ..lowering.subgraph_options import SubgraphOptions
+    from ..lowering.options.effort import find_effort, with_order, with_placement
+    from ..lowering.options.subgraph_options import SubgraphOptions
 
     limit = Budget(budget) if isinstance(budget, int | float) else budget
     wanted = SubgraphOptions() if subgraphs is None else subgraphs
@@ -267,7 +267,7 @@ def _check_arguments(progress: object, subgraphs: object, budget: object, chips:
     if not callable(progress):
         raise InputError(f"progress is of type {type(progress).__name__}, expected a function of a stage's name")
     if subgraphs is not None:
-        from ..lowering.subgraph_options import SubgraphOptions
+        from ..lowering.options.subgraph_options import SubgraphOptions
 
         check_argument("subgraphs", subgraphs, (SubgraphOptions,), "SubgraphOptions")
     if budget is not None:
@@ -308,7 +308,7 @@ def _apply_passes(
     if not asked.sparse:
         apply_passes(pipeline, module, progress)
         return False
-    from ..lowering.search_options import SearchOptions
+    from ..lowering.driver.search_options import SearchOptions
     from .encoding_passes import EncodeAsCompiled, encoding_passes
 
     name = _name_of(chip)
@@ -360,13 +360,13 @@ def _on_chips(compilation: ChipsCompilation) -> CompiledPipeline:
 def load(path: str | Path) -> CompiledNetwork | CompiledPipeline:
     """Read an executable, for one chip or for several. Raises InputError if it is damaged or of another version."""
     check_argument("path", path, (str, PathLike), "the path of an .mlx file")
-    from ..emulator.chip_pipeline_file import read_any
+    from ..emulator.executable.chip_pipeline_file import read_any
 
     return _of(read_any(path))
 
 
 def _of(found: Executable | ChipPipeline) -> CompiledNetwork | CompiledPipeline:
-    from ..emulator.executable import Executable
+    from ..emulator.executable.executable import Executable
     from .chips_api import CompiledPipeline
 
     return CompiledNetwork(found) if isinstance(found, Executable) else CompiledPipeline(found)

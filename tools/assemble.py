@@ -35,9 +35,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ..emulator.chip_pipeline_file import write_any
-    from ..emulator.executable_file import map_file
-    from ..lowering.assembly import assemble
+    from ..emulator.executable.chip_pipeline_file import write_any
+    from ..emulator.executable.file import map_file
+    from ..lowering.linker.assemble import assemble
     from ..support.errors import InputError
     from ..support.input_files import open_regular
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from ..chips import Chip
-    from ..emulator.chip_pipeline import ChipPipeline
-    from ..emulator.executable import Executable
+    from ..emulator.executable.chip_pipeline import ChipPipeline
+    from ..emulator.executable.executable import Executable
 
 NOT_FOR_INSTRUCTIONS = ("chips", "sparse", "calibrate", "budget", "report", "log")
 """Options that concern levels above."""
@@ -29,7 +29,7 @@ def assemble_module(
 
     Raises InputError for another chip, for options that concern the levels above, and for what makes no executable.
     """
-    from ..lowering.assembled import assembled
+    from ..lowering.multi_chip.assembled import assembled
 
     for name in NOT_FOR_INSTRUCTIONS:
         if getattr(options, name) not in (None, False, []) and not (encoded and name in ENCODING):
@@ -42,7 +42,7 @@ def assemble_module(
 
 def assembly_summary(name: str, found: Executable | ChipPipeline) -> str:
     """One line: what was assembled."""
-    from ..emulator.executable import Executable
+    from ..emulator.executable.executable import Executable
 
     executables = [found] if isinstance(found, Executable) else found.chips
     programs = [program for exe in executables for program in exe.programs]

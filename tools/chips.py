@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .budget import saving_table
-from .summary import MICRO, PICO, scaled
+from .report.summary import MICRO, PICO, scaled
 from .table import table
 
 if TYPE_CHECKING:
-    from ..emulator.chip_pipeline import ChipPipeline
-    from ..lowering.chips_compilation import ChipsCompilation
+    from ..emulator.executable.chip_pipeline import ChipPipeline
+    from ..lowering.driver.chips_compilation import ChipsCompilation
 
 
 def file_of_chip(path: Path, number: int) -> Path:

@@ -15,10 +15,10 @@ from .inputs import network_inputs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..analysis.sparse.encode import Encoded
-    from ..emulator.chip_pipeline import ChipPipeline
-    from ..emulator.chip_pipeline_run import PipelineSchedule
-    from ..emulator.timing import TimingResult
+    from ..emulator.executable.chip_pipeline import ChipPipeline
+    from ..emulator.run_chip_pipeline import PipelineSchedule
+    from ..emulator.timing.engine import TimingResult
+    from ..formats.sparse.encode import Encoded
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class CompiledPipeline:
     @cached_property
     def timings(self) -> list[TimingResult]:
         """Of each chip; for sparse work, cycles as the compiler declares them."""
-        from ..emulator.chip_pipeline_run import time_chip_pipeline
+        from ..emulator.run_chip_pipeline import time_chip_pipeline
 
         return time_chip_pipeline(self.pipeline)
 
     @property
     def schedule(self) -> PipelineSchedule:
         """When each chip works."""
-        from ..emulator.chip_pipeline_run import schedule
+        from ..emulator.run_chip_pipeline import schedule
 
         return schedule(self.pipeline.feeds, [timing.total_cycles for timing in self.timings])
 
@@ -85,8 +85,8 @@ class CompiledPipeline:
         Raises InputError for inputs that are missing, unknown or of another shape or type, EmulationError for a
         program that does what it must not.
         """
-        from ..emulator.chip_pipeline_run import collect_chips, run_chip_pipeline, schedule, time_chip_pipeline
-        from ..emulator.encoded_interface import HostInterface
+        from ..emulator.executable.encoded_interface import HostInterface
+        from ..emulator.run_chip_pipeline import collect_chips, run_chip_pipeline, schedule, time_chip_pipeline
 
         interface = HostInterface.of(self.pipeline)
         arrays = interface.in_memory(network_inputs(interface, inputs))
@@ -102,7 +102,7 @@ class CompiledPipeline:
         Run on one input after another, each as soon as the chips allow: while a chip works on one, those behind it
         work on the ones before. Raises as `run` does.
         """
-        from ..emulator.chip_pipeline_run import stream_cycles
+        from ..emulator.run_chip_pipeline import stream_cycles
 
         check_argument("inputs", inputs, (Sequence,), "a list of mappings from the names of inputs to arrays")
         results = [self.run(one, check) for one in inputs]
@@ -111,7 +111,7 @@ class CompiledPipeline:
 
     def save(self, path: str | Path) -> None:
         """Write it as one `.mlx`; the file is complete or not there."""
-        from ..emulator.chip_pipeline_file import write_chip_pipeline
+        from ..emulator.executable.chip_pipeline_file import write_chip_pipeline
 
         check_argument("path", path, (str, PathLike), "the path of the .mlx file to write")
         write_chip_pipeline(self.pipeline, path)

@@ -18,6 +18,7 @@ from ..support.interrupts import EXIT_INTERRUPTED, end_on_interrupt, raise_on_in
 from ..support.warn import MeshloomWarning
 from .help_format import HelpFormatter
 from .plugin_option import add_plugin_option, load_named_plugins
+from .report.versions import versions
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -110,13 +111,6 @@ def _complain_at(error: Exception, status: int, message: str | None = None) -> i
 
     print(report(printable(message), error), file=sys.stderr)
     return status
-
-
-def versions() -> str:
-    """`meshloom X (xdsl Y)`."""
-    from importlib.metadata import version
-
-    return f"meshloom {version('meshloom')} (xdsl {version('xdsl')})"
 
 
 class VersionAction(argparse.Action):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from xdsl.passes import PassPipeline
 
     from ..chips import Chip
-    from ..lowering.chips_compilation import ChipsCompilation
-    from ..lowering.pipeline import Compilation
-    from ..lowering.sparse_weights import SparseNetwork
+    from ..lowering.driver.chips_compilation import ChipsCompilation
+    from ..lowering.driver.compile_module import Compilation
+    from ..lowering.driver.compile_sparse import SparseNetwork
     from .report.sparse_layers import SparseLayer
     from .stages import Stages
 
@@ -128,16 +128,16 @@ def _compile(options: argparse.Namespace) -> None:
     subgraphs = read_subgraph_options(options)
     budget = read_memory_options(options)
     if options.chips is not None:
-        from ..lowering.compile_chips import check_chips
+        from ..lowering.driver.compile_chips import check_chips
 
         check_chips(options.chips)
     if options.calibrate and not options.sparse:
         raise InputError("--calibrate measures activations for --sparse: give both")
     with Progress("meshloom-compile", options.quiet) as progress:
         progress("import")
-        from ..lowering.assembled import is_assembled
-        from ..lowering.compile_network import CompileOptions, compile_network
-        from ..lowering.read_program import is_program
+        from ..lowering.driver.compile_network import CompileOptions, compile_network
+        from ..lowering.linker.read_program import is_program
+        from ..lowering.multi_chip.assembled import is_assembled
         from .levels import check_level
         from .passes_first import apply_given, calibration_of, find_chip
         from .read_module import read_module
@@ -195,7 +195,7 @@ def _print_dense_weights(sparse: SparseNetwork[Any]) -> None:
 
 def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, ModuleOp]]:
     """The levels between, down to instructions."""
-    from ..lowering.pipeline import Compilation
+    from ..lowering.driver.compile_module import Compilation
 
     if isinstance(compilation, Compilation):
         return [*compilation.levels(), ("coreasm", _instructions(compilation))]
@@ -204,7 +204,7 @@ def _levels(compilation: Compilation | ChipsCompilation) -> list[tuple[str, Modu
 
 def _instructions(compilation: Compilation) -> ModuleOp:
     from ..lowering.executable_to_coreasm import executable_to_coreasm
-    from ..lowering.read_program import data_of
+    from ..lowering.linker.read_program import data_of
 
     return executable_to_coreasm(compilation.executable, data_of(compilation.module))
 
@@ -225,7 +225,7 @@ def _assemble(
     encoded: Sequence[SparseNetwork[Any]],
 ) -> None:
     """Write the executable of a module that is at the level of instructions; `encoded`: on the way there."""
-    from ..emulator.chip_pipeline_file import write_any
+    from ..emulator.executable.chip_pipeline_file import write_any
     from .assemble_module import assemble_module, assembly_summary
 
     stages.begin("assemble")
@@ -245,8 +245,8 @@ def _write(
     encoded: bool,
 ) -> None:
     """The executable, and the report: of several chips, a page each."""
-    from ..emulator.chip_pipeline_file import write_any
-    from ..lowering.pipeline import Compilation
+    from ..emulator.executable.chip_pipeline_file import write_any
+    from ..lowering.driver.compile_module import Compilation
 
     one_chip = isinstance(compilation, Compilation)
     pages: dict[Path, str] = {}
@@ -263,7 +263,7 @@ def _write(
 
 
 def _summary(name: str, compilation: Compilation | ChipsCompilation) -> str:
-    from ..lowering.pipeline import Compilation
+    from ..lowering.driver.compile_module import Compilation
 
     return summary(name, compilation) if isinstance(compilation, Compilation) else chips_summary(name, compilation)
 

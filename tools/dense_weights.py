@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..lowering.sparse_weights import SparseNetwork
+    from ..lowering.driver.compile_sparse import SparseNetwork
 
 
 def dense_weights_text(network: SparseNetwork[Any]) -> str:

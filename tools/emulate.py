@@ -18,8 +18,8 @@ from .interpret import check_numbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..emulator.chip_pipeline import ChipPipeline
-    from ..emulator.executable import Executable
+    from ..emulator.executable.chip_pipeline import ChipPipeline
+    from ..emulator.executable.executable import Executable
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class EmulateTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Compile, run with all checks, print. Raises InputError without a chip, else as compiler and emulator do."""
-        from ..analysis.interpret import make_inputs, result_types
-        from ..analysis.sparse.encode import decode
+        from ..analysis.execution.interpret import make_inputs, result_types
         from ..dialects.coreasm.interpreter import lines_named
-        from ..emulator.encoded_interface import HostInterface
-        from ..emulator.executable import Executable
+        from ..emulator.executable.encoded_interface import HostInterface
+        from ..emulator.executable.executable import Executable
+        from ..formats.sparse.encode import decode
         from .interpret import print_results
 
         types = result_types(module)
@@ -70,11 +70,11 @@ class EmulateTarget(Target):
     def _executable(self, module: ModuleOp) -> Executable | ChipPipeline:
         from ..chips import load_chip
         from ..dialects.manycore import chip_of
-        from ..lowering.assembled import assembled, is_assembled
-        from ..lowering.chips_compilation import ChipsCompilation
-        from ..lowering.compile_network import CompileOptions, compile_network
+        from ..lowering.driver.chips_compilation import ChipsCompilation
+        from ..lowering.driver.compile_network import CompileOptions, compile_network
+        from ..lowering.linker.read_program import is_program
         from ..lowering.memory_to_coreasm import select_instructions
-        from ..lowering.read_program import is_program
+        from ..lowering.multi_chip.assembled import assembled, is_assembled
         from ..support.errors import InputError
 
         chip = load_chip(self.chip) if self.chip is not None else chip_of(module)
@@ -97,7 +97,7 @@ Run: TypeAlias = "tuple[list[NDArray[Any]], Callable[[], str]]"
 
 def _run_one(exe: Executable, arrays: Sequence[NDArray[Any]]) -> Run:
     from ..dialects.coreasm.interpreter import run_executable
-    from ..emulator.timing import run_timing
+    from ..emulator.timing.engine import run_timing
 
     outputs, functional = run_executable(exe, arrays, check=True)
     return outputs, lambda: f"cycles: {run_timing(exe, mapped=functional.mapped).cycles}"
@@ -105,7 +105,7 @@ def _run_one(exe: Executable, arrays: Sequence[NDArray[Any]]) -> Run:
 
 def _run_chips(pipeline: ChipPipeline, arrays: Sequence[NDArray[Any]]) -> Run:
     from ..dialects.coreasm.interpreter import from_storage, to_storage
-    from ..emulator.chip_pipeline_run import run_chip_pipeline, schedule, time_chip_pipeline
+    from ..emulator.run_chip_pipeline import run_chip_pipeline, schedule, time_chip_pipeline
 
     tensors = pipeline.input_tensors()
     given = {info.name: from_storage(array, info) for info, array in zip(tensors, arrays, strict=True)}

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.sparse.encode import Encoded
-from ..analysis.sparse.interface import EncodedTensor
+from ..formats.sparse.encode import Encoded
+from ..formats.sparse.encoded_interface import EncodedTensor
 from ..support.errors import InputError
 from ..support.files import write_atomically
 from ..support.input_files import check_regular

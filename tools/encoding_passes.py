@@ -13,18 +13,18 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec
 
 from ..chips import Chip
-from ..lowering.compile_network import CompileOptions
+from ..lowering.driver.compile_network import CompileOptions
+from ..lowering.driver.search_options import SearchOptions
+from ..lowering.driver.sparse_encode_if_faster import SparseEncodeIfFasterPass, encode_if_faster
+from ..lowering.options.progress import Progress
 from ..lowering.pipelines import encode_pass
-from ..lowering.search_options import SearchOptions
 from ..lowering.simplify import simplifying_passes
-from ..lowering.sparse_encode_if_faster import SparseEncodeIfFasterPass, encode_if_faster
-from ..lowering.stages import Progress
 from ..transforms.sparse_pack import SparsePackPass, pack_module
 
 if TYPE_CHECKING:
-    from ..lowering.chips_compilation import ChipsCompilation
-    from ..lowering.compile_function import Compilation
-    from ..lowering.sparse_weights import SparseNetwork
+    from ..lowering.driver.chips_compilation import ChipsCompilation
+    from ..lowering.driver.compile_function import Compilation
+    from ..lowering.driver.compile_sparse import SparseNetwork
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class EncodeAsCompiled(ModulePass):
     options: CompileOptions
     calibration: Callable[[ModuleOp], Mapping[str, NDArray[Any]] | None]
     progress: Progress
-    tell: Callable[[str], None]
+    on_note: Callable[[str], None]
     found: list[SparseNetwork[Compilation | ChipsCompilation]] = field(default_factory=list)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = replace(self.options, calibration=self.calibration(op))
-        self.found.append(encode_if_faster(op, self.chip(op), options, self.progress, self.tell))
+        self.found.append(encode_if_faster(op, self.chip(op), options, self.progress, self.on_note))
 
     def spec(self, *, include_default: bool = False) -> ArgSpec:
         """As that pass is written."""

@@ -11,9 +11,9 @@ from ..support.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..analysis.sparse.interface import EncodedInterface
-    from ..emulator.encoded_interface import HostInterface
-    from ..emulator.executable import TensorInfo
+    from ..emulator.executable.encoded_interface import HostInterface
+    from ..emulator.executable.executable import TensorInfo
+    from ..formats.sparse.encoded_interface import EncodedInterface
 
 
 def network_inputs(interface: HostInterface, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def checked_inputs(
 
 
 def _checked_one(name: str, value: Any, tensor: TensorInfo, encoded: EncodedInterface | None) -> Any:
-    from ..analysis.sparse.encode import Encoded
+    from ..formats.sparse.encode import Encoded
 
     if not isinstance(value, Encoded):
         return _checked(name, value, tensor.shape, tensor.dtype)

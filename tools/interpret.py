@@ -34,7 +34,7 @@ class InterpretTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Run and print. Raises MeshloomError as the interpreter does."""
-        from ..analysis.interpret import make_inputs, result_types, run_main
+        from ..analysis.execution.interpret import make_inputs, result_types, run_main
 
         results = run_main(module, make_inputs(module, self.seed, self.inputs))
         print_results(results, result_types(module), self.precision, output)
@@ -53,7 +53,7 @@ def print_results(
     """Print results in storage form, one `name: type = values` each, floats with `precision` digits after the point."""
     import numpy as np
 
-    from ..analysis.interpret import numbers
+    from ..analysis.execution.interpret import numbers
 
     for name, array in results.items():
         values = np.array2string(

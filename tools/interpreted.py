@@ -41,7 +41,7 @@ class Interpreted:
 
 def run_module(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The outputs of `@main` in the interpreter by name, bf16 as f32. Raises InputError for unfit inputs."""
-    from ..analysis.interpret import numbers, result_types, run_main
+    from ..analysis.execution.interpret import numbers, result_types, run_main
 
     results = run_main(module, dict(inputs))
     types = result_types(module)

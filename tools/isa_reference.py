@@ -83,7 +83,7 @@ outer dimensions have size 1 and stride 0. The element at index i is at address 
 an elementwise instruction have equal sizes; stride 0 repeats an operand.
 
 An operand that is an **encoded block** holds a sparse matrix: the number of entries (u32), at byte 4 the index, at an
-offset the values; `analysis/sparse/block.py` has the details. Its descriptor has another meaning: the sizes are the
+offset the values; `formats/sparse/block.py` has the details. Its descriptor has another meaning: the sizes are the
 number of strings, the length of a string, the elements of a group, the bits of a code of the index (1: direct index,
 2 to 8: stride index) and the entries that there is room for; the first stride is the offset of the values (a multiple
 of 4), the others are 0.
@@ -113,8 +113,8 @@ instructions only `addr0` can.
 ## Instructions
 
 "Dims" are dimensions of an access descriptor; those that are "right-aligned" are its innermost ones. The last column
-names the cost formula (`emulator/costs.py`) and the factor by which a function is slower than an addition. These costs
-depend on values (`emulator/costs_sparse.py`): {data_dependent}.
+names the cost formula (`emulator/machine/costs.py`) and the factor by which a function is slower than an addition.
+These costs depend on values (`emulator/machine/costs_sparse.py`): {data_dependent}.
 
 """
 

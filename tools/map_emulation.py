@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.mapping.mesh import Mesh
-from ..analysis.mapping.messages import Messages, messages_of
-from ..analysis.mapping.topology.topology import Topology
 from ..chips import Chip, load_chip
-from ..emulator.executable import Executable
-from ..emulator.noc import LINK_NAMES, LINKS
-from ..emulator.stats import collect
-from ..emulator.timing import TimingResult, run_timing
-from ..lowering.spike_program import spike_program
+from ..emulator.executable.executable import Executable
+from ..emulator.machine.noc import LINK_NAMES, LINKS
+from ..emulator.reports.stats import collect
+from ..emulator.timing.engine import TimingResult, run_timing
+from ..lowering.linker.spike_program import spike_program
+from ..mapping.mesh import Mesh
+from ..mapping.messages import Messages, messages_of
+from ..mapping.topology.topology import Topology
 from ..support.errors import InputError
 
 BUSIEST = 10

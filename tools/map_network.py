@@ -10,16 +10,16 @@ from dataclasses import asdict, dataclass
 from time import process_time
 from typing import Any
 
-from ..analysis.mapping.checkpoints import FolderCheckpoints, fingerprint
-from ..analysis.mapping.limits import Limits, apply_limits
-from ..analysis.mapping.mapping import Effort, Mapping, Objective, Watch
-from ..analysis.mapping.mesh import Mesh
-from ..analysis.mapping.methods import find_method
-from ..analysis.mapping.metrics.costs import Costs, costs_of
-from ..analysis.mapping.metrics.multicast import directed_edges
-from ..analysis.mapping.topology.read import read_topology
-from ..analysis.mapping.topology.topology import Topology
 from ..chips import load_chip
+from ..frontend.topology.read import read_topology
+from ..mapping.checkpoints import FolderCheckpoints, fingerprint
+from ..mapping.limits import Limits, apply_limits
+from ..mapping.mesh import Mesh
+from ..mapping.method import Effort, Mapping, Objective, Watch
+from ..mapping.methods import find_method
+from ..mapping.metrics.costs import Costs, costs_of
+from ..mapping.metrics.multicast import directed_edges
+from ..mapping.topology.topology import Topology
 from ..support.errors import InputError
 from .cli import parse_shapes
 from .map_emulation import EmulatedStep, chip_of_mesh, emulate_step, emulated_chip
@@ -91,7 +91,7 @@ def run_mapping(options: argparse.Namespace, progress: Progress) -> Result:
     mesh = mesh_of(options)
     start = process_time()
     progress("read")
-    topology = read_topology(options.topology, parse_shapes(options.shape), tell=progress.note)
+    topology = read_topology(options.topology, parse_shapes(options.shape), on_note=progress.note)
     objective = Objective(options.objective)
     chip = None if options.emulate is None else emulated_chip(options)
     if chip is not None:

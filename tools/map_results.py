@@ -8,10 +8,10 @@ import json
 
 import numpy as np
 
-from ..analysis.mapping.picture.heat import heat_map
-from ..analysis.mapping.picture.png import to_png
-from ..analysis.mapping.picture.svg import to_svg
-from ..emulator.executable import write_executable
+from ..emulator.executable.executable import write_executable
+from ..mapping.picture.heat import heat_map
+from ..mapping.picture.png import to_png
+from ..mapping.picture.svg import to_svg
 from ..support.files import all_or_none, write_atomically
 from .map_network import Result
 

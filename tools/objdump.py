@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from .cli import check_folders, make_parser, run_tool
 
 if TYPE_CHECKING:
-    from ..emulator.chip_pipeline import ChipPipeline
-    from ..emulator.executable import Executable
+    from ..emulator.executable.chip_pipeline import ChipPipeline
+    from ..emulator.executable.executable import Executable
 
 EXAMPLES = """
   # everything, weights as base64 at the end
@@ -69,16 +69,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _part_names() -> tuple[str, ...]:
-    from ..lowering.listing import PART_NAMES
+    from ..lowering.linker.listing import PART_NAMES
 
     return PART_NAMES
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ..emulator.chip_pipeline_file import decode_any
-    from ..emulator.executable import as_view
-    from ..emulator.executable_file import map_file
-    from ..lowering.listing import listing
+    from ..emulator.executable.chip_pipeline_file import decode_any
+    from ..emulator.executable.executable import as_view
+    from ..emulator.executable.file import map_file
+    from ..lowering.linker.listing import listing
     from ..support.errors import InputError
     from ..support.files import all_or_none, write_pieces
 
@@ -119,7 +119,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _chosen_chip(found: Executable | ChipPipeline, file: str, number: int | None) -> Executable:
     """The executable to print. Raises InputError where there are several, or no such one."""
-    from ..emulator.executable import Executable
+    from ..emulator.executable.executable import Executable
     from ..support.errors import InputError
 
     chips = (found,) if isinstance(found, Executable) else found.chips
@@ -137,7 +137,7 @@ def _print_ir(found: Executable | ChipPipeline, data: memoryview, options: argpa
     from xdsl.printer import Printer
 
     from ..lowering.executable_to_coreasm import data_in_file
-    from ..lowering.write_stages import executables_to_coreasm
+    from ..lowering.multi_chip.write_stages import executables_to_coreasm
     from ..support.errors import InputError
     from ..support.files import write_atomically
 

@@ -56,7 +56,7 @@ from .values import parse_values
 from .verify_input import verify_input
 
 if TYPE_CHECKING:
-    from ..analysis.semantics import SemanticsChecker
+    from ..analysis.execution.check_semantics import SemanticsChecker
 
 EXAMPLES = """
   # simplify, print to the terminal
@@ -113,7 +113,7 @@ class MeshloomOpt(xDSLOptMain):
         if self.args.output_file is not None:
             check_folders(Path(self.args.output_file))
         if self.args.check_semantics:
-            from ..analysis.semantics import SemanticsChecker
+            from ..analysis.execution.check_semantics import SemanticsChecker
 
             self.checker = SemanticsChecker(self.args.seed)
         dumps = read_dump_options(self.args, self.available_passes)
@@ -166,7 +166,7 @@ class MeshloomOpt(xDSLOptMain):
             span = Span(error.start, error.end, Input(content, name))
             raise ParseError(span, "not UTF-8 text") from error
         if self.args.input_file is not None and "sha256" in text:
-            from ..frontend.weights import STORE
+            from ..formats.weights import STORE
 
             STORE.search_beside(self.args.input_file)
         text, passes = split_reproducer(text)
@@ -202,10 +202,10 @@ class MeshloomOpt(xDSLOptMain):
         if self.args.input_file is None:
             raise InputError("an ONNX model must be given as a file, not on standard input")
         shapes, values = parse_shapes(self.args.shape), parse_values(self.args.value)
-        tell = Progress("meshloom-opt").note
+        on_note = Progress("meshloom-opt").note
         if self.args.parameters:
-            return import_with_parameters(self.args.input_file, shapes, values, tell)[0]
-        return import_onnx(self.args.input_file, shapes, values, tell)
+            return import_with_parameters(self.args.input_file, shapes, values, on_note)[0]
+        return import_onnx(self.args.input_file, shapes, values, on_note)
 
     def setup_pipeline(self) -> None:
         """Build the pipeline of `-p`. Raises InputError on unknown passes and options."""
@@ -371,7 +371,7 @@ class MeshloomOpt(xDSLOptMain):
         """
         printed = self.args.output_file is not None and self.args.target == "mlir"
         if printed and any(op.name in ("dataflow.weight", "coreasm.data") for op in prog.walk()):
-            from ..frontend.weights import externalise, keep_sources
+            from ..dialects.weight_references import externalise, keep_sources
 
             side_file = Path(f"{self.args.output_file}.weights")
             keep_sources(prog, side_file.resolve().parent)

@@ -14,7 +14,7 @@ from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import type_repr
 
-from ..analysis.nature import EXACT, Nature
+from ..analysis.semantic_effect import EXACT, SemanticEffect
 from ..support.errors import InputError
 from .pass_pipeline import Passes
 from .universe import ROOT
@@ -75,8 +75,8 @@ def help_pass(name: str, known: Passes) -> str:
 
 def _effect(one: type[ModulePass]) -> str:
     """What becomes of the results of a program, in words."""
-    declared = inspect.getattr_static(one, "nature", EXACT)
-    if not isinstance(declared, Nature):
+    declared = inspect.getattr_static(one, "semantic_effect", EXACT)
+    if not isinstance(declared, SemanticEffect):
         return "depends on the options"
     match declared.kind:
         case "exact":

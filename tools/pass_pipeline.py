@@ -14,15 +14,19 @@ from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from ..lowering.below_operators import below_operators
-from ..lowering.program_notes import noted_ideal
-from ..lowering.replace_module import replace_module
+from ..lowering.ir.below_operators import below_operators
+from ..lowering.ir.replace_module import replace_module
+from ..lowering.launch.program_notes import noted_ideal
 from ..support.errors import BudgetError, InputError, ResourceError
+from ..support.warn import warn
 from .diagnostics import verify
 from .reproducer import reproduced
 
 Passes = Mapping[str, Callable[[], type[ModulePass]]]
 """Pass name -> what imports its class."""
+
+RENAMED = {"dataflow-split-frames": "dataflow-split-batch"}
+"""Names of passes before, which are taken until the next release."""
 
 
 def read_passes(text: str, available: Passes) -> PassPipeline:
@@ -31,6 +35,10 @@ def read_passes(text: str, available: Passes) -> PassPipeline:
 
     Raises InputError for text that is no pipeline, unknown passes and bad options.
     """
+    for old, new in RENAMED.items():
+        text, count = re.subn(rf"(?<![\w-]){old}(?![\w-])", new, text)
+        if count:
+            warn(f"the pass '{old}' is called '{new}': the old name goes with the next release")
     if found := re.fullmatch(r"\s*builtin\.module\s*\((.*)\)\s*", text, re.DOTALL):
         text = found[1].strip()
     if found := re.search(r"(?:^|,)\s*([\w.]+)\s*\(", re.sub(r"\{[^{}]*\}", "", text)):

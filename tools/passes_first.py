@@ -13,17 +13,17 @@ from xdsl.passes import PassPipeline
 
 from ..chips import Chip
 from ..dialects.manycore import chip_of
-from ..lowering.calibration import calibration_inputs
-from ..lowering.compile_network import CompileOptions
+from ..lowering.driver.calibration import calibration_inputs
+from ..lowering.driver.compile_network import CompileOptions
 from ..support.errors import InputError, MeshloomError
 from .print_pipeline import search_options
 from .stages import Stages
 from .subgraphs import LogLines
 
 if TYPE_CHECKING:
-    from ..lowering.chips_compilation import ChipsCompilation
-    from ..lowering.compile_function import Compilation
-    from ..lowering.sparse_weights import SparseNetwork
+    from ..lowering.driver.chips_compilation import ChipsCompilation
+    from ..lowering.driver.compile_function import Compilation
+    from ..lowering.driver.compile_sparse import SparseNetwork
 
 
 def apply_given(

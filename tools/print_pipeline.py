@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass, PassPipeline
 
-    from ..lowering.search_options import SearchOptions
+    from ..lowering.driver.search_options import SearchOptions
 
 TEXTS = (
     "chip", "chips", "subgraphs", "fuse", "budget", "save", "compress_to", "launch_bytes", "offload", "effort", "order",
@@ -21,16 +21,16 @@ TEXTS = (
 
 def search_options(options: argparse.Namespace) -> SearchOptions:
     """The options of the search as texts, unchecked."""
-    from ..lowering.search_options import SearchOptions
+    from ..lowering.driver.search_options import SearchOptions
 
     return SearchOptions(**{name: getattr(options, name) for name in TEXTS}, calibrate=tuple(options.calibrate))
 
 
-def pipeline_text(options: argparse.Namespace, given: PassPipeline | None, tell: Callable[[str], None]) -> str:
+def pipeline_text(options: argparse.Namespace, given: PassPipeline | None, on_note: Callable[[str], None]) -> str:
     """
     A pipeline for `meshloom-opt -p`, from the level of the input down to instructions; `given` are the passes of `-p`.
 
-    With `--sparse`, weights are encoded before tasks are made: to find where, the model is read (`tell` is told what
+    With `--sparse`, weights are encoded before tasks are made: to find where, the model is read (`on_note` is told what
     the import assumes) and the given passes are applied to it, up to the first that makes some. Raises InputError for
     what makes no sense, MeshloomError for a pass that fails.
     """
@@ -44,19 +44,19 @@ def pipeline_text(options: argparse.Namespace, given: PassPipeline | None, tell:
     if options.sparse:
         from .pass_pipeline import passes_above_tasks
 
-        if (above := passes_above_tasks(given, _module(options, tell))) < len(given.passes):
+        if (above := passes_above_tasks(given, _module(options, on_note))) < len(given.passes):
             encoding = [encode_pass(asked), *simplifying_passes(asked.chip)]
             return _text([*given.passes[:above], *encoding, *given.passes[above:], *passes[1:]])
     return f"{options.passes},{_text(passes)}"
 
 
-def _module(options: argparse.Namespace, tell: Callable[[str], None]) -> ModuleOp:
+def _module(options: argparse.Namespace, on_note: Callable[[str], None]) -> ModuleOp:
     """The module that is to be compiled."""
     from .cli import parse_shapes
     from .read_module import read_module
     from .values import parse_values
 
-    return read_module(options.model, parse_shapes(options.shape), tell, parse_values(options.value))
+    return read_module(options.model, parse_shapes(options.shape), on_note, parse_values(options.value))
 
 
 def _text(passes: Iterable[ModulePass]) -> str:

@@ -16,8 +16,8 @@ from .diagnostics import in_file
 from .verify_input import verify_input
 
 if TYPE_CHECKING:
-    from ..emulator.chip_pipeline import ChipPipeline
-    from ..emulator.executable import Executable
+    from ..emulator.executable.chip_pipeline import ChipPipeline
+    from ..emulator.executable.executable import Executable
 
 NOT_FOR_TEXT = "{} is for ONNX models: textual IR says itself what it takes"
 
@@ -25,21 +25,21 @@ NOT_FOR_TEXT = "{} is for ONNX models: textual IR says itself what it takes"
 def read_module(
     path: str | Path,
     shapes: Mapping[str, tuple[int, ...]],
-    tell: Callable[[str], None] = warn,
+    on_note: Callable[[str], None] = warn,
     values: Mapping[str, Any] | None = None,
 ) -> ModuleOp:
     """
     The module in `path` (`.onnx` or `.mlir`); `shapes` of the inputs with symbolic dimensions, and `values` of
     those that are constants, concern ONNX only.
 
-    `tell` is told what the import assumes. Raises InputError (or xDSL's ParseError, which names the place) if the file
-    cannot be read or is not valid.
+    `on_note` is told what the import assumes. Raises InputError (or xDSL's ParseError, which names the place) if the
+    file cannot be read or is not valid.
     """
     match Path(path).suffix.lower():
         case ".onnx":
             from ..frontend.onnx_import import import_onnx
 
-            return import_onnx(path, dict(shapes), values, tell)
+            return import_onnx(path, dict(shapes), values, on_note)
         case ".mlir":
             if shapes or values:
                 raise InputError(NOT_FOR_TEXT.format("--shape" if shapes else "--value"))
@@ -63,7 +63,7 @@ def _parse(path: str | Path) -> ModuleOp:
 
 def read_executable_ir(path: str | Path) -> Executable | ChipPipeline:
     """What a module at the level of instructions describes, for one chip or for several. Raises as `read_module`."""
-    from ..lowering.assembled import assembled, is_assembled
+    from ..lowering.multi_chip.assembled import assembled, is_assembled
 
     module = read_module(path, {})
     if not is_assembled(module):

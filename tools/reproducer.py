@@ -23,8 +23,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException, ShrinkException
 
 from ..support.errors import MeshloomError, shortened
-from .cli import NO_MEMORY, versions
+from .cli import NO_MEMORY
 from .diagnostics import describe, one_line
+from .report.versions import versions
 
 SECTION = re.compile(
     r"\{-#\s*external_resources:\s*\{\s*mlir_reproducer:\s*\{\s*"
@@ -130,6 +131,6 @@ def _write(module: ModuleOp, passes: Sequence[ModulePass], reason: str, name: st
 def _keep_weights(module: ModuleOp, path: str) -> None:
     """Weights that only this process holds go to a file beside the reproducer."""
     if any(op.name == "dataflow.weight" for op in module.walk()):
-        from ..frontend.weights import externalise
+        from ..dialects.weight_references import externalise
 
         externalise(module, f"{path}.weights")

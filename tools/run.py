@@ -82,9 +82,9 @@ def _run(options: argparse.Namespace) -> None:
     check_folders(options.stats, options.trace, options.report, inputs=[options.executable, options.check])
     with Progress("meshloom-run", options.quiet) as progress:
         progress("load")
-        from ..emulator.chip_pipeline_file import read_any
-        from ..emulator.encoded_interface import HostInterface
-        from ..emulator.executable import Executable
+        from ..emulator.executable.chip_pipeline_file import read_any
+        from ..emulator.executable.encoded_interface import HostInterface
+        from ..emulator.executable.executable import Executable
         from .check import Check, report
         from .encoded_files import read_inputs
         from .inputs import network_inputs

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .chips import file_of_chip, run_summary
-from .summary import summary
+from .report.summary import summary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..analysis.sparse.encode import Encoded
-    from ..emulator.chip_pipeline import ChipPipeline
-    from ..emulator.executable import Executable
-    from ..emulator.mapped_work import MappedWork
-    from ..emulator.timing import TimingResult
+    from ..emulator.executable.chip_pipeline import ChipPipeline
+    from ..emulator.executable.executable import Executable
+    from ..emulator.machine.mapped_work import MappedWork
+    from ..emulator.timing.engine import TimingResult
+    from ..formats.sparse.encode import Encoded
 
 
 @dataclass
@@ -38,9 +38,9 @@ def run_one(
     exe: Executable, inputs: Mapping[str, Any], options: argparse.Namespace, progress: Callable[[str], None]
 ) -> Results:
     """Run on one chip; `options` as `meshloom-run` takes them."""
-    from ..emulator.encoded_interface import HostInterface
-    from ..emulator.functional import run_functional
-    from ..emulator.stats import collect
+    from ..emulator.executable.encoded_interface import HostInterface
+    from ..emulator.functional.engine import run_functional
+    from ..emulator.reports.stats import collect
 
     progress("compute")
     interface = HostInterface.of(exe)
@@ -61,8 +61,8 @@ def run_chips(
     progress: Callable[[str], None],
 ) -> Results:
     """Run on several chips; a trace and a report for each."""
-    from ..emulator.chip_pipeline_run import collect_chips, run_chip_pipeline
-    from ..emulator.encoded_interface import HostInterface
+    from ..emulator.executable.encoded_interface import HostInterface
+    from ..emulator.run_chip_pipeline import collect_chips, run_chip_pipeline
 
     progress("compute")
     interface = HostInterface.of(pipeline)
@@ -94,7 +94,7 @@ class _Run:
 def _add_files(results: Results, run: _Run, options: argparse.Namespace, file: Callable[[Path], Path]) -> None:
     """The trace and the report of a chip's run; `file` makes its own name of the one that was asked for."""
     if options.trace is not None:
-        from ..emulator.trace import trace_content
+        from ..emulator.reports.trace import trace_content
 
         results.files[file(options.trace)] = trace_content(run.exe, run.timing, options.trace)
     if options.report is not None:
@@ -106,7 +106,7 @@ def _add_files(results: Results, run: _Run, options: argparse.Namespace, file: C
 
 def _timed(exe: Executable, options: argparse.Namespace, mapped: MappedWork | None) -> TimingResult:
     """Time the run, traced where that is asked for; a report goes without a trace that would be too long."""
-    from ..emulator.timing import run_timing
+    from ..emulator.timing.engine import run_timing
 
     traced = options.trace is not None
     if options.report is not None and not traced:

@@ -15,9 +15,9 @@ from .progress import Progress
 from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
-    from ..analysis.sparse.prune import Method
     from ..chips import Chip
-    from ..transforms.sparse_plan import PlannedWeight
+    from ..formats.sparse.prune import Method
+    from ..transforms.shared.sparse_plan import PlannedWeight
 
 EXAMPLES = """
   meshloom-sparsity model.onnx
@@ -70,7 +70,7 @@ def _report(options: argparse.Namespace) -> None:
     from ..chips import load_chip
     from ..dialects.dataflow.unroll_loops import unroll_loops
     from ..transforms.dataflow_prune import DataflowPrunePass
-    from ..transforms.sparse_plan import plan_encodings
+    from ..transforms.shared.sparse_plan import plan_encodings
     from .read_module import read_module
 
     chip = None if options.chip is None else load_chip(options.chip)
@@ -92,9 +92,9 @@ def _report(options: argparse.Namespace) -> None:
 
 
 def _page(name: str, plans: Sequence[PlannedWeight], chip: Chip | None) -> str:
-    from .cli import versions
     from .report.page import page
     from .report.sparse_layers import sparse_layers, sparse_section
+    from .report.versions import versions
 
     where = "" if chip is None else f" for {chip.name}"
     section = sparse_section(sparse_layers(plans), chip)

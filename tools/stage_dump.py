@@ -8,7 +8,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
-from ..frontend.weights import SideFile
+from ..dialects.weight_references import SideFile
 from ..support.errors import InputError
 from ..support.files import write_atomically
 

@@ -13,8 +13,8 @@ from .progress import ERASE, Progress
 from .table import table
 
 if TYPE_CHECKING:
-    from ..lowering.compile_function import CompiledPart
-    from ..lowering.subgraph_options import SubgraphOptions
+    from ..lowering.driver.compile_function import CompiledPart
+    from ..lowering.options.subgraph_options import SubgraphOptions
 
 
 def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
         default="auto",
         metavar="auto|whole|RULE,...",
         help="auto: whole, and what does not fit is split; whole: or an error; or rules and settings to cut by first: "
-        "data-outputs, fewest-bytes,parts=4, key-nodes,at-least=2, weight-bytes,weight-bytes=N, by-hand,names=OPERATOR",
+        "data-outputs, fewest-bytes,parts=4, key-nodes,at-least=2, weight-bytes,weight-bytes=N, named,names=OPERATOR",
     )
     group.add_argument(
         "--fuse",
@@ -72,9 +72,9 @@ def add_subgraph_options(parser: argparse.ArgumentParser) -> None:
 
 def read_subgraph_options(options: argparse.Namespace) -> SubgraphOptions:
     """The driver's options. Raises InputError for what makes no sense."""
-    from ..lowering.effort import find_effort, with_order, with_placement
-    from ..lowering.piece_cache import default_folder
-    from ..lowering.subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
+    from ..lowering.cache.compile_cache import default_folder
+    from ..lowering.options.effort import find_effort, with_order, with_placement
+    from ..lowering.options.subgraph_options import SubgraphOptions, default_jobs, parse_subgraphs
 
     rule, split_failures = parse_subgraphs(options.subgraphs)
     jobs = default_jobs() if options.jobs is None else options.jobs

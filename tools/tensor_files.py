@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..dialects.coreasm.encoding import TYPES
-from ..emulator.executable import TensorInfo
-from ..emulator.memory import round_bf16
+from ..emulator.executable.executable import TensorInfo
+from ..emulator.machine.memory import round_bf16
 from ..support.errors import InputError
 from ..support.files import write_atomically
 

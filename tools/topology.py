@@ -11,7 +11,7 @@ from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from ..analysis.mapping.topology.topology import Topology
+    from ..mapping.topology.topology import Topology
 
 EXAMPLES = """
   meshloom-topology convert net.graph net.zip
@@ -51,8 +51,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from ..analysis.mapping.topology.read import read_topology
-    from ..analysis.mapping.topology.write import check_writable, write_topology
+    from ..frontend.topology.read import read_topology
+    from ..mapping.topology.write import check_writable, write_topology
 
     shapes = parse_shapes(options.shape)
     if options.command == "convert":
@@ -74,7 +74,7 @@ def describe(topology: Topology) -> dict[str, int | float]:
     """What `info` prints; bytes per neighbour count both ends of an edge."""
     import numpy as np
 
-    from ..analysis.mapping.topology.gaps import compress
+    from ..mapping.topology.gaps import compress
 
     degrees = np.diff(topology.indptr)
     graph = compress(topology.indptr, topology.indices, topology.data)

@@ -8,7 +8,7 @@ PASSES: dict[str, str] = {
     "dataflow-merge-constants": "dataflow_merge_constants:DataflowMergeConstantsPass",
     "dataflow-prune": "dataflow_prune:DataflowPrunePass",
     "dataflow-remove-zero-channels": "dataflow_remove_zero_channels:DataflowRemoveZeroChannelsPass",
-    "dataflow-split-frames": "dataflow_split_frames:DataflowSplitFramesPass",
+    "dataflow-split-batch": "dataflow_split_batch:DataflowSplitBatchPass",
     "dataflow-split-to-fit": "dataflow_split_to_fit:DataflowSplitToFitPass",
     "dataflow-hoist-from-loops": "dataflow_hoist_from_loops:DataflowHoistFromLoopsPass",
     "dataflow-note-loops": "dataflow_note_loops:DataflowNoteLoopsPass",

@@ -13,8 +13,8 @@ from xdsl.transforms.canonicalize import CanonicalizationRewritePattern
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ..dialects.locations import KeepLocations
-from .leaving_values import KeepLeavingValues, has_reductions
-from .written_bodies import KeepWrittenBodies
+from .shared.offloaded_values import KeepOffloadedValues, has_reductions
+from .shared.scheduled_bodies import KeepScheduledBodies
 
 
 class CanonicalizePass(canonicalize.CanonicalizePass):
@@ -22,7 +22,7 @@ class CanonicalizePass(canonicalize.CanonicalizePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         greedy = GreedyRewritePatternApplier([CanonicalizationRewritePattern()], ctx=ctx, folding_enabled=True)
-        pattern = KeepWrittenBodies(KeepLocations(greedy))
+        pattern = KeepScheduledBodies(KeepLocations(greedy))
         if has_reductions(op):
-            pattern = KeepLeavingValues(pattern)
+            pattern = KeepOffloadedValues(pattern)
         PatternRewriteWalker(pattern, post_walk_func=region_dce).rewrite_module(op)

@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ..dialects.coreasm.packed import ControllerOp, PackedOp, ProgramOp
 from ..dialects.coreasm.packing import unpacked
-from .rewrite_once import rewrite_once
+from .shared.rewrite_once import rewrite_once
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.transforms import common_subexpression_elimination as elimination
 
-from .leaving_values import may_stand_for
-from .written_bodies import is_written_body
+from .shared.offloaded_values import may_stand_for
+from .shared.scheduled_bodies import is_scheduled_body
 
 
 class _Driver(elimination.CSEDriver):
     def _simplify_block(self, block: Block) -> None:
-        if not is_written_body(block):
+        if not is_scheduled_body(block):
             super()._simplify_block(block)
 
     def _replace_and_delete(self, op: Operation, existing: Operation) -> None:

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ..analysis.nature import INTERFACE_CHANGING, Nature
+from ..analysis.semantic_effect import INTERFACE_CHANGING, SemanticEffect
 from ..dialects.dataflow import ReshapeOp, WeightOp
 from ..dialects.dataflow.entry_function import NAME, argument_names, find_main
 from ..dialects.dataflow.types import Tensor, element_of, is_float, shape_of, tensor_of
@@ -27,7 +27,7 @@ from .differentiate.backward import gradients
 from .differentiate.graph import Graph
 from .differentiate.losses import LOSSES
 from .differentiate.optimisers import Adam, Optimiser, Sgd
-from .options import Number, number
+from .shared.options import Number, number
 
 PARAMETER = "dataflow.parameter"
 """Unit attribute of the arguments of `@main` that training changes."""
@@ -51,7 +51,7 @@ class DataflowDifferentiatePass(ModulePass):
     """
 
     name = "dataflow-differentiate"
-    nature: ClassVar[Nature] = INTERFACE_CHANGING
+    semantic_effect: ClassVar[SemanticEffect] = INTERFACE_CHANGING
 
     loss: Literal["softmax-cross-entropy", "mean-squared-error", "result"] = "softmax-cross-entropy"
     optimizer: Literal["none", "sgd", "adam"] = "sgd"

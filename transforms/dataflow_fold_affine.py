@@ -16,16 +16,24 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from ..analysis.nature import Nature, reassociating
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..dialects.dataflow import AddOp, ConvOp, DivOp, MatmulOp, MulOp, NegOp, QuantizeOp, SubOp, WeightOp
 from ..dialects.dataflow.sources import LARGEST_CONSTANT
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp
-from .affine import Affine, affine_of, affine_operand, joined
-from .known_values import SMALLEST_NORMAL, Doubles, is_known, known_doubles, largest_finite, rounded, source_of
-from .leaving_values import leaves
-from .rewrite_once import erase_unread, rewrite_once
+from .shared.affine import Affine, affine_of, affine_operand, joined
+from .shared.constants import (
+    SMALLEST_NORMAL,
+    Doubles,
+    constant_doubles,
+    is_constant,
+    largest_finite,
+    rounded,
+    source_of,
+)
+from .shared.offloaded_values import is_offloaded
+from .shared.rewrite_once import erase_unread, rewrite_once
 
 FEW = 64
 """Elements up to which a division alone stays: a multiplication saves nothing there, and its factor is rounded."""
@@ -47,7 +55,7 @@ class DataflowFoldAffinePass(ModulePass):
     """
 
     name = "dataflow-fold-affine"
-    nature: ClassVar[Nature] = reassociating(1e-5)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = {weight.sym_name.data for weight in op.walk() if isinstance(weight, WeightOp)}
@@ -61,10 +69,10 @@ class ScaleIntoQuantize(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter) -> None:
-        product, one = op.operand.owner, known_doubles(op.scale)
-        if not isinstance(product, MulOp) or not product.result.has_one_use() or leaves(product.result):
+        product, one = op.operand.owner, constant_doubles(op.scale)
+        if not isinstance(product, MulOp) or not product.result.has_one_use() or is_offloaded(product.result):
             return
-        if one is None or not (one == 1).all() or not is_known(product.rhs):
+        if one is None or not (one == 1).all() or not is_constant(product.rhs):
             return
         if shape_of(product.lhs) == shape_of(op.result):
             rewriter.replace(op, QuantizeOp(product.lhs, product.rhs, op.zero_point, element_of(op.result)))
@@ -86,7 +94,7 @@ class AffineChain(RewritePattern):
     names: set[str]
     """Of all weights of the module."""
     done: set[Operation] = field(default_factory=set[Operation])
-    """What was in chains already."""
+    """Operations that belong to a chain already."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AddOp | SubOp | MulOp | DivOp | NegOp, rewriter: PatternRewriter) -> None:
@@ -102,7 +110,9 @@ class AffineChain(RewritePattern):
         """Replace a segment where that needs fewer operations (a division of more than a few elements counts twice)."""
         base, last = affine_operand(segment.ops[0]), segment.ops[-1].results[0]
         assert base is not None
-        if leaves(base) or leaves(last):  # `base` would be read in the place of `last`, or `last` in that of `base`
+        if is_offloaded(base) or is_offloaded(
+            last
+        ):  # `base` would be read in the place of `last`, or `last` in that of `base`
             return
         function = segment.function.simplified()
         contraction = self._with_scale(base, function.scale, rewriter)
@@ -133,9 +143,9 @@ class AffineChain(RewritePattern):
             weights = op.operands[index]
             axis = _scaled_axis(op, index, scale)
             # Narrow weights of a wide product have too few digits for a scale.
-            if axis is None or not is_known(weights) or element_of(weights) != element_of(base):
+            if axis is None or not is_constant(weights) or element_of(weights) != element_of(base):
                 continue
-            if not weights.has_one_use() or (known := known_doubles(weights)) is None:
+            if not weights.has_one_use() or (known := constant_doubles(weights)) is None:
                 continue
             shape = [1] * len(shape_of(weights))
             shape[axis] = -1

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..analysis.nature import Nature, reassociating
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..dialects.dataflow import (
     AddOp,
     Along,
@@ -34,9 +34,9 @@ from ..dialects.dataflow.tiling import Box, OpCost, TilingInterface
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.dataflow.unroll_loops import canonicalize_loops
 from ..dialects.locations import at
-from .all_steps import Operand, Steps, can_do_all_steps, do_all_steps
-from .known_values import known_array, known_source, source_name, source_of
-from .rewrite_once import erase_unread
+from .shared.all_steps import Operand, Steps, can_do_all_steps, do_all_steps
+from .shared.constants import constant_array, constant_source, source_name, source_of
+from .shared.rewrite_once import erase_unread
 
 NARROW = ("f16", "bf16")
 """Types in which parts of a sum would be rounded too early."""
@@ -55,7 +55,7 @@ class DataflowHoistFromLoopsPass(ModulePass):
     """
 
     name = "dataflow-hoist-from-loops"
-    nature: ClassVar[Nature] = reassociating(1e-5)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         hoist_from_loops(op)
@@ -145,12 +145,12 @@ def _split_product(loop: LoopOp, op: MatmulOp, names: set[str]) -> None:
 def _rows(loop: LoopOp, weights: SSAValue, axis: int, start: int, size: int, names: set[str]) -> SSAValue:
     """A part of the weights, before the loop; of known ones a part of its own."""
     shape = shape_of(weights)
-    array = known_array(weights)
+    array = constant_array(weights)
     if array is None:
         starts, sizes = [0] * len(shape), list(shape)
         starts[axis], sizes[axis] = start, size
         return _Before(loop).add(SliceOp(weights, starts, sizes))
-    source = known_source(weights)
+    source = constant_source(weights)
     assert source is not None
     if array.shape[axis] != 1:
         array = array.take(range(start, start + size), axis)

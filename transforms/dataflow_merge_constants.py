@@ -12,10 +12,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import OperationInfo
 
-from ..analysis.function_graph import is_source
-from ..analysis.nature import EXACT, Nature
+from ..analysis.cost_graphs.function_graph import is_source
+from ..analysis.semantic_effect import EXACT, SemanticEffect
 from ..dialects.manycore import SubgraphOp
-from .leaving_values import leaves
+from .shared.offloaded_values import is_offloaded
 
 
 class DataflowMergeConstantsPass(ModulePass):
@@ -25,7 +25,7 @@ class DataflowMergeConstantsPass(ModulePass):
     """
 
     name = "dataflow-merge-constants"
-    nature: ClassVar[Nature] = EXACT
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for holder in op.walk():
@@ -38,7 +38,7 @@ def merge_constants(block: Block) -> None:
     """Merge those of a block."""
     first: dict[OperationInfo, Operation] = {}
     for op in list(block.ops):
-        if is_source(op) and not any(map(leaves, op.results)):
+        if is_source(op) and not any(map(is_offloaded, op.results)):
             kept = first.setdefault(OperationInfo(op), op)
             if kept is not op:
                 Rewriter.replace_op(op, [], kept.results)

@@ -8,11 +8,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..analysis.nature import EXACT, Nature
 from ..analysis.recurrent_work import recurrent_layers
+from ..analysis.semantic_effect import EXACT, SemanticEffect
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.module_notes import add_note, notes_of
-from ..emulator.recurrent_layers import NOTE, layers_as_json
+from ..emulator.reports.recurrent_layers import NOTE, layers_as_json
 
 
 class DataflowNoteLoopsPass(ModulePass):
@@ -25,7 +25,7 @@ class DataflowNoteLoopsPass(ModulePass):
     """
 
     name = "dataflow-note-loops"
-    nature: ClassVar[Nature] = EXACT
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         note_loops(op)

@@ -11,15 +11,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..analysis.nature import Nature, lossy
-from ..analysis.sparse.encode import Mask
-from ..analysis.sparse.prune import balanced_pruning, magnitude_pruning, n_m_pruning
+from ..analysis.semantic_effect import SemanticEffect, lossy
 from ..dialects.dataflow import ConstantOp, WeightOp
 from ..dialects.dataflow.unroll_loops import unroll_loops
+from ..formats.sparse.encode import Mask
+from ..formats.sparse.prune import balanced_pruning, magnitude_pruning, n_m_pruning
 from ..support.errors import InputError
-from .contraction_weights import PruneWeights, WeightUse, numeric_values
-from .options import Number, number
-from .rewrite_once import rewrite_once
+from .shared.contraction_weights import PruneWeights, WeightUse, numeric_values
+from .shared.options import Number, number
+from .shared.rewrite_once import rewrite_once
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class DataflowPrunePass(ModulePass):
     bound: Number = 1.0
 
     @property
-    def nature(self) -> Nature:
-        """How much accuracy may be lost is a question to the network: the user answers it."""
+    def semantic_effect(self) -> SemanticEffect:
+        """The loss of accuracy that is acceptable depends on the network, so the user sets it."""
         return lossy(number("bound", self.bound, 0))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -14,7 +14,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..analysis.nature import Nature, reassociating
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..dialects.dataflow import (
     AddOp,
     BroadcastOp,
@@ -31,12 +31,12 @@ from ..dialects.dataflow import (
 from ..dialects.dataflow.base import DataflowOp, int_attr, int_list, ints
 from ..dialects.dataflow.types import Shape, element_bytes, element_of, shape_of, tensor, tensor_bytes, tensor_of
 from ..dialects.locations import at
-from .channel_links import RESULT, Axis, ChannelLinks, Ints, Spot, all_spots, axis_of, known_indices
-from .constant_channels import ConstantChannels, Mask, as_stored
-from .contraction_weights import weight_name
-from .known_values import Array, is_known, known_array, known_source, source_name, source_of
-from .leaving_values import leaves
-from .rewrite_once import after_value, erase_unread
+from .shared.channel_links import RESULT, Axis, ChannelLinks, Ints, Spot, all_spots, axis_of, known_indices
+from .shared.constant_channels import ConstantChannels, Mask, as_stored
+from .shared.constants import Array, constant_array, constant_source, is_constant, source_name, source_of
+from .shared.contraction_weights import weight_name
+from .shared.offloaded_values import is_offloaded
+from .shared.rewrite_once import after_value, erase_unread
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class DataflowRemoveZeroChannelsPass(ModulePass):
     """
 
     name = "dataflow-remove-zero-channels"
-    nature: ClassVar[Nature] = reassociating(1e-5)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         remove_zero_channels(op)
@@ -79,7 +79,7 @@ def _known_weights(module: ModuleOp) -> dict[Operation, tuple[str, Shape]]:
     found: dict[Operation, tuple[str, Shape]] = {}
     for op in module.walk():
         if isinstance(op, MatmulOp | ConvOp) and (position := _known_operand(op)) is not None:
-            source = known_source(op.operands[position])
+            source = constant_source(op.operands[position])
             assert source is not None
             found[op] = weight_name(source, op), shape_of(op.operands[position])
     return found
@@ -93,7 +93,7 @@ def _replace_constants(block: Block, names: set[str]) -> bool:
         if op.parent is None or not op.results or (known := found.get(value := op.results[0])) is None:
             continue
         axis = next((axis for axis, one in known.items() if one.mask.all()), None)
-        if axis is None or not value.uses or leaves(value):
+        if axis is None or not value.uses or is_offloaded(value):
             continue
         shape = [1] * len(shape_of(value))
         shape[axis] = -1
@@ -122,8 +122,8 @@ def _remove_once(block: Block, names: set[str]) -> bool:
 def _known_operand(op: MatmulOp | ConvOp) -> int | None:
     """Which operand is known: weights."""
     if isinstance(op, ConvOp):
-        return 1 if is_known(op.weights) else None
-    return next((position for position in (1, 0) if is_known(op.operands[position])), None)
+        return 1 if is_constant(op.weights) else None
+    return next((position for position in (1, 0) if is_constant(op.operands[position])), None)
 
 
 def _inner_axis(op: MatmulOp | ConvOp, position: int) -> int:
@@ -223,7 +223,7 @@ class _Plan:
             assert position is not None
             rank = len(shape_of(op.result))
             links.follow(op.result, 1 if isinstance(op, ConvOp) else rank - (1 if position == 1 else 2))
-            if not is_known(inputs := op.operands[1 - position]):
+            if not is_constant(inputs := op.operands[1 - position]):
                 links.follow(inputs, _inner_axis(op, 1 - position))
         channel, spots = links.channels(), list(all_spots(ops, links))
         stays = np.zeros(links.count, bool)
@@ -248,7 +248,7 @@ class _Plan:
                 stays[nodes[~constants.along(spot.value, spot.axis).mask]] = True
                 borders[_Border(key, spot.op, spot.position)] = nodes
         for key, start in links.first.items():
-            if isinstance(key[0], SSAValue) and (leaves(key[0]) or not _within(key[0], ops[0].parent)):
+            if isinstance(key[0], SSAValue) and (is_offloaded(key[0]) or not _within(key[0], ops[0].parent)):
                 stays[start : start + shape_of(key[0])[key[2]]] = True
         keeps = np.zeros(links.count, bool)  # by channel
         keeps[channel[stays]] = True
@@ -402,7 +402,7 @@ class _Rewrite:
     def _known(self, op: Operation, position: int) -> list[Operation] | None:
         """The part that stays of a known operand; None: all of it."""
         value = op.operands[position]
-        if not is_known(value):
+        if not is_constant(value):
             return None
         if isinstance(op, GatherOp) and position == 1:
             return self._indices(op)
@@ -413,14 +413,14 @@ class _Rewrite:
         }
         if not masks:
             return None
-        array = known_array(value)
+        array = constant_array(value)
         assert array is not None
         shape = list(shape_of(value))
         for axis, mask in masks.items():
             shape[axis] = int(mask.sum())
             if array.shape[axis] == len(mask):
                 array = np.compress(mask, array, axis=axis)
-        source = known_source(value)
+        source = constant_source(value)
         assert source is not None
         new = _source(array, value, f"{source_name(source)}_kept", self.names, named=True)
         return [new] if array.shape == tuple(shape) else [new, BroadcastOp(new.results[0], shape)]

@@ -14,13 +14,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator, is_side_effect_free
 
-from ..analysis.nature import EXACT, Nature
+from ..analysis.semantic_effect import EXACT, SemanticEffect
 from ..dialects.dataflow import ConstantOp, IotaOp, SliceOp, WeightOp
 from ..dialects.dataflow.contraction import ContractionOp
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.dataflow.types import tensor_bytes, tensor_of
 from ..support.errors import InputError
-from .rolled_loop import RolledLoop, Step, rolled_loop
+from .shared.rolled_loop import RolledLoop, Step, rolled_loop
 
 SOURCES = (ConstantOp, WeightOp, IotaOp)
 """Operations that stand anywhere: they belong to no step."""
@@ -37,17 +37,17 @@ class DataflowRollLoopsPass(ModulePass):
     """
 
     name = "dataflow-roll-loops"
-    nature: ClassVar[Nature] = EXACT
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     steps: int = 3
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.steps < 2:
             raise InputError(f"steps={self.steps}: a loop has 2 steps at least")
-        roll_loops(find_main(op), self.steps)
+        reroll_loops(find_main(op), self.steps)
 
 
-def roll_loops(function: FuncOp, least: int = 3) -> int:
+def reroll_loops(function: FuncOp, least: int = 3) -> int:
     """Roll up what can be of a function, of at least so many steps; how many loops that makes."""
     made = 0
     while (found := _best(function.body.block, least)) is not None:

@@ -12,8 +12,8 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from ..analysis.nature import EXACT, Nature, looser
-from ..analysis.operator_parts import Parts, choose_parts
+from ..analysis.semantic_effect import EXACT, SemanticEffect, looser
+from ..analysis.tasks.operator_parts import Parts, choose_parts
 from ..chips import Chip, load_chip
 from ..dialects.dataflow import ConcatOp, ReshapeOp, SliceOp, WeightOp
 from ..dialects.dataflow.tiling import TilingInterface
@@ -21,7 +21,7 @@ from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import at
 from ..dialects.manycore import SubgraphOp
 from ..support.errors import InputError
-from .split_operator import Splitter, splitting_nature
+from .shared.split_operator import Splitter, splitting_effect
 
 RESERVE = 8
 """One part in so many of a core's memory is left for code, queues and what is loaded ahead."""
@@ -38,7 +38,7 @@ class Splitting:
 
     parts: list[tuple[str, Parts]] = field(default_factory=list[tuple[str, Parts]])
     """Operators by name, with the number of parts in each dimension of their iteration space."""
-    nature: Nature = EXACT
+    semantic_effect: SemanticEffect = EXACT
     """Reassociating where floating-point sums are computed on parts: of all summands, or of operands that lie otherwise
     in memory, for which a matrix product may add in another order."""
 
@@ -59,12 +59,12 @@ class DataflowSplitToFitPass(ModulePass):
     bytes: int | None = None
 
     splitting: Splitting = field(init=False, compare=False, repr=False, default_factory=Splitting)
-    """What the last run did."""
+    """The result of the last run."""
 
     @property
-    def nature(self) -> Nature:
+    def semantic_effect(self) -> SemanticEffect:
         """Exact, unless floating-point sums had to be split: known when the pass has run."""
-        return self.splitting.nature
+        return self.splitting.semantic_effect
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if (self.chip is None) == (self.bytes is None):
@@ -74,7 +74,7 @@ class DataflowSplitToFitPass(ModulePass):
             raise InputError(f"bytes = {limit} should be at least 1")
         unroll_loops(op)
         done = split_to_fit(op, limit)
-        self.splitting.parts, self.splitting.nature = done.parts, done.nature
+        self.splitting.parts, self.splitting.semantic_effect = done.parts, done.semantic_effect
 
 
 def split_to_fit(module: ModuleOp, limit: int) -> Splitting:
@@ -107,5 +107,5 @@ def _split_block(block: Block, limit: int, names: set[str], done: Splitting) -> 
             continue
         parts = splitter.as_producer(op, limit, parts)
         done.parts.append((name, parts))
-        done.nature = looser(done.nature, splitting_nature(op))
+        done.semantic_effect = looser(done.semantic_effect, splitting_effect(op))
         waiting.extendleft(reversed(splitter.split(op, parts)))

@@ -9,9 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..analysis.nature import EXACT, Nature
+from ..analysis.semantic_effect import EXACT, SemanticEffect
 from ..dialects.dataflow.unroll_loops import no_loop, unroll_loops
-from .kept_loops import stays_loop
+from .shared.kept_loops import stays_loop
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class DataflowUnrollLoopsPass(ModulePass):
     """
 
     name = "dataflow-unroll-loops"
-    nature: ClassVar[Nature] = EXACT
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     keep: bool = False
 

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..dialects.manycore import SubgraphOp
-from .outline import InlineSubgraph
-from .rewrite_once import rewrite_once
+from .shared.outline import InlineSubgraph
+from .shared.rewrite_once import rewrite_once
 
 
 @dataclass(frozen=True)

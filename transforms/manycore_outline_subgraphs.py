@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ..analysis.function_graph import block_graph
+from ..analysis.cost_graphs.function_graph import block_graph
 from ..analysis.subgraphs.op_graph import serial_order
 from ..analysis.subgraphs.rules import RuleSettings, make_rule
 from ..analysis.subgraphs.split_rule import split
@@ -17,7 +17,7 @@ from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
-from .outline import outline
+from .shared.outline import outline
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class ManycoreOutlineSubgraphsPass(ModulePass):
 
     `data-outputs` and `key-nodes` cut by the shape of the graph (`at-least` operators a part, every `span`th key node);
     `fewest-bytes` where the fewest bytes cross, into `parts` or within `weight-bytes`, `macs` and `nodes` a part;
-    `weight-bytes` fills parts with weights; `by-hand` cuts after the operators `names`. Where no rule cuts, everything
+    `weight-bytes` fills parts with weights; `named` cuts after the operators `names`. Where no rule cuts, everything
     is one subgraph. What is in subgraphs already stays as it is: such a module is refused.
     """
 

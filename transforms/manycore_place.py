@@ -10,22 +10,22 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from ..analysis.nature import EXACT, Nature
 from ..analysis.placement.estimate import PlaceObjective
 from ..analysis.placement.methods import find_place_method
 from ..analysis.placement.tile_graph import cores_of, tile_graph
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, plan_network
+from ..analysis.semantic_effect import EXACT, SemanticEffect
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TilingAttr
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError, MeshloomError
 from ..support.phases import phase
-from .chip_option import chip_for
-from .no_subgraphs import refuse_subgraphs
-from .refuse_untiled import refuse_untiled
+from .shared.chip_option import chip_for
+from .shared.refuse_subgraphs import refuse_subgraphs
+from .shared.refuse_untiled import refuse_untiled
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ManycorePlacePass(ModulePass):
     """
 
     name = "manycore-place"
-    nature: ClassVar[Nature] = EXACT
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     chip: str | None = None
     method: str = "default"

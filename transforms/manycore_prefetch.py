@@ -11,21 +11,21 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from ..analysis.nature import EXACT, Nature
-from ..analysis.planning.deep_loads import lay_out_deep
-from ..analysis.planning.load_ahead import LEADS, Lead
+from ..analysis.planning.multi_buffering import lay_out_multi_buffered
 from ..analysis.planning.network_estimate import TaskWorks
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_network import plan_network
+from ..analysis.planning.prefetch_candidates import PREFETCH_POLICIES, PrefetchPolicy
 from ..analysis.planning.sram_layout import SramLayout, estimated_times
 from ..analysis.search import Search
+from ..analysis.semantic_effect import EXACT, SemanticEffect
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore.stage import networks_of
-from .chip_option import chip_for
-from .no_subgraphs import refuse_subgraphs
-from .prefetch import write_prefetch
-from .refuse_untiled import refuse_untiled
+from .shared.chip_option import chip_for
+from .shared.prefetch import write_prefetch
+from .shared.refuse_subgraphs import refuse_subgraphs
+from .shared.refuse_untiled import refuse_untiled
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ManycorePrefetchPass(ModulePass):
     """
 
     name = "manycore-prefetch"
-    nature: ClassVar[Nature] = EXACT
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     chip: str | None = None
 
@@ -60,10 +60,10 @@ def choose_prefetch(function: FuncOp, chip: Chip) -> None:
     network = plan_network(function, chip, column_major(chip))
     works = TaskWorks(network)
 
-    def laid_out(lead: Lead) -> SramLayout:
-        return lay_out_deep(replace(network, lead=lead), chip, works)
+    def laid_out(policy: PrefetchPolicy) -> SramLayout:
+        return lay_out_multi_buffered(replace(network, policy=policy), chip, works)
 
     search = Search[SramLayout](lambda layout: sum(estimated_times(network, layout, chip, works)), "estimated")
-    for lead in LEADS:
-        search.try_variant(str(lead), partial(laid_out, lead))
+    for policy in PREFETCH_POLICIES:
+        search.try_variant(str(policy), partial(laid_out, policy))
     write_prefetch(network, search.best())

@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Literal
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
-from ..analysis.cost_graphs.graph import Ints
-from ..analysis.nature import EXACT, Nature
-from ..analysis.orders.anneal import anneal
-from ..analysis.orders.mcts import tree_search
-from ..analysis.orders.pieces import PieceCost
-from ..analysis.orders.search import Effort, Found, OrderCost, Search
-from ..analysis.orders.segments import in_segments, segments_first
-from ..analysis.orders.simple import exhaustive, program_order, random_orders
-from ..analysis.task_pieces import estimated_pieces
+from ..analysis.orders.unit_profiles import ProfileCost
+from ..analysis.planning.task_profiles import estimated_profiles
+from ..analysis.semantic_effect import EXACT, SemanticEffect
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
 from ..support.errors import InputError
-from .chip_option import chip_for
-from .no_subgraphs import refuse_subgraphs
-from .reorder import arrange_tasks, is_free_to_order, reorder_tasks, task_predecessors, task_segments, tasks_of
+from .shared.chip_option import chip_for
+from .shared.refuse_subgraphs import refuse_subgraphs
+from .shared.reorder import arrange_tasks, is_free_to_order, task_predecessors, tasks_of
+from .shared.task_order import order_methods, schedule_block, search_order
 
 Model = Literal["estimate", "stream"]
-SEARCHES: dict[str, Search] = {
-    "program": program_order,
-    "random": random_orders,
-    "anneal": anneal,
-    "mcts": tree_search,
-    "exhaustive": exhaustive,
-}
-"""Those that look at the whole."""
-LINKED: dict[str, Callable[[Sequence[Ints], OrderCost, Effort], Found | None]] = {
-    "default": segments_first,
-    "segments": in_segments,
-}
-"""Those that order the segments between key nodes by themselves."""
-EFFORT = 20_000_000
-"""Steps of a search; see `analysis.orders.search`."""
 
 
 CANDIDATES = 2
@@ -69,7 +46,7 @@ class ManycoreSchedulePass(ModulePass):
     """
 
     name = "manycore-schedule"
-    nature: ClassVar[Nature] = EXACT
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     chip: str | None = None
     method: str = "default"
@@ -92,44 +69,20 @@ class ManycoreSchedulePass(ModulePass):
                     schedule_block(inner, chip, self.method, self.seed)
 
 
-def order_methods() -> tuple[str, ...]:
-    """Names of all ways to search an order, those of plug-ins included."""
-    return (*SEARCHES, *LINKED)
-
-
-def schedule_block(block: Block, chip: Chip, method: str = "default", seed: int = 0) -> Found | None:
-    """Order the tasks of a block; None if there is nothing to choose."""
-    found = find_order(block, chip, method, seed)
-    if found is not None:
-        reorder_tasks(block, [int(task) for task in found.order])
-    return found
-
-
-def find_order(block: Block, chip: Chip, method: str = "default", seed: int = 0, steps: int = EFFORT) -> Found | None:
-    """
-    An order of the tasks of a block that is estimated to be cheaper than theirs, as numbers of the tasks as they stand;
-    None if there is none, or nothing to choose. `steps`: see `analysis.orders.search.Effort`.
-    """
-    if len(tasks_of(block)) < 3 or not is_free_to_order(block):
-        return None
-    cost = PieceCost(estimated_pieces(tasks_of(block), task_predecessors(block), chip))
-    return _search(block, cost, method, seed, steps)
-
-
 def schedule_by_streams(module: ModuleOp, block: Block, chip: Chip, method: str = "default", seed: int = 0) -> None:
     """
     Order the tasks of `block`, @main's, by compiled streams: of the program's order, the one by estimates and some by
-    streams, that with the fewest emulated cycles. Raises as `compiled_pieces` does.
+    streams, that with the fewest emulated cycles. Raises as `measured_profiles` does.
     """
-    from ..lowering.compiled_pieces import compiled_pieces, emulated_cycles
+    from ..lowering.driver.order_costs import emulated_cycles, measured_profiles
 
     tasks = tasks_of(block)
     if len(tasks) < 3 or not is_free_to_order(block):
         return
-    estimate = PieceCost(estimated_pieces(tasks, task_predecessors(block), chip))
-    streams = PieceCost(compiled_pieces(module, chip))
+    estimate = ProfileCost(estimated_profiles(tasks, task_predecessors(block), chip))
+    streams = ProfileCost(measured_profiles(module, chip))
     tries = [(estimate, seed), *((streams, seed + number) for number in range(CANDIDATES))]
-    orders = [found.order for cost, lot in tries if (found := _search(block, cost, method, lot)) is not None]
+    orders = [found.order for cost, lot in tries if (found := search_order(block, cost, method, lot)) is not None]
     best, least = list(tasks), emulated_cycles(module, chip)
     for order in orders:
         trial = [tasks[int(task)] for task in order]
@@ -137,11 +90,3 @@ def schedule_by_streams(module: ModuleOp, block: Block, chip: Chip, method: str 
         if (cycles := emulated_cycles(module, chip)) < least:
             best, least = trial, cycles
     arrange_tasks(block, best)
-
-
-def _search(block: Block, cost: PieceCost, method: str, seed: int, steps: int = EFFORT) -> Found | None:
-    """An order of a block's tasks that is cheaper than the program's; None if there is none."""
-    search = partial(LINKED[method], task_segments(block)) if method in LINKED else SEARCHES[method]
-    found = search(cost, Effort(steps, seed))
-    program = cost.cost(np.arange(cost.problem.ops, dtype=np.int64))
-    return found if found is not None and found.cost < program else None

@@ -14,14 +14,14 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..analysis.nature import Nature, reassociating
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import WORKING_SHARE, NetworkPlan, in_cores, plan_network, source_of
 from ..analysis.planning.plan_task import Shortage, Source, TaskPlan, aligned, plan_task
 from ..analysis.planning.reads import ReadKind
-from ..analysis.planning.room import Room
-from ..analysis.task_info import TaskInfo, value_bytes
+from ..analysis.planning.sram_budget import SramBudget
+from ..analysis.semantic_effect import SemanticEffect, reassociating
+from ..analysis.tasks.task_info import TaskInfo, value_bytes
 from ..chips import Chip
 from ..dialects.dataflow import ReduceOp
 from ..dialects.dataflow.contraction import ConvOp
@@ -32,14 +32,14 @@ from ..dialects.dataflow.types import shape_of
 from ..dialects.locations import at
 from ..dialects.manycore import TaskOp, TilingAttr, YieldOp
 from ..dialects.manycore.stage import networks_of
-from .chip_option import chip_for
-from .no_subgraphs import refuse_subgraphs
+from .shared.chip_option import chip_for
+from .shared.refuse_subgraphs import refuse_subgraphs
 
-GAIN = 0.95
+ACCEPT_RATIO = 0.95
 """Two tasks instead of one have to take less than this fraction of its time."""
 SECOND_TASK = 250
 """Cycles that a further task costs beside those estimated for it."""
-LOOKED_AT = 2
+EXAMINED_TASKS = 2
 """Numbers of parts that are planned."""
 ROOM = 1.3
 """A task this near to its bound is not looked at."""
@@ -57,7 +57,7 @@ class ManycoreSplitReductionsPass(ModulePass):
     """
 
     name = "manycore-split-reductions"
-    nature: ClassVar[Nature] = reassociating(1e-4)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-4)
 
     chip: str | None = None
 
@@ -109,7 +109,7 @@ def _best_split(network: NetworkPlan, number: int, chip: Chip, memo: PlanMemo) -
     if not plan.resident or plan.cycles < ROOM * _bound(info, plan, chip):
         return None
     best: _Split | None = None
-    least = GAIN * plan.cycles - SECOND_TASK
+    least = ACCEPT_RATIO * plan.cycles - SECOND_TASK
     for parts in _candidates(conv, chip):
         with at(info.op):
             split = _split(info, parts)
@@ -139,7 +139,7 @@ def _candidates(conv: ConvOp, chip: Chip) -> list[int]:
         if channels % parts == 0 and channels // parts * prod(conv.kernel) >= chip.mpu_rows:
             found.append((_rough_cycles(conv, parts, chip), parts))
         parts *= 2
-    return [parts for _, parts in sorted(found)[:LOOKED_AT]]
+    return [parts for _, parts in sorted(found)[:EXAMINED_TASKS]]
 
 
 def _rough_cycles(conv: ConvOp, parts: int, chip: Chip) -> float:
@@ -203,8 +203,8 @@ def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit:
     def in_parts(grid: tuple[int, ...]) -> bool:
         return grid[0] == parts
 
-    def plan_partial(room: Room) -> TaskPlan | Shortage:
-        return plan_task(first, chip, sources, room, lambda held: True, place, limit=limit, accept=in_parts)
+    def plan_partial(budget: SramBudget) -> TaskPlan | Shortage:
+        return plan_task(first, chip, sources, budget, lambda held: True, place, limit=limit, accept=in_parts)
 
     partial = memo.plan(first, sources, available, ("partial", limit), plan_partial)
     if not isinstance(partial, TaskPlan) or not partial.resident:
@@ -216,8 +216,8 @@ def _cycles(network: NetworkPlan, number: int, split: _Split, chip: Chip, limit:
     available -= aligned(partial.tile_bytes)
     limit -= partial.cycles
 
-    def plan_total(room: Room) -> TaskPlan | Shortage:
-        return plan_task(second, chip, sources, room, lambda held: True, place, limit=limit)
+    def plan_total(budget: SramBudget) -> TaskPlan | Shortage:
+        return plan_task(second, chip, sources, budget, lambda held: True, place, limit=limit)
 
     total = memo.plan(second, sources, available, ("total", limit), plan_total)
     return partial.cycles + total.cycles if isinstance(total, TaskPlan) else None

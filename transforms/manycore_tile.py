@@ -10,18 +10,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from ..analysis.nature import Nature, reassociating
-from ..analysis.planning.look_ahead import look_ahead
 from ..analysis.planning.placement import column_major
 from ..analysis.planning.plan_memo import PlanMemo
 from ..analysis.planning.plan_network import NetworkPlan, network_plans
+from ..analysis.planning.tiling_beam_search import tiling_beam_search
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..chips import Chip
 from ..dialects.dataflow.entry_function import find_main
 from ..dialects.manycore import TilingAttr
 from ..dialects.manycore.stage import networks_of
 from ..dialects.memory import Space, SpaceAttr
-from .chip_option import check_cores, chip_for
-from .no_subgraphs import refuse_subgraphs
+from .shared.chip_option import check_cores, chip_for
+from .shared.refuse_subgraphs import refuse_subgraphs
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ManycoreTilePass(ModulePass):
     """
 
     name = "manycore-tile"
-    nature: ClassVar[Nature] = reassociating(1e-4)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-4)
 
     chip: str | None = None
 
@@ -66,7 +66,7 @@ def plans_of(function: FuncOp, chip: Chip, memo: PlanMemo | None = None) -> list
     alone, *others = network_plans(function, chip, place, memo)
     if alone.loops:
         return [alone, *others]
-    ahead = look_ahead(alone, chip, place, memo)
+    ahead = tiling_beam_search(alone, chip, place, memo)
     return [alone] if ahead is alone else [ahead, alone]
 
 

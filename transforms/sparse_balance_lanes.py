@@ -11,33 +11,33 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ..analysis.nature import Nature, reassociating
-from ..analysis.sparse.balance import balance_panels, even_panels, panel_work
-from ..analysis.sparse.bits import Ints
-from ..analysis.sparse.choose import Choice, all_choices
-from ..analysis.sparse.encode import Mask
+from ..analysis.planning.split_inputs import best_split
+from ..analysis.semantic_effect import SemanticEffect, reassociating
+from ..analysis.sparse.balance_lanes import balance_panels, even_panels, panel_work
 from ..analysis.sparse.layer_cost import Layer, LayerCost, Objective, best_panels, panel_widths
-from ..analysis.sparse.split_inputs import best_split
+from ..analysis.sparse.smallest_encoding import Choice, all_choices
 from ..chips import Chip
 from ..chips.cycles import encoded_lanes, load_cycles
 from ..dialects.dataflow import ConvOp, MatmulOp
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location
-from .channel_places import Channels, Place
-from .chip_option import chip_for
-from .contraction_weights import WeightUse, stored_values, weight_uses
-from .known_values import Doubles, known_array, known_source, source_name, source_of
-from .rewrite_once import erase_unread
-from .sparse_plan import layer_of, on_panels
+from ..formats.sparse.bits import Ints
+from ..formats.sparse.encode import Mask
+from .shared.channel_provenance import Channels, Place
+from .shared.chip_option import chip_for
+from .shared.constants import Doubles, constant_array, constant_source, source_name, source_of
+from .shared.contraction_weights import WeightUse, stored_values, weight_uses
+from .shared.rewrite_once import erase_unread
+from .shared.sparse_plan import layer_of, on_panels
+from .shared.split_operator import insert_before
 from .sparse_split_inputs import may_split
-from .split_operator import insert_before
 
 ROUNDS = 4
 """Channels that a lane works on in turn at most: with several, full ones and empty ones even out."""
-MUCH_FASTER = 0.9
+EVEN_PANELS_RATIO = 0.9
 """Panels of like size come in only where layers take less than this share of the cycles: estimates err by less."""
-WORTHWHILE = 0.99
+ACCEPT_RATIO = 0.99
 """Channels are moved only if layers then take less than this share of what they do (`LayerCost.price`)."""
 
 
@@ -65,7 +65,7 @@ class SparseBalanceLanesPass(ModulePass):
     """
 
     name = "sparse-balance-lanes"
-    nature: ClassVar[Nature] = reassociating(1e-5)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
 
     chip: str | None = None
     objective: Objective = "cycles"
@@ -131,10 +131,10 @@ def _order(
     found = [(_price(producers, order)[0], order) for order in orders]
     if lanes > 1:  # Panels of like size load faster, but their lanes wait more.
         even = [(*_price(producers, order), order) for order in (even_panels(total, width, lanes) for width in widths)]
-        if min(one[1] for one in even) < MUCH_FASTER * cycles:
+        if min(one[1] for one in even) < EVEN_PANELS_RATIO * cycles:
             found += [(other, order) for other, taken, order in even if taken < cycles]
     best, order = min(found, key=lambda one: one[0])
-    if best >= price * WORTHWHILE:
+    if best >= price * ACCEPT_RATIO:
         return None
     names = tuple(producer.use.name for producer in producers)
     return order, Balanced(names, _efficiency(producers, stays), _efficiency(producers, order))
@@ -194,7 +194,7 @@ def _efficiency(producers: list[_Producer], order: Ints) -> float:
 def _reorder(op: Operation, operand: int, orders: list[tuple[Place, Ints]]) -> None:
     """Give an operation a known operand in another order."""
     value = op.operands[operand]
-    source, array = known_source(value), known_array(value)
+    source, array = constant_source(value), constant_array(value)
     assert source is not None
     assert array is not None
     array = np.broadcast_to(array, shape_of(value))

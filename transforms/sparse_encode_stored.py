@@ -13,13 +13,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ..analysis.nature import Nature, reassociating
-from ..analysis.sparse.bits import Bytes, Ints
-from ..analysis.sparse.choose import all_choices
-from ..analysis.sparse.encode import Mask
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.sparse.layer_cost import Layer, LayerCost, best_panels, dense_cost
-from ..analysis.sparse.panels import Lanes, Panels, pack
-from ..analysis.sparse.strings import Strings
+from ..analysis.sparse.smallest_encoding import all_choices
 from ..chips import Chip
 from ..dialects.dataflow import (
     ConcatOp,
@@ -37,10 +33,14 @@ from ..dialects.dataflow.evaluate import evaluate
 from ..dialects.dataflow.types import element_bytes, element_of, shape_of, tensor_bytes, tensor_of, ui8
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.sparse import FillPanelsOp, PanelConvOp, PanelMatmulOp, PanelsAttr
-from .chip_option import chip_for
-from .known_values import known_array, source_of
-from .rewrite_once import erase_unread, rewrite_once
-from .sparse_plan import MATRIX_RATES, is_faster
+from ..formats.sparse.bits import Bytes, Ints
+from ..formats.sparse.encode import Mask
+from ..formats.sparse.fibers import Fibers
+from ..formats.sparse.panels import Lanes, Panels, pack
+from .shared.chip_option import chip_for
+from .shared.constants import constant_array, source_of
+from .shared.rewrite_once import erase_unread, rewrite_once
+from .shared.sparse_plan import MATRIX_RATES, is_faster
 
 Placed = tuple[SSAValue, Ints]
 """Stored values [n], and for each element of a tensor the number of its value, from 1 on; 0: it is zero."""
@@ -60,7 +60,7 @@ class SparseEncodeStoredPass(ModulePass):
     """
 
     name = "sparse-encode-stored"
-    nature: ClassVar[Nature] = reassociating(1e-5)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
 
     chip: str | None = None
 
@@ -130,7 +130,7 @@ def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCo
         return None
     if op.is_depthwise if isinstance(op, ConvOp) else len(shape_of(weights)) != 2:
         return None
-    strings = strings_of(op)
+    strings = fibers_of(op)
     shape = shape_of(weights)
     rows = math.prod(shape_of(op.result)) // max(1, strings.outputs)
     taps, groups = (math.prod(shape[2:]), op.group_count) if isinstance(op, ConvOp) else (1, 1)
@@ -145,10 +145,10 @@ def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCo
     return best if is_faster(best, dense_cost(chip, layer, dense)) else None
 
 
-def strings_of(op: MatmulOp | ConvOp) -> Strings:
+def fibers_of(op: MatmulOp | ConvOp) -> Fibers:
     """The weights of a contraction, a string for each output neuron."""
     axis = 1 if isinstance(op, MatmulOp) and op.transpose_b is None else 0
-    return Strings(shape_of(op.operands[1]), axis=axis)
+    return Fibers(shape_of(op.operands[1]), axis=axis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ class PanelPlaces:
     @staticmethod
     def of(chip: Chip, op: MatmulOp | ConvOp, numbers: Ints, panels: Panels) -> PanelPlaces:
         """The numbers, of the shape of a contraction's weights, in panels."""
-        matrix = np.ascontiguousarray(strings_of(op).matrix(numbers.astype(np.uint32)))
+        matrix = np.ascontiguousarray(fibers_of(op).matrix(numbers.astype(np.uint32)))
         packed, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES["f32"]))
         behind = np.ascontiguousarray(data[:, :, packed.values_at :]).view(np.uint32).astype(np.int64)
         return PanelPlaces(PanelsAttr(packed, work), np.ascontiguousarray(data[:, :, : packed.values_at]), behind)
@@ -190,7 +190,7 @@ def placed_values(value: SSAValue) -> Placed | None:
     owner = value.owner
     match owner:
         case ScatterOp():
-            places, data = known_array(owner.indices), known_array(owner.data)
+            places, data = constant_array(owner.indices), constant_array(owner.data)
             if places is None or data is None or data.any() or len(shape_of(owner.data)) != 1:
                 return None
             rows = shape_of(owner.data)[0]
@@ -217,7 +217,7 @@ def _not_masked(values: SSAValue) -> Ints:
     every = np.arange(shape_of(values)[0])
     if not isinstance(owner, SelectOp):
         return every
-    condition, other = known_array(owner.condition), known_array(owner.on_false)
+    condition, other = constant_array(owner.condition), constant_array(owner.on_false)
     if condition is None or other is None or other.any():
         return every
     return np.flatnonzero(np.broadcast_to(condition, shape_of(values)))

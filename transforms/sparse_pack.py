@@ -14,14 +14,9 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from ..analysis.nature import EXACT, Nature
-from ..analysis.sparse.bits import Bytes
-from ..analysis.sparse.choose import Choice
-from ..analysis.sparse.encode import Encoded, counts
-from ..analysis.sparse.encode import decode as decode_array
+from ..analysis.semantic_effect import EXACT, SemanticEffect
 from ..analysis.sparse.layer_cost import Layer, best_panels, panels_of_width
-from ..analysis.sparse.nonzero import ALL_NONZERO, Nonzero
-from ..analysis.sparse.panels import Lanes, Panels, pack
+from ..analysis.sparse.smallest_encoding import Choice
 from ..chips import Chip
 from ..dialects.dataflow import (
     ConstantOp,
@@ -37,13 +32,18 @@ from ..dialects.sparse import (
     PanelsAttr,
 )
 from ..dialects.sparse.types import index_of
-from ..dialects.sparse.values import encode_array, strings_of
-from .chip_option import chip_for
-from .computed_panels import decode_misfits, is_computed, is_hint, pack_computed
-from .known_values import Array, known_array, source_of
-from .panel_contraction import Contraction, often_zero, on_panels
-from .rewrite_once import erase_unread, rewrite_once
-from .sparse_plan import MATRIX_RATES, matrix_types
+from ..dialects.sparse.values import encode_array, fibers_of
+from ..formats.sparse.bits import Bytes
+from ..formats.sparse.encode import Encoded, counts
+from ..formats.sparse.encode import decode as decode_array
+from ..formats.sparse.nonzero import ALL_NONZERO, Nonzero
+from ..formats.sparse.panels import Lanes, Panels, pack
+from .shared.chip_option import chip_for
+from .shared.computed_panels import decode_misfits, is_computed, is_hint, pack_computed
+from .shared.constants import Array, constant_array, source_of
+from .shared.panel_contraction import Contraction, often_zero, on_panels
+from .shared.rewrite_once import erase_unread, rewrite_once
+from .shared.sparse_plan import MATRIX_RATES, matrix_types
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,12 @@ class SparsePackPass(ModulePass):
     stay as they are.
 
     What is encoded while the program runs, and what it takes or gives encoded, lies in panels with room for all
-    elements (`transforms/computed_panels.py`); inputs and results then are bytes, and a note says what they mean.
+    elements (`transforms/shared/computed_panels.py`); inputs and results then are bytes, and a note says what they
+    mean.
     """
 
     name = "sparse-pack"
-    nature: ClassVar[Nature] = EXACT
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     chip: str | None = None
 
@@ -77,7 +78,7 @@ def pack_module(module: ModuleOp, chip: Chip) -> None:
     without zeros. All else that is encoded while the program runs becomes panels.
     """
     decode_misfits(module)
-    patterns = (ContractionOnPanels(chip), ContractionOfDecodedNeurons())
+    patterns = (ContractionOnPanels(chip), ContractionOfDecodedActivations())
     rewrite_once(module, {MatmulOp: patterns, ConvOp: patterns})
     pack_computed(module, chip)
 
@@ -116,7 +117,7 @@ class ContractionOnPanels(RewritePattern):
         return layout, source.results[0]
 
 
-class ContractionOfDecodedNeurons(RewritePattern):
+class ContractionOfDecodedActivations(RewritePattern):
     """matmul(encode(x), w) == matmul(x, w), of whose x zeros may be left out, for other w; conv alike"""
 
     @op_type_rewrite_pattern
@@ -205,8 +206,8 @@ def _encoded(encode: EncodeOp) -> tuple[Encoded, Array]:
     Known weights encoded, and as a matrix of strings without what does not count, which is left out once and for all:
     the panels' own threshold is 0.
     """
-    index, type, array = index_of(encode.result.type), tensor_of(encode.operand), known_array(encode.operand)
+    index, type, array = index_of(encode.result.type), tensor_of(encode.operand), constant_array(encode.operand)
     assert index is not None
     assert array is not None
     encoded = encode_array(array, type, index)
-    return encoded, strings_of(type, index).matrix(decode_array(encoded))
+    return encoded, fibers_of(type, index).matrix(decode_array(encoded))

@@ -11,16 +11,16 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ..analysis.nature import Nature, lossy
-from ..analysis.sparse.encode import Mask
-from ..analysis.sparse.prune import contiguous_groups, group_pruning, string_groups
+from ..analysis.semantic_effect import SemanticEffect, lossy
 from ..dialects.dataflow import ConstantOp, ConvOp, MatmulOp, WeightOp
 from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.sparse import PruneGroupsOp
+from ..formats.sparse.encode import Mask
+from ..formats.sparse.prune import contiguous_groups, fiber_groups, group_pruning
 from ..support.errors import InputError
-from .contraction_weights import PruneWeights, WeightUse, numeric_values, weight_use
-from .options import Number, number
-from .rewrite_once import after_value, rewrite_once
+from .shared.contraction_weights import PruneWeights, WeightUse, numeric_values, weight_use
+from .shared.options import Number, number
+from .shared.rewrite_once import after_value, rewrite_once
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class SparsePruneGroupsPass(ModulePass):
     bound: Number = 1.0
 
     @property
-    def nature(self) -> Nature:
-        """How much accuracy may be lost is a question to the network: the user answers it."""
+    def semantic_effect(self) -> SemanticEffect:
+        """The loss of accuracy that is acceptable depends on the network, so the user sets it."""
         return lossy(number("bound", self.bound, 0))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -55,7 +55,7 @@ class SparsePruneGroupsPass(ModulePass):
         unroll_loops(op)
         patterns: dict[type[Operation], tuple[RewritePattern, ...]] = {}
         if self.neuron_groups is not None and self.neuron_limit is not None:
-            neurons = (PruneNeurons(self.neuron_groups, self._threshold("neuron"), self.neuron_limit),)
+            neurons = (PruneActivations(self.neuron_groups, self._threshold("neuron"), self.neuron_limit),)
             patterns |= {MatmulOp: neurons, ConvOp: neurons}
         if self.weight_limit is not None:
             weights = (PruneWeights(partial(self._mask, self._threshold("weight"), self.weight_limit)),)
@@ -66,7 +66,7 @@ class SparsePruneGroupsPass(ModulePass):
         """Which weights stay."""
         strings, size = use.strings, self.weight_group_size
         if size is not None:
-            groups = string_groups(strings.count, strings.length, size)
+            groups = fiber_groups(strings.count, strings.length, size)
         else:
             groups = contiguous_groups(strings.count * strings.length, self.weight_groups or 1)
             groups = groups.reshape(strings.count, strings.length)
@@ -94,7 +94,7 @@ class SparsePruneGroupsPass(ModulePass):
 
 
 @dataclass(frozen=True)
-class PruneNeurons(RewritePattern):
+class PruneActivations(RewritePattern):
     """matmul(x, w) == matmul(prune_groups(x), w) for known w, conv alike; x is pruned once for all that read it"""
 
     groups: int

@@ -11,10 +11,8 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ..analysis.nature import Nature, lossy, reassociating
-from ..analysis.nonzero_neurons import nonzero_neurons
-from ..analysis.sparse.formats import Kind
-from ..analysis.sparse.nonzero import Nonzero
+from ..analysis.execution.nonzero_activations import nonzero_activations
+from ..analysis.semantic_effect import SemanticEffect, lossy, reassociating
 from ..chips import Chip
 from ..dialects.dataflow import MatmulOp
 from ..dialects.dataflow.types import shape_of
@@ -23,10 +21,12 @@ from ..dialects.locations import at
 from ..dialects.sparse import ConvOp as SparseConvOp
 from ..dialects.sparse import EncodeOp, IndexAttr
 from ..dialects.sparse import MatmulOp as SparseMatmulOp
-from .chip_option import chip_for
-from .options import Number, number
-from .rewrite_once import after_value
-from .sparse_plan import PlannedWeight, plan_encodings
+from ..formats.sparse.index_formats import Kind
+from ..formats.sparse.nonzero import Nonzero
+from .shared.chip_option import chip_for
+from .shared.options import Number, number
+from .shared.rewrite_once import after_value
+from .shared.sparse_plan import PlannedWeight, plan_encodings
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class SparseSelectEncodingPass(ModulePass):
     bound: Number = 1.0
 
     @property
-    def nature(self) -> Nature:
+    def semantic_effect(self) -> SemanticEffect:
         """Where only zeros are left out, a weight of -0 comes back as +0: the sign of a zero result may change."""
         return reassociating(0.0) if self._threshold() == 0 else lossy(number("bound", self.bound, 0))
 
@@ -66,9 +66,9 @@ class SparseSelectEncodingPass(ModulePass):
         threshold, chip = self._threshold(), self._chip(op)
         neurons = None
         if self.calibrate is not None:
-            from ..analysis.interpret import make_inputs  # compilations without inputs need no interpreter
+            from ..analysis.execution.interpret import make_inputs  # compilations without inputs need no interpreter
 
-            neurons = nonzero_neurons(op, make_inputs(op, self.calibrate))
+            neurons = nonzero_activations(op, make_inputs(op, self.calibrate))
         objective = "loads" if self.objective == "loads" else "cycles"
         convert(plan_encodings(op, self.groups, threshold, chip, neurons, objective), threshold)
 

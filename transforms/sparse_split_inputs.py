@@ -10,19 +10,19 @@ from xdsl.dialects.builtin import ModuleOp, f32, i32
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ..analysis.nature import Nature, reassociating
-from ..analysis.sparse.choose import all_choices
+from ..analysis.planning.split_inputs import best_split, in_parts
+from ..analysis.semantic_effect import SemanticEffect, reassociating
 from ..analysis.sparse.layer_cost import Objective, dense_cost
-from ..analysis.sparse.split_inputs import best_split, in_parts
+from ..analysis.sparse.smallest_encoding import all_choices
 from ..chips import Chip
 from ..dialects.dataflow import ConvOp, MatmulOp, ReduceOp, ReshapeOp
 from ..dialects.dataflow.types import element_of, shape_of
 from ..dialects.dataflow.unroll_loops import unroll_loops
-from .chip_option import chip_for
-from .contraction_weights import WeightUse, stored_values, weight_use
-from .known_values import source_of
-from .rewrite_once import erase_unread, rewrite_once
-from .sparse_plan import is_faster, layer_of, on_panels
+from .shared.chip_option import chip_for
+from .shared.constants import source_of
+from .shared.contraction_weights import WeightUse, stored_values, weight_use
+from .shared.rewrite_once import erase_unread, rewrite_once
+from .shared.sparse_plan import is_faster, layer_of, on_panels
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SparseSplitInputsPass(ModulePass):
     """
 
     name = "sparse-split-inputs"
-    nature: ClassVar[Nature] = reassociating(1e-5)
+    semantic_effect: ClassVar[SemanticEffect] = reassociating(1e-5)
 
     chip: str | None = None
     objective: Objective = "cycles"

@@ -15,20 +15,20 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..analysis.nature import INTERFACE_CHANGING, Nature
-from ..analysis.sparse.bits import Ints
+from ..analysis.semantic_effect import INTERFACE_CHANGING, SemanticEffect
 from ..chips import Chip
 from ..dialects.dataflow import BroadcastOp, ConvOp, MatmulOp, ReshapeOp, ScatterOp, SelectOp, WeightOp
 from ..dialects.dataflow.constants import numpy_type
 from ..dialects.dataflow.entry_function import NAME, argument_names, find_main
 from ..dialects.dataflow.types import Shape, element_of, is_float, tensor
 from ..dialects.locations import at
+from ..formats.sparse.bits import Ints
 from ..support.errors import InputError
-from .chip_option import chip_for
-from .contraction_weights import stored_values
 from .dataflow_differentiate import PARAMETER
-from .known_values import Array, source_of
-from .options import Number, number
+from .shared.chip_option import chip_for
+from .shared.constants import Array, source_of
+from .shared.contraction_weights import stored_values
+from .shared.options import Number, number
 from .sparse_encode_stored import PanelPlaces, best_encoding
 
 
@@ -87,7 +87,7 @@ class SparseStoreParametersPass(ModulePass):
     """
 
     name = "sparse-store-parameters"
-    nature: ClassVar[Nature] = INTERFACE_CHANGING
+    semantic_effect: ClassVar[SemanticEffect] = INTERFACE_CHANGING
 
     chip: str | None = None
     density: Number = 0.5

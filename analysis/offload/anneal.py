@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...support.jit import jit
-from .rebuild import KEEP, rebuilds
+from .recompute import KEEP, recomputations
 from .simulate import NEVER, run
 
 
@@ -48,7 +48,7 @@ def anneal(
                 if old_a == old_b:
                     continue
                 plan[a], plan[b] = old_b, old_a
-        due, again_ns, again_room = rebuilds(net, plan)
+        due, again_ns, again_room = recomputations(net, plan)
         time, _ = run(
             net.duration, on_vpu, allocated, freed, live, net.tensor, size, packed, net.before, producer, plan, due,
             again_ns, again_room, by_before, before_start, len(net.bytes), budget, copy_ns, packed_ns, pack_ns, log,

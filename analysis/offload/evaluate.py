@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from ..cost_graphs.graph import Flat, Ints, Lists, lists_of, starts_of
 from .anneal import anneal
-from .anneal_rebuilds import anneal_rebuilds
-from .cover import cover, cover_by_effect, take_in_order
-from .cross import cross
+from .anneal_recomputation import anneal_recomputation
+from .crossover import crossover
+from .greedy_pruning import prune_greedily
+from .initial_cover import cover_by_effect, initial_cover, take_in_order
 from .kinds import Kind
 from .model import Model
 from .problem import OffloadProblem
-from .rebuild import LONGEST, chain_of, rebuilds
+from .recompute import LONGEST, chain_of, recomputations
 from .simulate import NEVER, run
-from .thin import thin
 
 if TYPE_CHECKING:
     from .search import Found
@@ -43,7 +43,7 @@ class Evaluator:
 
     @cached_property
     def smallest_plans(self) -> dict[tuple[Kind, ...], Found]:
-        """By kinds: the plans of least memory that are known, see `smallest_plan`."""
+        """By kinds: the plans of least memory that are known, see `least_budget_plan`."""
         return {}
 
     @cached_property
@@ -64,7 +64,7 @@ class Evaluator:
     def makespan(self, plan: Ints, budget: int, log: Flat | None = None) -> tuple[int, int]:
         """(ns or `NEVER`, rows written to the log) of an execution within the budget."""
         p = self.problem
-        due, again_ns, again_room = rebuilds(p.net, plan)
+        due, again_ns, again_room = recomputations(p.net, plan)
         return run(
             p.duration, p.on_vpu, p.allocated, p.freed, p.live, p.tensor, p.size, self._packed, p.before, p.producer,
             plan, due, again_ns, again_room, *self._by_before, p.graph.tensors, budget, *self._times,
@@ -78,11 +78,11 @@ class Evaluator:
 
     def room_again(self, plan: Ints) -> Ints:
         """[c] bytes of other results on the way to tensors that are computed again."""
-        return rebuilds(self.problem.net, plan)[2]
+        return recomputations(self.problem.net, plan)[2]
 
     def chains(self, plan: Ints) -> Lists:
         """For each gap the operations that run again at its end."""
-        due, _, _ = rebuilds(self.problem.net, plan)
+        due, _, _ = recomputations(self.problem.net, plan)
         found: list[list[int]] = []
         ops, stack = np.empty(LONGEST, np.int64), np.empty(4 * LONGEST, np.int64)
         for gap, kind in enumerate(plan.tolist()):
@@ -137,7 +137,7 @@ class Evaluator:
             rows = np.array(kinds, np.int64)
             fits = cover_by_effect(p.net, p.live, p.size, self._packed, rows, score[0], tries, budget, together, plan)
             return plan if fits else None
-        fits = cover(p.net, p.live, p.size, self._packed, np.array(kinds, np.int64), score, budget, plan)
+        fits = initial_cover(p.net, p.live, p.size, self._packed, np.array(kinds, np.int64), score, budget, plan)
         return plan if fits else None
 
     def thinned(self, kinds: tuple[Kind, ...], budget: int, prices: int) -> tuple[int, Ints] | None:
@@ -156,7 +156,7 @@ class Evaluator:
         for price in finite[np.unique(np.linspace(0, len(finite) - 1, PRICES).astype(np.int64))] if len(finite) else ():
             for kind in kinds:
                 plan = np.where(rate <= price, int(kind), int(Kind.KEEP))
-                time: int = thin(
+                time: int = prune_greedily(
                     p.net, p.on_vpu, p.allocated, p.freed, p.live, p.size, self._packed, p.producer, *self._by_before,
                     budget, *self._times, rows, order, log, plan,
                 )  # fmt: skip
@@ -189,7 +189,7 @@ class Evaluator:
         rows = np.array(simple or kinds, np.int64)
         score = np.tile(self._length if simple else self._bytes_again, (len(rows), 1))
         best = np.zeros((keep, p.gaps), np.int64)
-        times = cross(
+        times = crossover(
             p.net, p.on_vpu, p.allocated, p.freed, p.live, p.size, self._packed, p.producer, *self._by_before, budget,
             *self._times, rows, score, self._orders, cuts, one, other, best,
         )  # fmt: skip
@@ -206,7 +206,7 @@ class Evaluator:
         if min(kinds) >= Kind.RECOMPUTE:
             cost = self._cost_again
             price = 3 * float(np.median(cost[cost >= 0] / p.size[cost >= 0]))
-            again = anneal_rebuilds(
+            again = anneal_recomputation(
                 p.net, p.on_vpu, p.allocated, p.freed, p.live, p.size, self._packed, p.producer, *self._by_before,
                 budget, *self._times, rows, *self._alike, start, evaluations, seed, price,
                 HEAT_AGAIN, best,

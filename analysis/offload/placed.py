@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...support.errors import InputError
-from ..allocation import Allocation
+from ..allocation.allocate import Allocation
 from .effort import Preset
 from .evaluate import Evaluator
 from .kinds import Kind

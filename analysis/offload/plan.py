@@ -8,14 +8,14 @@ import numpy as np
 
 from ...support.errors import InputError
 from ..cost_graphs.graph import Ints, Lists
+from .budget_grid_plans import BudgetGridPlans
 from .effort import Preset
 from .evaluate import Evaluator
 from .kinds import Kind
+from .least_budget import alone_within, least_budget_plan
 from .problem import OffloadProblem
-from .round_plans import RoundPlans
 from .rules import Rule, Thresholds, planned_by_rule
 from .search import Found, quicker
-from .smallest import alone_within, smallest_plan
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ def plan_offload(
     Names of kinds are tried alone and together, and plans for the round budgets below are tried as well, see
     `round_plans`. Raises InputError, with the smallest budget, where no plan of these kinds fits.
     """
-    return plan_within(RoundPlans(evaluator, kinds, preset, seed), budget)
+    return plan_within(BudgetGridPlans(evaluator, kinds, preset, seed), budget)
 
 
-def plan_within(plans: RoundPlans, budget: int) -> OffloadPlan:
+def plan_within(plans: BudgetGridPlans, budget: int) -> OffloadPlan:
     """As `plan_offload`, with what was found for other budgets."""
     return executed(plans.evaluator, _best(plans.evaluator, plans, budget))
 
@@ -74,7 +74,7 @@ def plans_for(
     evaluator: Evaluator, budgets: list[int], kinds: tuple[Kind, ...], preset: Preset = Preset.NORMAL, seed: int = 0
 ) -> list[OffloadPlan | None]:
     """Plans for budgets in bytes, None where none fits. More memory never takes more time."""
-    plans = RoundPlans(evaluator, kinds, preset, seed)
+    plans = BudgetGridPlans(evaluator, kinds, preset, seed)
     found: dict[int, OffloadPlan | None] = {}
     best: Found | None = None
     for budget in sorted(set(budgets)):
@@ -109,7 +109,7 @@ def too_small(problem: OffloadProblem, budget: int, least: int) -> InputError:
     )
 
 
-def _best(evaluator: Evaluator, plans: RoundPlans, budget: int) -> Found:
+def _best(evaluator: Evaluator, plans: BudgetGridPlans, budget: int) -> Found:
     """The best plan found. Raises InputError where none is."""
     return plans.best(budget) or _smallest(evaluator, budget, plans.kinds)
 
@@ -118,7 +118,7 @@ def _smallest(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...]) -> Fou
     """The plan of least memory. Raises InputError where the budget is below."""
     if Kind.SWAP in kinds and budget < evaluator.problem.smallest_budget:
         raise too_small(evaluator.problem, budget, evaluator.problem.smallest_budget)
-    found = smallest_plan(evaluator, kinds)
+    found = least_budget_plan(evaluator, kinds)
     if found.limit > budget:
         raise too_small(evaluator.problem, budget, found.limit)
     # A kind alone may need more memory, and take less time.

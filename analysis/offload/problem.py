@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cost_graphs.graph import CostGraph, Flat, Ints, Lists, starts_of
-from .rebuild import Net
+from .recompute import Net
 from .slack import graph_slack
 
 VPU = "VPU"

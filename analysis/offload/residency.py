@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..allocation import Allocation
+from ..allocation.allocate import Allocation
 from ..cost_graphs.graph import Ints
 from .evaluate import Evaluator
 from .kinds import Kind
 from .plan import OffloadPlan
 from .simulate import AGAIN, IN, OP, OUT, PACK, UNPACK
-from .tight import WORK, tight_allocation
+from .static_allocation import WORK, compact_allocation
 
 ALIGNMENT = 256
 """Bytes; what device allocators give at least."""
@@ -49,7 +49,7 @@ class Residency:
         """Offsets such that no two buffers overlap at one time; within the capacity, if such offsets are found."""
         aligned = -(-self.size // ALIGNMENT) * ALIGNMENT
         first, last = self.moments()
-        return tight_allocation(aligned, np.array(first, np.int64), np.array(last, np.int64), capacity, work)
+        return compact_allocation(aligned, np.array(first, np.int64), np.array(last, np.int64), capacity, work)
 
     def moments(self) -> tuple[list[int], list[int]]:
         """[b] first and last moment of each buffer; moments are between times at which something changes."""

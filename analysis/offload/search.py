@@ -13,27 +13,30 @@ from .kinds import Kind
 from .rules import Rule, Thresholds, planned_by_rule
 from .simulate import NEVER
 
-AGAIN = (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH, Kind.RECOMPUTE_AHEAD)
-BOTH = (Kind.COMPRESS_SWAP,)
-GROUPS = ((Kind.SWAP,), (Kind.COMPRESS,), AGAIN, BOTH)
-"""Sets of kinds that are searched separately first. `BOTH` follows from two names and only starts other searches."""
-PAIRS = ((Kind.SWAP, Kind.COMPRESS, Kind.COMPRESS_SWAP), (Kind.SWAP, *AGAIN), (Kind.COMPRESS, *AGAIN))
+RECOMPUTATION = (Kind.RECOMPUTE, Kind.RECOMPUTE_EACH, Kind.RECOMPUTE_AHEAD)
+COMPRESSED_SWAP = (Kind.COMPRESS_SWAP,)
+GROUPS = ((Kind.SWAP,), (Kind.COMPRESS,), RECOMPUTATION, COMPRESSED_SWAP)
+"""
+Sets of kinds that are searched separately first. `COMPRESSED_SWAP` follows from two names and only starts other
+searches.
+"""
+PAIRS = ((Kind.SWAP, Kind.COMPRESS, Kind.COMPRESS_SWAP), (Kind.SWAP, *RECOMPUTATION), (Kind.COMPRESS, *RECOMPUTATION))
 """Sets of kinds that two names allow together."""
-SLOWER = 4
+CHAIN_SLOWDOWN = 4
 """Factor by which the simulation of an execution with chains takes longer."""
-KEPT = 5
+CROSSED_PLANS = 5
 """Number of plans that are crossed with each other."""
-AT_ONCE = 6
+PAIRS_PER_ROUND = 6
 """Number of pairs that are crossed before the best plans are selected again."""
-CUTS = 11
+MAX_CROSSOVER_POINTS = 11
 """Largest number of crossover points in each order of the gaps."""
 CHILDREN = 2
 """Number of plans that are kept of each pair."""
-BEATEN = 1.5
+CONTINUE_RATIO = 1.5
 """A kind is not searched further alone if its overhead is more than this many times that of another kind alone."""
-FAR = 4
+START_RATIO = 4
 """A kind is not searched at all if its first plan has more than this many times the overhead of another kind alone."""
-RUNS = 10
+RUNS_PER_POINT = 10
 """Simulated executions of one pair for each crossover point: five orders, with either plan first."""
 
 
@@ -57,7 +60,7 @@ def searched(
 
     Each name of a kind is searched by itself, as far as it may beat the others, then two together, then all. What
     cannot be quicker than another one, by the lower bound, is not searched on. A search ends with the first plan that
-    takes `bound` ns. That more kinds are never worse is up to `RoundPlans`.
+    takes `bound` ns. That more kinds are never worse is up to `BudgetGridPlans`.
     """
     alone: list[tuple[tuple[Kind, ...], Found]] = []
     for group, least in _groups(evaluator, budget, kinds, effort):
@@ -78,9 +81,9 @@ def searched(
         if not pool or effort.thorough:
             start = _first(evaluator, stage, budget, effort)
             pool += [start] if start is not None else []
-        pool = crossed(evaluator, pool, stage, budget, effort.crossings, bound)
+        pool = crossovers(evaluator, pool, stage, budget, effort.crossings, bound)
         if pool and pool[0].time > bound:
-            steps = effort.evaluations // (SLOWER if AGAIN[0] in stage else 1)
+            steps = effort.evaluations // (CHAIN_SLOWDOWN if RECOMPUTATION[0] in stage else 1)
             annealed = _annealed(evaluator, pool[0], stage, budget, steps, seed)
             pool = [min(pool[0], annealed, key=_time), *pool]
         if pool and (pool[0].time <= bound or stage == kinds):
@@ -95,10 +98,10 @@ def _groups(
     """The names of kinds that are searched separately, and the least time of each (ns), in ascending order of time."""
     groups: list[tuple[Kind, ...]] = [group for group in GROUPS if set(group) <= set(kinds)]
     # No bound is known for what is compressed and copied always: it takes no less than where that is free.
-    least = [lower_bound_ns(evaluator, PAIRS[0] if group == BOTH else group, budget) for group in groups]
+    least = [lower_bound_ns(evaluator, PAIRS[0] if group == COMPRESSED_SWAP else group, budget) for group in groups]
     pairs = list(zip(groups, least, strict=True))
     # Computing again comes last: the others are then found as if it were not allowed.
-    return sorted(pairs, key=lambda pair: (pair[0] == AGAIN, pair[1])) if effort.thorough else pairs
+    return sorted(pairs, key=lambda pair: (pair[0] == RECOMPUTATION, pair[1])) if effort.thorough else pairs
 
 
 def _alone(
@@ -112,29 +115,29 @@ def _alone(
     compute = evaluator.problem.compute_ns
     first = _first(evaluator, group, budget, effort)
     # Swap and compress allow BOTH, too: what is found for that alone is a start only.
-    if rival <= bound or group == BOTH:
+    if rival <= bound or group == COMPRESSED_SWAP:
         return first
     starts = _starts(evaluator, first, group, budget)
-    if first is not None and first.time - compute > FAR * (rival - compute):
+    if first is not None and first.time - compute > START_RATIO * (rival - compute):
         return min(starts, key=_time)
     starts = [*_thinned(evaluator, group, budget, effort), *starts]
     pool, turn = list(starts), 0
     for steps in _rounds(group, effort):
         least = min((found.time for found in pool), default=bound)
-        if least <= bound or (turn and least - compute > BEATEN * (rival - compute)):
+        if least <= bound or (turn and least - compute > CONTINUE_RATIO * (rival - compute)):
             break
         for start in starts:
             pool.append(_annealed(evaluator, start, group, budget, steps, seed + turn))
             turn += 1
         if turn == len(starts) and min(found.time for found in pool) == least:
             break
-    pool = crossed(evaluator, pool, group, budget, effort.crossings, bound)
+    pool = crossovers(evaluator, pool, group, budget, effort.crossings, bound)
     return pool[0] if pool else None
 
 
 def _rounds(group: tuple[Kind, ...], effort: Effort) -> list[int]:
     """Simulated executions in each round of annealing, from each start."""
-    if group == AGAIN:
+    if group == RECOMPUTATION:
         return [effort.evaluations // 2, *[3 * effort.evaluations // 2] * (2 * effort.restarts - 2)]
     return [effort.evaluations] * (effort.restarts if group == (Kind.SWAP,) else 1)
 
@@ -151,21 +154,21 @@ def first_plans(evaluator: Evaluator, budget: int, kinds: tuple[Kind, ...], effo
     return [one for one in found if one is not None] + alone
 
 
-def crossed(
+def crossovers(
     evaluator: Evaluator, pool: list[Found], kinds: tuple[Kind, ...], budget: int, evaluations: int, bound: int
 ) -> list[Found]:
     """The plans of a pool and what their crossings gave, the quickest first; about so many simulated executions."""
     done: set[tuple[bytes, bytes]] = set()
-    cuts = max(1, min(CUTS, evaluations // RUNS))
-    turns = max(1, round(evaluations / (cuts * RUNS)))
+    cuts = max(1, min(MAX_CROSSOVER_POINTS, evaluations // RUNS_PER_POINT))
+    turns = max(1, round(evaluations / (cuts * RUNS_PER_POINT)))
     while True:
-        pool = _distinct(pool)[:KEPT]
+        pool = _distinct(pool)[:CROSSED_PLANS]
         pairs = sorted(itertools.combinations(range(len(pool)), 2), key=sum)
         names = [found.plan.tobytes() for found in pool]
         pairs = [pair for pair in pairs if (names[pair[0]], names[pair[1]]) not in done]
         if not pairs or pool[0].time <= bound:
             return pool
-        for one, other in pairs[:AT_ONCE]:
+        for one, other in pairs[:PAIRS_PER_ROUND]:
             if not turns:
                 return _distinct(pool)
             turns -= 1
@@ -182,7 +185,7 @@ def _distinct(pool: list[Found]) -> list[Found]:
 
 def _starts(evaluator: Evaluator, first: Found | None, group: tuple[Kind, ...], budget: int) -> list[Found]:
     """The quickest plan of one name of a kind that needs no search, to be annealed; `first`: one that is known."""
-    rules = () if group == AGAIN else (Rule.SLACK, Rule.SIZE, Rule.SPEC)
+    rules = () if group == RECOMPUTATION else (Rule.SLACK, Rule.SIZE, Rule.SPEC)
     found = [first, *(_by_rule(evaluator, group[0], budget, rule) for rule in rules)]
     plans = [start for start in found if start is not None]
     return [min(plans, key=_time)] if plans else []
@@ -190,7 +193,7 @@ def _starts(evaluator: Evaluator, first: Found | None, group: tuple[Kind, ...], 
 
 def _thinned(evaluator: Evaluator, group: tuple[Kind, ...], budget: int, effort: Effort) -> list[Found]:
     """A plan with much recomputation. It differs from plans with little of it, and is therefore a start of its own."""
-    thin = evaluator.thinned(AGAIN, budget, effort.thins) if group == AGAIN and effort.thins else None
+    thin = evaluator.thinned(RECOMPUTATION, budget, effort.thins) if group == RECOMPUTATION and effort.thins else None
     return [Found(*thin, budget)] if thin is not None else []
 
 
@@ -219,8 +222,8 @@ def _by_rule(evaluator: Evaluator, kind: Kind, budget: int, rule: Rule) -> Found
 
 def _first(evaluator: Evaluator, kinds: tuple[Kind, ...], budget: int, effort: Effort) -> Found | None:
     """A plan that runs within the budget."""
-    if kinds == AGAIN:
-        kinds = AGAIN[:1]
+    if kinds == RECOMPUTATION:
+        kinds = RECOMPUTATION[:1]
     for share in effort.shares:
         room = max(int(share * budget), evaluator.problem.smallest_budget)
         plan = evaluator.covered(kinds, room, effort.tries, effort.together)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...support.jit import jit
-from .rebuild import COMPRESS, COMPRESS_SWAP, KEEP, RECOMPUTE, SWAP
+from .recompute import COMPRESS, COMPRESS_SWAP, KEEP, RECOMPUTE, SWAP
 
 NEVER = 1 << 62
 """A time that is not reached; also the makespan of plans that do not fit."""

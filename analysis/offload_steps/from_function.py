@@ -13,7 +13,7 @@ from ...dialects.dataflow.tiling import TilingInterface
 from ...dialects.dataflow.types import tensor_bytes, tensor_of
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.attributes import Space
-from ...dialects.memory.stash import CompressOp, DoneOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, stash_of
+from ...dialects.memory.stash import CompletionOp, CompressOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, stash_of
 from ...dialects.memory.stash_check import memory_of
 from ...dialects.memory.stash_types import StashType
 from .steps import Buffer, Place, Program, Step
@@ -72,7 +72,7 @@ def function_steps(block: Block, costs: Costs) -> FunctionSteps:
         needs = nothing.union(*(data.get(value, nothing) for value in op.operands))
         waits = nothing.union(*(control.get(value, nothing) for value in op.operands))
         if not is_step(op):
-            if isinstance(op, DoneOp):
+            if isinstance(op, CompletionOp):
                 needs, waits = nothing, needs | waits
             for result in op.results:
                 data[result], control[result] = needs, waits

@@ -1,4 +1,4 @@
-"""What a placement of tiles costs: the cycles that the busiest link, core and DRAM port need for a task's traffic."""
+"""The cost of a placement of tiles: cycles of the busiest link, core and DRAM port for a task's traffic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ...chips import Chip
 from ...support.jit import Array, jit
-from .tile_graph import TileGraph, port_homes
+from ..planning.dram_ports import port_homes
+from .tile_graph import TileGraph
 
 MESSAGE_CYCLES = 8
 """A sender's or a receiver's time for a message beside its bytes."""
@@ -21,7 +22,7 @@ SPREAD = 0.05
 
 
 class PlaceObjective(StrEnum):
-    """What a placement makes small."""
+    """The objective of a placement."""
 
     MULTICAST = "multicast"
     """Cycles of the busiest link, core and DRAM port, values travelling along multicast trees."""

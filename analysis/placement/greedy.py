@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
-from ..mapping.mesh import Mesh
+from ...mapping.mesh import Mesh
 from .clusters import clusters_of
 from .estimate import PlaceObjective
 from .tile_graph import TileGraph

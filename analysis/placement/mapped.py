@@ -1,5 +1,5 @@
 """
-Tiles placed by the methods that map networks onto cores (`analysis/mapping`).
+Tiles placed by the methods that map networks onto cores (`mapping`).
 
 These know of what a core can hold, but not that the tiles of a task must be on different cores: without that, they
 would put a task onto few cores, near to what it reads. So they say where each tile should be; then the tiles of each
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
-from ..mapping.mapping import Effort, Objective, default_capacity
-from ..mapping.mesh import Mesh
-from ..mapping.methods import find_method
-from ..mapping.topology.topology import Topology, from_directed
+from ...mapping.mesh import Mesh
+from ...mapping.method import Effort, Objective, default_capacity
+from ...mapping.methods import find_method
+from ...mapping.topology.topology import Topology, from_directed
 from .matching import match, nearest_to
 from .stacks import Stacks, stacks_of
 from .tile_graph import TileGraph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..mapping.mesh import Mesh
+from ...mapping.mesh import Mesh
 from .assignment import assign
 from .stacks import Stacks
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips import Chip
+from ...mapping.baselines.hilbert import hilbert_order
+from ...mapping.mesh import Mesh
+from ...mapping.method import Objective
 from ...support.errors import InputError
-from ..mapping.baselines.hilbert import hilbert_order
-from ..mapping.mapping import Objective
-from ..mapping.mesh import Mesh
 from .estimate import Estimator, PlaceObjective
 from .greedy import place_greedily
 from .mapped import place_mapped, place_matched

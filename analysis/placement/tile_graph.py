@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
-from ...chips import Chip
 from ..planning.plan_network import NetworkPlan, storage_root
 from ..planning.reads import ReadKind, ReadPlan, ReadSize, is_shared
 from ..planning.traffic import overlaps
-from ..task_info import TaskInfo
+from ..tasks.task_info import TaskInfo
 
 
 @dataclass(frozen=True)
@@ -172,12 +171,3 @@ def _rows(tasks: Sequence[Sequence[_Entries]]) -> Rows:
 def cores_of(network: NetworkPlan) -> NDArray[np.int32]:
     """[vertices] the core of each tile as it is planned."""
     return np.array([core for plan in network.plans for core in plan.tiling.cores], np.int32)
-
-
-def port_homes(chip: Chip) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """([cores] DRAM port of each core, [ports] the router at which each port is)."""
-    rows = [(2 * port + 1) * chip.rows // (2 * chip.dram_ports) for port in range(chip.dram_ports)]
-    # As the network-on-chip has it: the port of the nearest row, of equally near ones the first.
-    nearest = [min(range(len(rows)), key=lambda port: (abs(rows[port] - y), port)) for y in range(chip.rows)]
-    ports = np.repeat(np.array(nearest, np.int64), chip.cols)
-    return ports, np.array([row * chip.cols for row in rows], np.int64)

@@ -21,7 +21,7 @@ from ...chips.cycles import RATE_BY_WIDTH, STARTUP, matmul_cycles, vector_cycles
 from ...dialects.coreasm import isa
 from ...dialects.dataflow.tiling import Box, OpCost, Unit
 from ..sparse.product_cycles import dense_weights_cycles, product_cycles
-from ..task_info import TaskInfo, value_bytes
+from ..tasks.task_info import TaskInfo, value_bytes
 from .clock_kernels import CLOCKS, WORK, run_each, run_task
 from .reads import ReadSize
 
@@ -81,7 +81,7 @@ def _product(chip: Chip, rate: int, sizes: Sizes) -> float:
 def _products(sizes: Sizes, window: tuple[Sequence[int], Sequence[int]], cycles: Callable[[Sizes], float]) -> float:
     """
     Cycles of matrix products whose first operand may have more dimensions than an instruction can walk: those over it
-    become a loop, the cheapest first, as in instruction selection (`lowering/access.py`).
+    become a loop, the cheapest first, as in instruction selection (`lowering/codegen/access_plans.py`).
     """
     batch, m, k, n = sizes
     rows, depth = ([size for size in own if size > 1] for own in window)

@@ -1,6 +1,6 @@
 """
 When the parts of an exchange arrive if nothing else uses the network: its messages are followed packet by packet over
-the links, by the rules of time that the emulator has (see `emulator/reference.py`).
+the links, by the rules of time that the emulator has (see `emulator/timing/reference.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...chips import Chip
 from ...support.heap import heap_drop, heap_push
 from ...support.jit import Array, jit
-from ..placement.tile_graph import port_homes
+from .dram_ports import port_homes
 from .transfers import Transfers
 
 AT_ONCE = 2
@@ -31,7 +31,8 @@ _WAY_BITS = 3
 
 def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
     """
-    Whether parts of an exchange are better sent one after the other, `AT_ONCE` of them at a time, than all at once.
+    Whether parts of an exchange are better sent one after the other, `PAIRS_PER_ROUND` of them at a time, than all at
+    once.
 
     So it is where several cores hold what comes: all would send at the same time, and no part would be there before the
     last. Not where parts are short, or where the senders of a part are too few to keep the links to receivers busy.

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
-from ..slices import Tiles
-from ..task_info import TaskInfo
+from ..tasks.slices import Tiles
+from ..tasks.task_info import TaskInfo
 from .multicasts import multicasts
 from .plan_task import TaskPlan
 from .reads import MOST_PARTS, ReadKind, ReadPlan, gather_parts

@@ -1,9 +1,9 @@
-"""Which tasks compute parts of their result that lie between each other's bytes in the cores' tiles."""
+"""Tasks that compute parts of their result whose bytes interleave in the tiles of the cores."""
 
 from __future__ import annotations
 
 from ...dialects.dataflow.tiling import Box
-from ..task_info import TaskInfo
+from ..tasks.task_info import TaskInfo
 from .plan_task import TaskPlan, output_steps
 from .reads import last_tile
 

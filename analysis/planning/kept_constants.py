@@ -16,10 +16,10 @@ from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, LoopOp, ReshapeOp, WeightOp
-from ..task_info import TaskInfo
+from ..tasks.task_info import TaskInfo
 from .loops import spans_of
+from .plan_specified import is_specified
 from .plan_task import Shortage, Source, TaskPlan, aligned
-from .plan_written import is_written
 
 LEAST_BYTES = 4096
 """Of constants that a task reads, for which it is worth while that tasks are tiled alike."""
@@ -71,7 +71,7 @@ def find_sharing(tasks: Sequence[TaskInfo], numbers: Sequence[int]) -> list[Shar
 def _may_keep(info: TaskInfo) -> tuple[int, ...]:
     """The constants among the operands of a task: those that it says it keeps, or all where they are large enough."""
     constants = tuple(operand for operand, value in enumerate(info.operands) if _is_constant(value))
-    if is_written(info):
+    if is_specified(info):
         return tuple(operand for operand in info.op.kept if operand in constants)
     if isinstance(info.op.parent_op(), LoopOp):
         return constants  # every step reads them

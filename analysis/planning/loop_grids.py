@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from ...chips import Chip
 from ...dialects.manycore import Tiling
-from ..task_info import TaskInfo
+from ..tasks.task_info import TaskInfo
 from .loops import LoopSpan, memory_root
 from .plan_task import PlaceTiles
 from .tiling_search import grid_candidates

@@ -20,7 +20,7 @@ from ...dialects.dataflow import LoopOp, ReshapeOp
 from ...dialects.dataflow.loop import Along
 from ...dialects.dataflow.types import shape_of, tensor_bytes, tensor_of
 from ...dialects.manycore import TaskOp
-from ..task_info import TaskInfo
+from ..tasks.task_info import TaskInfo
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..merge_kernel import number_rows
+from ..tasks.number_rows import number_rows
 from .traffic import Overlaps
 from .transfers import Transfers
 

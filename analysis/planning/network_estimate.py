@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...chips import Chip
 from ...dialects.coreasm.isa import Unit
-from ..task_info import TaskInfo
+from ..tasks.task_info import TaskInfo
 from .clock_kernels import CLOCKS, MAX_SPANS, Run, Tasks, Times, run_tasks
 from .estimate import TaskWork, clock_rates, task_arrays
 from .exchange_time import credit_cycles, follow
@@ -34,7 +34,7 @@ class Code:
     """(task, constants or not) -> the last task before that uses the memory which its first loads go to; none: -1."""
     issued: NDArray[np.int64] | None = None
     """[tasks, units] instructions of the busiest core; None: as if queues of units had no end."""
-    deep: Mapping[int, int] = field(default_factory=dict[int, int])
+    multi_buffered: Mapping[int, int] = field(default_factory=dict[int, int])
     """Task -> number of its first steps whose constants are loaded together, where it is not 1 (see `deep_loads`)."""
 
 
@@ -58,7 +58,7 @@ class TaskWorks:
         works = self._tasks.works.copy()
         works["serial"] = self._interleave
         works["serial"][list(code.apart)] = 0
-        for task, steps in code.deep.items():
+        for task, steps in code.multi_buffered.items():
             works["early"][task] = steps
         return self._tasks._replace(works=works)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...chips import Chip
-from ..task_info import TaskInfo
+from ..tasks.task_info import TaskInfo
 from .plan_task import PlaceTiles
 
 

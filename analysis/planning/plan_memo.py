@@ -1,4 +1,4 @@
-"""What planning a network has worked out, for planning it again after a few of its tasks have changed."""
+"""A memo of the plans of a network's tasks, for planning it again after a few tasks have changed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from ...chips import Chip
 from ...dialects.manycore import TaskOp
-from ..task_info import TaskInfo
+from ..tasks.task_info import TaskInfo
 from .plan_task import Shortage, Source, TaskPlan
-from .room import ByRoom, Room
+from .sram_budget import BudgetMemo, SramBudget
 
 KEPT_TASKS = 4000
 """Tasks in what parts of a network share; beyond that it is worked out anew."""
@@ -41,8 +41,8 @@ class PlanMemo:
     _infos: dict[TaskOp, TaskInfo] = field(default_factory=dict[TaskOp, TaskInfo])
     _like: dict[int, TaskInfo] = field(default_factory=dict[int, TaskInfo])
     """The first task of each number."""
-    _plans: ByRoom[TaskPlan | Shortage] = field(default_factory=ByRoom["TaskPlan | Shortage"])
-    _several: ByRoom[list[TaskPlan]] = field(default_factory=ByRoom["list[TaskPlan]"])
+    _plans: BudgetMemo[TaskPlan | Shortage] = field(default_factory=BudgetMemo["TaskPlan | Shortage"])
+    _several: BudgetMemo[list[TaskPlan]] = field(default_factory=BudgetMemo["list[TaskPlan]"])
     _contents: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _numbers: dict[TaskInfo, int] = field(default_factory=dict[TaskInfo, int])
 
@@ -65,7 +65,7 @@ class PlanMemo:
         sources: Sequence[Source],
         available: int,
         how: Hashable,
-        make: Callable[[Room], TaskPlan | Shortage],
+        make: Callable[[SramBudget], TaskPlan | Shortage],
     ) -> TaskPlan | Shortage:
         """The plan of a task in so many bytes of SRAM; `how` is all else that it depends on."""
         return self._plans.get(self._key(info, sources, how), available, make)
@@ -76,7 +76,7 @@ class PlanMemo:
         sources: Sequence[Source],
         available: int,
         how: Hashable,
-        make: Callable[[Room], list[TaskPlan]],
+        make: Callable[[SramBudget], list[TaskPlan]],
     ) -> list[TaskPlan]:
         """As `plan`, for searches that go on with several plans of a task. The memo keeps them."""
         return self._several.get(self._key(info, sources, how), available, make)

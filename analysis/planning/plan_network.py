@@ -23,7 +23,7 @@ from ...dialects.locations import at, located
 from ...dialects.manycore import Tiling
 from ...support.errors import ResourceError
 from ...support.phases import phase
-from ..task_info import TaskInfo, value_bytes
+from ..tasks.task_info import TaskInfo, value_bytes
 from .estimate import PASS_THROUGH
 from .kept_constants import (
     Keeping,
@@ -34,13 +34,13 @@ from .kept_constants import (
     kept_bytes,
     with_loads,
 )
-from .load_ahead import LEADS, Lead
 from .loop_grids import loop_grids
 from .loops import LoopSpan, is_carry, loops_in, memory_root, part_of, spans_of, tasks_in
 from .plan_memo import PlanMemo
+from .plan_specified import is_specified, plan_specified, plan_tiled
 from .plan_task import PlaceTiles, Readable, Shortage, Source, TaskPlan, aligned, plan_task
-from .plan_written import is_written, plan_tiled, plan_written
-from .room import Room
+from .prefetch_candidates import PREFETCH_POLICIES, PrefetchPolicy
+from .sram_budget import SramBudget
 from .storage import Distribution
 
 CROWDED_STEPS = 8
@@ -66,8 +66,8 @@ class NetworkPlan:
     plans: tuple[TaskPlan, ...]
     last_use: dict[SSAValue, int]
     """Number of the last task that reads a value (by storage root)."""
-    lead: Lead = LEADS[0]
-    """How early constants are loaded."""
+    policy: PrefetchPolicy = PREFETCH_POLICIES[0]
+    """A prefetch policy: how early constants are loaded."""
 
     @cached_property
     def roots(self) -> tuple[tuple[SSAValue, ...], ...]:
@@ -129,7 +129,7 @@ def network_plans(function: FuncOp, chip: Chip, place: PlaceTiles, memo: PlanMem
     network = _plan_all(function, chip, place, memo, {}, {})
     if not network.loops:
         return [network]
-    if all(map(is_written, network.tasks)):
+    if all(map(is_specified, network.tasks)):
         check_loops(network)
         return [network]
     found: list[NetworkPlan] = []
@@ -174,11 +174,11 @@ def _plan_all(
         available = int(chip.sram_bytes * WORKING_SHARE) - held
         sources = [source_of(value, resident) for value in info.operands]
         number, read_as = len(begun.plans), shapes.get(memory_root(info.result), set())
-        if not is_written(info) and number in fixed:
+        if not is_specified(info) and number in fixed:
             plan = plan_tiled(
-                info, chip, sources, fixed[number], Room(available), chip.sram_bytes - held, resident=True
+                info, chip, sources, fixed[number], SramBudget(available), chip.sram_bytes - held, resident=True
             )
-        elif is_written(info):
+        elif is_specified(info):
             must_leave = _must_leave(info, in_dram, read_as)
             sources = keep_operands(sources, info.op.kept)
             with at(info.op):
@@ -204,13 +204,13 @@ def _plan_all(
                     continue
         if isinstance(plan, TaskPlan):
             begun.add(plan)
-        elif kept and not is_written(info):
+        elif kept and not is_specified(info):
             begun.go_back_to(keeping.give_up(kept))
         elif movable:
             victims = begun.in_the_way()
             in_dram.update(victims)
             begun.go_back(victims)
-        elif is_written(info):
+        elif is_specified(info):
             error = ResourceError(
                 f"task '{info.name}' does not fit as it is tiled: it needs {plan.needed} bytes of SRAM on core "
                 f"{info.op.tiling.cores[-1]}{_largest_tile(info, plan)}, where {chip.sram_bytes - held} of "
@@ -291,7 +291,7 @@ class _Begun:
         self.resident[info.result] = plan
         self.held_bytes += aligned(plan.tile_bytes)
         self.leaving.setdefault(self.last_use[info.result], []).append(info.result)
-        if not is_written(info) and info.result not in self.bound:
+        if not is_specified(info) and info.result not in self.bound:
             self.movable[info.result] = None
 
 
@@ -426,15 +426,15 @@ def _plan_next(
     def accept(found: tuple[int, ...]) -> bool:
         return grid is None or found == grid
 
-    def plan(room: Room) -> TaskPlan | Shortage:
+    def plan(budget: SramBudget) -> TaskPlan | Shortage:
         if stays and read_as:
-            plan = plan_task(info, chip, sources, room, readable_as(info, read_as), place, accept=accept)
+            plan = plan_task(info, chip, sources, budget, readable_as(info, read_as), place, accept=accept)
             if isinstance(plan, TaskPlan):
                 if not plan.resident or plan.fitting_steps < CROWDED_STEPS:
                     return plan
-                other = plan_task(info, chip, sources, room, None, place, accept=accept)
+                other = plan_task(info, chip, sources, budget, None, place, accept=accept)
                 return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
-        return plan_task(info, chip, sources, room, None, place, accept=accept)
+        return plan_task(info, chip, sources, budget, None, place, accept=accept)
 
     return memo.plan(info, sources, available, (stays, frozenset(read_as), grid), plan)
 
@@ -448,10 +448,10 @@ def _planned_as_written(
     must_leave: str | None,
     memo: PlanMemo,
 ) -> TaskPlan | Shortage:
-    """`plan_written` in so many bytes of SRAM."""
+    """`plan_specified` in so many bytes of SRAM."""
 
-    def plan(room: Room) -> TaskPlan | Shortage:
-        return plan_written(info, chip, sources, room, free, must_leave)
+    def plan(budget: SramBudget) -> TaskPlan | Shortage:
+        return plan_specified(info, chip, sources, budget, free, must_leave)
 
     how = "written", info.op.tiling.data, info.op.space, must_leave, free - available
     return memo.plan(info, sources, available, how, plan)

@@ -14,9 +14,9 @@ from ...chips import Chip
 from ...chips.cycles import bound_by_weights
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
-from ..slices import Tiles
 from ..sparse.product_cycles import LOADING_WORK
-from ..task_info import TaskInfo, value_bytes
+from ..tasks.slices import Tiles
+from ..tasks.task_info import TaskInfo, value_bytes
 from .estimate import TaskWork, alone, step_work, task_work
 from .reads import (
     ReadPlan,
@@ -28,7 +28,7 @@ from .reads import (
     plan_read,
     sample_tiles,
 )
-from .room import Room
+from .sram_budget import SramBudget
 from .storage import Distribution
 from .tiling_search import coarser_steps, finer_steps, grid_candidates, much_finer_steps
 
@@ -40,7 +40,7 @@ CONSTANT_SHARE = 5
 """A buffer for constants takes at most this fraction (1 / 5) of SRAM, so that the next one can be loaded ahead."""
 MATRIX_WORK = 0.2
 """Prices of plans count the cycles of matrix units with encoded weights so many times beside those of the task."""
-MUCH_MORE = 1.5
+PRUNE_RATIO = 1.5
 """Tilings that cost a task more than so many times the best are not looked at."""
 MAX_REFINEMENTS = 64
 MAX_GRIDS = 8
@@ -148,12 +148,12 @@ class TaskPlan:
         turns = buffer == self.info.root_in_turn and min(self.slots, output_steps(self.info, self.tiling)) > 1
         return 2 * aligned(nbytes) if turns else nbytes
 
-    def buffers_of(self, number: int, deep: int = 0) -> int:
-        """Number of buffers of read `number`; `deep`: of constants that change in every step."""
+    def buffers_of(self, number: int, multi_buffered: int = 0) -> int:
+        """Number of buffers of read `number`; `multi_buffered`: of constants that change in every step."""
         size = self.sizes[number]
         if not size.buffer_bytes:
             return 0
-        return min(max(self.slots, deep) if self.changes_always(number) else self.slots, size.versions)
+        return min(max(self.slots, multi_buffered) if self.changes_always(number) else self.slots, size.versions)
 
     def kept_reads(self) -> list[int]:
         """Numbers of the reads that stay in the cores for later tasks."""
@@ -218,7 +218,7 @@ def plan_task(
     info: TaskInfo,
     chip: Chip,
     sources: Sequence[Source],
-    room: Room,
+    budget: SramBudget,
     readable: Readable | None,
     place: PlaceTiles,
     *,
@@ -226,13 +226,13 @@ def plan_task(
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
 ) -> TaskPlan | Shortage:
     """
-    The cheapest tiling that fits `room` on each core, by estimated cycles.
+    The cheapest tiling that fits `budget` on each core, by estimated cycles.
 
     Only grids that `accept` takes are looked at, and only plans whose price may be less than `limit`.
 
     Where the result is not `readable`, it goes to DRAM. None: it goes there in any case.
     """
-    found = task_plans(info, chip, sources, room, readable, place, 1, limit=limit, accept=accept)
+    found = task_plans(info, chip, sources, budget, readable, place, 1, limit=limit, accept=accept)
     return found if isinstance(found, Shortage) else found[0]
 
 
@@ -240,7 +240,7 @@ def task_plans(
     info: TaskInfo,
     chip: Chip,
     sources: Sequence[Source],
-    room: Room,
+    budget: SramBudget,
     readable: Readable | None,
     place: PlaceTiles,
     most: int,
@@ -270,12 +270,12 @@ def task_plans(
         cut = cut.with_traffic()
         if cut.plan(bound.tiling).least_cycles >= limit:
             continue
-        plan = _refine(cut, bound.tiling, room)
+        plan = _refine(cut, bound.tiling, budget)
         if isinstance(plan, Shortage):
             least = min(least, plan, key=lambda shortage: shortage.needed)
         elif plan.price < limit:
             found = sorted([*found, plan], key=lambda plan: plan.price)[:most]
-            limit = min(limit, found[0].price * MUCH_MORE)
+            limit = min(limit, found[0].price * PRUNE_RATIO)
             if len(found) == most:
                 limit = min(limit, found[-1].price)
             found = [plan for plan in found if plan.price <= limit]
@@ -329,24 +329,24 @@ def _cut(info: TaskInfo, chip: Chip, sources: Sequence[Source], readable: Readab
     return Cut(info, chip, reads, last_tile(info, tiles.tiling), resident)
 
 
-def _refine(cut: Cut, tiling: Tiling, room: Room) -> TaskPlan | Shortage:
+def _refine(cut: Cut, tiling: Tiling, budget: SramBudget) -> TaskPlan | Shortage:
     """Cut tiles into steps until they fit, then go on as long as finer or coarser steps are faster."""
     info, chip, tile = cut.info, cut.chip, cut.tile
 
     @cache
     def measured(steps: tuple[int, ...]) -> TaskPlan:
-        return cut.buffered(replace(tiling, steps=steps), room)
+        return cut.buffered(replace(tiling, steps=steps), budget)
 
     current = measured(tiling.steps)
-    while not fits(current, chip, room):
+    while not fits(current, chip, budget):
         finer = [measured(steps) for steps in finer_steps(info, tile.sizes, current.tiling.steps)]
         if not finer:
             single = cut.plan(current.tiling, slots=1)
-            if room.fits(single.working_bytes):
+            if budget.fits(single.working_bytes):
                 return replace(single, fitting_steps=single.tiling.step_count)
             return Shortage.of(single)
         # Go where most bytes are saved, and among equals where it costs least.
-        smallest = _least_excess(finer, chip, room)
+        smallest = _least_excess(finer, chip, budget)
         current = min(smallest, key=lambda option: option.price) if len(smallest) > 1 else smallest[0]
     fitting_steps = current.tiling.step_count
 
@@ -354,7 +354,7 @@ def _refine(cut: Cut, tiling: Tiling, room: Room) -> TaskPlan | Shortage:
         for _ in range(MAX_REFINEMENTS):
             steps = plan.tiling.steps
             neighbours = [*finer_steps(info, tile.sizes, steps), *coarser_steps(info, tile.sizes, steps)]
-            fitting = [option for option in map(measured, neighbours) if fits(option, chip, room)]
+            fitting = [option for option in map(measured, neighbours) if fits(option, chip, budget)]
             estimate_together(fitting)
             cheapest = min(fitting, key=lambda option: option.price, default=plan)
             if cheapest.price >= plan.price:
@@ -367,13 +367,15 @@ def _refine(cut: Cut, tiling: Tiling, room: Room) -> TaskPlan | Shortage:
         # Steps overlap loading with work, but in two dimensions they hinder each other: the best in one dimension is
         # often not on the way from here.
         far = map(measured, much_finer_steps(info, tile.sizes, current.tiling.steps))
-        starts += [option for option in far if fits(option, chip, room)]
+        starts += [option for option in far if fits(option, chip, budget)]
     current = min(map(descended, starts), key=lambda plan: plan.price)
     return replace(_best_order(cut, current), fitting_steps=fitting_steps)
 
 
-def _least_excess(options: Sequence[TaskPlan], chip: Chip, room: Room) -> list[TaskPlan]:
-    """Those that come nearest to what `fits` asks for; `room` is asked so that it need not be the same another time."""
+def _least_excess(options: Sequence[TaskPlan], chip: Chip, budget: SramBudget) -> list[TaskPlan]:
+    """
+    Those that come nearest to what `fits` asks for; `budget` is asked so that it need not be the same another time.
+    """
 
     def constants(option: TaskPlan) -> int:
         return _constant_excess(option, chip)
@@ -381,15 +383,15 @@ def _least_excess(options: Sequence[TaskPlan], chip: Chip, room: Room) -> list[T
     def all_bytes(option: TaskPlan) -> int:
         return option.working_bytes + constants(option)
 
-    inside = [room.fits(option.working_bytes) for option in options]
+    inside = [budget.fits(option.working_bytes) for option in options]
     near = _least([option for option, fitting in zip(options, inside, strict=True) if fitting], constants)
     far = _least([option for option, fitting in zip(options, inside, strict=True) if not fitting], all_bytes)
     if not near or not far:
         return near or far
     alike = all_bytes(far[0]) - constants(near[0])
-    if not room.fits(alike):
+    if not budget.fits(alike):
         return near
-    return far if room.fits(alike + 1) else sorted([*near, *far], key=options.index)
+    return far if budget.fits(alike + 1) else sorted([*near, *far], key=options.index)
 
 
 def _least(options: Sequence[TaskPlan], nbytes: Callable[[TaskPlan], int]) -> list[TaskPlan]:
@@ -398,9 +400,9 @@ def _least(options: Sequence[TaskPlan], nbytes: Callable[[TaskPlan], int]) -> li
     return [option for option, size in zip(options, sizes, strict=True) if size == min(sizes)]
 
 
-def fits(plan: TaskPlan, chip: Chip, room: Room) -> bool:
-    """Whether a plan keeps to `room` and leaves some to load the next task's constants."""
-    return not _constant_excess(plan, chip) and room.fits(plan.working_bytes)
+def fits(plan: TaskPlan, chip: Chip, budget: SramBudget) -> bool:
+    """Whether a plan keeps to `budget` and leaves some to load the next task's constants."""
+    return not _constant_excess(plan, chip) and budget.fits(plan.working_bytes)
 
 
 def _constant_excess(plan: TaskPlan, chip: Chip) -> int:
@@ -449,14 +451,14 @@ class Cut:
         """The same with exchanges estimated from their messages."""
         return replace(self, reads=tuple(read.with_traffic(self.chip) for read in self.reads))
 
-    def buffered(self, tiling: Tiling, room: Room) -> TaskPlan:
-        """With two buffers; the constants of all steps are kept if that fits in `room`."""
+    def buffered(self, tiling: Tiling, budget: SramBudget) -> TaskPlan:
+        """With two buffers; the constants of all steps are kept if that fits in `budget`."""
         if tiling.step_count > 1:
             step = self._largest_step(tiling)
             sizes = self._sizes(tiling, step, keep_constants=True)
             keeps = any(size.kept for size in sizes)
             kept = self._plan(tiling, step, sizes, 2, keeps)
-            if not keeps or fits(kept, self.chip, room):
+            if not keeps or fits(kept, self.chip, budget):
                 return kept
         return self.plan(tiling)
 

@@ -6,7 +6,7 @@ from ...support.errors import InputError
 from .plan_network import NetworkPlan
 
 
-def written_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, int]] | None:
+def specified_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, int]] | None:
     """
     (task -> the earlier task during which its first constants are loaded, task -> the number of its steps whose
     constants these are, where that is not 1); None where no task says anything.
@@ -17,7 +17,7 @@ def written_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, in
     if all(info.op.prefetch is None for info in network.tasks):
         return None
     ahead: dict[int, int] = {}
-    deep: dict[int, int] = {}
+    multi_buffered: dict[int, int] = {}
     for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True)):
         tasks = 0 if info.op.prefetch is None else info.op.prefetch.value.data
         steps = 1 if info.op.prefetch_steps is None else info.op.prefetch_steps.value.data
@@ -31,5 +31,5 @@ def written_prefetch(network: NetworkPlan) -> tuple[dict[int, int], dict[int, in
                     f"task '{info.name}' is to load the constants of {steps} steps ahead: it has none that change in "
                     "every step"
                 )
-            deep[number] = steps
-    return ahead, deep
+            multi_buffered[number] = steps
+    return ahead, multi_buffered

@@ -1,4 +1,4 @@
-"""How a tiled task gets the values that it reads."""
+"""The ways in which a tiled task gets the values that it reads."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...chips import Chip
 from ...chips.cycles import RATE_BY_WIDTH, dram_traffic, vector_cycles
 from ...dialects.dataflow.tiling import Box
 from ...dialects.manycore import Tiling
-from ..slices import Slices, Tiles
-from ..task_info import Read, TaskInfo
+from ..tasks.slices import Slices, Tiles
+from ..tasks.task_info import Read, TaskInfo
 from .storage import Distribution
 from .traffic import BoxArrays, exchange_traffic, most_missing
 
@@ -42,7 +42,7 @@ class ReadKind(StrEnum):
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """How one read of a task is served, for one grid."""
+    """The plan of one read of a task, for one grid."""
 
     read: Read
     kind: ReadKind
@@ -86,10 +86,10 @@ class ReadPlan:
 
 @dataclass(frozen=True)
 class ReadSize:
-    """What a read costs under certain steps."""
+    """The costs of a read for given steps."""
 
     versions: int
-    """How often a core's buffer gets new content."""
+    """Number of times a core's buffer is filled."""
     buffer_bytes: int
     """Bytes of one buffer, padding included."""
     received_bytes: int
@@ -243,7 +243,7 @@ def is_shared(cores: int, bytes_each: int) -> bool:
 
 
 def version_count(info: TaskInfo, tiling: Tiling, read: Read) -> int:
-    """How often the slice of a read changes over the steps, counting the first."""
+    """Number of different slices of a read over the steps."""
     affecting = info.affecting_dims(read)
     count = pending = 1
     for dim in tiling.order:

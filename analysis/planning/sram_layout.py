@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from ...chips import Chip
 from ...support.errors import ResourceError
-from ..allocation import Allocation, allocate
-from ..search import WORTHWHILE
+from ..allocation.allocate import Allocation, allocate
+from ..search import ACCEPT_RATIO
 from .interleaved import parts_interleave
-from .load_ahead import loads_ahead
 from .loops import is_carry
 from .network_estimate import Code, TaskWorks, network_estimate
 from .plan_network import NetworkPlan
 from .plan_task import ALIGNMENT, aligned
-from .shift_loads import shift_loads
+from .prefetch_candidates import prefetch_starts
+from .shift_prefetch import shift_prefetch
 
 DOUBLING = 4
 """Loads ahead that are in the way are moved one at a time at first, and twice as many after so many rounds."""
@@ -58,13 +58,13 @@ class SramLayout:
     """All of them, in the order of `addresses`."""
     apart: frozenset[int] = frozenset()
     """Tasks whose results stay in the cores, but which work on parts of these in buffers of their own ("staging")."""
-    deep: Mapping[int, int] = field(default_factory=dict[int, int])
+    multi_buffered: Mapping[int, int] = field(default_factory=dict[int, int])
     """Task -> buffers of its constants that change in every step, all loaded ahead; of others there are two."""
 
     @property
     def code(self) -> Code:
         """What the estimate has to know, but for the number of instructions."""
-        return Code(self.ahead, self.apart, self.freed, deep=self.deep)
+        return Code(self.ahead, self.apart, self.freed, multi_buffered=self.multi_buffered)
 
     @cached_property
     def freed(self) -> dict[tuple[int, bool], int]:
@@ -103,19 +103,19 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
     """
     Place all buffers by their lifetimes, counted in tasks.
 
-    Constants are loaded ahead as far as `loads_ahead`, and then `shift_loads`, find useful and memory allows. `works`:
-    of the network, where they are known. Raises ResourceError if the buffers do not fit even without.
+    Constants are loaded ahead as far as `prefetch_starts`, and then `shift_prefetch`, find useful and memory allows.
+    `works`: of the network, where they are known. Raises ResourceError if the buffers do not fit even without.
     """
     if network.loops:
-        return lay_out(network, chip, _around_loops(loads_ahead(network.plans, chip, network.lead), network))
-    layout = lay_out(network, chip, loads_ahead(network.plans, chip, network.lead))
+        return lay_out(network, chip, _around_loops(prefetch_starts(network.plans, chip, network.policy), network))
+    layout = lay_out(network, chip, prefetch_starts(network.plans, chip, network.policy))
     works = works or TaskWorks(network)
-    ahead = shift_loads(network, layout.code, chip, works)
+    ahead = shift_prefetch(network, layout.code, chip, works)
     if ahead == layout.ahead:
         return layout
     shifted = lay_out(network, chip, ahead)
     before = sum(estimated_times(network, layout, chip, works))
-    return shifted if sum(estimated_times(network, shifted, chip, works)) < before * WORTHWHILE else layout
+    return shifted if sum(estimated_times(network, shifted, chip, works)) < before * ACCEPT_RATIO else layout
 
 
 def _around_loops(ahead: Mapping[int, int], network: NetworkPlan) -> dict[int, int]:
@@ -154,37 +154,37 @@ def estimated_times(
 
 
 def lay_out(
-    network: NetworkPlan, chip: Chip, ahead: Mapping[int, int], deep: Mapping[int, int] = MappingProxyType({})
+    network: NetworkPlan, chip: Chip, ahead: Mapping[int, int], multi_buffered: Mapping[int, int] = MappingProxyType({})
 ) -> SramLayout:
     """
     All buffers, constants loaded as far ahead as given and memory allows. Parts of results that would interleave are
     worked on apart, and what comes into buffers need not wait for what the task before leaves, where there is room
-    beside all that. `deep`: as in `SramLayout`. Raises ResourceError if the buffers do not fit.
+    beside all that. `multi_buffered`: as in `SramLayout`. Raises ResourceError if the buffers do not fit.
     """
-    plain = _tight(network, chip, dict(ahead), deep)
+    plain = _tight(network, chip, dict(ahead), multi_buffered)
     wanted = [
         number
         for number, (info, plan) in enumerate(zip(network.tasks, network.plans, strict=True))
         if parts_interleave(info, plan) and plan.slots > 1
     ]
     # Those with the most room first: where they do not all fit, perhaps half of them do.
-    live = _live_bytes(_collect(network, plain.ahead, deep, frozenset(wanted)), len(network.tasks))
+    live = _live_bytes(_collect(network, plain.ahead, multi_buffered, frozenset(wanted)), len(network.tasks))
     wanted = sorted((task for task in wanted if live[task] <= chip.sram_bytes), key=lambda task: (live[task], task))
     halves = [frozenset(wanted[: len(wanted) >> cut]) for cut in range(len(wanted).bit_length() + 1)]
     for early, apart in ((early, apart) for early in (True, False) for apart in halves):
         if not early and not apart:
             break
-        buffers = _collect(network, plain.ahead, deep, apart, early)
+        buffers = _collect(network, plain.ahead, multi_buffered, apart, early)
         result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT)
         if result.peak <= chip.sram_bytes:
-            return _layout(network, buffers, result, plain.ahead, deep, apart)
+            return _layout(network, buffers, result, plain.ahead, multi_buffered, apart)
     return plain
 
 
-def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int], deep: Mapping[int, int]) -> SramLayout:
+def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int], multi_buffered: Mapping[int, int]) -> SramLayout:
     rounds = 0
     while True:
-        buffers = _collect(network, ahead, deep)
+        buffers = _collect(network, ahead, multi_buffered)
         live = _live_bytes(buffers, len(network.tasks))
         crowded = [task for task, start in ahead.items() if max(live[start:task]) > chip.sram_bytes]
         if not crowded:
@@ -195,7 +195,7 @@ def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int], deep: Mappin
             if result.peak > chip.sram_bytes and not crowded:  # loads are not what takes the room: a longer search
                 result = allocate(buffers.sizes, buffers.first, buffers.last, ALIGNMENT, chip.sram_bytes)
             if result.peak <= chip.sram_bytes:
-                return _layout(network, buffers, result, ahead, deep, frozenset())
+                return _layout(network, buffers, result, ahead, multi_buffered, frozenset())
             if not ahead:
                 raise ResourceError(
                     f"the buffers of the cores of chip '{chip.name}' take {result.peak} bytes of SRAM, "
@@ -228,18 +228,18 @@ def _layout(
     buffers: _Buffers,
     result: Allocation,
     ahead: dict[int, int],
-    deep: Mapping[int, int],
+    multi_buffered: Mapping[int, int],
     apart: frozenset[int],
 ) -> SramLayout:
     addresses = dict(zip(buffers.keys, (int(offset) for offset in result.offsets), strict=True))
     listed = _listed(buffers, addresses, network)
-    return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound), listed, apart, deep)
+    return SramLayout(addresses, ahead, int(result.peak), int(result.lower_bound), listed, apart, multi_buffered)
 
 
 def _collect(
     network: NetworkPlan,
     ahead: Mapping[int, int],
-    deep: Mapping[int, int],
+    multi_buffered: Mapping[int, int],
     apart: frozenset[int] = frozenset(),
     early: bool = False,
 ) -> _Buffers:
@@ -262,8 +262,8 @@ def _collect(
             if plan.sizes[index].found:
                 continue
             last = network.kept_until.get((number, index), end)
-            loaded_ahead = (deep.get(number, 1) if plan.changes_always(index) else 1) if read.constant else 0
-            for slot in range(plan.buffers_of(index, deep.get(number, 0))):
+            loaded_ahead = (multi_buffered.get(number, 1) if plan.changes_always(index) else 1) if read.constant else 0
+            for slot in range(plan.buffers_of(index, multi_buffered.get(number, 0))):
                 first = ahead.get(number, begin) if slot < loaded_ahead else begin
                 first = max(0, first - early)
                 buffers.add(("read", number, index, slot), plan.sizes[index].buffer_bytes, first, last)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...chips import Chip
 from ...dialects.dataflow.tiling import DimKind, IterDim
-from ..task_info import TaskInfo
+from ..tasks.task_info import TaskInfo
 
 _CUTTABLE = (DimKind.PARALLEL, DimKind.WINDOW)
 MAX_GRID_DIMS = 3

@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 from ...chips import Chip
 from ...chips.cycles import RATE_BY_WIDTH, bound_by_weights, load_cycles
 from ...dialects.dataflow.tiling import EncodedWork, split_evenly
-from .balance import balance
-from .bits import Array, Ints
-from .choose import Choice, all_choices
-from .encode import Mask, counts, group_mask
-from .formats import Format, Kind
-from .nonzero import ALL_NONZERO, Neurons
-from .panels import Lanes, Panels, fullest_lane
+from ...formats.sparse.bits import Array, Ints
+from ...formats.sparse.encode import Mask, counts, group_mask
+from ...formats.sparse.fibers import Fibers
+from ...formats.sparse.index_formats import Format, Kind
+from ...formats.sparse.nonzero import ALL_NONZERO, Activations
+from ...formats.sparse.panels import Lanes, Panels, fullest_lane
+from .balance_lanes import balance
 from .product_cycles import LOADING_WORK, dense_weights_cycles, product_cycles
-from .strings import Strings
+from .smallest_encoding import Choice, all_choices
 
 Objective = Literal["cycles", "loads"]
 """How panels are chosen: few cycles of a layer, or few loads of weights in all cores, of which layers seldom wait."""
@@ -40,7 +40,7 @@ MATRIX_WORK = 0.5
 """Between panels of about the same cycles, work of matrix units counts by this share."""
 PANEL_SHARE = 16
 """A panel takes at most this fraction (1 / 16) of SRAM: several are there at once, and the next ones on their way."""
-NEURONS_SHARE = 8
+ACTIVATIONS_SHARE = 8
 """The neurons of one row of a panel take at most this fraction (1 / 8) of SRAM."""
 
 
@@ -54,7 +54,7 @@ class Layer:
     item_bytes: int
     taps: int = 1
     """Inputs that stay together when the inputs are cut in parts: places of a kernel."""
-    neurons: Neurons = ALL_NONZERO
+    neurons: Activations = ALL_NONZERO
     """Which of them are expected not to be zero; the others may be left out."""
     groups: int = 1
     """Equal groups of outputs that have inputs of their own."""
@@ -106,7 +106,7 @@ def layer_costs(
     chip: Chip,
     layer: Layer,
     weights: Array,
-    strings: Strings,
+    strings: Fibers,
     formats: Sequence[Format] | None = None,
     threshold: float = 0.0,
 ) -> list[LayerCost]:
@@ -248,7 +248,7 @@ def panels_of_width(chip: Chip, layer: Layer, choice: Choice, width: int) -> Pan
     panel_bytes = choice.nbytes * width / layer.outputs
     parts = max(
         math.ceil(panel_bytes / (chip.sram_bytes // PANEL_SHARE)),
-        math.ceil(layer.inputs * layer.item_bytes / (chip.sram_bytes // NEURONS_SHARE)),
+        math.ceil(layer.inputs * layer.item_bytes / (chip.sram_bytes // ACTIVATIONS_SHARE)),
     )
     depth = max(1, -(-(layer.inputs // layer.taps) // parts)) * layer.taps
     return Panels(choice.format, layer.outputs, width, layer.inputs, depth)
@@ -295,7 +295,7 @@ def break_even(
 ) -> list[tuple[float, float]]:
     """(density, cycles dense / cycles in the format) on random weights of these densities, lanes balanced."""
     generator = np.random.default_rng(seed)
-    strings = Strings((layer.outputs, layer.inputs))
+    strings = Fibers((layer.outputs, layer.inputs))
     curve: list[tuple[float, float]] = []
     for density in densities:
         weights = (generator.random(strings.shape) < density).astype(f"i{layer.item_bytes}")

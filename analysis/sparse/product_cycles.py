@@ -7,7 +7,7 @@ import math
 from ...chips import Chip
 from ...chips.cycles import encoded_lanes, load_cycles
 from ...dialects.dataflow.tiling import EncodedWork
-from .nonzero import ALL_NONZERO, Nonzero
+from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
 
 LOADING_WORK = 4.0
 """

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...support.errors import InputError
-from .by_hand import AtNames
+from ...support.warn import warn
 from .data_outputs import AtDataOutputs
 from .least_cut import AtFewestBytes, PartBounds
+from .named_cuts import AfterNamedOperators
 from .segments_between import AtKeyNodes
 from .split_rule import AllTogether, FirstThatSplits, SplitRule
 from .weight_bytes import AtWeightBytes
@@ -39,10 +40,10 @@ def _weight_rule(settings: RuleSettings) -> SplitRule:
     return AtWeightBytes(settings.weight_bytes)
 
 
-def _hand_rule(settings: RuleSettings) -> SplitRule:
+def _named_rule(settings: RuleSettings) -> SplitRule:
     if not settings.names:
-        raise InputError("rule by-hand needs operators to cut after: give names=NAME,...")
-    return AtNames(settings.names)
+        raise InputError("rule named needs operators to cut after: give names=NAME,...")
+    return AfterNamedOperators(settings.names)
 
 
 RULES: dict[str, Callable[[RuleSettings], SplitRule]] = {
@@ -52,7 +53,7 @@ RULES: dict[str, Callable[[RuleSettings], SplitRule]] = {
     ),
     "key-nodes": lambda settings: AtKeyNodes(settings.at_least, settings.span),
     "weight-bytes": _weight_rule,
-    "by-hand": _hand_rule,
+    "named": _named_rule,
 }
 """Name of each rule, and how it is made from settings."""
 
@@ -68,6 +69,9 @@ def make_rule(names: tuple[str, ...], settings: RuleSettings) -> SplitRule:
 def _together(names: str, settings: RuleSettings) -> SplitRule:
     rules: list[SplitRule] = []
     for name in names.split("+"):
+        if name == "by-hand":
+            warn("the rule 'by-hand' is called 'named': the old name goes with the next release")
+            name = "named"
         if name not in RULES:
             raise InputError(f"no split rule is named '{name}': choose from {', '.join(RULES)}")
         rules.append(RULES[name](settings))

@@ -80,7 +80,7 @@ DATA_DEPENDENT = frozenset(
         Cost.PUT_ENCODED,
     }
 )
-"""Costs that depend on values, by the formulas of `emulator/costs_sparse.py`."""
+"""Costs that depend on values, by the formulas of `emulator/machine/costs_sparse.py`."""
 
 
 class Family(StrEnum):
@@ -131,7 +131,7 @@ class Operand:
     always_immediate: bool = False
     """A source that is nothing but an immediate value."""
     encoded: bool = False
-    """An encoded block (`analysis/sparse/block.py`); the descriptor says how it is laid out."""
+    """An encoded block (`formats/sparse/block.py`); the descriptor says how it is laid out."""
     high: int | None = None
     """The slot whose address field holds the upper 32 bits of the address (operands in DRAM)."""
 

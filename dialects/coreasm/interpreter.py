@@ -24,8 +24,8 @@ from .ops import UnpackedControllerOp
 from .packed import ControllerOp, ProgramOp
 
 if TYPE_CHECKING:
-    from ...emulator.executable import Executable, TensorInfo
-    from ...emulator.functional import FunctionalResult
+    from ...emulator.executable.executable import Executable, TensorInfo
+    from ...emulator.functional.engine import FunctionalResult
 
 Array: TypeAlias = NDArray[Any]
 _TYPES: dict[str, Attribute] = {t.name: element for t, element in zip(TENSOR_TYPES, ELEMENT_TYPES, strict=True)}
@@ -50,7 +50,7 @@ def run_executable(
 
     `check` looks for races and for reads of unwritten memory, too. Raises what the emulator raises.
     """
-    from ...emulator.functional import run_functional
+    from ...emulator.functional.engine import run_functional
 
     given = {info.name: from_storage(array, info) for info, array in zip(exe.inputs, inputs, strict=True)}
     result = run_functional(exe, given, check=check)
@@ -83,7 +83,7 @@ def run_module(module: ModuleOp, inputs: Sequence[Array], check: bool = False) -
 @contextmanager
 def lines_named(module: ModuleOp) -> Generator[None]:
     """The emulator's errors inside of the block name the instruction's line, where the module was read from text."""
-    from ...emulator.functional_errors import EmulationError
+    from ...emulator.machine.errors import EmulationError
 
     try:
         yield

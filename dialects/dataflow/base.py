@@ -15,8 +15,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...analysis.sparse.nonzero import ALL_NONZERO, Nonzero
-from .. import value_names as value_names
+from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from .tiling import Box, OpCost, OperandSlice, TilingInterface, Unit
 from .types import Shape, Tensor, element_bytes, shape_of, tensor_of, verify_tensor
 

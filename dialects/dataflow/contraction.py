@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from ...analysis.sparse.nonzero import Nonzero
+from ...formats.sparse.nonzero import Nonzero
 from .base import (
     TiledOp,
     Value,
@@ -117,7 +117,7 @@ def _first_summed(op: TiledOp, index: int) -> int:
 class ContractionOp(TiledOp, abc.ABC):
     """
     What contractions share: `nonzero` says which share of the first operand's elements is expected not to be zero (see
-    `analysis.sparse.nonzero`).
+    `formats.sparse.nonzero`).
 
     A matrix unit may then leave out the others. It is an estimate: results are the same for any.
     """

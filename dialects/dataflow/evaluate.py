@@ -97,7 +97,7 @@ def _compute(op: DataflowOp, operands: list[Array]) -> Array:
 
 def weight_array(op: WeightOp) -> Array:
     """The elements of a weight, through the front end's store of weights."""
-    from ...frontend import weights
+    from ...formats import weights
 
     reference = weights.WeightRef(op.source.data, op.offset.value.data, op.bytes.value.data, op.sha256.data)
     return weights.STORE.get(reference, numpy_type(element_of(op.result)), shape_of(op.result))

@@ -27,7 +27,7 @@ from typing import Literal
 
 from xdsl.ir import Operation, SSAValue
 
-from ...analysis.sparse.nonzero import ALL_NONZERO, Nonzero
+from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
 
 
 class DimKind(StrEnum):

@@ -6,10 +6,10 @@ from .attributes import BufferType, Space, SpaceAttr
 from .formats import Format
 from .ops import AllocOp, FreeOp
 from .packing import PackOp, UnpackOp
-from .stash import AfterOp, CompressOp, DecompressOp, DoneOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, YieldOp
+from .stash import AwaitOp, CompletionOp, CompressOp, DecompressOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, YieldOp
 from .stash_types import StashType, TokenType
 from .transfers import CopyOp, GatherOp, LoadOp, SliceTransferOp, StoreOp, WaitOp
-from .values import HoldOp, ViewOp
+from .values import GlobalOp, ViewOp
 
 Memory = Dialect(
     "memory",
@@ -21,7 +21,7 @@ Memory = Dialect(
         StoreOp,
         CopyOp,
         WaitOp,
-        HoldOp,
+        GlobalOp,
         ViewOp,
         SwapOutOp,
         SwapInOp,
@@ -29,8 +29,8 @@ Memory = Dialect(
         DecompressOp,
         RecomputeOp,
         YieldOp,
-        DoneOp,
-        AfterOp,
+        CompletionOp,
+        AwaitOp,
         PackOp,
         UnpackOp,
     ],
@@ -38,17 +38,17 @@ Memory = Dialect(
 )
 
 __all__ = [
-    "AfterOp",
     "AllocOp",
+    "AwaitOp",
     "BufferType",
+    "CompletionOp",
     "CompressOp",
     "CopyOp",
     "DecompressOp",
-    "DoneOp",
     "Format",
     "FreeOp",
     "GatherOp",
-    "HoldOp",
+    "GlobalOp",
     "LoadOp",
     "Memory",
     "MoveOp",

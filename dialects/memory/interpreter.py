@@ -16,7 +16,7 @@ from ..dataflow.constants import Array, numpy_type
 from ..dataflow.types import tensor_of, ui8
 from .ops import AllocOp, FreeOp, buffer_of
 from .transfers import CopyOp, WaitOp
-from .values import HoldOp, ViewOp, held_bytes
+from .values import GlobalOp, ViewOp, held_bytes
 
 
 def spoil(array: Array) -> None:
@@ -58,8 +58,8 @@ class MemoryFunctions(InterpreterFunctions):
         """Nothing: what it waits for has been done."""
         return ()
 
-    @impl(HoldOp)
-    def run_hold(self, interpreter: Interpreter, op: HoldOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    @impl(GlobalOp)
+    def run_hold(self, interpreter: Interpreter, op: GlobalOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """An array with the tensors' elements."""
         if buffer_of(op.buffer).element_type != ui8 or (len(args) == 1 and args[0].dtype == np.uint8):
             return (args[0].copy(),)

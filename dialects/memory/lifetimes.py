@@ -12,7 +12,7 @@ from .attributes import BufferType, Space
 from .ops import AllocOp, FreeOp
 from .stash_types import TokenType
 from .transfers import WaitOp
-from .values import HoldOp, ViewOp
+from .values import GlobalOp, ViewOp
 
 _Entry = tuple[int, int, int]
 """First byte, end, and number of the buffer."""
@@ -45,7 +45,7 @@ class _Lifetimes:
             if self.freed:
                 self._check_uses(op)
             match op:
-                case AllocOp() | HoldOp():
+                case AllocOp() | GlobalOp():
                     self._add(op.buffer, op)
                 case FreeOp():
                     self._free(op.buffer)

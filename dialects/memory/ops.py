@@ -24,7 +24,7 @@ from .attributes import BufferType, Space
 
 if TYPE_CHECKING:
     from ...chips import Chip
-    from .values import HoldOp
+    from .values import GlobalOp
 
 
 def buffer_of(value: SSAValue) -> BufferType:
@@ -77,7 +77,7 @@ class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         verify_place(self)
 
 
-def verify_place(op: AllocOp | HoldOp) -> None:
+def verify_place(op: AllocOp | GlobalOp) -> None:
     """Raises VerifyException where a new buffer ends beyond its memory or (once a block) shares bytes with others."""
     from ..manycore.attributes import chip_of
     from .lifetimes import verify_lifetimes
@@ -101,7 +101,7 @@ def size_problem(type: BufferType, chip: Chip) -> str | None:
     return f"the buffer ends at byte {end}: chip '{chip.name}' has {capacity} bytes of {type.space.value}"
 
 
-_WITH_MEMORY = ("memory.alloc", "memory.hold")
+_WITH_MEMORY = ("memory.alloc", "memory.global")
 
 
 @irdl_op_definition

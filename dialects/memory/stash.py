@@ -238,10 +238,10 @@ class RecomputeOp(IRDLOperation):
 
 
 @irdl_op_definition
-class DoneOp(IRDLOperation):
-    """A token that fires when a value has been computed: `%q = memory.done %y : tensor<4xf32>`."""
+class CompletionOp(IRDLOperation):
+    """A token that fires when a value has been computed: `%q = memory.completion %y : tensor<4xf32>`."""
 
-    name = "memory.done"
+    name = "memory.completion"
     value = operand_def(TENSOR_OR_STASH)
     token = result_def(TokenType())
     traits = traits_def(Pure())
@@ -252,17 +252,17 @@ class DoneOp(IRDLOperation):
 
 
 @irdl_op_definition
-class AfterOp(IRDLOperation):
+class AwaitOp(IRDLOperation):
     """
     The same tensor in the same memory, for a reader that has to wait: an edge of control to any operation. It also
     says that the tensor is still there where it is read after a reduction has begun to take it away.
 
     ```
-    %x1 = memory.after %x after(%t) : tensor<4xf32>
+    %x1 = memory.await %x after(%t) : tensor<4xf32>
     ```
     """
 
-    name = "memory.after"
+    name = "memory.await"
     T: ClassVar = VarConstraint("T", BaseAttr(TensorType))
     value = operand_def(T)
     tokens = var_operand_def(TokenType())
@@ -281,9 +281,9 @@ class AfterOp(IRDLOperation):
 
 def tokens_of(op: Operation) -> Sequence[SSAValue]:
     """The tokens that an operation waits for."""
-    return op.tokens if isinstance(op, MoveOp | RecomputeOp | AfterOp) else ()
+    return op.tokens if isinstance(op, MoveOp | RecomputeOp | AwaitOp) else ()
 
 
 def is_memory_op(op: Operation) -> bool:
     """Whether an operation saves memory, or says when that is done, so that a function with it is compiled in steps."""
-    return isinstance(op, MoveOp | RecomputeOp | DoneOp | AfterOp)
+    return isinstance(op, MoveOp | RecomputeOp | CompletionOp | AwaitOp)

@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ..dataflow.reshape import ReshapeOp
-from .stash import AfterOp, DoneOp, MoveOp, tokens_of
+from .stash import AwaitOp, CompletionOp, MoveOp, tokens_of
 
 NEVER = 1 << 62
 
@@ -60,8 +60,8 @@ def _path(start: Operation, end: Operation) -> list[Operation] | None:
 
 
 def memory_of(value: SSAValue) -> SSAValue:
-    """The value whose memory this one is: itself, but for other shapes and for `memory.after`."""
-    while isinstance(owner := value.owner, ReshapeOp | AfterOp):
+    """The value whose memory this one is: itself, but for other shapes and for `memory.await`."""
+    while isinstance(owner := value.owner, ReshapeOp | AwaitOp):
         value = owner.operands[0]
     return value
 
@@ -71,7 +71,7 @@ def views_of(value: SSAValue) -> Iterator[SSAValue]:
     todo = [value]
     while todo:
         yield (view := todo.pop())
-        todo += [use.operation.results[0] for use in view.uses if isinstance(use.operation, ReshapeOp | AfterOp)]
+        todo += [use.operation.results[0] for use in view.uses if isinstance(use.operation, ReshapeOp | AwaitOp)]
 
 
 def check_stashes(op: MoveOp) -> None:
@@ -95,16 +95,16 @@ def _check_reduction(reduction: MoveOp, block: Block, place: dict[Operation, int
             user: Operation | None = use.operation
             while user is not None and user.parent is not block:
                 user = user.parent_op()
-            if user is None or isinstance(user, DoneOp) or place[user] <= begins:
+            if user is None or isinstance(user, CompletionOp) or place[user] <= begins:
                 continue
-            waited = isinstance(user, AfterOp) or _is_kept(view, begins, place)
+            waited = isinstance(user, AwaitOp) or _is_kept(view, begins, place)
             if waited and place[user] < back:
                 continue
             name = f" %{view.name_hint}" if view.name_hint else ""
             where = "has come back elsewhere" if waited else "has left"
             raise VerifyException(
                 f"{user.name} reads{name} after it {where}: {reduction.name} took it; "
-                f"read what restores it, or, before that, memory.after"
+                f"read what restores it, or, before that, memory.await"
             )
 
 
@@ -125,9 +125,9 @@ def _back(reduction: MoveOp, place: dict[Operation, int]) -> int:
 
 
 def _is_kept(view: SSAValue, begins: int, place: dict[Operation, int]) -> bool:
-    """Whether a view goes through a `memory.after` that stands after the reduction."""
-    while isinstance(owner := view.owner, ReshapeOp | AfterOp):
-        if isinstance(owner, AfterOp) and place.get(owner, -1) > begins:
+    """Whether a view goes through a `memory.await` that stands after the reduction."""
+    while isinstance(owner := view.owner, ReshapeOp | AwaitOp):
+        if isinstance(owner, AwaitOp) and place.get(owner, -1) > begins:
             return True
         view = owner.operands[0]
     return False

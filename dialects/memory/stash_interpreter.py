@@ -16,7 +16,7 @@ from xdsl.interpreter import (
 
 from ..dataflow.evaluate import evaluate
 from .packing import PackOp, UnpackOp
-from .stash import AfterOp, CompressOp, DecompressOp, DoneOp, RecomputeOp, SwapInOp, SwapOutOp, YieldOp, stash_of
+from .stash import AwaitOp, CompletionOp, CompressOp, DecompressOp, RecomputeOp, SwapInOp, SwapOutOp, YieldOp, stash_of
 
 
 @register_impls
@@ -69,12 +69,12 @@ class StashFunctions(InterpreterFunctions):
         """What the body computes."""
         return ReturnedValues(args), ()
 
-    @impl(DoneOp)
-    def run_done(self, interpreter: Interpreter, op: DoneOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    @impl(CompletionOp)
+    def run_done(self, interpreter: Interpreter, op: CompletionOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """A token."""
         return (None,)
 
-    @impl(AfterOp)
-    def run_after(self, interpreter: Interpreter, op: AfterOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    @impl(AwaitOp)
+    def run_after(self, interpreter: Interpreter, op: AwaitOp, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The value."""
         return (args[0],)

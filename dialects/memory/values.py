@@ -16,17 +16,17 @@ from .ops import buffer_of, verify_place
 
 
 @irdl_op_definition
-class HoldOp(IRDLOperation):
+class GlobalOp(IRDLOperation):
     """
     A buffer that holds tensors from before the program starts until its end: weights and constants. One tensor has its
     own shape and type; several lie one after the other, each from a multiple of 64 bytes on, in a buffer of bytes.
 
     ```
-    %b = memory.hold %w : tensor<8x4xf32> in !memory.buffer<8x4xf32, dram, 0>
+    %b = memory.global %w : tensor<8x4xf32> in !memory.buffer<8x4xf32, dram, 0>
     ```
     """
 
-    name = "memory.hold"
+    name = "memory.global"
     values = var_operand_def(TensorType)
     buffer = result_def(BufferType)
     traits = traits_def(MemoryAllocEffect())

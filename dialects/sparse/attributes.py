@@ -12,7 +12,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...analysis.sparse.formats import Format, Kind, Order
+from ...formats.sparse.index_formats import Format, Kind, Order
 
 _NAMES = ("bits", "order", "axis", "threshold", "group")
 

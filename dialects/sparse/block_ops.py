@@ -1,7 +1,7 @@
 """
 Operations on tensors that are encoded while a program runs, as the mapping unit does them: matrices in panels.
 
-A panel holds whole strings, in one block with room for whatever comes (`analysis.sparse.panels.computed_panels`), so
+A panel holds whole strings, in one block with room for whatever comes (`formats.sparse.panels.computed_panels`), so
 that an encoded matrix is a tensor of bytes [panels, 1, bytes] like any other: it is cut by panels, stored and sent on.
 """
 
@@ -16,11 +16,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import AnyAttr, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from ...analysis.sparse.block import pack_block
-from ...analysis.sparse.connection import combine, compact, connection_mask, connections
-from ...analysis.sparse.encode import Encoded, decode, encode_mask
-from ...analysis.sparse.panels import Panels, pack_strings, unpack_strings
-from ...analysis.sparse.strings import Strings
+from ...formats.sparse.block import pack_block
+from ...formats.sparse.connection import combine, compact, connection_mask, connections
+from ...formats.sparse.encode import Encoded, decode, encode_mask
+from ...formats.sparse.fibers import Fibers
+from ...formats.sparse.panels import Panels, pack_fibers, unpack_fibers
 from ..dataflow.base import ComputedOp, TiledOp, Value
 from ..dataflow.constants import Array, numpy_type
 from ..dataflow.tiling import Box, DimKind, IterDim, OpCost, OperandSlice
@@ -213,7 +213,7 @@ class PanelEncodeOp(BlockOp):
     def compute(self, operands: Sequence[Array]) -> Array:
         matrix = operands[0].T if self.transposed is not None else operands[0]
         mask = counting(matrix, tensor_of(self.matrix), self.threshold.value.data)
-        return pack_strings(matrix, mask, self.panels)
+        return pack_fibers(matrix, mask, self.panels)
 
 
 @irdl_op_definition
@@ -272,7 +272,7 @@ class PanelDecodeOp(BlockOp):
 
     def compute(self, operands: Sequence[Array]) -> Array:
         """Raises InputError for damaged panels."""
-        parts = unpack_strings(operands[0], self.panels, stored_type(self.result_type.element_type))
+        parts = unpack_fibers(operands[0], self.panels, stored_type(self.result_type.element_type))
         matrix = np.concatenate([decode(part) for part in parts])
         return np.ascontiguousarray(matrix.T if self.transposed is not None else matrix)
 
@@ -336,7 +336,7 @@ class PanelConnectionsOp(_ConnectionsBlockOp):
 
     def compute(self, operands: Sequence[Array]) -> Array:
         """Raises InputError for damaged panels."""
-        parts = unpack_strings(operands[0], self.layout.panels(self.operand_shape(0)[2]), stored_type(self.element))
+        parts = unpack_fibers(operands[0], self.layout.panels(self.operand_shape(0)[2]), stored_type(self.element))
         return _packed([connections(part) for part in parts], self.panels)
 
 
@@ -391,7 +391,7 @@ class PanelCombineOp(_ConnectionsBlockOp):
     def compute(self, operands: Sequence[Array]) -> Array:
         """Raises InputError for damaged panels."""
         sides = [
-            unpack_strings(array, layout.panels(array.shape[2]), np.dtype(np.bool_))
+            unpack_fibers(array, layout.panels(array.shape[2]), np.dtype(np.bool_))
             for array, layout in zip(operands, self.layouts, strict=True)
         ]
         return _packed([combine(a, b, self.panels.format) for a, b in zip(*sides, strict=True)], self.panels)
@@ -458,7 +458,7 @@ class PanelCompactOp(_ConnectionsBlockOp):
     def compute(self, operands: Sequence[Array]) -> Array:
         """Raises InputError for damaged panels."""
         matrix, panels = (operands[0].T if self.transposed is not None else operands[0]), self.panels
-        given = unpack_strings(operands[1], self.layout.panels(operands[1].shape[2]), np.dtype(np.bool_))
+        given = unpack_fibers(operands[1], self.layout.panels(operands[1].shape[2]), np.dtype(np.bool_))
         parts = [compact(panels.of(matrix, row, 0), one) for row, one in enumerate(given)]
         return _packed(parts, panels)
 
@@ -478,4 +478,4 @@ def as_format(part: Encoded, panels: Panels) -> Encoded:
     """An encoded matrix with the index that panels have: what is connected stays."""
     if part.format == panels.format:
         return part
-    return encode_mask(decode(part), connection_mask(part), panels.format, Strings(part.strings.shape))
+    return encode_mask(decode(part), connection_mask(part), panels.format, Fibers(part.strings.shape))

@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...analysis.sparse.nonzero import Nonzero
+from ...formats.sparse.nonzero import Nonzero
 from ..dataflow import contraction
 from ..dataflow.base import Value
 from ..dataflow.contraction import widened

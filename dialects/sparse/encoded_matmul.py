@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import AnyAttr, irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from ...analysis.sparse.encode import decode
-from ...analysis.sparse.panels import Panels, unpack_strings
+from ...formats.sparse.encode import decode
+from ...formats.sparse.panels import Panels, unpack_fibers
 from ..dataflow import contraction
 from ..dataflow.base import ComputedOp, TiledOp, Value
 from ..dataflow.constants import Array
@@ -177,7 +177,7 @@ class EncodedMatmulOp(TiledOp, ComputedOp):
 
 
 def _matrix(data: Array, panels: Panels, kind: np.dtype[np.generic]) -> Array:
-    return np.concatenate([decode(part) for part in unpack_strings(data, panels, kind)])
+    return np.concatenate([decode(part) for part in unpack_fibers(data, panels, kind)])
 
 
 def _clipped(panels: Panels, tile: Box, dim: int) -> tuple[int, int]:

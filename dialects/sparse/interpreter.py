@@ -13,8 +13,8 @@ import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, impl, register_impls
 from xdsl.ir import Block, SSAValue
 
-from ...analysis.sparse.connection import combine, compact, connections
-from ...analysis.sparse.prune import apply, contiguous_groups, group_pruning
+from ...formats.sparse.connection import combine, compact, connections
+from ...formats.sparse.prune import apply, contiguous_groups, group_pruning
 from ..dataflow.constants import Array, widen_bf16
 from ..dataflow.evaluate import evaluate
 from ..dataflow.types import element_of, tensor_of

@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...analysis.sparse.nonzero import Nonzero
+from ...formats.sparse.nonzero import Nonzero
 from ..dataflow.base import int_attr, nonzero_of, shares_attr, verify_shares
 from ..dataflow.types import is_float, shape_of, tensor_of
 from .attributes import IndexAttr

@@ -13,14 +13,14 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...analysis.sparse.formats import Format, Kind
-from ...analysis.sparse.panels import Panels, Work
+from ...formats.sparse.index_formats import Format, Kind
+from ...formats.sparse.panels import Panels, Work
 
 
 @irdl_attr_definition
 class PanelsAttr(ParametrizedAttribute):
     """
-    Encoded weights in panels (`analysis.sparse.panels`): the index' format, output neurons of the weights and of a
+    Encoded weights in panels (`formats.sparse.panels`): the index' format, output neurons of the weights and of a
     panel, inputs of the weights and of a panel, and where the values of a panel begin.
 
     ```
@@ -37,7 +37,7 @@ class PanelsAttr(ParametrizedAttribute):
       entries = 272, fullest = 41, loads = [2, 1]>
     ```
 
-    `entries`, `fullest` and `loads` are the work that the indices make (`analysis.sparse.panels.Work`); they only serve
+    `entries`, `fullest` and `loads` are the work that the indices make (`formats.sparse.panels.Work`); they only serve
     estimates.
     """
 

@@ -14,9 +14,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from ...analysis.sparse.formats import Kind
-from ...analysis.sparse.nonzero import Nonzero
-from ...analysis.sparse.panels import Panels, unpack_panels
+from ...formats.sparse.index_formats import Kind
+from ...formats.sparse.nonzero import Nonzero
+from ...formats.sparse.panels import Panels, unpack_panels
 from ..dataflow import contraction
 from ..dataflow.base import ComputedOp, TiledOp, Value, int_attr, int_list, ints, nonzero_of, shares_attr, verify_shares
 from ..dataflow.constants import Array, numpy_type

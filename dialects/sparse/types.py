@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...analysis.sparse.formats import Order
+from ...formats.sparse.index_formats import Order
 from ..dataflow.types import Tensor, tensor, tensor_of, verify_tensor
 from .attributes import IndexAttr
 

@@ -1,4 +1,4 @@
-"""Values of encoded tensors: `analysis.sparse.encode.Encoded`, their elements in storage form (bf16 as bits)."""
+"""Values of encoded tensors: `formats.sparse.encode.Encoded`, their elements in storage form (bf16 as bits)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 from xdsl.dialects.builtin import bf16, i1
 
-from ...analysis.sparse.encode import Encoded, Mask, counts, decode, encode_mask
-from ...analysis.sparse.strings import Strings
+from ...formats.sparse.encode import Encoded, Mask, counts, decode, encode_mask
+from ...formats.sparse.fibers import Fibers
 from ..dataflow.constants import Array, widen_bf16
 from ..dataflow.types import Tensor
 from .attributes import IndexAttr
 from .types import index_of
 
 
-def strings_of(type: Tensor, index: IndexAttr) -> Strings:
+def fibers_of(type: Tensor, index: IndexAttr) -> Fibers:
     """The arrangement in strings of a tensor of this type."""
-    return Strings(tuple(type.get_shape()), index.order, index.axis)
+    return Fibers(tuple(type.get_shape()), index.order, index.axis)
 
 
 def counting(array: Array, type: Tensor, threshold: float) -> Mask:
@@ -27,12 +27,12 @@ def counting(array: Array, type: Tensor, threshold: float) -> Mask:
 def encode_array(array: Array, type: Tensor, index: IndexAttr) -> Encoded:
     """An array in storage form, of this type, encoded."""
     mask = counting(array, type, index.threshold)
-    return encode_mask(array, mask, index.format, strings_of(type, index))
+    return encode_mask(array, mask, index.format, fibers_of(type, index))
 
 
 def connect_array(connected: Array, type: Tensor, index: IndexAttr) -> Encoded:
     """Connection data of what is true in an array; the index' threshold is one of the values, not of this."""
-    return encode_mask(connected, connected, index.format, strings_of(type, index))
+    return encode_mask(connected, connected, index.format, fibers_of(type, index))
 
 
 def as_encoded(value: Any, type: Tensor) -> Encoded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...dialects.memory.formats import Format
 from ...support.errors import InputError
 from ...transforms.offload.thresholds import Thresholds
-from ...transforms.options import Number, number
+from ...transforms.shared.options import Number, number
 from .compile_launches import Budget
 from .save_memory import Saving
 

@@ -17,18 +17,18 @@ from ...dialects.manycore import SubgraphOp
 from ...support.errors import BudgetError, InputError, ResourceError
 from ...support.warn import warn
 from ...transforms.offload.thresholds import Thresholds
-from ..compilation_log import CompilationLog
-from ..compile_subgraphs import Driver
-from ..effort import EFFORTS
-from ..inline_subgraphs import Group, inline_subgraphs
-from ..outlined import outlined
-from ..piece_cache import PieceCache
-from ..serial import is_operator
-from ..stages import Progress
-from ..subgraph import Subgraph
-from ..subgraph_options import SubgraphOptions
+from ..cache.compile_cache import CompileCache
+from ..options.compilation_log import CompilationLog
+from ..options.effort import EFFORTS
+from ..options.progress import Progress
+from ..options.subgraph_options import SubgraphOptions
+from ..sequence.inline_subgraphs import Group, inline_subgraphs
+from ..sequence.launch_sequence import is_operator
+from ..subgraphs.compile_subgraphs import Driver
+from ..subgraphs.outline_function import outline_function
+from ..subgraphs.subgraph import Subgraph
+from .compiled_launches import CompiledLaunches
 from .device_layout import DeviceLayout, lay_out
-from .pieces import Pieces
 from .read_block import read_block
 from .save_memory import LaunchPlanning, Saving, planning_of, save_memory
 
@@ -42,7 +42,7 @@ BUDGETS = 10
 
 @dataclass(frozen=True)
 class Budget:
-    """How much device memory there is, and what may be done to need no more."""
+    """A budget of device memory, and the kinds of memory saving that are allowed."""
 
     amount: float | None = None
     """Bytes; up to 1 a share of what the network needs without saving; None: all of the chip's DRAM."""
@@ -67,7 +67,7 @@ class LaunchCompilation:
 
 
 def save_in_launches(
-    function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, cache: PieceCache, progress: Progress
+    function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, cache: CompileCache, progress: Progress
 ) -> LaunchCompilation | None:
     """
     A function of `dataflow` operations, or of subgraphs, as launches that save memory, for a chip and a budget; None
@@ -79,14 +79,14 @@ def save_in_launches(
     every budget: other ones may add in another order. Raises ResourceError where the function does not fit in DRAM,
     BudgetError for a budget within which no plan is found, with the smallest one that works.
     """
-    pieces = Pieces(chip, cache)
+    launch_codes = CompiledLaunches(chip, cache)
     cutter = _Cutter(function, chip, options, progress, cache)
-    unsaved = cutter.needed(pieces)
+    unsaved = cutter.needed(launch_codes)
     capacity = capacity_of(budget.amount, unsaved, chip)
     if budget.launch_bytes is None and capacity >= unsaved:
         warn(f"nothing is gained by saving memory: the network needs {unsaved} bytes of DRAM, {capacity} are there")
         return None
-    launches = _Launches(cutter, pieces, budget, unsaved)
+    launches = _Launches(cutter, launch_codes, budget, unsaved)
     found = launches.fastest(capacity)
     if found is None:
         enough = launches.smallest(capacity)
@@ -110,8 +110,8 @@ def save_in_launches(
 class _Launches:
     """Ways to cut a function into launches, and which of them fit into how much DRAM."""
 
-    def __init__(self, cutter: _Cutter, pieces: Pieces, budget: Budget, unsaved: int) -> None:
-        self.cutter, self.pieces, self.budget, self.unsaved = cutter, pieces, budget, unsaved
+    def __init__(self, cutter: _Cutter, launch_codes: CompiledLaunches, budget: Budget, unsaved: int) -> None:
+        self.cutter, self.launch_codes, self.budget, self.unsaved = cutter, launch_codes, budget, unsaved
         self._known: dict[tuple[int, int], LaunchSearch] = {}
         """By bytes of a launch, and the capacity that it is cut for."""
 
@@ -195,7 +195,7 @@ class _Launches:
         key = size, capacity
         if key not in self._known:
             self._known[key] = self._cut_alike(size, capacity) or LaunchSearch(
-                self.cutter.cut(size, capacity), self.pieces, self.budget.saving
+                self.cutter.cut(size, capacity), self.launch_codes, self.budget.saving
             )
         return self._known[key]
 
@@ -215,7 +215,7 @@ class _Cutter:
     chip: Chip
     options: SubgraphOptions
     progress: Progress
-    cache: PieceCache
+    cache: CompileCache
     refused: dict[int, ResourceError] = field(default_factory=dict[int, ResourceError])
     """By capacity: why operators could not be split for it."""
 
@@ -224,9 +224,9 @@ class _Cutter:
         """Whether somebody has said already what is to be a launch."""
         return any(isinstance(op, SubgraphOp) for op in self.function.body.block.ops)
 
-    def needed(self, pieces: Pieces) -> int:
+    def needed(self, launch_codes: CompiledLaunches) -> int:
         """Bytes of DRAM if nothing is saved."""
-        return peak_of(self.cut(self.chip.dram_bytes, self.chip.dram_bytes), pieces, self.chip.dram_bytes)
+        return peak_of(self.cut(self.chip.dram_bytes, self.chip.dram_bytes), launch_codes, self.chip.dram_bytes)
 
     def cycles_in_turn(self) -> float | None:
         """
@@ -256,7 +256,7 @@ class _Cutter:
         driver, given = self._driver()
         parts = driver.compiled(most, alone, given)
         named = [Subgraph(part.label if given else part.ends[1], part.operators) for part in parts]
-        return outlined(driver.function, named, launches=True)
+        return outline_function(driver.function, named, launches=True)
 
     def _driver(self) -> tuple[Driver, Sequence[Group]]:
         """For a copy of the function, and the subgraphs that it comes in."""
@@ -266,20 +266,22 @@ class _Cutter:
         return Driver(copy, self.chip, self.options, log, self.progress, self.cache), given
 
 
-def needed_as_one(function: FuncOp, chip: Chip, options: SubgraphOptions, cache: PieceCache, progress: Progress) -> int:
+def needed_as_one(
+    function: FuncOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
+) -> int:
     """Bytes of DRAM that a function of `dataflow` operations needs if nothing is saved."""
-    return _Cutter(function, chip, options, progress, cache).needed(Pieces(chip, cache))
+    return _Cutter(function, chip, options, progress, cache).needed(CompiledLaunches(chip, cache))
 
 
-def placed_launches(function: FuncOp, chip: Chip, cache: PieceCache, capacity: float | None) -> LaunchCompilation:
+def placed_launches(function: FuncOp, chip: Chip, cache: CompileCache, capacity: float | None) -> LaunchCompilation:
     """
     A function of launches and of operations of `memory`, placed in DRAM as it stands. `capacity`: as
     `Budget.amount`. Raises ResourceError where it does not fit.
     """
-    pieces = Pieces(chip, cache)
-    unsaved = peak_of(function, pieces, chip.dram_bytes)
+    launch_codes = CompiledLaunches(chip, cache)
+    unsaved = peak_of(function, launch_codes, chip.dram_bytes)
     available = capacity_of(capacity, unsaved, chip)
-    layout = lay_out(read_block(function, pieces, available), available)
+    layout = lay_out(read_block(function, launch_codes, available), available)
     if layout is None:
         raise ResourceError(
             f"the network does not fit in {available} bytes of DRAM with the memory saving that is written in it",
@@ -288,11 +290,11 @@ def placed_launches(function: FuncOp, chip: Chip, cache: PieceCache, capacity: f
     return LaunchCompilation(function, layout, available, unsaved)
 
 
-def number_launches(function: FuncOp, pieces: Pieces) -> None:
+def number_launches(function: FuncOp, launch_codes: CompiledLaunches) -> None:
     """Compile all subgraphs that have no number; each gets one, which its copies keep."""
     for op in function.body.block.walk():
-        if isinstance(op, SubgraphOp) and Pieces.NUMBER not in op.attributes:
-            op.attributes[Pieces.NUMBER] = IntAttr(pieces.add(op))
+        if isinstance(op, SubgraphOp) and CompiledLaunches.NUMBER not in op.attributes:
+            op.attributes[CompiledLaunches.NUMBER] = IntAttr(launch_codes.add(op))
 
 
 def capacity_of(amount: float | None, unsaved: int, chip: Chip) -> int:
@@ -302,10 +304,10 @@ def capacity_of(amount: float | None, unsaved: int, chip: Chip) -> int:
     return min(chip.dram_bytes, int(amount * unsaved) if amount <= 1 else int(amount))
 
 
-def peak_of(function: FuncOp, pieces: Pieces, capacity: int) -> int:
+def peak_of(function: FuncOp, launch_codes: CompiledLaunches, capacity: int) -> int:
     """Bytes that the function needs as it stands; its subgraphs are compiled for good."""
-    number_launches(function, pieces)
-    layout = lay_out(read_block(function, pieces, capacity), 1 << 62)
+    number_launches(function, launch_codes)
+    layout = lay_out(read_block(function, launch_codes, capacity), 1 << 62)
     assert layout is not None, "everything fits without a limit"
     return layout.used
 
@@ -313,11 +315,11 @@ def peak_of(function: FuncOp, pieces: Pieces, capacity: int) -> int:
 class LaunchSearch:
     """Looks for limits on the planner for which places within a capacity are found."""
 
-    def __init__(self, function: FuncOp, pieces: Pieces, saving: Saving) -> None:
-        self.function, self.pieces, self.saving = function, pieces, saving
-        number_launches(function, pieces)
+    def __init__(self, function: FuncOp, launch_codes: CompiledLaunches, saving: Saving) -> None:
+        self.function, self.launch_codes, self.saving = function, launch_codes, saving
+        number_launches(function, launch_codes)
         launches = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
-        needed = {op: pieces.of_subgraph(op).code.dram_bytes for op in launches}
+        needed = {op: launch_codes.of_subgraph(op).code.dram_bytes for op in launches}
         self.largest = max(needed.values(), default=0)
         """Bytes that one launch needs for itself."""
         self._planning: dict[int, LaunchPlanning] = {}
@@ -335,7 +337,7 @@ class LaunchSearch:
         return self._fitted[capacity]
 
     def _fit(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
-        layout = lay_out(read_block(self.function, self.pieces, capacity), capacity)
+        layout = lay_out(read_block(self.function, self.launch_codes, capacity), capacity)
         if layout is not None:
             return self.function, layout
         planning = self._planned_for(capacity)
@@ -354,7 +356,7 @@ class LaunchSearch:
 
     def _planned_for(self, capacity: int) -> LaunchPlanning:
         if capacity not in self._planning:
-            self._planning[capacity] = planning_of(self.function, self.pieces, self.saving, capacity)
+            self._planning[capacity] = planning_of(self.function, self.launch_codes, self.saving, capacity)
         return self._planning[capacity]
 
     def _try(
@@ -365,7 +367,7 @@ class LaunchSearch:
             save_memory(function, planning, limit, saving)
         except InputError:
             return None
-        layout = lay_out(read_block(function, self.pieces, capacity), capacity)
+        layout = lay_out(read_block(function, self.launch_codes, capacity), capacity)
         return None if layout is None else (function, layout)
 
     def smallest(self, capacity: int, enough: int) -> int:

@@ -1,4 +1,4 @@
-"""Places in DRAM for all buffers of the steps, and the waits that keep each until everybody is done with it."""
+"""DRAM allocation of all buffers of the controller's steps, and the waits for memory-reuse dependences."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...analysis.allocation import allocate
+from ...analysis.allocation.allocate import allocate
 from ...analysis.cost_graphs.graph import Ints
 from ...analysis.offload_steps.in_order import NoRoom, execute_in_order
 from ...analysis.offload_steps.steps import Execution, Program
-from ..constants import constant_bytes
-from ..dram_layout import ALIGNMENT, padded
+from ..launch.dram_segments import ALIGNMENT, padded
+from ..linker.constants import constant_bytes
 from .device_steps import CORES, DeviceSteps
 
 ATTEMPTS = 16
@@ -21,7 +21,7 @@ ATTEMPTS = 16
 
 @dataclass(frozen=True)
 class DeviceLayout:
-    """Where everything lies in DRAM, and the steps with all that they wait for."""
+    """The DRAM allocation, and the steps with their waits."""
 
     steps: DeviceSteps
     constants: dict[int, int]

@@ -14,8 +14,8 @@ from typing import Literal
 from ...analysis.offload_steps.steps import Buffer, Program, Step
 from ...chips import Chip
 from ...dialects.dataflow import ConstantOp, WeightOp
-from ...emulator.costs import host_cycles
-from .pieces import Piece
+from ...emulator.machine.costs import host_cycles
+from .compiled_launches import CompiledLaunch
 
 CORES, OUT, IN = "cores", "to host", "from host"
 """The queues: launches, and copies each way."""
@@ -23,7 +23,7 @@ CORES, OUT, IN = "cores", "to host", "from host"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a segment of a launch lies: in a buffer, or a constant that stays in DRAM."""
+    """The location of a segment of a launch: in a buffer, or a constant that stays in DRAM."""
 
     kind: Literal["buffer", "constant"]
     number: int
@@ -33,7 +33,7 @@ class Place:
 class Run:
     """A launch."""
 
-    piece: Piece
+    piece: CompiledLaunch
     places: tuple[Place, ...]
     """Of the code's segments; the last one (what stays inside the launch) only where it needs one."""
 

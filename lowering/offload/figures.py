@@ -1,4 +1,4 @@
-"""What memory saving did, in figures: for people, and as a table of what was moved."""
+"""Figures of memory saving: a text, and a table of the tensors that were moved."""
 
 from __future__ import annotations
 

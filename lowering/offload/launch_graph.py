@@ -25,14 +25,14 @@ from ...dialects.memory.attributes import Space
 from ...dialects.memory.stash import RecomputeOp, SwapInOp, SwapOutOp, stash_of
 from ...dialects.memory.stash_check import memory_of
 from ...dialects.memory.stash_types import StashType, TokenType
-from ...emulator.costs import host_cycles
+from ...emulator.machine.costs import host_cycles
 from ...transforms.offload.budget import FormatModel
 from ...transforms.offload.script import FunctionParts, Step
-from ..constants import ConstantTable, constant_bytes
-from ..dram_layout import bytes_of, padded
-from ..subgraph import name_of
+from ..launch.dram_segments import bytes_of, padded
+from ..linker.constants import ConstantTable, constant_bytes
+from ..subgraphs.subgraph import name_of
+from .compiled_launches import CompiledLaunches
 from .device_steps import CORES
-from .pieces import Pieces
 from .read_block import stays_resident
 
 
@@ -59,7 +59,7 @@ class LaunchModel(FormatModel):
 
 @dataclass(frozen=True)
 class LaunchProblem:
-    """What the planner works on, and what its operations are."""
+    """The planning problem, and the operations that it stands for."""
 
     problem: OffloadProblem
     launch: tuple[int, ...]
@@ -70,7 +70,7 @@ class LaunchProblem:
     """Constants that stay in DRAM, padded."""
 
 
-def launch_problem(parts: FunctionParts, pieces: Pieces, capacity: int) -> LaunchProblem:
+def launch_problem(parts: FunctionParts, launch_codes: CompiledLaunches, capacity: int) -> LaunchProblem:
     """
     The problem of a function of launches; `capacity` is what DRAM holds. What saves memory already is there as it is.
 
@@ -78,11 +78,11 @@ def launch_problem(parts: FunctionParts, pieces: Pieces, capacity: int) -> Launc
     conversions use all cores, but are planned as if they ran side by side: if they excluded each other, the planner
     would convert only once an operation has no room, and then there is none for the result of the conversion either.
     """
-    graph = _Graph(parts, pieces.chip)
+    graph = _Graph(parts, launch_codes.chip)
     constants = ConstantTable()
     spans: dict[int, tuple[int, int]] = {}
     for number, op in enumerate(parts.ops):
-        work = _work(op, pieces)
+        work = _work(op, launch_codes)
         graph.launch(number, op, work)
         for constant in work.constants:
             key = constants.number(constant)
@@ -108,20 +108,20 @@ def launch_problem(parts: FunctionParts, pieces: Pieces, capacity: int) -> Launc
 
 @dataclass(frozen=True)
 class _Work:
-    """What an operation takes: cycles, bytes of DRAM for itself, constants."""
+    """The costs of an operation: cycles, temporary bytes in DRAM, constants."""
 
     cycles: int
     room: int = 0
     constants: tuple[ConstantOp | WeightOp, ...] = ()
 
 
-def _work(op: Step, pieces: Pieces) -> _Work:
+def _work(op: Step, launch_codes: CompiledLaunches) -> _Work:
     match op:
         case SubgraphOp():
-            piece = pieces.of_subgraph(op)
+            piece = launch_codes.of_subgraph(op)
             return _Work(piece.cycles, piece.code.segments[-1], piece.constants)
         case RecomputeOp():
-            found = [_work(one, pieces) for one in op.body.block.ops if isinstance(one, SubgraphOp)]
+            found = [_work(one, launch_codes) for one in op.body.block.ops if isinstance(one, SubgraphOp)]
             inner = sum(padded(bytes_of(value)) for one in op.body.block.ops for value in one.results)
             return _Work(
                 sum(one.cycles for one in found),
@@ -129,11 +129,11 @@ def _work(op: Step, pieces: Pieces) -> _Work:
                 tuple(constant for one in found for constant in one.constants),
             )
         case SwapOutOp():
-            return _Work(host_cycles(pieces.chip, stash_of(op.result).nbytes))
+            return _Work(host_cycles(launch_codes.chip, stash_of(op.result).nbytes))
         case SwapInOp():
-            return _Work(host_cycles(pieces.chip, stash_of(op.source).nbytes))
+            return _Work(host_cycles(launch_codes.chip, stash_of(op.source).nbytes))
         case _:
-            return _Work(pieces.of_conversion(op).cycles)
+            return _Work(launch_codes.of_conversion(op).cycles)
 
 
 def _bytes_on_device(value: SSAValue) -> int:

@@ -9,11 +9,11 @@ from xdsl.dialects.func import FuncOp
 from ...chips import Chip
 from ...dialects.dataflow.entry_function import argument_names, find_main, result_names
 from ...dialects.dataflow.types import dtype_code, shape_of
-from ...emulator.executable import Role, TensorInfo
-from ..controller import Action, Copy, stepwise_actions
-from ..device_program import Datum, DeviceProgram, PlacedLaunch
-from ..dram_layout import ALIGNMENT
-from ..lower_launch import lower_launch
+from ...emulator.executable.executable import Role, TensorInfo
+from ..launch.dram_segments import ALIGNMENT
+from ..launch.lower_launch import lower_launch
+from ..linker.controller import Action, Copy, stepwise_actions
+from ..linker.device_program import Datum, DeviceProgram, PlacedLaunch
 from .device_layout import DeviceLayout, ordered_waits
 from .device_steps import Move, Place, Run, Slot
 

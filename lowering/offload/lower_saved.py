@@ -10,16 +10,16 @@ from xdsl.dialects.builtin import ModuleOp
 from ...chips import Chip
 from ...dialects.dataflow.entry_function import find_main
 from ...dialects.locations import at
-from ..note_ideal import note_ideal
-from ..piece_cache import PieceCache
-from ..program_notes import IDEAL, notes_of
-from ..replace_module import replace_module
-from ..write_program import write_program
+from ..cache.compile_cache import CompileCache
+from ..ir.replace_module import replace_module
+from ..launch.note_ideal_work import note_ideal
+from ..launch.program_notes import IDEAL, notes_of
+from ..linker.write_program import write_program
 from .compile_launches import LaunchCompilation, placed_launches
+from .compiled_launches import CompiledLaunch
 from .device_steps import Run
 from .link_steps import link_steps
 from .memory_note import NOTE, memory_note
-from .pieces import Piece
 from .saved_module import CAPACITY, UNSAVED, noted_bytes
 
 
@@ -28,11 +28,11 @@ class LoweredSaving:
     """What was placed."""
 
     saving: LaunchCompilation
-    launches: tuple[tuple[str, Piece], ...]
+    launches: tuple[tuple[str, CompiledLaunch], ...]
     """Name and code of each, in order."""
 
 
-def lower_saved(module: ModuleOp, chip: Chip, cache: PieceCache) -> LoweredSaving:
+def lower_saved(module: ModuleOp, chip: Chip, cache: CompileCache) -> LoweredSaving:
     """
     Lower `@main` of launches and operations of `memory`, into the bytes of DRAM that the module notes, or all. Raises
     ResourceError where it does not fit.

@@ -1,10 +1,10 @@
-"""What an executable says of the memory that its launches were planned for: read by the emulator and by reports."""
+"""The note of an executable on the memory that was planned, for the emulator and for reports."""
 
 from __future__ import annotations
 
 import json
 
-from ...emulator.device_memory import NOTE
+from ...emulator.reports.device_memory import NOTE
 from .device_layout import DeviceLayout
 
 __all__ = ["NOTE", "memory_note"]

@@ -10,10 +10,10 @@ from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.stash import (
-    AfterOp,
+    AwaitOp,
+    CompletionOp,
     CompressOp,
     DecompressOp,
-    DoneOp,
     RecomputeOp,
     SwapInOp,
     SwapOutOp,
@@ -23,8 +23,9 @@ from ...dialects.memory.stash import (
 from ...dialects.memory.stash_check import memory_of
 from ...dialects.memory.stash_types import StashType
 from ...support.errors import InputError
-from ..constants import ConstantTable, constant_bytes
-from ..dram_layout import bytes_of, padded
+from ..launch.dram_segments import bytes_of, padded
+from ..linker.constants import ConstantTable, constant_bytes
+from .compiled_launches import CompiledLaunch, CompiledLaunches
 from .device_steps import (
     CORES,
     DeviceSteps,
@@ -38,20 +39,19 @@ from .device_steps import (
     hoist_arrivals,
     program_of,
 )
-from .pieces import Piece, Pieces
 
 RESIDENT_SHARE = 256
 """Constants of less than this part of DRAM stay there, for a copy of each would take longer than it saves."""
 
 
-def read_block(function: FuncOp, pieces: Pieces, capacity: int) -> DeviceSteps:
+def read_block(function: FuncOp, launch_codes: CompiledLaunches, capacity: int) -> DeviceSteps:
     """
     The steps of a function in the order of its block.
 
     `capacity`: bytes of DRAM, for choosing which constants stay there and how early inputs come. Raises InputError for
     operations that have no place here, MeshloomError for what does not compile.
     """
-    return _Reader(function, pieces, capacity).read()
+    return _Reader(function, launch_codes, capacity).read()
 
 
 def stays_resident(nbytes: int, capacity: int) -> bool:
@@ -60,9 +60,9 @@ def stays_resident(nbytes: int, capacity: int) -> bool:
 
 
 class _Reader:
-    def __init__(self, function: FuncOp, pieces: Pieces, capacity: int) -> None:
-        self.function, self.pieces, self.capacity = function, pieces, capacity
-        self.chip: Chip = pieces.chip
+    def __init__(self, function: FuncOp, launch_codes: CompiledLaunches, capacity: int) -> None:
+        self.function, self.launch_codes, self.capacity = function, launch_codes, capacity
+        self.chip: Chip = launch_codes.chip
         self.drafts: list[Draft] = []
         self.sizes: list[int] = []
         self.names: list[str] = []
@@ -76,7 +76,7 @@ class _Reader:
         self.homes: dict[SSAValue, int] = {}
         """Host slot of a stash."""
         self.control: dict[SSAValue, frozenset[int]] = {}
-        """Drafts that a token, or a value that has passed `memory.after`, waits for."""
+        """Drafts that a token, or a value that has passed `memory.await`, waits for."""
         self.maker: dict[int, Draft] = {}
         """By buffer."""
         self.inputs: dict[SSAValue, int] = {
@@ -190,13 +190,13 @@ class _Reader:
         match op:
             case ConstantOp() | WeightOp():
                 return
-            case ReshapeOp() | AfterOp():
+            case ReshapeOp() | AwaitOp():
                 self.control[op.results[0]] = waits
-            case DoneOp():
+            case CompletionOp():
                 made = self.maker.get(self.buffers.get(memory_of(op.value), -1))
                 self.control[op.token] = waits | ({id(made)} if made is not None else frozenset())
             case SubgraphOp():
-                self._run(self.pieces.of_subgraph(op), list(op.inputs), list(op.outputs), "compute", waits)
+                self._run(self.launch_codes.of_subgraph(op), list(op.inputs), list(op.outputs), "compute", waits)
             case RecomputeOp():
                 self._recompute(op, waits)
             case SwapOutOp() | SwapInOp():
@@ -207,7 +207,12 @@ class _Reader:
                 raise _between_launches(op)
 
     def _run(
-        self, piece: Piece, operands: list[SSAValue], results: list[SSAValue], purpose: Purpose, waits: frozenset[int]
+        self,
+        piece: CompiledLaunch,
+        operands: list[SSAValue],
+        results: list[SSAValue],
+        purpose: Purpose,
+        waits: frozenset[int],
     ) -> Draft:
         given = [*(self._constant(op) for op in piece.constants), *map(self._place, operands)]
         made = [self._define(value) for value in results]
@@ -234,7 +239,7 @@ class _Reader:
             if isinstance(one, SubgraphOp):
                 # The body may run several times: each time its values are others.
                 copy, operands = one.clone(), [inside[memory_of(value)] for value in one.inputs]
-                draft = self._run(self.pieces.of_subgraph(one), operands, list(copy.outputs), "recompute", waits)
+                draft = self._run(self.launch_codes.of_subgraph(one), operands, list(copy.outputs), "recompute", waits)
                 for before, now in zip(one.outputs, copy.outputs, strict=True):
                     now.name_hint = before.name_hint
                     inside[before] = now
@@ -271,7 +276,7 @@ class _Reader:
 
     def _convert(self, op: CompressOp | DecompressOp, waits: frozenset[int]) -> None:
         purpose: Purpose = "compress" if isinstance(op, CompressOp) else "decompress"
-        piece = self.pieces.of_conversion(op)
+        piece = self.launch_codes.of_conversion(op)
         draft = self._run(piece, [op.source], [op.result], purpose, waits)
         self.control[op.token] = frozenset({id(draft)})
 

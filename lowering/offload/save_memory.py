@@ -22,14 +22,14 @@ from ...transforms.offload.emit import Emitter, add_control
 from ...transforms.offload.planned import planned_script
 from ...transforms.offload.script import Absence, Act, FunctionParts, Item, Script, fixed_tensors, function_parts
 from ...transforms.offload.thresholds import Thresholds, threshold_script
-from ..dram_layout import bytes_of, padded
+from ..launch.dram_segments import bytes_of, padded
+from .compiled_launches import CompiledLaunches
 from .launch_graph import LaunchModel, LaunchProblem, launch_problem
-from .pieces import Pieces
 
 
 @dataclass(frozen=True)
 class Saving:
-    """What may be done to save memory."""
+    """The kinds of memory saving that are allowed."""
 
     kinds: frozenset[str] = frozenset({"swap", "recompute"})
     """Of swap, compress, recompute."""
@@ -51,15 +51,15 @@ class LaunchPlanning:
         return LeastPlans(self.launches.problem, self.model)
 
 
-def planning_of(function: FuncOp, pieces: Pieces, saving: Saving, capacity: int) -> LaunchPlanning:
+def planning_of(function: FuncOp, launch_codes: CompiledLaunches, saving: Saving, capacity: int) -> LaunchPlanning:
     """The problem of a function whose subgraphs are the launches. Raises MeshloomError for what does not compile."""
     parts = function_parts(function)
-    launches = launch_problem(parts, pieces, capacity)
+    launches = launch_problem(parts, launch_codes, capacity)
     model = LaunchModel(
-        link=pieces.chip.host_bytes_per_cycle * 1e9,
+        link=launch_codes.chip.host_bytes_per_cycle * 1e9,
         format=saving.format,
-        chip=pieces.chip,
-        pack_cycles=_pack_cycles(parts, launches.problem, pieces, saving),
+        chip=launch_codes.chip,
+        pack_cycles=_pack_cycles(parts, launches.problem, launch_codes, saving),
     )
     return LaunchPlanning(launches, model)
 
@@ -167,7 +167,9 @@ def _script(
     return Script(tuple(items), tuple(absences)), waits
 
 
-def _pack_cycles(parts: FunctionParts, problem: OffloadProblem, pieces: Pieces, saving: Saving) -> Mapping[int, int]:
+def _pack_cycles(
+    parts: FunctionParts, problem: OffloadProblem, launch_codes: CompiledLaunches, saving: Saving
+) -> Mapping[int, int]:
     """Cycles of conversions by padded bytes: the slower way, of the slowest shape."""
     found: dict[int, int] = {}
     if "compress" not in saving.kinds:
@@ -180,5 +182,5 @@ def _pack_cycles(parts: FunctionParts, problem: OffloadProblem, pieces: Pieces, 
         if element_of(value) != f32:
             continue
         nbytes = padded(bytes_of(value))
-        found[nbytes] = max(found.get(nbytes, 0), pieces.pack_cycles(type, saving.format))
+        found[nbytes] = max(found.get(nbytes, 0), launch_codes.pack_cycles(type, saving.format))
     return found

@@ -1,4 +1,4 @@
-"""Neighbouring subgraphs with nothing of `memory` between them as one: what need not be apart shares a launch."""
+"""Merge neighbouring subgraphs that have no operation of `memory` between them into one launch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...dialects.locations import at
 from ...dialects.manycore import SubgraphOp, YieldOp
 from ...dialects.memory.stash_check import memory_of
 from ...transforms.offload.script import is_free
-from ..dram_layout import bytes_of, padded
+from ..launch.dram_segments import bytes_of, padded
 
 
 def share_launches(function: FuncOp, most: int) -> int:

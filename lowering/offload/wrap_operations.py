@@ -6,13 +6,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.function_graph import is_source
+from ...analysis.cost_graphs.function_graph import is_source
 from ...dialects.dataflow import ReshapeOp
 from ...dialects.dataflow.base import DataflowOp
 from ...dialects.locations import at
 from ...dialects.memory.stash import RecomputeOp
-from ...transforms.outline import erase_unread_sources, outline_operations
-from ..subgraph import name_of
+from ...transforms.shared.outline import erase_unread_sources, outline_operations
+from ..subgraphs.subgraph import name_of
 
 
 def wrap_operations(function: FuncOp) -> None:

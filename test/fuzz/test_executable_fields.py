@@ -14,11 +14,11 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from meshloom.emulator import executable_file
-from meshloom.emulator.executable import Executable, from_bytes, to_bytes
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.timing import run_timing
-from meshloom.lowering.listing import listing
+from meshloom.emulator.executable import file
+from meshloom.emulator.executable.executable import Executable, from_bytes, to_bytes
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.lowering.linker.listing import listing
 from meshloom.support.errors import MeshloomError
 from meshloom.tools import objdump as objdump_tool
 from meshloom.tools import run as run_tool
@@ -92,10 +92,10 @@ def unchanged(exe: Executable) -> Executable:
 
 def image(exe: Executable) -> bytes | None:
     """The file with these numbers, unchecked; None where its format has no room for them."""
-    with patch.object(executable_file, "check_executable"), patch.object(executable_file, "_normal", unchanged):
+    with patch.object(file, "check_executable"), patch.object(file, "_normal", unchanged):
         try:
             return to_bytes(exe)
-        except (OverflowError, ValueError, executable_file.struct.error):
+        except (OverflowError, ValueError, file.struct.error):
             return None
 
 

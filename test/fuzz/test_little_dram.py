@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow.interpreter import interpret_function
-from meshloom.emulator.functional import run_functional
-from meshloom.lowering.pipeline import Compilation, SubgraphOptions, compile_module
-from meshloom.lowering.subgraph_options import FUSIONS
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.lowering.driver.compile_module import Compilation, SubgraphOptions, compile_module
+from meshloom.lowering.options.subgraph_options import FUSIONS
 from meshloom.support.errors import ResourceError
 from random_networks import RandomNetwork
 

@@ -10,7 +10,7 @@ from io import StringIO
 from shutil import which
 
 import pytest
-from meshloom.analysis.semantics import SemanticsChecker
+from meshloom.analysis.execution.check_semantics import SemanticsChecker
 from meshloom.support.errors import InputError
 from meshloom.tools.pass_pipeline import read_passes
 from meshloom.tools.universe import MESHLOOM, all_passes

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow.interpreter import interpret_function
-from meshloom.emulator.functional import run_functional
-from meshloom.lowering.pipeline import compile_module
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.lowering.driver.compile_module import compile_module
 from random_networks import RandomNetwork
 
 QUICK = (*range(12), 220)

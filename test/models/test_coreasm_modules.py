@@ -6,10 +6,10 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import run_main
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects.coreasm import Coreasm
 from meshloom.dialects.manycore import Manycore
-from meshloom.emulator.executable import to_bytes
+from meshloom.emulator.executable.executable import to_bytes
 from meshloom.lowering.coreasm_to_executable import coreasm_to_executable
 from meshloom.lowering.executable_to_coreasm import executable_to_coreasm
 from meshloom.tools.api import compile

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from meshloom.dialects.memory import Format
-from meshloom.emulator.device_memory import device_memory
+from meshloom.emulator.reports.device_memory import device_memory
 
 import meshloom
 

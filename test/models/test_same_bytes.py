@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshloom.lowering.piece_cache import Failure, Outcome
-from meshloom.lowering.piece_file import piece_from_bytes, piece_to_bytes
-from meshloom.lowering.piece_pool import PiecePool
-from meshloom.lowering.piece_text import PieceText
+from meshloom.lowering.autotune.compile_pool import CompilePool
+from meshloom.lowering.cache.compile_cache import Failure, Outcome
+from meshloom.lowering.cache.subgraph_file import subgraph_from_bytes, subgraph_to_bytes
+from meshloom.lowering.cache.subgraph_text import SubgraphText
 from meshloom.tools import assemble, opt
 from meshloom.tools import compile as compile_tool
 from onnx import TensorProto, helper, numpy_helper
@@ -46,27 +46,29 @@ SMALL = [name for name in PUBLIC_MODELS if name not in LARGE]
 
 
 class KnownPieces:
-    """Compiles parts in place of `PiecePool.compile`: what it has seen to be the same twice, it does not compile."""
+    """Compiles parts in place of `CompilePool.compile`: what it has seen to be the same twice, it does not compile."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.comparing = False
         """Whether parts that are known are compiled again, once, and compared."""
         self.compared: set[tuple[str, str, str]] = set()
         self._known: dict[tuple[str, str, str], bytes | Failure] = {}
-        self._compile = PiecePool.compile
+        self._compile = CompilePool.compile
 
-        def compile(pool: PiecePool, parts: Sequence[PieceText]) -> list[Outcome]:
+        def compile(pool: CompilePool, parts: Sequence[SubgraphText]) -> list[Outcome]:
             return self.outcomes(pool, parts)
 
-        monkeypatch.setattr(PiecePool, "compile", compile)
+        monkeypatch.setattr(CompilePool, "compile", compile)
 
-    def outcomes(self, pool: PiecePool, parts: Sequence[PieceText]) -> list[Outcome]:
-        """One for each part, as `PiecePool.compile` gives them. Asserts that a part compiles to what it did before."""
+    def outcomes(self, pool: CompilePool, parts: Sequence[SubgraphText]) -> list[Outcome]:
+        """
+        One for each part, as `CompilePool.compile` gives them. Asserts that a part compiles to what it did before.
+        """
         keys = [(part.text, pool.chip.fingerprint, str(pool.effort)) for part in parts]
         new = [number for number, key in enumerate(keys) if not self._is_settled(key)]
         found = dict(zip(new, self._compile(pool, [parts[number] for number in new]), strict=True))
         for number, outcome in found.items():
-            made = outcome if isinstance(outcome, Failure) else piece_to_bytes(outcome, pool.chip)
+            made = outcome if isinstance(outcome, Failure) else subgraph_to_bytes(outcome, pool.chip)
             if keys[number] in self._known:
                 assert made == self._known[keys[number]], keys[number][0]
                 self.compared.add(keys[number])
@@ -76,9 +78,9 @@ class KnownPieces:
     def _is_settled(self, key: tuple[str, str, str]) -> bool:
         return key in self._known and (key in self.compared or not self.comparing)
 
-    def _read(self, key: tuple[str, str, str], pool: PiecePool) -> Outcome:
+    def _read(self, key: tuple[str, str, str], pool: CompilePool) -> Outcome:
         known = self._known[key]
-        return known if isinstance(known, Failure) else piece_from_bytes(known, pool.chip, "a part")
+        return known if isinstance(known, Failure) else subgraph_from_bytes(known, pool.chip, "a part")
 
 
 def run(main_of: object, *arguments: object) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..cli import versions
 from .compile_sections import SECTIONS, CompileFacts, SubgraphRow
 from .memory_map import alive_bytes
 from .page import Figure, SectionMaker, page, sections_of
 from .sram_blocks import SramUse, sram_use
 from .tasks import task_notes
+from .versions import versions
 from .words import by, in_bytes, percent, plural
 
 if TYPE_CHECKING:
-    from ...lowering.pipeline import Compilation
+    from ...lowering.driver.compile_module import Compilation
     from .sparse_layers import SparseLayer
 
 

@@ -21,7 +21,7 @@ from .tasks import TaskNote
 from .words import by, in_bytes, percent, plural, significant
 
 if TYPE_CHECKING:
-    from ...emulator.executable import Executable
+    from ...emulator.executable.executable import Executable
 
 MOST_PROGRAMS = 24
 """Programs that the table names one by one."""
@@ -218,7 +218,7 @@ def dram(facts: CompileFacts) -> Section:
 def programs(facts: CompileFacts) -> Section:
     """Instructions, loops, and cores that share a program."""
     from ...dialects.coreasm.encoding import DESC, WORD
-    from ...emulator.timing_tables import build_tables
+    from ...emulator.timing.tables import build_tables
 
     exe = facts.exe
     users = np.zeros(len(exe.programs), np.int64)
@@ -259,7 +259,7 @@ def programs(facts: CompileFacts) -> Section:
 
 def device_memory(facts: CompileFacts) -> Section | None:
     """Device memory over time, where a budget was given."""
-    from ...emulator.device_memory import planned_memory
+    from ...emulator.reports.device_memory import planned_memory
 
     planned = planned_memory(facts.exe)
     return None if planned is None else device_memory_section(planned, None)

@@ -18,7 +18,7 @@ from .scale import CYCLES, unit_of_bytes
 from .words import in_bytes, percent
 
 if TYPE_CHECKING:
-    from ...emulator.device_memory import DeviceMemory, PlannedMemory
+    from ...emulator.reports.device_memory import DeviceMemory, PlannedMemory
 
 QUEUES = ("cores", "to host", "from host")
 PURPOSES = {

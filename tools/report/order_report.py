@@ -10,13 +10,13 @@ import numpy as np
 
 from ...analysis.orders.problem import problem_of
 from ...analysis.orders.simulate import profile
-from ..cli import versions
 from .bars import legend
 from .gantt import Piece, Row, gantt
 from .html import Child, join, tag
 from .line_chart import Limit, Line, line_chart
 from .page import Figure, Section, SectionMaker, page, sections_of
 from .scale import unit_of_bytes, unit_of_ns
+from .versions import versions
 from .words import in_bytes, percent, plural, significant
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..cli import versions
 from .page import Figure, SectionMaker, page, sections_of
 from .plan_sections import SECTIONS, PlanFacts
 from .scale import unit_of_ns
+from .versions import versions
 from .words import in_bytes, percent, plural, significant
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...emulator.device_memory import device_memory
-from ...emulator.functional_host import controller_steps
-from ..cli import versions
-from ..sparse_layers import sparse_cycles
-from ..summary import MICRO, PICO, scaled
+from ...emulator.executable.host import controller_steps
+from ...emulator.reports.device_memory import device_memory
 from .page import Figure, SectionMaker, page, sections_of
 from .run_sections import SECTIONS, RunFacts
+from .sparse_cycles import sparse_cycles
+from .summary import MICRO, PICO, scaled
 from .tasks import task_notes
 from .trace_sums import task_times
+from .versions import versions
 from .words import by, in_bytes, percent, significant
 
 if TYPE_CHECKING:
-    from ...emulator.executable import Executable
-    from ...emulator.mapped_work import MappedWork
-    from ...emulator.timing import TimingResult
+    from ...emulator.executable.executable import Executable
+    from ...emulator.machine.mapped_work import MappedWork
+    from ...emulator.timing.engine import TimingResult
 
 
 def run_facts(

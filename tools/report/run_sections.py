@@ -21,9 +21,9 @@ from .words import compact, in_bytes, percent, significant
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ...emulator.device_memory import DeviceMemory
-    from ...emulator.executable import Executable
-    from ...emulator.timing import TimingResult
+    from ...emulator.executable.executable import Executable
+    from ...emulator.reports.device_memory import DeviceMemory
+    from ...emulator.timing.engine import TimingResult
 
 BINS = 500
 """Pieces into which timelines cut a run."""
@@ -42,7 +42,7 @@ class RunFacts:
     timing: TimingResult
     """With or without a trace."""
     stats: Mapping[str, Any]
-    """As `emulator.stats.collect` gives them."""
+    """As `emulator.reports.stats.collect` gives them."""
     tasks: Sequence[TaskTime]
     notes: Sequence[TaskNote]
     """Of all tasks in the schedule; empty where the executable has none."""
@@ -264,7 +264,7 @@ def _figure(caption: str, picture: Child) -> Child:
 
 def traffic(facts: RunFacts) -> Section:
     """Bytes by kind of link, and on each."""
-    from ...emulator.noc import port_rows
+    from ...emulator.machine.noc import port_rows
 
     moved, timing, chip = facts.stats["bytes"], facts.timing, facts.exe.chip
     links = moved["links"]
@@ -300,7 +300,7 @@ def traffic(facts: RunFacts) -> Section:
 
 def energy(facts: RunFacts) -> Section:
     """Energy by component."""
-    from ..summary import PICO, scaled
+    from .summary import PICO, scaled
 
     names = {"mac": ("MACs", "mpu"), "vpu": ("Vector unit", "vpu"), "sram": ("SRAM", "dau"), "noc": ("Network", "send"),
              "dram": ("DRAM", "load"), "host": ("Host link", "host"), "map": ("Mapping unit", "map")}  # fmt: skip

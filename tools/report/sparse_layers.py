@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...analysis.sparse.formats import Format, Kind
 from ...analysis.sparse.layer_cost import Layer, break_even
-from ...analysis.sparse.nonzero import Nonzero
+from ...formats.sparse.index_formats import Format, Kind
+from ...formats.sparse.nonzero import Nonzero
 from .bars import Bar, bar_chart
 from .html import Child, join, meter, name_cell, table, tag
 from .line_chart import Limit, Line, line_chart
@@ -20,7 +20,7 @@ from .words import by, in_bytes, percent, significant
 
 if TYPE_CHECKING:
     from ...chips import Chip
-    from ...transforms.sparse_plan import PlannedWeight
+    from ...transforms.shared.sparse_plan import PlannedWeight
 
 DENSITIES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
 """Points of the break-even curves."""
@@ -55,7 +55,7 @@ class SparseLayer:
 
 def sparse_layers(plans: Sequence[PlannedWeight]) -> list[SparseLayer]:
     """The decisions as plain data: the operations may change afterwards."""
-    from ...transforms.sparse_plan import layer_of
+    from ...transforms.shared.sparse_plan import layer_of
 
     return [
         SparseLayer(

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ...emulator.executable import Executable
+from ...emulator.executable.executable import Executable
 from ...support.errors import InputError
 
 
 @dataclass(frozen=True)
 class TaskNote:
-    """A task as the compiler planned it (see `lowering.read_program`)."""
+    """A task as the compiler planned it (see `lowering.linker.read_program`)."""
 
     name: str
     ops: tuple[str, ...]

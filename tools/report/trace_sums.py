@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dialects.coreasm.isa import QUEUES
-from ...emulator.executable import Executable
-from ...emulator.timing import TimingResult, Trace
-from ...emulator.timing_tables import build_tables
+from ...emulator.executable.executable import Executable
+from ...emulator.timing.engine import TimingResult, Trace
+from ...emulator.timing.tables import build_tables
 
 LONGEST = 1 << 25
 """Instructions of a run that is traced for a report: about 1 GB of memory."""

@@ -15,7 +15,7 @@ from .graph import Graph
 
 
 class Optimiser(ABC):
-    """What an optimiser keeps and does."""
+    """An optimiser: its state and its update."""
 
     @property
     @abstractmethod

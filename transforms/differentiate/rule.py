@@ -1,4 +1,4 @@
-"""What a rule of differentiation is, and how rules are found."""
+"""Rules of differentiation, and the table of rules."""
 
 from __future__ import annotations
 

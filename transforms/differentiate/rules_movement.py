@@ -24,7 +24,7 @@ from ...dialects.dataflow import (
 )
 from ...dialects.dataflow.types import element_of, shape_of
 from ...support.errors import MeshloomError
-from ..known_values import known_array
+from ..shared.constants import constant_array
 from .graph import Graph
 from .rule import Partial, Rules
 
@@ -115,7 +115,7 @@ def _scatter(op: ScatterOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
 def _rows(value: SSAValue, op: ScatterOp, b: Graph) -> SSAValue:
     """value[b..., indices[b..., n], i...]: one gather, the batches' rows counted through."""
     batch, shape, places = op.batch_dims, shape_of(value), shape_of(op.indices)
-    known = known_array(op.indices)
+    known = constant_array(op.indices)
     if not batch and known is not None and bool((known >= 0).all()):
         return b.emit(GatherOp(value, op.indices, 0))
     lanes, rows = math.prod(shape[:batch]), shape[batch]

@@ -9,13 +9,13 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...analysis.cost_graphs.graph import Ints
+from ...analysis.offload.budget_grid_plans import BudgetGridPlans
 from ...analysis.offload.effort import Preset
 from ...analysis.offload.evaluate import Evaluator
 from ...analysis.offload.kinds import allowed_kinds
 from ...analysis.offload.model import Model
 from ...analysis.offload.plan import OffloadPlan, plan_within
 from ...analysis.offload.problem import OffloadProblem
-from ...analysis.offload.round_plans import RoundPlans
 from ...dialects.dataflow.types import element_of
 from ...dialects.memory.formats import Format
 from ...support.errors import InputError
@@ -51,7 +51,7 @@ class LeastPlans:
     def __init__(self, problem: OffloadProblem, model: Model) -> None:
         self.problem = problem
         self.model = model
-        self._known: dict[tuple[frozenset[str], int], list[RoundPlans]] = {}
+        self._known: dict[tuple[frozenset[str], int], list[BudgetGridPlans]] = {}
         """By kinds and seed."""
 
     def least(
@@ -79,7 +79,7 @@ class LeastPlans:
             raise error
         return min(found, key=lambda pair: pair[1].time_ns)
 
-    def _choices(self, parts: FunctionParts, kinds: frozenset[str], seed: int) -> list[RoundPlans]:
+    def _choices(self, parts: FunctionParts, kinds: frozenset[str], seed: int) -> list[BudgetGridPlans]:
         """The gaps that may be chosen, with the kinds that they may have."""
         problem = self.problem
         fixed = fixed_tensors(parts)
@@ -96,6 +96,6 @@ class LeastPlans:
         if only_f32.gaps < problem.gaps and (others := kinds - {"compress"}):
             choices.append((problem, others))
         return [
-            RoundPlans(Evaluator(choice, self.model), allowed_kinds(names), Preset.NORMAL, seed)
+            BudgetGridPlans(Evaluator(choice, self.model), allowed_kinds(names), Preset.NORMAL, seed)
             for choice, names in choices
         ]

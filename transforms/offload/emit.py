@@ -18,10 +18,10 @@ from ...dialects.locations import at, keeps_location
 from ...dialects.memory.attributes import Space
 from ...dialects.memory.formats import Format
 from ...dialects.memory.stash import (
-    AfterOp,
+    AwaitOp,
+    CompletionOp,
     CompressOp,
     DecompressOp,
-    DoneOp,
     MoveOp,
     RecomputeOp,
     SwapInOp,
@@ -49,7 +49,7 @@ class Emitter:
         self.leaving: set[SSAValue] = set()
         """Values that a reduction has been put in the block for."""
         self.views: dict[tuple[SSAValue, SSAValue], SSAValue] = {}
-        self.done: dict[SSAValue, list[DoneOp]] = {}
+        self.done: dict[SSAValue, list[CompletionOp]] = {}
         """Tokens that the block had, by the value whose completion they say."""
         self.packed: dict[int, SSAValue] = {}
         self.on_host: dict[tuple[int, bool], SSAValue] = {}
@@ -60,9 +60,9 @@ class Emitter:
         """Rewrite the block; returns the operation of each item."""
         last = self.block.last_op
         assert last is not None
-        views = [op for op in self.block.ops if isinstance(op, ReshapeOp | AfterOp)]
+        views = [op for op in self.block.ops if isinstance(op, ReshapeOp | AwaitOp)]
         for op in self.block.ops:
-            if isinstance(op, DoneOp):
+            if isinstance(op, CompletionOp):
                 self.done.setdefault(memory_of(op.value), []).append(op)
         for op in list(self.block.ops):
             op.detach()
@@ -97,7 +97,7 @@ class Emitter:
             return self._save(act, number, absence, tensor)
 
     def _save(self, act: Act, number: int, absence: Absence, tensor: SSAValue) -> Operation:
-        """What brings a tensor out of the way, or back."""
+        """An operation that moves a tensor out of DRAM, or back."""
         packed = absence.kind is Kind.COMPRESS_SWAP
         match act:
             case Act.COMPRESS:
@@ -148,7 +148,7 @@ class Emitter:
         """The tensor as one may read it now."""
         value = self.now.get(tensor, tensor)
         if value in self.leaving:
-            value = self._add(AfterOp(value)).result
+            value = self._add(AwaitOp(value)).result
             value.name_hint = tensor.name_hint
             self.now[tensor] = value
         return value
@@ -165,7 +165,7 @@ class Emitter:
             tokens = _tokens_on_the_way(value)
             view = here
             if tokens:
-                view = self._add(AfterOp(view, tokens)).result
+                view = self._add(AwaitOp(view, tokens)).result
             if tensor_of(view).get_shape() != tensor_of(value).get_shape():
                 view = self._add(ReshapeOp(view, tuple(tensor_of(value).get_shape()))).results[0]
             view.name_hint = value.name_hint
@@ -206,8 +206,8 @@ class Emitter:
 def _tokens_on_the_way(value: SSAValue) -> list[SSAValue]:
     """What a view of a tensor waits for."""
     found: dict[SSAValue, None] = {}
-    while isinstance(owner := value.owner, ReshapeOp | AfterOp):
-        found |= dict.fromkeys(owner.tokens if isinstance(owner, AfterOp) else ())
+    while isinstance(owner := value.owner, ReshapeOp | AwaitOp):
+        found |= dict.fromkeys(owner.tokens if isinstance(owner, AwaitOp) else ())
         value = owner.operands[0]
     return list(found)
 
@@ -231,7 +231,7 @@ def add_control(block: Block, ops: list[Operation], edges: Iterable[tuple[int, i
             _gate(op, waits)
         else:
             ops[target] = _wrapped(op, waits)
-    for op in [op for op in block.ops if isinstance(op, AfterOp) and op.result.first_use is None]:
+    for op in [op for op in block.ops if isinstance(op, AwaitOp) and op.result.first_use is None]:
         op.detach()
         op.erase()
 
@@ -243,7 +243,7 @@ def _token(ops: list[Operation], number: int, tokens: dict[int, SSAValue]) -> SS
         return op.token
     if number not in tokens:
         with at(op):
-            done = DoneOp(op.results[0])
+            done = CompletionOp(op.results[0])
         Builder(InsertPoint.after(op)).insert(done)
         tokens[number] = done.token
     return tokens[number]
@@ -260,12 +260,12 @@ def _gate(op: Operation, waits: list[SSAValue]) -> None:
     """One operand of an operation waits."""
     place, value = 0, op.operands[0]
     for position, operand in enumerate(op.operands):
-        if isinstance(operand.owner, AfterOp):
+        if isinstance(operand.owner, AwaitOp):
             place, value = position, operand
             if not operand.owner.tokens:
                 value = operand.owner.value
             break
-    after = AfterOp(value, waits)
+    after = AwaitOp(value, waits)
     after.result.name_hint = value.name_hint
     Builder(InsertPoint.before(op)).insert(after)
     op.operands[place] = after.result

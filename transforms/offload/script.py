@@ -1,4 +1,4 @@
-"""What an edited function does, step by step: its own operations, and what takes tensors away and brings them back."""
+"""The script of an edited function: its own operations, and the operations that offload tensors and restore them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...analysis.offload.kinds import Kind
 from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp
-from ...dialects.memory.stash import AfterOp, DoneOp, MoveOp, RecomputeOp
+from ...dialects.memory.stash import AwaitOp, CompletionOp, MoveOp, RecomputeOp
 from ...dialects.memory.stash_check import memory_of
 from ...dialects.memory.stash_types import StashType, TokenType
 from ...support.errors import InputError
@@ -78,7 +78,7 @@ def function_parts(function: FuncOp) -> FunctionParts:
     ops: list[Step] = []
     tensors: list[SSAValue] = list(block.args)
     for op in block.ops:
-        if op is block.last_op or isinstance(op, ReshapeOp | AfterOp | DoneOp):
+        if op is block.last_op or isinstance(op, ReshapeOp | AwaitOp | CompletionOp):
             continue
         if isinstance(op, SubgraphOp | MoveOp | RecomputeOp):
             ops.append(op)

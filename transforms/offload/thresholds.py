@@ -11,7 +11,7 @@ import numpy as np
 from ...analysis.cost_graphs.graph import CostGraph
 from ...analysis.offload.kinds import Kind
 from ...analysis.offload.model import Model
-from ...analysis.offload.rebuild import LONGEST
+from ...analysis.offload.recompute import LONGEST
 from ...analysis.offload.slack import Slack, graph_slack
 from .script import Absence, Act, Item, Script
 
@@ -142,7 +142,7 @@ def _early(graph: CostGraph, found: list[_Restoration], tensor: int) -> int:
 
 
 def _cycles(graph: CostGraph, model: Model, one: _Restoration) -> int:
-    """How long a restoration takes."""
+    """Duration of a restoration."""
     size = graph.size[[one.tensor]]
     need = 0
     if one.kind is Kind.RECOMPUTE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from meshloom.analysis.nature import EXACT, Nature
+from meshloom.analysis.semantic_effect import EXACT, SemanticEffect
 from meshloom.dialects.dataflow import ConstantOp, MaximumOp, MinimumOp
 from meshloom.dialects.dataflow.constants import array_of
 from meshloom.dialects.locations import KeepLocations
@@ -45,7 +45,7 @@ class FindSaturationPass(ModulePass):
     """Make one operation of a minimum and a maximum with known bounds."""
 
     name = "find-saturation"
-    nature: ClassVar[Nature] = EXACT
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all that are found."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshloom.lowering.kernels.common import Tile
+from meshloom.lowering.codegen.kernels.common import Tile
 
 from .operations import ClampOp
 

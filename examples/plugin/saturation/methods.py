@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from meshloom.analysis.mapping.mapping import Effort, Mapping, Objective, Watch
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.topology.topology import Topology
 from meshloom.analysis.orders import search
 from meshloom.analysis.orders.simple import draw
 from meshloom.analysis.placement.estimate import PlaceObjective
@@ -15,6 +12,9 @@ from meshloom.analysis.placement.tile_graph import TileGraph
 from meshloom.analysis.subgraphs.fuse_grouped import GroupBounds, PartSize
 from meshloom.analysis.subgraphs.fusion import Compiles, FusionStrategy, Interval
 from meshloom.chips import Chip
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.method import Effort, Mapping, Objective, Watch
+from meshloom.mapping.topology.topology import Topology
 from meshloom.support.errors import MeshloomError
 from numpy.typing import NDArray
 

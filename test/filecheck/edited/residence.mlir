@@ -69,7 +69,7 @@
 // INPUT:     memory.copy {{.*}} host, 0> to {{.*}} dram
 // INPUT:     manycore.launch @c
 
-// WEIGHTS:      memory.hold {{.*}} host
+// WEIGHTS:      memory.global {{.*}} host
 // WEIGHTS:      manycore.launch @a
 // WEIGHTS:      memory.copy
 // WEIGHTS-NEXT: memory.wait

@@ -23,7 +23,7 @@
 // RUN: meshloom-opt %t.order.mlir -t 'emulate{inputs=iota}' | filecheck %s --check-prefix VALUES
 
 // Each task a subgraph: a launch for each.
-// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=by-hand names=y}' -o %t.two.mlir
+// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=named names=y}' -o %t.two.mlir
 // RUN: filecheck %s --check-prefix SUBGRAPHS --input-file %t.two.mlir
 // RUN: meshloom-opt %t.two.mlir -p manycore-autotune,manycore-to-memory,memory-to-coreasm \
 // RUN:   | filecheck %s --check-prefix LAUNCHES

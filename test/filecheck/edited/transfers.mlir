@@ -100,9 +100,9 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   func.func @main(%x: !memory.buffer<8x16xf32, host, 0> {dataflow.name = "x"}) -> (!memory.buffer<8x4xf32, host, 512> {dataflow.name = "y"}) {
     %y = memory.alloc : !memory.buffer<8x4xf32, host, 512>
     %w = dataflow.constant dense<0.5> : tensor<16x4xf32>
-    %wd = memory.hold %w : tensor<16x4xf32> in !memory.buffer<16x4xf32, dram, 0>
+    %wd = memory.global %w : tensor<16x4xf32> in !memory.buffer<16x4xf32, dram, 0>
     %c = dataflow.constant dense<2.0> : tensor<8x4xf32>
-    %cd = memory.hold %c : tensor<8x4xf32> in !memory.buffer<8x4xf32, dram, 256>
+    %cd = memory.global %c : tensor<8x4xf32> in !memory.buffer<8x4xf32, dram, 256>
     %xd = memory.alloc : !memory.buffer<8x16xf32, dram, 384>
     %in = memory.copy %x to %xd : !memory.buffer<8x16xf32, host, 0> to !memory.buffer<8x16xf32, dram, 384>
     memory.wait %in

@@ -17,7 +17,7 @@
 // TASK-NEXT:   manycore.yield {{.*}} loc(fused["second", "plus", "{{.*}}passes.mlir":35:8])
 // TASK-NEXT: } loc(fused["second", "plus", "{{.*}}passes.mlir":35:8])
 
-// MEMORY: memory.hold {{.*}} loc("sum of numbers")
+// MEMORY: memory.global {{.*}} loc("sum of numbers")
 // MEMORY: memory.alloc {{.*}} loc(fused["second", "plus", "{{.*}}passes.mlir":35:8])
 // MEMORY: manycore.execute
 // MEMORY: } loc(fused["second", "plus", "{{.*}}passes.mlir":35:8])

@@ -11,7 +11,7 @@
 // CHECK:      func.func @main(%[[X:.+]]: !memory.buffer<8x8xf32, host, 0> {{.*}}) -> (!memory.buffer<32xf32, host, 256> {{.*}}) {
 // CHECK-NEXT: %[[Y:.+]] = memory.alloc : !memory.buffer<32xf32, host, 256>
 // CHECK-NEXT: %w = dataflow.constant
-// CHECK-NEXT: %[[W:.+]] = memory.hold %w : tensor<8x4xf32> in !memory.buffer<8x4xf32, dram, 0>
+// CHECK-NEXT: %[[W:.+]] = memory.global %w : tensor<8x4xf32> in !memory.buffer<8x4xf32, dram, 0>
 // CHECK-NEXT: %[[D:.+]] = memory.alloc : !memory.buffer<8x8xf32, dram, 128>
 // CHECK-NEXT: %[[IN:.+]] = memory.copy %[[X]] to %[[D]] :
 // CHECK-NEXT: memory.wait %[[IN]]

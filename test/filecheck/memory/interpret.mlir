@@ -12,7 +12,7 @@ func.func @main(%x: !memory.buffer<4xf32, host>) -> (!memory.buffer<4xf32, host>
     !memory.buffer<2xi32, host, 64> {dataflow.name = "bits"}, !memory.buffer<2xf32, dram, 8> {dataflow.name = "tail"}) {
   %v = dataflow.constant dense<1.0> : tensor<3xf32>
   %w = dataflow.constant dense<[2.0, 1.5]> : tensor<2xf32>
-  %held = memory.hold %v, %w : tensor<3xf32>, tensor<2xf32> in !memory.buffer<128xui8, host, 0>
+  %held = memory.global %v, %w : tensor<3xf32>, tensor<2xf32> in !memory.buffer<128xui8, host, 0>
   %bits = memory.view %held : !memory.buffer<128xui8, host, 0> as !memory.buffer<2xi32, host, 64>
   %a = memory.alloc : !memory.buffer<4xf32, dram>
   %b = memory.alloc : !memory.buffer<4xf32, dram, 0>

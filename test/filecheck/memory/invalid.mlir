@@ -35,7 +35,7 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
   %0 = "test.op"() : () -> tensor<2xf32>
   // expected-error@+1 {{the buffer ends at byte 67108868: chip 'tiny' has 67108864 bytes of dram}}
-  %1 = memory.hold %0 : tensor<2xf32> in !memory.buffer<2xf32, dram, 67108860>
+  %1 = memory.global %0 : tensor<2xf32> in !memory.buffer<2xf32, dram, 67108860>
 }
 
 // -----
@@ -60,13 +60,13 @@ builtin.module attributes {manycore.chip = #manycore.chip<"tiny">} {
 
 %0 = "test.op"() : () -> tensor<4xf32>
 // expected-error@+1 {{holds tensor<4xf32> in !memory.buffer<2x2xf32, dram>: expected equal shapes and element types}}
-%1 = memory.hold %0 : tensor<4xf32> in !memory.buffer<2x2xf32, dram>
+%1 = memory.global %0 : tensor<4xf32> in !memory.buffer<2x2xf32, dram>
 
 // -----
 
 %0 = "test.op"() : () -> tensor<4xf32>
 // expected-error@+1 {{holds 2 tensors in !memory.buffer<32xui8, dram>: expected 128 bytes (xui8)}}
-%1 = memory.hold %0, %0 : tensor<4xf32>, tensor<4xf32> in !memory.buffer<32xui8, dram>
+%1 = memory.global %0, %0 : tensor<4xf32>, tensor<4xf32> in !memory.buffer<32xui8, dram>
 
 // -----
 

@@ -23,14 +23,14 @@ func.func @main(%x: !memory.buffer<4x2xf32, host, 64>, %h: !memory.buffer<bf16, 
 }
 
 // CHECK-LABEL: @values
-// CHECK-NEXT:   %one = memory.hold %v : tensor<4xf32> in !memory.buffer<4xf32, dram, 0>
-// CHECK-NEXT:   %three = memory.hold %v, %w, %v : tensor<4xf32>, tensor<17xf64>, tensor<4xf32> in !memory.buffer<320xui8, host, 64>
+// CHECK-NEXT:   %one = memory.global %v : tensor<4xf32> in !memory.buffer<4xf32, dram, 0>
+// CHECK-NEXT:   %three = memory.global %v, %w, %v : tensor<4xf32>, tensor<17xf64>, tensor<4xf32> in !memory.buffer<320xui8, host, 64>
 // CHECK-NEXT:   %part = memory.view %three : !memory.buffer<320xui8, host, 64> as !memory.buffer<17xf64, host, 128>
 // CHECK-NEXT:   %bits = memory.view %one : !memory.buffer<4xf32, dram, 0> as !memory.buffer<2x2xi32, dram, 0>
 // CHECK-NEXT:   %within = memory.view %free : !memory.buffer<4xf32, sram> as !memory.buffer<2xf32, sram>
 func.func @values(%v: tensor<4xf32>, %w: tensor<17xf64>, %free: !memory.buffer<4xf32, sram>) {
-  %one = memory.hold %v : tensor<4xf32> in !memory.buffer<4xf32, dram, 0>
-  %three = memory.hold %v, %w, %v : tensor<4xf32>, tensor<17xf64>, tensor<4xf32> in !memory.buffer<320xui8, host, 64>
+  %one = memory.global %v : tensor<4xf32> in !memory.buffer<4xf32, dram, 0>
+  %three = memory.global %v, %w, %v : tensor<4xf32>, tensor<17xf64>, tensor<4xf32> in !memory.buffer<320xui8, host, 64>
   %part = memory.view %three : !memory.buffer<320xui8, host, 64> as !memory.buffer<17xf64, host, 128>
   %bits = memory.view %one : !memory.buffer<4xf32, dram, 0> as !memory.buffer<2x2xi32, dram, 0>
   %within = memory.view %free : !memory.buffer<4xf32, sram> as !memory.buffer<2xf32, sram>

@@ -24,7 +24,7 @@ func.func @fine() {
 // -----
 
 func.func @constants(%w: tensor<4xf32>) {
-  %c = memory.hold %w : tensor<4xf32> in !memory.buffer<4xf32, dram, 0>
+  %c = memory.global %w : tensor<4xf32> in !memory.buffer<4xf32, dram, 0>
   // expected-error@+1 {{buffers %c : !memory.buffer<4xf32, dram, 0> and %d : !memory.buffer<2xf32, dram, 4> are alive together and share bytes}}
   %d = memory.alloc : !memory.buffer<2xf32, dram, 4>
   func.return

@@ -5,9 +5,9 @@
 // CHECK-LABEL: @main
 // CHECK-NEXT: %y = dataflow.relu %x
 // CHECK-NEXT: %s, %st = memory.swap_out %y
-// CHECK-NEXT: %k = memory.after %y after(%st)
+// CHECK-NEXT: %k = memory.await %y after(%st)
 // CHECK-NEXT: %z = dataflow.neg %k
-// CHECK-NEXT: %q = memory.done %z
+// CHECK-NEXT: %q = memory.completion %z
 // CHECK-NEXT: %b, %bt = memory.swap_in %s after(%q)
 // CHECK-NEXT: %0 = dataflow.add %z, %b
 // CHECK-NEXT: %c, %ct = memory.swap_in %s after(%q)
@@ -21,9 +21,9 @@
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = dataflow.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   %s, %st = memory.swap_out %y : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
-  %k = memory.after %y after(%st) : tensor<4xf32>
+  %k = memory.await %y after(%st) : tensor<4xf32>
   %z = dataflow.neg %k : (tensor<4xf32>) -> tensor<4xf32>
-  %q = memory.done %z : tensor<4xf32>
+  %q = memory.completion %z : tensor<4xf32>
   %b, %bt = memory.swap_in %s after(%q) : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>
   %0 = dataflow.add %z, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %c, %ct = memory.swap_in %s after(%q) : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>

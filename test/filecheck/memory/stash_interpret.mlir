@@ -20,7 +20,7 @@ func.func @main() -> (tensor<3xf32> {dataflow.name = "swapped"}, tensor<3xf32> {
   %y, %yt = memory.decompress %i : !memory.stash<tensor<3xf32>, dram, f16> to tensor<3xf32>
   %x1 = dataflow.constant dense<[2049.0, 1.0, -90000.0]> : tensor<3xf32>
   %s1, %st1 = memory.swap_out %x1 : tensor<3xf32> to !memory.stash<tensor<3xf32>, host>
-  %k = memory.after %x1 after(%st1) : tensor<3xf32>
+  %k = memory.await %x1 after(%st1) : tensor<3xf32>
   %r, %rt = memory.recompute(%k) after(%st1) : (tensor<3xf32>) -> tensor<3xf32> {
   ^bb0(%a: tensor<3xf32>):
     %0 = dataflow.relu %a : (tensor<3xf32>) -> tensor<3xf32>

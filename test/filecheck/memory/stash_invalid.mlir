@@ -125,7 +125,7 @@ func.func @main(%x: tensor<4xf32>) {
 func.func @main(%x: tensor<4xf32>) {
   // expected-error@+1 {{dataflow.neg reads %k after it has come back elsewhere: memory.swap_out took it}}
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
-  %k = memory.after %x : tensor<4xf32>
+  %k = memory.await %x : tensor<4xf32>
   %b, %bt = memory.swap_in %s : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>
   %y = dataflow.neg %k : (tensor<4xf32>) -> tensor<4xf32>
   func.return
@@ -136,29 +136,29 @@ func.func @main(%x: tensor<4xf32>) {
 // Control edges in a circle, and one that goes back.
 func.func @main(%x: tensor<4xf32>) {
   %s, %st = memory.swap_out %x : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
-  // expected-error@+1 {{control edges form a cycle: memory.swap_in, which waits for memory.done, which waits for dataflow.neg, which waits for memory.swap_in}}
+  // expected-error@+1 {{control edges form a cycle: memory.swap_in, which waits for memory.completion, which waits for dataflow.neg, which waits for memory.swap_in}}
   %b, %bt = memory.swap_in %s after(%q) : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>
   %y = dataflow.neg %b : (tensor<4xf32>) -> tensor<4xf32>
-  %q = memory.done %y : tensor<4xf32>
+  %q = memory.completion %y : tensor<4xf32>
   func.return
 }
 
 // -----
 
 func.func @main(%x: tensor<4xf32>) {
-  // expected-error@+1 {{waits for a token that memory.done gives only later in the block}}
+  // expected-error@+1 {{waits for a token that memory.completion gives only later in the block}}
   %s, %st = memory.swap_out %x after(%q) : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
-  %q = memory.done %x : tensor<4xf32>
+  %q = memory.completion %x : tensor<4xf32>
   func.return
 }
 
 // -----
 
 func.func @main(%x: tensor<4xf32>) {
-  // expected-error@+1 {{the body holds memory.done: expected operations of the dataflow dialect}}
+  // expected-error@+1 {{the body holds memory.completion: expected operations of the dataflow dialect}}
   %r, %rt = memory.recompute(%x) : (tensor<4xf32>) -> tensor<4xf32> {
   ^bb0(%a: tensor<4xf32>):
-    %0 = memory.done %a : tensor<4xf32>
+    %0 = memory.completion %a : tensor<4xf32>
     memory.yield %a : tensor<4xf32>
   }
   func.return

@@ -2,9 +2,9 @@
 // RUN: meshloom-opt %s --print-op-generic | meshloom-opt | filecheck %s
 
 // CHECK:      %s, %t = memory.swap_out %y : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
-// CHECK-NEXT: %y1 = memory.after %y after(%t) : tensor<4xf32>
+// CHECK-NEXT: %y1 = memory.await %y after(%t) : tensor<4xf32>
 // CHECK-NEXT: %z = dataflow.neg %y1 : (tensor<4xf32>) -> tensor<4xf32>
-// CHECK-NEXT: %q = memory.done %z : tensor<4xf32>
+// CHECK-NEXT: %q = memory.completion %z : tensor<4xf32>
 // CHECK-NEXT: %c, %ct = memory.compress %z after(%t, %q) : tensor<4xf32> to !memory.stash<tensor<4xf32>, dram, f24>
 // CHECK-NEXT: %h, %ht = memory.swap_out %c : !memory.stash<tensor<4xf32>, dram, f24> to !memory.stash<tensor<4xf32>, host, f24>
 // CHECK-NEXT: %y2, %t2 = memory.swap_in %s after(%q) : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>
@@ -18,9 +18,9 @@
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %y = dataflow.relu %x : (tensor<4xf32>) -> tensor<4xf32>
   %s, %t = memory.swap_out %y : tensor<4xf32> to !memory.stash<tensor<4xf32>, host>
-  %y1 = memory.after %y after(%t) : tensor<4xf32>
+  %y1 = memory.await %y after(%t) : tensor<4xf32>
   %z = dataflow.neg %y1 : (tensor<4xf32>) -> tensor<4xf32>
-  %q = memory.done %z : tensor<4xf32>
+  %q = memory.completion %z : tensor<4xf32>
   %c, %ct = memory.compress %z after(%t, %q) : tensor<4xf32> to !memory.stash<tensor<4xf32>, dram, f24>
   %h, %ht = memory.swap_out %c : !memory.stash<tensor<4xf32>, dram, f24> to !memory.stash<tensor<4xf32>, host, f24>
   %y2, %t2 = memory.swap_in %s after(%q) : !memory.stash<tensor<4xf32>, host> to tensor<4xf32>

@@ -2,13 +2,13 @@
 // RUN: meshloom-opt --list-dialects | filecheck %s --check-prefix=DIALECTS
 // RUN: meshloom-opt --help-pass dataflow-prune | filecheck %s --check-prefix=HELP
 // RUN: not meshloom-opt --help-pass manycore-tiles 2>&1 | filecheck %s --check-prefix=CLOSE
-// RUN: meshloom-opt %s --pass-pipeline 'builtin.module(dataflow-split-frames{parts=2},cse)' | filecheck %s --check-prefix=PIPELINE
+// RUN: meshloom-opt %s --pass-pipeline 'builtin.module(dataflow-split-batch{parts=2},cse)' | filecheck %s --check-prefix=PIPELINE
 // RUN: not meshloom-opt %s --pass-pipeline 'builtin.module(func.func(cse))' 2>&1 | filecheck %s --check-prefix=NESTED
 // RUN: not meshloom-opt %s -p cse --pass-pipeline 'builtin.module(cse)' 2>&1 | filecheck %s --check-prefix=TWICE
 
 // Our own come first, with a sentence and their options.
 // PASSES:      coreasm-pack
-// PASSES:      dataflow-split-frames {{.*}}
+// PASSES:      dataflow-split-batch {{.*}}
 // PASSES:      {parts}
 // PASSES:      manycore-tile {{.*}} task {{.*}}
 // PASSES:      {chip}

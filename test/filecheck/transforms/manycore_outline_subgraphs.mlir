@@ -2,18 +2,18 @@
 // RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=fewest-bytes parts=2}' --check-semantics | filecheck %s --check-prefix=LEAST
 // RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=key-nodes at-least=1}' --check-semantics | filecheck %s --check-prefix=KEY
 // RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=weight-bytes weight-bytes=64}' --check-semantics | filecheck %s --check-prefix=WEIGHTS
-// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=by-hand names=wide,back}' --check-semantics | filecheck %s --check-prefix=HAND
+// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=named names=wide,back}' --check-semantics | filecheck %s --check-prefix=HAND
 // RUN: meshloom-opt %s -p manycore-outline-subgraphs,manycore-inline-subgraphs --check-semantics | filecheck %s --check-prefix=INLINE
-// RUN: not meshloom-opt %s -p 'manycore-outline-subgraphs{rule=by-hand names=wild}' 2>&1 | filecheck %s --check-prefix=NAME
+// RUN: not meshloom-opt %s -p 'manycore-outline-subgraphs{rule=named names=wild}' 2>&1 | filecheck %s --check-prefix=NAME
 // RUN: not meshloom-opt %s -p 'manycore-outline-subgraphs{rule=best}' 2>&1 | filecheck %s --check-prefix=RULE
-// RUN: not meshloom-opt %s -p 'manycore-outline-subgraphs{rule=by-hand}' 2>&1 | filecheck %s --check-prefix=NONAMES
+// RUN: not meshloom-opt %s -p 'manycore-outline-subgraphs{rule=named}' 2>&1 | filecheck %s --check-prefix=NONAMES
 // RUN: not meshloom-opt %s -p 'manycore-outline-subgraphs{rule=weight-bytes}' 2>&1 | filecheck %s --check-prefix=NOBYTES
 // RUN: not meshloom-opt %s -p 'manycore-outline-subgraphs{rule=key-nodes at-least=0}' 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: not meshloom-opt %s -p manycore-outline-subgraphs,manycore-outline-subgraphs 2>&1 | filecheck %s --check-prefix=AGAIN
 
 // NAME:    error: {{.*}}no operator is named 'wild'; the operators are wide, narrow, top, low, both, ...
-// RULE:    error: {{.*}}no split rule is named 'best': choose from data-outputs, fewest-bytes, key-nodes, weight-bytes, by-hand
-// NONAMES: error: {{.*}}rule by-hand needs operators to cut after: give names=NAME,...
+// RULE:    error: {{.*}}no split rule is named 'best': choose from data-outputs, fewest-bytes, key-nodes, weight-bytes, named
+// NONAMES: error: {{.*}}rule named needs operators to cut after: give names=NAME,...
 // NOBYTES: error: {{.*}}rule weight-bytes needs a number: give weight-bytes=N
 // NONE:    error: {{.*}}at-least = 0 should be at least 1
 // AGAIN:   error: {{.*}}@main has subgraphs already: use manycore-inline-subgraphs before

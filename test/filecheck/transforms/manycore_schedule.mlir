@@ -1,7 +1,7 @@
 // RUN: meshloom-opt %s -p 'manycore-schedule{chip=tiny}' --check-semantics | filecheck %s
 // RUN: meshloom-opt %s -p 'manycore-schedule{chip=tiny method=program}' | filecheck %s --check-prefix=PROGRAM
 // RUN: meshloom-opt %s -p 'manycore-schedule{chip=tiny method=segments}' | filecheck %s
-// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=by-hand names=s},manycore-schedule{chip=tiny}' | filecheck %s
+// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=named names=s},manycore-schedule{chip=tiny}' | filecheck %s
 // RUN: not meshloom-opt %s -p 'manycore-schedule{chip=tiny method=best}' 2>&1 | filecheck %s --check-prefix=METHOD
 // RUN: not meshloom-opt %s -p manycore-schedule 2>&1 | filecheck %s --check-prefix=NOCHIP
 

@@ -26,9 +26,9 @@
 // Figure 6: what comes behind waits until the tensor has left (serialize); the copy back begins in time (prefetch).
 // SWAP:      %a = manycore.subgraph @a
 // SWAP:      [[S:%[^ ]+]], [[GONE:%[^ ]+]] = memory.swap_out %a : tensor<4x32xf32> to !memory.stash<tensor<4x32xf32>, host>
-// SWAP-NEXT: [[K:%[^ ]+]] = memory.after %a after([[GONE]])
+// SWAP-NEXT: [[K:%[^ ]+]] = memory.await %a after([[GONE]])
 // SWAP:      manycore.subgraph @b({{.*}} = [[K]]
-// SWAP:      [[DONE:%[^ ]+]] = memory.done
+// SWAP:      [[DONE:%[^ ]+]] = memory.completion
 // SWAP:      [[A:%[^ ]+]], {{%[^ ]+}} = memory.swap_in [[S]] after([[DONE]])
 // SWAP:      dataflow.sub
 // SWAP-NOT:  memory.

@@ -1,5 +1,5 @@
 // Spec 3, figure 4: two diamonds in a row, key nodes k1, k2 and k3. Box 1 spans two adjacent key nodes, box 2 spans three.
-// Branches are products: operators without any would count as loose (see analysis/subgraphs/loose_nodes.py).
+// Branches are products: operators without any would count as loose (see analysis/subgraphs/deferrable_nodes.py).
 
 // RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=key-nodes}' --check-semantics | filecheck %s --check-prefix=BOX1
 // RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=key-nodes span=2}' --check-semantics | filecheck %s --check-prefix=BOX2

@@ -1,6 +1,6 @@
 // The figure of two branches of four operators between one before and one after, as a program. The weights of %conv1 have
 // 256 bytes, the others 64; what %relu and %conv1 give has 128 bytes, all else 32.
-// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=by-hand names=mean,axpy}' --check-semantics | filecheck %s --check-prefix=HAND
+// RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=named names=mean,axpy}' --check-semantics | filecheck %s --check-prefix=HAND
 // RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=weight-bytes weight-bytes=300}' --check-semantics | filecheck %s --check-prefix=WEIGHTS
 // RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=fewest-bytes nodes=7}' --check-semantics | filecheck %s --check-prefix=LEAST
 // RUN: meshloom-opt %s -p 'manycore-outline-subgraphs{rule=data-outputs}' --check-semantics | filecheck %s --check-prefix=WHOLE

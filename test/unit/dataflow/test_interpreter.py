@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from meshloom.dialects.dataflow import Dataflow
 from meshloom.dialects.dataflow.interpreter import DataflowFunctions, interpret_function
-from meshloom.frontend import weights
+from meshloom.formats import weights
 from meshloom.support.errors import InputError, MeshloomError
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp

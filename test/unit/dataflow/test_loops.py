@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import run_main
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects.dataflow import AddOp, Along, Dataflow, LoopOp, MaximumOp, MulOp, NegOp, SubOp, YieldOp
 from meshloom.dialects.dataflow.entry_function import main_function
 from meshloom.dialects.dataflow.types import tensor

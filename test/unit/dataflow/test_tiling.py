@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.slices import Tiles
-from meshloom.analysis.task_info import TaskInfo
+from meshloom.analysis.tasks.slices import Tiles
+from meshloom.analysis.tasks.task_info import TaskInfo
 from meshloom.dialects.dataflow import (
     AddOp,
     ArgReduceOp,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import run_main
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects import dataflow as d
 from meshloom.dialects.dataflow.entry_function import main_function
 from meshloom.dialects.dataflow.types import shape_of, tensor

@@ -22,7 +22,7 @@ from meshloom.dialects.coreasm.isa import (
     new_words,
     pack_types,
 )
-from meshloom.emulator.executable import Executable, Launch, Program, TensorInfo, idle_program
+from meshloom.emulator.executable.executable import Executable, Launch, Program, TensorInfo, idle_program
 from numpy.typing import NDArray
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from meshloom.dialects.coreasm.isa import OPCODE
-from meshloom.emulator.executable import Executable
-from meshloom.emulator.executable_check import check_executable
+from meshloom.emulator.executable.check import check_executable
+from meshloom.emulator.executable.executable import Executable
 from meshloom.support.errors import InputError
 
 Make = Callable[[], Executable]

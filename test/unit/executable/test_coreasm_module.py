@@ -15,11 +15,11 @@ from meshloom.dialects.coreasm import Coreasm
 from meshloom.dialects.coreasm.ops import UnpackedOp
 from meshloom.dialects.coreasm.packed import PackedOp
 from meshloom.dialects.manycore import Manycore
-from meshloom.emulator.executable import Executable, as_view, to_bytes
-from meshloom.frontend.weights import STORE
+from meshloom.emulator.executable.executable import Executable, as_view, to_bytes
+from meshloom.formats.weights import STORE
 from meshloom.lowering.coreasm_to_executable import coreasm_to_executable
-from meshloom.lowering.executable_data import Data
 from meshloom.lowering.executable_to_coreasm import executable_to_coreasm
+from meshloom.lowering.linker.executable_data import Data
 from meshloom.support.errors import InputError
 from meshloom.transforms.coreasm_pack import CoreasmPackPass
 from meshloom.transforms.coreasm_unpack import CoreasmUnpackPass

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshloom.emulator.executable import Executable, to_bytes, write_executable
-from meshloom.frontend.weights import STORE, externalise
+from meshloom.dialects.weight_references import externalise
+from meshloom.emulator.executable.executable import Executable, to_bytes, write_executable
+from meshloom.formats.weights import STORE
 from meshloom.lowering.executable_to_coreasm import executable_to_coreasm
 from meshloom.tools import assemble, objdump, opt
 from meshloom.tools import compile as compile_tool

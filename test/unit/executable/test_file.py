@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.emulator.executable import (
+from meshloom.emulator.executable.executable import (
     Executable,
     as_view,
     from_bytes,
@@ -205,7 +205,7 @@ def test_same_bytes_in_another_process(sample: Make, tmp_path: Path) -> None:
     path = tmp_path / "a.mlx"
     write_executable(sample(), path)
     code = (
-        "import sys; from meshloom.emulator.executable import *;"
+        "import sys; from meshloom.emulator.executable.executable import *;"
         "sys.stdout.buffer.write(to_bytes(read_executable(sys.argv[1]))); assert 'xdsl' not in sys.modules"
     )
     import sys

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.dialects.coreasm.isa import OPCODE, new_words
-from meshloom.emulator.executable import Executable, TensorInfo, as_view, from_bytes, to_bytes
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.functional_errors import EmulationError
-from meshloom.emulator.reference import run_reference
-from meshloom.emulator.stats import collect
-from meshloom.emulator.timing import run_timing
-from meshloom.lowering.assembly import assemble
-from meshloom.lowering.listing import listing
+from meshloom.emulator.executable.executable import Executable, TensorInfo, as_view, from_bytes, to_bytes
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.emulator.reports.stats import collect
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.emulator.timing.reference import run_reference
+from meshloom.lowering.linker.assemble import assemble
+from meshloom.lowering.linker.listing import listing
 from meshloom.support.errors import InputError, MeshloomError
 
 HELD = np.arange(16, dtype=np.float32)

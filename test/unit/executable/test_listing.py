@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from meshloom.dialects.coreasm.isa import BY_MNEMONIC
 from meshloom.dialects.coreasm.line_tokens import LineTokens
 from meshloom.dialects.coreasm.text import format_fields, format_immediate, parse_fields
-from meshloom.emulator.executable import Executable, to_bytes, write_executable
-from meshloom.lowering.assembly import assemble
-from meshloom.lowering.listing import listing
+from meshloom.emulator.executable.executable import Executable, to_bytes, write_executable
+from meshloom.lowering.linker.assemble import assemble
+from meshloom.lowering.linker.listing import listing
 from meshloom.support.errors import InputError
 
 Make = Callable[[], Executable]

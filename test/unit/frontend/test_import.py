@@ -8,9 +8,10 @@ from typing import Any, cast
 import numpy as np
 import onnx
 import pytest
+from meshloom.dialects import weight_references
 from meshloom.dialects.dataflow import WeightOp
 from meshloom.dialects.dataflow.interpreter import interpret_function
-from meshloom.frontend import weights
+from meshloom.formats import weights
 from meshloom.frontend.onnx_import import ValuesNeededError, import_onnx
 from meshloom.support.errors import InputError
 from onnx import TensorProto, helper
@@ -102,10 +103,10 @@ def symbolic(*dims: str | int) -> onnx.ModelProto:
 
 def test_symbolic_batch_is_one_and_others_must_be_given() -> None:
     notes: list[str] = []
-    assert "tensor<1x3xf32>" in str(import_onnx(symbolic("N", 3), tell=notes.append))
+    assert "tensor<1x3xf32>" in str(import_onnx(symbolic("N", 3), on_note=notes.append))
     (note,) = notes
     assert note.startswith("g: input 'x' is [N, 3], dimension 'N' is taken as 1; --shape x=1x3 (in Python: shapes=) ")
-    assert "tensor<2x7xf32>" in str(import_onnx(symbolic("N", "width"), {"x": (2, 7)}, tell=notes.append))
+    assert "tensor<2x7xf32>" in str(import_onnx(symbolic("N", "width"), {"x": (2, 7)}, on_note=notes.append))
     assert len(notes) == 1
     with pytest.raises(InputError, match=r"--shape x=1x\?"):
         import_onnx(symbolic("N", "width"))
@@ -229,10 +230,10 @@ def test_side_file(tmp_path: Path) -> None:
     assert weight.source.data == "mem"
     before = interpret_function(module, inputs)["y"]
     side = tmp_path / "net.weights"
-    assert weights.externalise(module, side) == 64 * 64 * 4
+    assert weight_references.externalise(module, side) == 64 * 64 * 4
     assert weight.source.data == str(side)
     np.testing.assert_array_equal(interpret_function(module, inputs)["y"], before)
-    assert weights.externalise(module, tmp_path / "again") == 0
+    assert weight_references.externalise(module, tmp_path / "again") == 0
     side.write_bytes(side.read_bytes()[:-1])
     with pytest.raises(InputError, match="too short"):
         interpret_function(module, inputs)

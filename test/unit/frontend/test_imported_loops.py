@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from meshloom.analysis.interpret import run_main
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects.dataflow import LoopOp, MatmulOp
 from meshloom.dialects.dataflow.unroll_loops import unroll_loops
 from meshloom.frontend.onnx_import import import_onnx

@@ -11,10 +11,10 @@ from meshloom.chips import load_chip
 from meshloom.dialects.manycore import RepeatOp
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering import manycore_outline_to_fit
-from meshloom.lowering.pipeline import compile_module
-from meshloom.lowering.subgraph_options import SubgraphOptions, parse_subgraphs
+from meshloom.lowering.driver.compile_module import compile_module
+from meshloom.lowering.options.subgraph_options import SubgraphOptions, parse_subgraphs
 from meshloom.tools.api import CompiledNetwork
-from meshloom.transforms import kept_loops
+from meshloom.transforms.shared import kept_loops
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from reference import run_reference

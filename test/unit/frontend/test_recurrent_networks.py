@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.dialects.dataflow import Dataflow
-from meshloom.emulator.recurrent_layers import NOTE, layers_from_json
+from meshloom.emulator.reports.recurrent_layers import NOTE, layers_from_json
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering.simplify import simplifying_passes
 from meshloom.tools.api import compile

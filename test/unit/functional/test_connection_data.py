@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.block import Block, block_for, unpack_block
-from meshloom.analysis.sparse.encode import decode
-from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, stride
 from meshloom.chips import load_chip
-from meshloom.emulator.functional import FunctionalResult, run_functional
-from meshloom.emulator.functional_build import Assembly, Place, at
-from meshloom.emulator.functional_errors import EmulationError
-from meshloom.emulator.mapped_work import COLUMNS
-from meshloom.emulator.memory import BF16, BOOL, F32, I8, STORAGE, U8, Array
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.executable.build import Assembly, Place, at
+from meshloom.emulator.functional.engine import FunctionalResult, run_functional
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.emulator.machine.mapped_work import COLUMNS
+from meshloom.emulator.machine.memory import BF16, BOOL, F32, I8, STORAGE, U8, Array
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.formats.sparse.block import Block, block_for, unpack_block
+from meshloom.formats.sparse.encode import decode
+from meshloom.formats.sparse.index_formats import DIRECT, Format, Kind, stride
 
 TINY = load_chip("tiny")
 FORMATS = (DIRECT, stride(2), stride(3), stride(8), Format(Kind.DIRECT, group=3))

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from meshloom.chips import load_chip
-from meshloom.emulator.functional import FunctionalResult, run_functional
-from meshloom.emulator.functional_build import Assembly, at
-from meshloom.emulator.functional_errors import EmulationError
-from meshloom.emulator.memory import F32, I32
+from meshloom.emulator.executable.build import Assembly, at
+from meshloom.emulator.functional.engine import FunctionalResult, run_functional
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.emulator.machine.memory import F32, I32
 from meshloom.support.errors import InputError
 
 MPU, VPU, DAU, LOAD, STORE, SEND, RECV = (1 << k for k in range(7))

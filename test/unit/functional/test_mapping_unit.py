@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.block import Block, block_for, block_of, pack_block, unpack_block
-from meshloom.analysis.sparse.encode import decode, encode
-from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, stride
-from meshloom.analysis.sparse.strings import Strings
 from meshloom.chips import load_chip
 from meshloom.chips.chip import MAP_LANES, Chip
-from meshloom.emulator.functional import FunctionalResult, run_functional
-from meshloom.emulator.functional_build import Assembly, Place, at
-from meshloom.emulator.functional_errors import EmulationError
-from meshloom.emulator.mapped_work import COLUMNS
-from meshloom.emulator.memory import BF16, F16, F32, I8, I32, STORAGE, U8, Array, round_bf16, widen_bf16
-from meshloom.emulator.stats import collect
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.executable.build import Assembly, Place, at
+from meshloom.emulator.functional.engine import FunctionalResult, run_functional
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.emulator.machine.mapped_work import COLUMNS
+from meshloom.emulator.machine.memory import BF16, F16, F32, I8, I32, STORAGE, U8, Array, round_bf16, widen_bf16
+from meshloom.emulator.reports.stats import collect
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.formats.sparse.block import Block, block_for, block_of, pack_block, unpack_block
+from meshloom.formats.sparse.encode import decode, encode
+from meshloom.formats.sparse.fibers import Fibers
+from meshloom.formats.sparse.index_formats import DIRECT, Format, Kind, stride
 from meshloom.support.errors import InputError
-from meshloom.tools.summary import summary
+from meshloom.tools.report.summary import summary
 
 TINY = load_chip("tiny")  # 8 x 8 matrix unit, caches after the mapping unit
 FORMATS = (DIRECT, Format(Kind.DIRECT, group=3), stride(2), stride(4), stride(8), stride(3, 2))
@@ -69,7 +69,7 @@ def sparse_values(rng: np.random.Generator, shape: tuple[int, ...], density: flo
 
 
 def matrix_block(values: Array, format: Format) -> tuple[Block, Array]:
-    encoded = encode(values, format, Strings(values.shape))
+    encoded = encode(values, format, Fibers(values.shape))
     return block_of(encoded), pack_block(encoded)
 
 
@@ -241,7 +241,7 @@ def test_encode_and_decode(
     got = core.run("encode", Place(target, *block.descriptor), source, float(threshold), source=code, raw=word)
     data = got.machine.srams[0][target : target + block.nbytes(size)]
     kept = np.where(np.abs(values_of(values, code)) > threshold, values, values.dtype.type(0))
-    expected = encode(kept, format, Strings(kept.shape))
+    expected = encode(kept, format, Fibers(kept.shape))
     if format.group == 1:
         assert np.array_equal(data, pack_block(expected, block))
         entries = len(expected.values)
@@ -303,7 +303,7 @@ def test_each_damage_is_named(message: str) -> None:
     block, data = matrix_block(values, stride(3))
     if not message.startswith("320"):
         block = replace(block, entries=300, offset=block.offset + 100)
-        data = pack_block(encode(values, stride(3), Strings(values.shape)), block)
+        data = pack_block(encode(values, stride(3), Fibers(values.shape)), block)
     offset, damage = DAMAGES[message]
     data[offset : offset + len(damage)] = damage
     core = Core(TINY)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.dialects.coreasm.encoding import TYPE_BY_NAME
-from meshloom.emulator.costs import word_costs
-from meshloom.emulator.executable_check import check_executable
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.functional_build import Assembly, Place, at
-from meshloom.emulator.memory import F32, U8, Array
+from meshloom.emulator.executable.build import Assembly, Place, at
+from meshloom.emulator.executable.check import check_executable
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.machine.costs import word_costs
+from meshloom.emulator.machine.memory import F32, U8, Array
 from meshloom.support.errors import InputError
 
 NAMES = ("f24", "f8e4m3", "f8e5m2")

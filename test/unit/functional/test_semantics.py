@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.chips import load_chip
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.functional_build import Assembly, Place, at
-from meshloom.emulator.functional_errors import EmulationError
-from meshloom.emulator.memory import (
+from meshloom.emulator.executable.build import Assembly, Place, at
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.emulator.machine.memory import (
     BF16,
     BOOL,
     F16,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.dialects.coreasm.isa import FIELD_CODE
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.functional_build import Assembly, at
-from meshloom.emulator.functional_errors import EmulationError
+from meshloom.emulator.executable.build import Assembly, at
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.machine.errors import EmulationError
 
 
 @pytest.mark.parametrize("check", [False, True])

@@ -14,13 +14,13 @@ from meshloom.dialects.coreasm.isa import WORD
 from meshloom.dialects.dataflow.base import TiledOp
 from meshloom.dialects.dataflow.tiling import Box, OperandSlice
 from meshloom.dialects.dataflow.types import DTYPE_CODES, tensor
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.functional_build import Assembly
-from meshloom.lowering.emitter import Emitter
-from meshloom.lowering.kernels import DRAM_OPERANDS, Tile, kernel_of
-from meshloom.lowering.stream import IMMEDIATE, UNUSED, CoreStream, DescriptorTable
-from meshloom.lowering.synchronise import synchronise
-from meshloom.lowering.view import View
+from meshloom.emulator.executable.build import Assembly
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.lowering.codegen.emitter import Emitter
+from meshloom.lowering.codegen.kernels import DRAM_OPERANDS, Tile, kernel_of
+from meshloom.lowering.codegen.stream import IMMEDIATE, UNUSED, CoreStream, DescriptorTable
+from meshloom.lowering.codegen.view import View
+from meshloom.lowering.linker.synchronise import synchronise
 from numpy.typing import NDArray
 from xdsl.dialects.test import TestOp
 from xdsl.ir import SSAValue

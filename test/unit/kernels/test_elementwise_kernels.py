@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import elementwise as ew
-from meshloom.lowering.emitter import Emitter
-from meshloom.lowering.immediates import fits_immediate
-from meshloom.lowering.kernels import kernel_of
-from meshloom.lowering.stream import CoreStream
-from meshloom.lowering.view import View
+from meshloom.lowering.codegen.emitter import Emitter
+from meshloom.lowering.codegen.immediates import fits_immediate
+from meshloom.lowering.codegen.kernels import kernel_of
+from meshloom.lowering.codegen.stream import CoreStream
+from meshloom.lowering.codegen.view import View
 from meshloom.support.errors import MeshloomError
 from numpy.typing import NDArray
 from scipy.special import erf

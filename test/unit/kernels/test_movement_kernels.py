@@ -22,7 +22,7 @@ from meshloom.dialects.dataflow.movement import (
 )
 from meshloom.dialects.dataflow.reshape import ReshapeOp
 from meshloom.dialects.dataflow.types import tensor
-from meshloom.lowering.kernels.flat import copy_flat
+from meshloom.lowering.codegen.kernels.flat import copy_flat
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import f32, i64
 

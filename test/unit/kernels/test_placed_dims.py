@@ -11,10 +11,10 @@ from meshloom.dialects.dataflow.base import TiledOp
 from meshloom.dialects.dataflow.reduction import ReduceOp
 from meshloom.dialects.dataflow.tiling import Box
 from meshloom.dialects.dataflow.types import tensor
-from meshloom.lowering.emitter import Emitter
-from meshloom.lowering.kernels import Tile, kernel_of, placed_dims
-from meshloom.lowering.stream import CoreStream, DescriptorTable
-from meshloom.lowering.view import View
+from meshloom.lowering.codegen.emitter import Emitter
+from meshloom.lowering.codegen.kernels import Tile, kernel_of, placed_dims
+from meshloom.lowering.codegen.stream import CoreStream, DescriptorTable
+from meshloom.lowering.codegen.view import View
 from xdsl.dialects.builtin import f32
 from xdsl.utils.test_value import create_ssa_value
 

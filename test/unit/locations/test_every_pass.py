@@ -37,7 +37,7 @@ PIPELINES = {
     'dataflow-differentiate{loss="mean-squared-error"},canonicalize,sparse-encode-stored{chip=tiny}',
     "pruned neurons": "sparse-prune-groups{weight_groups=8 weight_limit=2 neuron_groups=1 neuron_limit=1},"
     "sparse-select-encoding,sparse-to-dataflow",
-    "frames": "dataflow-split-frames{parts=2},canonicalize",
+    "frames": "dataflow-split-batch{parts=2},canonicalize",
     "training": 'dataflow-differentiate{loss="mean-squared-error" optimizer="adam"},canonicalize,'
     'memory-insert-offload{chip=tiny th-tts=1 kinds="compress"}',
 }

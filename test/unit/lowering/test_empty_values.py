@@ -61,7 +61,7 @@ TO_MEMORY = "dataflow-to-manycore,manycore-tile{chip=tiny},manycore-to-memory"
         (SPARSE.format(4, 0), "sparse-pack{chip=tiny}", (2, 0)),
         (TASKS, TO_MEMORY, (0, 0)),
         (VALUES_WITHIN_A_TASK, TO_MEMORY, (0, 1)),
-        (MEAN, "dataflow-split-frames{parts=2}", (5, 0)),
+        (MEAN, "dataflow-split-batch{parts=2}", (5, 0)),
     ],
     ids=["channels", "rows", "outputs-of-sparse", "tasks", "values-within-a-task", "frames"],
 )

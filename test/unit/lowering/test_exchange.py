@@ -6,15 +6,15 @@ from collections import Counter
 from itertools import pairwise
 
 from meshloom.analysis.planning.traffic import BoxArrays, overlaps
-from meshloom.analysis.sparse.nonzero import ALL_NONZERO
 from meshloom.chips import load_chip
 from meshloom.dialects.coreasm.isa import BY_CODE
 from meshloom.dialects.dataflow.tiling import Box
-from meshloom.lowering.buffers import Buffers, messages_between
-from meshloom.lowering.exchange import Exchange, emit_exchange, split_outermost
-from meshloom.lowering.machine import Machine
-from meshloom.lowering.messages import Messages
-from meshloom.lowering.view import View
+from meshloom.formats.sparse.nonzero import ALL_NONZERO
+from meshloom.lowering.codegen.buffers import Buffers, messages_between
+from meshloom.lowering.codegen.exchange import Exchange, emit_exchange, split_outermost
+from meshloom.lowering.codegen.machine import Machine
+from meshloom.lowering.codegen.messages import Messages
+from meshloom.lowering.codegen.view import View
 
 F32 = 0
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.coreasm.isa import BY_CODE, OPCODE
-from meshloom.emulator.executable import Executable, TensorInfo, from_bytes, to_bytes
-from meshloom.emulator.executable_check import check_executable
-from meshloom.lowering.controller import Boundary, Copy, boundary_actions, controller_words
-from meshloom.lowering.core_sets import CoreSetTable
-from meshloom.lowering.link import launch_code
-from meshloom.lowering.link_codes import link_codes
-from meshloom.lowering.stream import CoreStream, DescriptorTable, split_address
+from meshloom.emulator.executable.check import check_executable
+from meshloom.emulator.executable.executable import Executable, TensorInfo, from_bytes, to_bytes
+from meshloom.lowering.codegen.core_sets import CoreSetTable
+from meshloom.lowering.codegen.stream import CoreStream, DescriptorTable, split_address
+from meshloom.lowering.linker.controller import Boundary, Copy, boundary_actions, controller_words
+from meshloom.lowering.linker.link_codes import link_codes
+from meshloom.lowering.linker.link_launch import launch_code
 from meshloom.support.errors import MeshloomError
 
 ROWS, WIDTH = 12, 16
@@ -87,7 +87,7 @@ def test_executables_are_valid_and_short(cores: list[int]):
 
 
 def test_the_emulator_computes_what_the_streams_say():
-    from meshloom.emulator.functional import run_functional
+    from meshloom.emulator.functional.engine import run_functional
 
     chip = load_chip("tiny")
     x = np.random.default_rng(0).standard_normal((chip.cores * ROWS, WIDTH)).astype(np.float32)
@@ -104,7 +104,7 @@ def test_core_sets_are_interned():
 
 
 def test_too_many_core_sets(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("meshloom.lowering.core_sets._MOST", 2)
+    monkeypatch.setattr("meshloom.lowering.codegen.core_sets._MOST", 2)
     table = CoreSetTable(4)
     table.intern({0})
     table.intern({1})

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.dialects.coreasm.encoding import DESC, NO_SOURCE, new_words
 from meshloom.dialects.coreasm.isa import OPCODE
-from meshloom.emulator.executable import Launch, Program
-from meshloom.emulator.functional_load import patched_words
-from meshloom.lowering.core_sets import CoreSetTable
-from meshloom.lowering.dram_layout import SEGMENT_BITS
-from meshloom.lowering.relocate import LaunchCode, Relocation, relocated
+from meshloom.emulator.executable.executable import Launch, Program
+from meshloom.emulator.executable.load import patched_words
+from meshloom.lowering.codegen.core_sets import CoreSetTable
+from meshloom.lowering.launch.dram_segments import SEGMENT_BITS
+from meshloom.lowering.linker.relocate import LaunchCode, Relocation, relocated
 from numpy.typing import NDArray
 
 CORES = 3

@@ -8,7 +8,15 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.lowering.residency import Decisions, DramShortage, Needs, Network, Residency, Value, plan_residency
+from meshloom.lowering.sequence.dram_residency import (
+    Decisions,
+    DramShortage,
+    Needs,
+    Network,
+    Residency,
+    Value,
+    plan_residency,
+)
 
 
 def random_network(seed: int) -> Network:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from meshloom.chips import load_chip
-from meshloom.lowering.semaphores import SemaphorePool
+from meshloom.lowering.codegen.semaphores import SemaphorePool
 from meshloom.support.errors import MeshloomError
 
 CHIP = replace(load_chip("tiny"), semaphores=6)  # two for barriers, two pairs

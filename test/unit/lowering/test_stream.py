@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 from meshloom.dialects.coreasm.encoding import NO_SOURCE
-from meshloom.lowering.stream import IMMEDIATE, UNUSED, CoreStream, DescriptorTable, split_address
+from meshloom.lowering.codegen.stream import IMMEDIATE, UNUSED, CoreStream, DescriptorTable, split_address
 
 
 def test_descriptors_are_interned_and_normalised():

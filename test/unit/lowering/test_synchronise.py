@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.dialects.coreasm.isa import OPCODE
-from meshloom.lowering.stream import CoreStream
-from meshloom.lowering.synchronise import synchronise, synchronise_units
+from meshloom.lowering.codegen.stream import CoreStream
+from meshloom.lowering.linker.synchronise import synchronise, synchronise_units
 
 Effect = tuple[int, int, int, bool]
 Instruction = tuple[int, list[Effect]]

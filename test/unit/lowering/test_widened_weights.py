@@ -9,8 +9,8 @@ import pytest
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import Dataflow
 from meshloom.dialects.dataflow.widening import piece_room, piece_rows, widened_bytes
-from meshloom.emulator.functional import run_functional
-from meshloom.lowering.pipeline import compile_module
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.lowering.driver.compile_module import compile_module
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.topology.topology import Topology, from_directed
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.topology.topology import Topology, from_directed
 from numpy.typing import NDArray
 
 Cores = NDArray[np.int32]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from brute_force import grid_network
-from meshloom.analysis.mapping.default.hierarchy import MERGINGS, hierarchies, hierarchy
-from meshloom.analysis.mapping.kernels.graph import Graph, merge_vertices
-from meshloom.analysis.mapping.kernels.random import random_state
-from meshloom.analysis.mapping.mapping import Watch
-from meshloom.analysis.mapping.topology.topology import Topology, from_directed
+from meshloom.mapping.default.hierarchy import MERGINGS, hierarchies, hierarchy
+from meshloom.mapping.kernels.graph import Graph, merge_vertices
+from meshloom.mapping.kernels.random import random_state
+from meshloom.mapping.method import Watch
+from meshloom.mapping.topology.topology import Topology, from_directed
 
 
 def graph_of(topology: Topology) -> Graph:

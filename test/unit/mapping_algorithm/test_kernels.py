@@ -9,32 +9,32 @@ import pytest
 from brute_force import Cores, cut, delivered, grid_network, hop_cost, hops_between, meshes, random_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.mapping.default.anneal import anneal
-from meshloom.analysis.mapping.default.bisect import bisect
-from meshloom.analysis.mapping.default.cluster import clusters, heavy_pairs
-from meshloom.analysis.mapping.default.hop_table import hop_table
-from meshloom.analysis.mapping.default.links import level_links
-from meshloom.analysis.mapping.default.multicast_anneal import (
+from meshloom.mapping.default.anneal import anneal
+from meshloom.mapping.default.bisect import bisect
+from meshloom.mapping.default.cluster import clusters, heavy_pairs
+from meshloom.mapping.default.hop_table import hop_table
+from meshloom.mapping.default.links import level_links
+from meshloom.mapping.default.multicast_anneal import (
     Distances,
     anneal_multicast,
     delivered_traffic,
     hop_distances,
     traffic_between,
 )
-from meshloom.analysis.mapping.default.nets import merge_nets, nets_of, shared_nets
-from meshloom.analysis.mapping.default.scan_anneal import anneal_scanning
-from meshloom.analysis.mapping.kernels.capacity import fit
-from meshloom.analysis.mapping.kernels.graph import Graph, induced, merge_steps, merge_vertices
-from meshloom.analysis.mapping.kernels.heap import heap_fix, heap_make, heap_remove
-from meshloom.analysis.mapping.kernels.numbered import Numbered
-from meshloom.analysis.mapping.kernels.random import random_below, random_order, random_state
-from meshloom.analysis.mapping.kernels.rectangle import choose_rectangle
-from meshloom.analysis.mapping.literal.coarsen import coarsen
-from meshloom.analysis.mapping.literal.force import relax
-from meshloom.analysis.mapping.literal.refine import refine
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.metrics.links import unicast_loads
-from meshloom.analysis.mapping.topology.topology import Topology
+from meshloom.mapping.default.nets import merge_nets, nets_of, shared_nets
+from meshloom.mapping.default.scan_anneal import anneal_scanning
+from meshloom.mapping.kernels.capacity import fit
+from meshloom.mapping.kernels.graph import Graph, induced, merge_steps, merge_vertices
+from meshloom.mapping.kernels.heap import heap_fix, heap_make, heap_remove
+from meshloom.mapping.kernels.numbered import Numbered
+from meshloom.mapping.kernels.random import random_below, random_order, random_state
+from meshloom.mapping.kernels.rectangle import choose_rectangle
+from meshloom.mapping.literal.coarsen import coarsen
+from meshloom.mapping.literal.force import relax
+from meshloom.mapping.literal.refine import refine
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.metrics.links import unicast_loads
+from meshloom.mapping.topology.topology import Topology
 from meshloom.support.errors import MeshloomError
 
 SETTINGS = settings(max_examples=40, deadline=None)

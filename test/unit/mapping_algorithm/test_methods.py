@@ -7,11 +7,11 @@ import pytest
 from brute_force import Cores, cut, delivered, grid_network, hop_cost, meshes, networks, random_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.mapping.default.method import map_default
-from meshloom.analysis.mapping.literal.method import map_literal
-from meshloom.analysis.mapping.mapping import Effort, MapMethod, Objective, default_capacity
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.topology.topology import Topology, make_topology
+from meshloom.mapping.default.method import map_default
+from meshloom.mapping.literal.method import map_literal
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.method import Effort, MapMethod, Objective, default_capacity
+from meshloom.mapping.topology.topology import Topology, make_topology
 from meshloom.support.errors import InputError, MeshloomError
 
 METHODS: list[MapMethod] = [map_default, map_literal]

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from meshloom.analysis.mapping.default.nets import nets_of
-from meshloom.analysis.mapping.default.step_anneal import INTO, OUT_OF, anneal_step, step_loads
-from meshloom.analysis.mapping.kernels.random import random_state
-from meshloom.analysis.mapping.mapping import Effort, Objective
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.messages import MOST_SETS, messages_of
-from meshloom.analysis.mapping.methods import find_method
-from meshloom.analysis.mapping.metrics.multicast import delivered_traffic, directed_edges, multicast_loads
-from meshloom.analysis.mapping.topology.topology import Topology, from_directed
 from meshloom.chips import load_chip
-from meshloom.emulator.executable import from_bytes, to_bytes
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.reference import run_reference
+from meshloom.emulator.executable.executable import from_bytes, to_bytes
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.timing.reference import run_reference
+from meshloom.mapping.default.nets import nets_of
+from meshloom.mapping.default.step_anneal import INTO, OUT_OF, anneal_step, step_loads
+from meshloom.mapping.kernels.random import random_state
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.messages import MOST_SETS, messages_of
+from meshloom.mapping.method import Effort, Objective
+from meshloom.mapping.methods import find_method
+from meshloom.mapping.metrics.multicast import delivered_traffic, directed_edges, multicast_loads
+from meshloom.mapping.topology.topology import Topology, from_directed
 from meshloom.tools.map_emulation import emulate_step
 from numpy.typing import NDArray
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from meshloom.analysis.mapping.topology.topology import Topology, from_directed
+from meshloom.mapping.topology.topology import Topology, from_directed
 
 
 def random_network(

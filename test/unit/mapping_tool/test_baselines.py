@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mapping_graphs import random_network
-from meshloom.analysis.mapping.baselines.anneal_multicast import anneal_multicast, nets_of
-from meshloom.analysis.mapping.baselines.hilbert import hilbert_order, vertex_order
-from meshloom.analysis.mapping.kernels.random import random_state
-from meshloom.analysis.mapping.mapping import Effort, Objective, default_capacity
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.methods import find_method
-from meshloom.analysis.mapping.metrics.edge_costs import cut, hop_cost
-from meshloom.analysis.mapping.metrics.multicast import delivered_traffic, directed_edges
-from meshloom.analysis.mapping.topology.topology import from_directed
+from meshloom.mapping.baselines.anneal_multicast import anneal_multicast, nets_of
+from meshloom.mapping.baselines.hilbert import hilbert_order, vertex_order
+from meshloom.mapping.kernels.random import random_state
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.method import Effort, Objective, default_capacity
+from meshloom.mapping.methods import find_method
+from meshloom.mapping.metrics.edge_costs import cut, hop_cost
+from meshloom.mapping.metrics.multicast import delivered_traffic, directed_edges
+from meshloom.mapping.topology.topology import from_directed
 from meshloom.support.errors import MeshloomError
 
 BASELINES = ("row-major", "random", "greedy", "hilbert", "anneal")

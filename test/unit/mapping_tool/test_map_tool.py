@@ -12,11 +12,11 @@ import meshloom.tools.map as tool
 import numpy as np
 import pytest
 from mapping_graphs import random_network
-from meshloom.analysis.mapping.checkpoints import FolderCheckpoints
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.methods import METHODS
-from meshloom.analysis.mapping.metrics.costs import costs_of
-from meshloom.analysis.mapping.topology.read import read_topology
+from meshloom.frontend.topology.read import read_topology
+from meshloom.mapping.checkpoints import FolderCheckpoints
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.methods import METHODS
+from meshloom.mapping.metrics.costs import costs_of
 from meshloom.support.errors import InputError
 from meshloom.tools.map import main
 from meshloom.tools.run import main as run_main

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import meshloom.mapping as mapping
 import numpy as np
 import pytest
 from mapping_graphs import random_network
 from meshloom.chips import load_chip
 from meshloom.support.errors import InputError
-
-import meshloom.mapping as mapping
 
 sparse: Any = pytest.importorskip("scipy.sparse")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from meshloom.analysis.mapping.mesh import Mesh
 from meshloom.chips import load_chip
+from meshloom.mapping.mesh import Mesh
 from meshloom.support.errors import InputError
 
 

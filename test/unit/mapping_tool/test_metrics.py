@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.mapping.mesh import Mesh
-from meshloom.analysis.mapping.metrics.costs import costs_of
-from meshloom.analysis.mapping.metrics.links import unicast_loads
-from meshloom.analysis.mapping.metrics.multicast import multicast_loads
-from meshloom.analysis.mapping.topology.topology import Topology, from_directed, make_topology
+from meshloom.mapping.mesh import Mesh
+from meshloom.mapping.metrics.costs import costs_of
+from meshloom.mapping.metrics.links import unicast_loads
+from meshloom.mapping.metrics.multicast import multicast_loads
+from meshloom.mapping.topology.topology import Topology, from_directed, make_topology
 from meshloom.support.errors import InputError
 from numpy.typing import NDArray
 

@@ -15,12 +15,12 @@ import pytest
 from archives import block, header, rows, varints, write_zip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.mapping.topology import archive_format, archive_writer
-from meshloom.analysis.mapping.topology.archive import read_archive, write_archive
-from meshloom.analysis.mapping.topology.archive_reader import ArchiveReader
-from meshloom.analysis.mapping.topology.archive_writer import ArchiveWriter
-from meshloom.analysis.mapping.topology.npz import read_npz, write_npz
-from meshloom.analysis.mapping.topology.topology import Topology, from_directed, make_topology
+from meshloom.mapping.topology import archive_format, archive_writer
+from meshloom.mapping.topology.archive import read_archive, write_archive
+from meshloom.mapping.topology.archive_reader import ArchiveReader
+from meshloom.mapping.topology.archive_writer import ArchiveWriter
+from meshloom.mapping.topology.npz import read_npz, write_npz
+from meshloom.mapping.topology.topology import Topology, from_directed, make_topology
 from meshloom.support.errors import InputError, MeshloomError
 
 OUT, IN, UND = 0, 1, 2
@@ -140,7 +140,7 @@ def test_the_pieces_do_not_change_the_bytes(tmp_path: Path, monkeypatch: pytest.
 def test_same_bytes_at_another_time_and_place(tmp_path: Path) -> None:
     write_archive(network(), tmp_path / "a.zip")
     code = (
-        "from meshloom.analysis.mapping.topology import archive, topology;"
+        "from meshloom.mapping.topology import archive, topology;"
         "archive.write_archive(topology.from_directed([0,1,3,3,3],[1,0,2],[200,6,4],[5,300,7,9]), 'b.zip')"
     )
     time.sleep(2)  # zip's times have a resolution of two seconds
@@ -300,7 +300,7 @@ def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"bytes after the last edge|another number"):
         read_archive(write_zip(tmp_path / "net.zip", content))
     monkeypatch.setattr(archive_format, "BLOCK_MOST", 100_000)
-    monkeypatch.setattr("meshloom.analysis.mapping.topology.archive_reader.BLOCK_MOST", 100_000)
+    monkeypatch.setattr("meshloom.mapping.topology.archive_reader.BLOCK_MOST", 100_000)
     with pytest.raises(InputError, match=f"{BLOCK}: 2000.. bytes out of .* at most 100000 are allowed"):
         read_archive(tmp_path / "net.zip")
     with zipfile.ZipFile(tmp_path / "net.zip", "w", zipfile.ZIP_LZMA) as archive:

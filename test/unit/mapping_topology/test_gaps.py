@@ -10,9 +10,9 @@ import pytest
 from archives import varints
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.mapping.topology.archive import compress_archive, write_archive
-from meshloom.analysis.mapping.topology.archive_writer import ArchiveWriter
-from meshloom.analysis.mapping.topology.gaps import (
+from meshloom.mapping.topology.archive import compress_archive, write_archive
+from meshloom.mapping.topology.archive_writer import ArchiveWriter
+from meshloom.mapping.topology.gaps import (
     Compressor,
     compress,
     degree_of,
@@ -22,7 +22,7 @@ from meshloom.analysis.mapping.topology.gaps import (
     next_of,
     row_into,
 )
-from meshloom.analysis.mapping.topology.topology import from_directed
+from meshloom.mapping.topology.topology import from_directed
 from meshloom.support.errors import InputError
 from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meshloom.analysis.mapping.topology.read import read_topology
-from meshloom.analysis.mapping.topology.topology import Topology
+from meshloom.frontend.topology.read import read_topology
+from meshloom.mapping.topology.topology import Topology
 from meshloom.support.errors import InputError
 
 nir: Any = pytest.importorskip("nir")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.mapping.topology.matrix_market import read_matrix_market, write_matrix_market
-from meshloom.analysis.mapping.topology.metis import read_metis, write_metis
-from meshloom.analysis.mapping.topology.topology import Topology, from_directed, make_topology
+from meshloom.mapping.topology.matrix_market import read_matrix_market, write_matrix_market
+from meshloom.mapping.topology.metis import read_metis, write_metis
+from meshloom.mapping.topology.topology import Topology, from_directed, make_topology
 from meshloom.support.errors import InputError
 from numpy.typing import NDArray
 

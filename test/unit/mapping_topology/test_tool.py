@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshloom.analysis.mapping.topology.npz import write_npz
-from meshloom.analysis.mapping.topology.read import read_topology
-from meshloom.analysis.mapping.topology.topology import Topology, from_directed
+from meshloom.frontend.topology.read import read_topology
+from meshloom.mapping.topology.npz import write_npz
+from meshloom.mapping.topology.topology import Topology, from_directed
 from meshloom.tools.topology import main
 
 

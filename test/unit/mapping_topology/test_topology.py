@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.mapping.topology.npz import read_npz, write_npz
-from meshloom.analysis.mapping.topology.read import read_topology
-from meshloom.analysis.mapping.topology.topology import from_directed, make_topology
+from meshloom.frontend.topology.read import read_topology
+from meshloom.mapping.topology.npz import read_npz, write_npz
+from meshloom.mapping.topology.topology import from_directed, make_topology
 from meshloom.support.errors import InputError
 
 Edges = list[tuple[int, int, int]]

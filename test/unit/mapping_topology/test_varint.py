@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.mapping.topology.varint import decode_varints, encode_varints
+from meshloom.mapping.topology.varint import decode_varints, encode_varints
 from meshloom.support.errors import InputError
 
 CHECK = bytes([0b1_0000100, 0b1_1010101, 0b0_0010101, 0b0_0001101])

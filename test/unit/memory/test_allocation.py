@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.allocation import allocate, lower_bound
+from meshloom.analysis.allocation.allocate import allocate, lower_bound
 
 BUFFERS = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 15), st.integers(0, 6)), max_size=25)
 

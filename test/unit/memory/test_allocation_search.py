@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis import allocation_search
-from meshloom.analysis.allocation import allocate
-from meshloom.analysis.allocation_search import fitting_offsets, most_alive
+from meshloom.analysis.allocation import allocation_search
+from meshloom.analysis.allocation.allocate import allocate
+from meshloom.analysis.allocation.allocation_search import fitting_offsets, most_alive
 from numpy.typing import NDArray
 
 Buffers = list[tuple[int, int, int]]

@@ -28,8 +28,8 @@ func.func @main(%x: tensor<64x64xf32> {dataflow.name = "x"}) -> (tensor<64x64xf3
   func.return %g : tensor<64x64xf32>
 }
 """
-RULE = ["--subgraphs", "by-hand,names=b,names=d,names=f"]
-EACH = ["--subgraphs", "by-hand,names=a,names=b,names=c,names=d,names=e,names=f"]
+RULE = ["--subgraphs", "named,names=b,names=d,names=f"]
+EACH = ["--subgraphs", "named,names=a,names=b,names=c,names=d,names=e,names=f"]
 BUDGET = 52_000
 """For three tensors at a time: where %c and %d are computed of %b, %a is away."""
 
@@ -99,7 +99,7 @@ def test_the_list_of_passes_gives_the_same_bytes(
 
 def test_the_pass_keeps_values_and_names(chain: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What subgraphs said of where values lie goes: the plan decides that."""
-    outline = "manycore-outline-subgraphs{rule=by-hand names=b,d,f}"
+    outline = "manycore-outline-subgraphs{rule=named names=b,d,f}"
     given, saved = chain.with_name("given.mlir"), chain.with_name("saved.mlir")
     assert opt.main([str(chain), "-p", outline, "-o", str(given)]) == 0
     passes = f"memory-insert-offload{{chip=tiny budget={BUDGET}}}"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import run_main
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects.memory import Format
-from meshloom.emulator.device_memory import device_memory
-from meshloom.lowering.subgraph_options import SubgraphOptions
+from meshloom.emulator.reports.device_memory import device_memory
+from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.tools.api import CompiledNetwork, compile
 from meshloom.tools.compile import main as compile_main
 from meshloom.tools.read_module import read_module
@@ -52,7 +52,7 @@ def kept(path: Path, format: Format, count: int, swapped: bool = False) -> Modul
         if n:
             sum, before = f"%z{n}", f"%z{n - 1}" if n > 1 else "%y0"
             lines.append(f"  {sum} = dataflow.add {before}, %y{n} : ({TYPE}, {TYPE}) -> {TYPE}")
-        lines.append(f"  %q{n} = memory.done {sum} : {TYPE}")
+        lines.append(f"  %q{n} = memory.completion {sum} : {TYPE}")
     lines.append(f"  func.return {sum} : {TYPE}")
     path.write_text("\n".join([*lines, "}"]))
     return read_module(path, {})
@@ -102,7 +102,7 @@ def test_the_device_holds_less_by_the_factor(format: Format, folder: Path, tmp_p
 
 def test_cores_convert_with_one_instruction_an_element(folder: Path, tmp_path: Path) -> None:
     """f24 and f8 are types of the vector unit's cast."""
-    from meshloom.lowering.listing import listing
+    from meshloom.lowering.linker.listing import listing
 
     for format in (Format.F24, Format.F8E4M3, Format.F8E5M2):
         text = "\n".join(listing(compiled(kept(tmp_path / "kept.mlir", format, 1), folder).executable))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import make_inputs, run_main
+from meshloom.analysis.execution.interpret import make_inputs, run_main
 from meshloom.dialects.manycore import SubgraphOp
 from meshloom.dialects.memory.stash import RecomputeOp, SwapOutOp
-from meshloom.emulator.device_memory import device_memory
+from meshloom.emulator.reports.device_memory import device_memory
 from meshloom.lowering.offload.compile_launches import Budget
 from meshloom.support.errors import BudgetError
 from meshloom.support.warn import MeshloomWarning

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 from meshloom.chips import Chip
-from meshloom.emulator import functional
-from meshloom.emulator.device_memory import device_memory
-from meshloom.emulator.executable import Executable
-from meshloom.emulator.functional_host import ControllerStep, controller_steps
-from meshloom.emulator.timing import TimingResult, run_timing
+from meshloom.emulator.executable.executable import Executable
+from meshloom.emulator.executable.host import ControllerStep, controller_steps
+from meshloom.emulator.functional import engine
+from meshloom.emulator.reports.device_memory import device_memory
+from meshloom.emulator.timing.engine import TimingResult, run_timing
 from meshloom.lowering.offload.compile_launches import Budget
 from meshloom.lowering.offload.save_memory import Saving
 from meshloom.tools.interpreted import Interpreted
@@ -120,8 +120,8 @@ def results(program: Program, order: Sequence[ControllerStep], patch: pytest.Mon
         return iter(order)
 
     with patch.context() as inside:
-        inside.setattr(functional, "controller_steps", given)
-        return functional.run_functional(program.executable, program.inputs).outputs
+        inside.setattr(engine, "controller_steps", given)
+        return engine.run_functional(program.executable, program.inputs).outputs
 
 
 def right(program: Program, found: Arrays) -> bool:

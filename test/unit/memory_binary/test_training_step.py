@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from meshloom.dialects.memory import Format
-from meshloom.emulator.device_memory import DeviceMemory, device_memory
-from meshloom.emulator.executable import read_executable
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.executable.executable import read_executable
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.reports.device_memory import DeviceMemory, device_memory
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.lowering.offload.compile_launches import Budget
 from meshloom.lowering.offload.save_memory import Saving
-from meshloom.lowering.subgraph_options import SubgraphOptions
+from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.support.errors import InputError, MeshloomError
 from meshloom.tools.api import CompiledNetwork, compile
 from meshloom.tools.compile import main as compile_main

@@ -1,7 +1,7 @@
 """
 Training steps within budgets: what is planned is what the emulator finds, to the byte and to the cycle.
 
-The emulator's figures come from the accesses of copies and programs alone (`emulator/device_memory.py`).
+The emulator's figures come from the accesses of copies and programs alone (`emulator/reports/device_memory.py`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshloom.emulator.device_memory import device_memory
-from meshloom.emulator.functional import run_functional
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.reports.device_memory import device_memory
 from meshloom.lowering.offload.compile_launches import Budget
-from meshloom.lowering.subgraph_options import SubgraphOptions
+from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.support.errors import BudgetError
 from meshloom.tools.api import CompiledNetwork, compile
 from meshloom.tools.read_module import read_module

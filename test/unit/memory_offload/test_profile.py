@@ -52,13 +52,13 @@ def figure(leave: str, early: str, middle: str, back: str, late: str) -> str:
 PLAIN = figure("", "%n300", "", "", "%n300")
 OUT = f"%s, %gone = memory.swap_out %n300 : {T} to {STASH}"
 FIGURE_4 = figure(
-    OUT + f"\n%k = memory.after %n300 : {T}", "%k", "", f"%b, %t = memory.swap_in %s : {STASH} to {T}", "%b"
+    OUT + f"\n%k = memory.await %n300 : {T}", "%k", "", f"%b, %t = memory.swap_in %s : {STASH} to {T}", "%b"
 )
 WITH_EDGES = figure(
-    OUT + f"\n%k = memory.after %n300 after(%gone) : {T}",
+    OUT + f"\n%k = memory.await %n300 after(%gone) : {T}",
     "%k",
     "",
-    f"%q = memory.done %n306 : {T}\n%b, %t = memory.swap_in %s after(%q) : {STASH} to {T}",
+    f"%q = memory.completion %n306 : {T}\n%b, %t = memory.swap_in %s after(%q) : {STASH} to {T}",
     "%b",
 )
 
@@ -93,10 +93,10 @@ def test_compression_and_what_runs_again() -> None:
     """f16 halves 512 bytes; the vector unit takes 128 ns each way. A chain of two takes its inner result meanwhile."""
     stash = f"!memory.stash<{T}, dram, f16>"
     packed = figure(
-        f"%s, %gone = memory.compress %n300 : {T} to {stash}\n%k = memory.after %n300 after(%gone) : {T}",
+        f"%s, %gone = memory.compress %n300 : {T} to {stash}\n%k = memory.await %n300 after(%gone) : {T}",
         "%k",
         "",
-        f"%q = memory.done %n306 : {T}\n%b, %t = memory.decompress %s after(%q) : {stash} to {T}",
+        f"%q = memory.completion %n306 : {T}\n%b, %t = memory.decompress %s after(%q) : {stash} to {T}",
         "%b",
     )
     profile = memory_profile(find_main(parse(packed)), Simple())

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from meshloom.analysis.cost_graphs.graph import CostGraph
 from meshloom.analysis.cost_graphs.read import parse_cost_graph, read_cost_graph
 from meshloom.analysis.offload.bounds import lower_bound_ns
+from meshloom.analysis.offload.budget_grid import budget_grid
+from meshloom.analysis.offload.budget_grid_plans import BudgetGridPlans
 from meshloom.analysis.offload.effort import Preset
 from meshloom.analysis.offload.evaluate import Evaluator
 from meshloom.analysis.offload.kinds import NAMES, Kind, allowed_kinds
@@ -20,8 +22,6 @@ from meshloom.analysis.offload.model import Model
 from meshloom.analysis.offload.plan import plan_by_rule, plan_offload, plan_within, plans_for
 from meshloom.analysis.offload.problem import offload_problem
 from meshloom.analysis.offload.residency import residency
-from meshloom.analysis.offload.round_budgets import round_budgets
-from meshloom.analysis.offload.round_plans import RoundPlans
 from meshloom.analysis.offload.rules import Rule, Thresholds
 from meshloom.analysis.offload.simulate import IN, NEVER, OP
 from meshloom.support.errors import InputError
@@ -116,11 +116,11 @@ def test_what_is_known_from_other_budgets_changes_no_plan(
 ) -> None:
     """One search for budgets in any order gives the plans of separate ones, and the same refusals."""
     problem, model = offload_problem(training_graph(seed)), Model(1e9, compress_rate=5e9)
-    known = RoundPlans(Evaluator(problem, model), kinds, Preset.FAST, 0)
+    known = BudgetGridPlans(Evaluator(problem, model), kinds, Preset.FAST, 0)
     for share in shares:
         budget = int(share * problem.peak)
         outcomes: list[tuple[list[int], int] | str] = []
-        for plans in (known, RoundPlans(Evaluator(problem, model), kinds, Preset.FAST, 0)):
+        for plans in (known, BudgetGridPlans(Evaluator(problem, model), kinds, Preset.FAST, 0)):
             try:
                 plan = plan_within(plans, budget)
                 outcomes.append((plan.kind.tolist(), plan.time_ns))
@@ -159,7 +159,7 @@ def test_separate_calls_for_round_budgets_keep_their_order(
     seed: int, link: float, kinds: tuple[Kind, ...], preset: Preset
 ) -> None:
     evaluator = evaluator_of(training_graph(seed, most=8), link)
-    budgets = round_budgets(evaluator.problem)
+    budgets = budget_grid(evaluator.problem)
     times = [_time_or_never(evaluator, budget, kinds, preset) for budget in budgets]
     assert times == sorted(times), "the largest budget first"
 
@@ -188,7 +188,7 @@ def test_separate_calls_for_a_network_keep_their_order(name: str) -> None:
     problem = offload_problem(read_cost_graph(GRAPHS / f"{name}.json"))
     evaluator = Evaluator(problem, Model(16e9))
     for kinds in (ALL, (Kind.SWAP,)):
-        budgets = round_budgets(problem)
+        budgets = budget_grid(problem)
         times = [plan_offload(evaluator, budget, kinds, Preset.FAST).time_ns for budget in budgets]
         assert times == sorted(times), "the largest budget first"
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from meshloom.analysis.nature import EXACT, INTERFACE_CHANGING, Nature, lossy, reassociating
-from meshloom.analysis.semantics import difference
+from meshloom.analysis.execution.check_semantics import difference
+from meshloom.analysis.semantic_effect import EXACT, INTERFACE_CHANGING, SemanticEffect, lossy, reassociating
 from meshloom.dialects.dataflow import AddOp, MulOp
 from meshloom.support.errors import MeshloomError
 from meshloom.tools.opt import MeshloomOpt
@@ -42,7 +42,7 @@ class SquareAndSaySo(SquareInstead):
     """The same, declared to change what the program is."""
 
     name = "square-and-say-so"
-    nature: ClassVar[Nature] = INTERFACE_CHANGING
+    semantic_effect: ClassVar[SemanticEffect] = INTERFACE_CHANGING
 
 
 class OptWithWrongPass(MeshloomOpt):

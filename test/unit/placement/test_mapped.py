@@ -6,7 +6,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from meshloom.analysis.mapping.mesh import Mesh
 from meshloom.analysis.placement.assignment import assign
 from meshloom.analysis.placement.estimate import Estimator, PlaceObjective
 from meshloom.analysis.placement.matching import match, nearest_to
@@ -14,6 +13,7 @@ from meshloom.analysis.placement.methods import HOPS, PLACE_METHODS
 from meshloom.analysis.placement.stacks import Stacks, stacks_of
 from meshloom.analysis.placement.tile_graph import Rows, TileGraph
 from meshloom.chips import load_chip
+from meshloom.mapping.mesh import Mesh
 from numpy.typing import NDArray
 
 EDGE = load_chip("edge")

@@ -19,13 +19,13 @@ from meshloom.dialects.dataflow import Dataflow
 from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.manycore import Manycore, TilingAttr
 from meshloom.dialects.memory import Memory
-from meshloom.emulator.noc import port_of_core, port_rows
-from meshloom.lowering import quickest_piece
-from meshloom.lowering.compile_piece import compile_piece, place_piece
+from meshloom.emulator.machine.noc import port_of_core, port_rows
+from meshloom.lowering.autotune import autotune_subgraph
+from meshloom.lowering.autotune.compile_subgraph import compile_subgraph, plan_subgraph
+from meshloom.lowering.autotune.encode_subgraph import EncodedSubgraph, LaidOutSubgraph, encode_subgraph
 from meshloom.lowering.dataflow_to_manycore import lower_block
-from meshloom.lowering.effort import EFFORTS
-from meshloom.lowering.encode_piece import EncodedPiece, LaidOutPiece, encode_piece
-from meshloom.lowering.launch_image import launch_cycles
+from meshloom.lowering.linker.launch_image import launch_cycles
+from meshloom.lowering.options.effort import EFFORTS
 from meshloom.transforms.manycore_place import place_function
 from meshloom.transforms.manycore_tile import tile_function
 from xdsl.context import Context
@@ -184,14 +184,14 @@ def test_what_is_read_in_place_stays_in_place() -> None:
 
 @pytest.mark.parametrize(("chip", "n"), [("edge", 256), ("edge", 96), ("tiny", 64), ("grid", 192)])
 def test_code_is_the_quickest_of_all_that_is_tried(chip: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    target, tried = load_chip(chip), list[EncodedPiece]()
+    target, tried = load_chip(chip), list[EncodedSubgraph]()
 
-    def encode(piece: LaidOutPiece, chip: Chip) -> EncodedPiece:
-        tried.append(encode_piece(piece, chip))
+    def encode(piece: LaidOutSubgraph, chip: Chip) -> EncodedSubgraph:
+        tried.append(encode_subgraph(piece, chip))
         return tried[-1]
 
-    monkeypatch.setattr(quickest_piece, "encode_piece", encode)
-    found = compile_piece(module(n), target)
+    monkeypatch.setattr(autotune_subgraph, "encode_subgraph", encode)
+    found = compile_subgraph(module(n), target)
     cycles = [launch_cycles(one.code, target) for one in tried]
     assert found.code is tried[cycles.index(min(cycles))].code
     assert found.cycles == (min(cycles) if len(tried) > 1 else None)
@@ -199,6 +199,6 @@ def test_code_is_the_quickest_of_all_that_is_tried(chip: str, n: int, monkeypatc
 
 def test_tasks_say_the_plan_that_is_compiled() -> None:
     for methods in (("row-major", "relaxed"), ("relaxed", "row-major"), ("random", "row-major")):
-        found = place_piece(module(96), EDGE, replace(EFFORTS["default"], placements=methods, hopeful=2.0)).placed
+        found = plan_subgraph(module(96), EDGE, replace(EFFORTS["default"], placements=methods, prune_ratio=2.0)).placed
         for info, task in zip(found.plan.tasks, found.plan.plans, strict=True):
             assert info.op.tiling == TilingAttr.of(task.tiling)

@@ -10,9 +10,9 @@ import pytest
 from meshloom.analysis.planning.exchange_time import come_in_turn, credit_cycles, follow
 from meshloom.analysis.planning.transfers import Transfers
 from meshloom.chips import load_chip
-from meshloom.emulator.functional_build import Assembly, at
-from meshloom.emulator.timing import run_timing
-from meshloom.emulator.timing_random import RECV
+from meshloom.emulator.executable.build import Assembly, at
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.emulator.timing.random_programs import RECV
 
 TINY, EDGE = load_chip("tiny"), load_chip("edge")
 

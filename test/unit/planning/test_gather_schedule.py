@@ -9,8 +9,8 @@ from meshloom.analysis.planning.plan_task import Cut
 from meshloom.analysis.planning.reads import MOST_PARTS, ReadKind, plan_read
 from meshloom.analysis.planning.storage import Distribution
 from meshloom.analysis.planning.traffic import BoxArrays, overlaps
-from meshloom.analysis.slices import Tiles
-from meshloom.analysis.task_info import TaskInfo
+from meshloom.analysis.tasks.slices import Tiles
+from meshloom.analysis.tasks.task_info import TaskInfo
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import ConvOp
 from meshloom.dialects.dataflow.tiling import Box

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from meshloom.analysis.planning.interleaved import parts_interleave
 from meshloom.analysis.planning.plan_task import Cut
-from meshloom.analysis.task_info import TaskInfo
+from meshloom.analysis.tasks.task_info import TaskInfo
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import ConvOp, ExpOp
 from meshloom.dialects.dataflow.types import tensor

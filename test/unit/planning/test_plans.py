@@ -6,18 +6,18 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 import pytest
-from meshloom.analysis.grouping import group_operations
 from meshloom.analysis.planning.estimate import Clocks
 from meshloom.analysis.planning.placement import column_major, row_major
 from meshloom.analysis.planning.plan_memo import PlanMemo
 from meshloom.analysis.planning.plan_network import NetworkPlan, plan_network
 from meshloom.analysis.planning.plan_task import Shortage, Source, TaskPlan
 from meshloom.analysis.planning.reads import ReadKind, plan_read, version_count
-from meshloom.analysis.planning.room import Room
+from meshloom.analysis.planning.sram_budget import SramBudget
 from meshloom.analysis.planning.storage import Distribution
 from meshloom.analysis.planning.tiling_search import grid_candidates
-from meshloom.analysis.slices import Tiles
-from meshloom.analysis.task_info import TaskInfo
+from meshloom.analysis.tasks.grouping import group_operations
+from meshloom.analysis.tasks.slices import Tiles
+from meshloom.analysis.tasks.task_info import TaskInfo
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow import Dataflow
 from meshloom.dialects.dataflow.entry_function import find_main
@@ -238,7 +238,7 @@ def test_hundreds_of_values_that_do_not_fit_go_to_dram_in_few_rounds() -> None:
             sources: Sequence[Source],
             available: int,
             how: Hashable,
-            make: Callable[[Room], TaskPlan | Shortage],
+            make: Callable[[SramBudget], TaskPlan | Shortage],
         ) -> TaskPlan | Shortage:
             nonlocal asked
             asked += 1

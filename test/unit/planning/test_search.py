@@ -14,7 +14,7 @@ def test_the_first_of_the_cheapest_is_kept() -> None:
         asked.append(one)
         return {"a": 30, "b": 20, "c": 20, "d": 25}[one]
 
-    search = Search(cycles, "emulated", hopeful=2.0)
+    search = Search(cycles, "emulated", prune_ratio=2.0)
     for one in "abcd":
         search.try_variant(one, lambda made=one: made, estimate=20)
     assert search.best() == "b"
@@ -35,7 +35,7 @@ def test_one_variant_is_not_timed() -> None:
 
 
 def test_what_is_estimated_much_worse_than_another_is_not_made() -> None:
-    search = Search[int](lambda one: one, "emulated", hopeful=1.5)
+    search = Search[int](lambda one: one, "emulated", prune_ratio=1.5)
     search.try_variant("first", lambda: 100, estimate=100)
     search.try_variant("hopeless", lambda: pytest.fail("made"), estimate=151)
     search.try_variant("hopeful", lambda: 90, estimate=150)
@@ -43,7 +43,7 @@ def test_what_is_estimated_much_worse_than_another_is_not_made() -> None:
 
 
 def test_a_variant_that_has_to_be_better_by_some_share() -> None:
-    search = Search[int](lambda one: one, "emulated", hopeful=2.0)
+    search = Search[int](lambda one: one, "emulated", prune_ratio=2.0)
     search.try_variant("first", lambda: 100, estimate=100)
     search.try_variant("a little better", lambda: 95, estimate=100, share=0.9)
     assert search.best() == 100

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.chips import load_chip
-from meshloom.lowering import sparse_weights
+from meshloom.lowering.driver import compile_sparse
 from meshloom.support.errors import InputError
 from meshloom.tools import assemble, opt
 from meshloom.tools.api import CompiledNetwork
@@ -215,7 +215,7 @@ def test_instructions_say_which_weights_stay_dense(capsys: pytest.CaptureFixture
 def test_a_network_that_is_not_faster_goes_on_dense(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sparse_weights, "WORTHWHILE", 1e-9)
+    monkeypatch.setattr(compile_sparse, "ACCEPT_RATIO", 1e-9)
     assert main(["net.onnx", "--chip", "tiny", "--sparse", "-p", SUBGRAPHS, "-o", "net.mlx"]) == 0
     assert "the network is not faster" in capsys.readouterr().out
     found = Path("net.mlx").read_bytes()
@@ -257,7 +257,7 @@ def test_a_reproducer_before_the_encoding_names_its_passes(
         raise KeyError("panels")
 
     monkeypatch.setattr("meshloom.transforms.sparse_pack.pack_module", fails)
-    monkeypatch.setattr("meshloom.lowering.sparse_encode_if_faster.encode_if_faster", fails)
+    monkeypatch.setattr("meshloom.lowering.driver.sparse_encode_if_faster.encode_if_faster", fails)
     monkeypatch.setattr("meshloom.tools.encoding_passes.encode_if_faster", fails)
     assert main(["net.onnx", "--chip", "tiny", "--sparse", "-q", "-o", "net.mlx", "-p", SUBGRAPHS]) == 1
     found = re.search(
@@ -285,7 +285,7 @@ def test_a_module_of_tasks_or_subgraphs_is_refused(operation: str, capsys: pytes
     if operation == "manycore.launch":
         return
     with pytest.raises(InputError, match=operation):
-        sparse_weights.compile_encoded(module, load_chip("tiny"), lambda one: one, lambda one: 0)
+        compile_sparse.compile_encoded(module, load_chip("tiny"), lambda one: one, lambda one: 0)
     assert main(["low.mlir", "--chip", "tiny", "--sparse", "-q", "-o", "net.mlx"]) == 2
     line = capsys.readouterr().err.splitlines()[0]
     assert f"the module is at level 'manycore' already ('{operation}'): give the module of operators" in line

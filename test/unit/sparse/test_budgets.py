@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.chips import load_chip
-from meshloom.lowering.sparse_weights import compile_encoded
+from meshloom.lowering.driver.compile_sparse import compile_encoded
 from meshloom.support.errors import BudgetError
 from meshloom.support.warn import MeshloomWarning, warn
 from meshloom.tools.compile import main

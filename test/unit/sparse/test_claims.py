@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import Array, run_main
-from meshloom.analysis.sparse.formats import Kind, Order
+from meshloom.analysis.execution.interpret import Array, run_main
 from meshloom.dialects.dataflow.types import tensor
 from meshloom.dialects.sparse import IndexAttr
 from meshloom.dialects.sparse.values import encode_array
+from meshloom.formats.sparse.index_formats import Kind, Order
 from meshloom.tools.opt import MeshloomOpt
 from xdsl.dialects.builtin import i8
 from xdsl.parser import Parser

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import make_inputs, run_main
-from meshloom.analysis.sparse import panels as panels_module
-from meshloom.analysis.sparse.formats import Kind
-from meshloom.analysis.task_info import TaskInfo
+from meshloom.analysis.execution.interpret import make_inputs, run_main
+from meshloom.analysis.tasks.task_info import TaskInfo
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects import dataflow, sparse
 from meshloom.dialects.coreasm.isa import Unit
@@ -23,11 +21,13 @@ from meshloom.dialects.dataflow.tiling import Box
 from meshloom.dialects.dataflow.types import tensor, ui8
 from meshloom.dialects.manycore import TaskOp
 from meshloom.dialects.sparse import IndexAttr, PanelConvOp, PanelOp
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.formats.sparse import panels as panels_module
+from meshloom.formats.sparse.index_formats import Kind
 from meshloom.lowering.dataflow_to_manycore import DataflowToManycorePass
-from meshloom.lowering.pipeline import compile_module
-from meshloom.transforms.known_values import rounded, source_of
+from meshloom.lowering.driver.compile_module import compile_module
+from meshloom.transforms.shared.constants import rounded, source_of
 from meshloom.transforms.sparse_pack import pack_module
 from numpy.typing import NDArray
 from xdsl.builder import Builder
@@ -273,8 +273,8 @@ def test_only_the_own_bytes_of_panels_are_loaded(monkeypatch: pytest.MonkeyPatch
     panels = op.panels
     assert panels.counts[0] == len(panels.sizes)
     read: list[int] = []
-    for worthwhile in (panels_module.WORTHWHILE, 0):
-        monkeypatch.setattr(panels_module, "WORTHWHILE", worthwhile)
+    for worthwhile in (panels_module.ACCEPT_RATIO, 0):
+        monkeypatch.setattr(panels_module, "ACCEPT_RATIO", worthwhile)
         executable = compile_module(module.clone(), chip).executable
         run = run_functional(executable, make_inputs(module, 0))
         read.append(int(run_timing(executable, mapped=run.mapped).port_read.sum()))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.connection import (
+from meshloom.formats.sparse.connection import (
     combine,
     combine_direct,
     combine_mixed_direct,
@@ -18,10 +18,10 @@ from meshloom.analysis.sparse.connection import (
     direct_to_strides,
     strides_to_direct,
 )
-from meshloom.analysis.sparse.encode import counts, decode, encode, encode_mask
-from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, Order, run_length, stride
-from meshloom.analysis.sparse.product import accumulate, sparse_dot
-from meshloom.analysis.sparse.strings import Strings
+from meshloom.formats.sparse.encode import counts, decode, encode, encode_mask
+from meshloom.formats.sparse.fibers import Fibers
+from meshloom.formats.sparse.index_formats import DIRECT, Format, Kind, Order, run_length, stride
+from meshloom.formats.sparse.product import accumulate, sparse_dot
 from meshloom.support.errors import InputError
 
 FIRST, SECOND, BOTH = (np.array(bits, np.uint8) for bits in ([1, 0, 0, 1, 1], [1, 0, 1, 0, 1], [1, 0, 0, 0, 1]))
@@ -69,8 +69,8 @@ def test_strings_that_do_not_fit() -> None:
 def test_connection_data_of_both_orders_and_thresholds() -> None:
     # Claim 22: 1 where |x| > threshold, which differs for neurons and weights.
     weights = np.array([[0.1, 0.9, -0.9], [-0.5, 0.5, 0.0]], np.float32)
-    by_output = encode(weights, DIRECT, Strings((2, 3)), threshold=0.5)
-    by_input = encode(weights, DIRECT, Strings((2, 3), Order.INPUT), threshold=0.5)
+    by_output = encode(weights, DIRECT, Fibers((2, 3)), threshold=0.5)
+    by_input = encode(weights, DIRECT, Fibers((2, 3), Order.INPUT), threshold=0.5)
     assert np.unpackbits(by_output.index, bitorder="little")[:6].tolist() == [0, 1, 1, 0, 0, 0]
     assert np.unpackbits(by_input.index, bitorder="little")[:6].tolist() == [0, 0, 1, 0, 1, 0]
     assert connection_mask(by_output).tolist() == connection_mask(by_input).tolist()
@@ -115,7 +115,7 @@ def test_one_sided_use_and_given_connection_data() -> None:
     weights = np.array([[0, 2, 3, 0]], np.float32)
     kept = compact(neurons, connections(encode(weights, stride(2))))
     assert (kept.values.tolist(), decode(kept).tolist()) == ([0, 7], [[0, 0, 7, 0]])
-    given_data = encode_mask(weights != 0, np.array([[True, True, False, False]]), DIRECT, Strings((1, 4)))
+    given_data = encode_mask(weights != 0, np.array([[True, True, False, False]]), DIRECT, Fibers((1, 4)))
     assert compact(neurons, given_data).values.tolist() == [5, 0]
 
 

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.formats import Format, Kind
-from meshloom.analysis.sparse.panels import Panels, unpack_panels
 from meshloom.chips import load_chip
 from meshloom.dialects import sparse
 from meshloom.dialects.dataflow import ConstantOp, MatmulOp, WeightOp
 from meshloom.dialects.dataflow.evaluate import evaluate
 from meshloom.dialects.dataflow.types import tensor
 from meshloom.dialects.sparse import IndexAttr, PanelOp
-from meshloom.emulator.executable import Executable, from_bytes, to_bytes
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.functional_errors import EmulationError
-from meshloom.lowering.pipeline import compile_module
+from meshloom.emulator.executable.executable import Executable, from_bytes, to_bytes
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.formats.sparse.index_formats import Format, Kind
+from meshloom.formats.sparse.panels import Panels, unpack_panels
+from meshloom.lowering.driver.compile_module import compile_module
 from meshloom.support.errors import InputError
-from meshloom.transforms.known_values import source_of
+from meshloom.transforms.shared.constants import source_of
 from meshloom.transforms.sparse_pack import pack_module
 from numpy.typing import NDArray
 from xdsl.builder import Builder

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.chips import load_chip
-from meshloom.lowering.sparse_weights import SparseNetwork, compile_encoded
+from meshloom.lowering.driver.compile_sparse import SparseNetwork, compile_encoded
 from meshloom.tools.compile import main
 from meshloom.tools.dense_weights import dense_weights_text
 from meshloom.tools.read_module import read_module

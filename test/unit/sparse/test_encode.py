@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.encode import Encoded, counts, decode, encode
-from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, Order, csr, run_length, stride
-from meshloom.analysis.sparse.sizes import encoded_bytes, gap_histogram
-from meshloom.analysis.sparse.strings import Strings
+from meshloom.formats.sparse.encode import Encoded, counts, decode, encode
+from meshloom.formats.sparse.fibers import Fibers
+from meshloom.formats.sparse.index_formats import DIRECT, Format, Kind, Order, csr, run_length, stride
+from meshloom.formats.sparse.sizes import encoded_bytes, gap_histogram
 from meshloom.support.errors import InputError
 from numpy.typing import NDArray
 
@@ -30,17 +30,17 @@ TYPES = (np.float32, np.float64, np.int8, np.uint8, np.int64, np.bool_)
 
 
 @st.composite
-def tensors(draw: st.DrawFn) -> tuple[NDArray[Any], Strings]:
+def tensors(draw: st.DrawFn) -> tuple[NDArray[Any], Fibers]:
     shape = tuple(draw(st.lists(st.integers(0, 9), min_size=1, max_size=3)))
     generator = np.random.default_rng(draw(st.integers(0, 1 << 32)))
     values = generator.integers(1, 100, shape) * (generator.random(shape) < draw(st.floats(0, 1)))
-    strings = Strings(shape, draw(st.sampled_from(list(Order))), draw(st.integers(0, len(shape) - 1)))
+    strings = Fibers(shape, draw(st.sampled_from(list(Order))), draw(st.integers(0, len(shape) - 1)))
     return values.astype(draw(st.sampled_from(TYPES))), strings
 
 
 @settings(max_examples=150, deadline=None)
 @given(case=tensors(), format=st.sampled_from(FORMATS))
-def test_round_trips_are_exact_and_sizes_as_counted(case: tuple[NDArray[Any], Strings], format: Format) -> None:
+def test_round_trips_are_exact_and_sizes_as_counted(case: tuple[NDArray[Any], Fibers], format: Format) -> None:
     tensor, strings = case
     encoded = encode(tensor, format, strings)
     decoded = decode(encoded)
@@ -136,7 +136,7 @@ def test_damaged_streams_are_errors() -> None:
 @settings(max_examples=150, deadline=None)
 @given(case=tensors(), format=st.sampled_from(FORMATS), data=st.data())
 def test_any_damage_is_an_error_or_a_tensor(
-    case: tuple[NDArray[Any], Strings], format: Format, data: st.DataObject
+    case: tuple[NDArray[Any], Fibers], format: Format, data: st.DataObject
 ) -> None:
     tensor, strings = case
     encoded = encode(tensor, format, strings)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meshloom.lowering.module_text import module_of_text
+from meshloom.lowering.ir.module_text import module_of_text
 from meshloom.support.errors import InputError, MeshloomError
 from meshloom.tools.api import CompiledNetwork
 from meshloom.tools.run import main as run

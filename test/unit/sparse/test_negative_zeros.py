@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import make_inputs, run_main
-from meshloom.analysis.semantics import SemanticsChecker
+from meshloom.analysis.execution.check_semantics import SemanticsChecker
+from meshloom.analysis.execution.interpret import make_inputs, run_main
 from meshloom.chips import load_chip
 from meshloom.dialects import dataflow
 from meshloom.dialects.dataflow.types import tensor
-from meshloom.emulator.executable import read_executable
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.executable.executable import read_executable
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.tools.compile import main as compile_main
-from meshloom.transforms.known_values import rounded, source_of
-from meshloom.transforms.sparse_plan import plan_encodings
+from meshloom.transforms.shared.constants import rounded, source_of
+from meshloom.transforms.shared.sparse_plan import plan_encodings
 from meshloom.transforms.sparse_select_encoding import SparseSelectEncodingPass
 from meshloom.transforms.sparse_split_inputs import split_inputs
 from numpy.typing import NDArray

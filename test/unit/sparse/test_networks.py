@@ -6,18 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import make_inputs, run_main
+from meshloom.analysis.execution.interpret import make_inputs, run_main
 from meshloom.analysis.sparse.layer_cost import Objective
 from meshloom.chips import load_chip
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.frontend.prune_onnx import prune_onnx
-from meshloom.lowering.pipeline import compile_module
-from meshloom.lowering.sparse_weights import compile_encoded, encode_weights
+from meshloom.lowering.driver.compile_module import compile_module
+from meshloom.lowering.driver.compile_sparse import compile_encoded, encode_weights
 from meshloom.tools.compile import main as compile_main
 from meshloom.tools.read_module import read_module
+from meshloom.tools.report.sparse_cycles import sparse_cycles
 from meshloom.tools.run import main as run_main_tool
-from meshloom.tools.sparse_layers import sparse_cycles
 from meshloom.tools.sparsity import main as sparsity_main
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
 from meshloom.transforms.dataflow_prune import DataflowPrunePass

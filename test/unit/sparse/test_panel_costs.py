@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from meshloom.analysis.sparse import layer_cost
-from meshloom.analysis.sparse.choose import all_choices
-from meshloom.analysis.sparse.formats import DIRECT
 from meshloom.analysis.sparse.layer_cost import Layer, best_panels, encoded_cycles, panel_widths
-from meshloom.analysis.sparse.panels import Panels
 from meshloom.analysis.sparse.product_cycles import product_cycles
-from meshloom.analysis.sparse.strings import Strings
+from meshloom.analysis.sparse.smallest_encoding import all_choices
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects.dataflow.tiling import EncodedWork
+from meshloom.formats.sparse.fibers import Fibers
+from meshloom.formats.sparse.index_formats import DIRECT
+from meshloom.formats.sparse.panels import Panels
 
 JOINED = load_chip("edge")  # 32 x 32 places
 OWN = replace(JOINED, map_lanes="own")
@@ -30,7 +30,7 @@ def test_panels_fill_joined_lanes() -> None:
     weights = np.zeros((512, 128), np.float32)
     for neuron, own in enumerate(weights):
         own[(neuron + 7 * np.arange(13)) % 128] = 1
-    _, choice = all_choices(weights, Strings(weights.shape), (DIRECT,))
+    _, choice = all_choices(weights, Fibers(weights.shape), (DIRECT,))
     assert 74 in panel_widths(JOINED, LAYER, choice)
     assert panel_widths(OWN, LAYER, choice) == [32, 64, 86, 128, 256]
     quick = {"dram_bytes_per_cycle": 1 << 20, "link_bytes_per_cycle": 1 << 20}
@@ -42,7 +42,7 @@ def test_panels_fill_joined_lanes() -> None:
 def test_panels_in_groups_reach_over_no_end() -> None:
     layer = replace(LAYER, inputs=32, groups=4)
     weights = np.ones((512, 32), np.float32)
-    _, choice = all_choices(weights, Strings(weights.shape), (DIRECT,))
+    _, choice = all_choices(weights, Fibers(weights.shape), (DIRECT,))
     assert all(128 % width == 0 for width in panel_widths(JOINED, layer, choice))
 
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.interpret import Array, make_inputs, run_main
-from meshloom.analysis.nature import nature_of, reassociating
-from meshloom.analysis.sparse.formats import Kind
+from meshloom.analysis.execution.interpret import Array, make_inputs, run_main
+from meshloom.analysis.semantic_effect import reassociating, semantic_effect_of
 from meshloom.chips import load_chip
 from meshloom.dialects import dataflow, sparse
 from meshloom.dialects.dataflow.constants import widen_bf16
 from meshloom.dialects.dataflow.types import element_bytes, element_of, shape_of, tensor
+from meshloom.formats.sparse.index_formats import Kind
 from meshloom.support.errors import InputError
-from meshloom.transforms.contraction_weights import numeric_values, weight_uses
 from meshloom.transforms.dataflow_prune import DataflowPrunePass
-from meshloom.transforms.known_values import rounded, source_of
-from meshloom.transforms.sparse_plan import plan_encodings
+from meshloom.transforms.shared.constants import rounded, source_of
+from meshloom.transforms.shared.contraction_weights import numeric_values, weight_uses
+from meshloom.transforms.shared.sparse_plan import plan_encodings
 from meshloom.transforms.sparse_prune_groups import SparsePruneGroupsPass
 from meshloom.transforms.sparse_select_encoding import SparseSelectEncodingPass
 from xdsl.builder import Builder
@@ -76,7 +76,7 @@ def test_selection_changes_no_bit(
     before = run_main(module, inputs)
     select = SparseSelectEncodingPass(groups=groups)
     # No weight here is -0, so that no bit changes; of others the sign of a zero result may.
-    assert nature_of(select) == reassociating(0.0)
+    assert semantic_effect_of(select) == reassociating(0.0)
     plans = plan_encodings(module, groups)
     select.apply(Context(), module)
     module.verify()

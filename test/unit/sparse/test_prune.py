@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.prune import (
+from meshloom.formats.sparse.prune import (
     apply,
     balanced_pruning,
     contiguous_groups,
+    fiber_groups,
     group_pruning,
     magnitude_pruning,
     n_m_pruning,
-    string_groups,
 )
 
 
@@ -52,7 +52,7 @@ def test_group_pruning_is_the_claim_word_by_word(
 
 
 def test_groups_in_strings_do_not_cross_them() -> None:
-    assert string_groups(2, 5, 2).tolist() == [[0, 0, 1, 1, 2], [3, 3, 4, 4, 5]]
+    assert fiber_groups(2, 5, 2).tolist() == [[0, 0, 1, 1, 2], [3, 3, 4, 4, 5]]
 
 
 @pytest.mark.parametrize(("density", "kept"), [(0.0, []), (0.4, [1, 3]), (0.6, [0, 1, 3]), (1.0, [0, 1, 2, 3, 4])])

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.interpret import run_main
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects.coreasm.isa import MNEMONICS
-from meshloom.lowering.module_text import module_of_text
+from meshloom.lowering.ir.module_text import module_of_text
 from meshloom.tools.api import CompiledNetwork
 from numpy.typing import NDArray
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.balance import balance, balance_panels, efficiency, even_panels, panel_work
-from meshloom.analysis.sparse.choose import all_choices, smallest
-from meshloom.analysis.sparse.encode import encode
-from meshloom.analysis.sparse.formats import DIRECT, Format, Kind, candidates, csr, run_length, stride
+from meshloom.analysis.sparse.balance_lanes import balance, balance_panels, efficiency, even_panels, panel_work
 from meshloom.analysis.sparse.layer_cost import Layer, break_even, fastest, layer_costs
-from meshloom.analysis.sparse.sizes import expected_bits
-from meshloom.analysis.sparse.strings import Strings
+from meshloom.analysis.sparse.smallest_encoding import all_choices, smallest
 from meshloom.chips import load_chip
+from meshloom.formats.sparse.encode import encode
+from meshloom.formats.sparse.fibers import Fibers
+from meshloom.formats.sparse.index_formats import DIRECT, Format, Kind, candidates, csr, run_length, stride
+from meshloom.formats.sparse.sizes import expected_bits
 
 SHAPE = (128, 2048)
 
@@ -63,11 +63,11 @@ def test_published_break_even_densities_and_ratios() -> None:
 
 def test_the_smallest_at_a_tenth() -> None:
     weights = random_weights(0.1)
-    choice = smallest(weights, Strings(SHAPE))
+    choice = smallest(weights, Fibers(SHAPE))
     assert choice.format == stride(5)
     assert choice.ratio == pytest.approx(5.9, abs=0.08)
     assert choice.nbytes == encode(weights, stride(5)).nbytes
-    grouped = smallest(random_weights(0.1, 16), Strings(SHAPE), candidates((1, 16)))
+    grouped = smallest(random_weights(0.1, 16), Fibers(SHAPE), candidates((1, 16)))
     assert grouped.format is not None
     assert grouped.format.group == 16
     assert grouped.ratio >= 9
@@ -79,15 +79,15 @@ def test_never_larger_than_dense_and_never_than_another(rows: int, length: int, 
     generator = np.random.default_rng(seed)
     tensor = (generator.integers(1, 9, (rows, length)) * (generator.random((rows, length)) < density)).astype(np.int8)
     formats = [one for one in candidates((1, 4)) if one.group <= length]
-    choice = smallest(tensor, Strings(tensor.shape), formats)
+    choice = smallest(tensor, Fibers(tensor.shape), formats)
     sizes = [encode(tensor, format).nbytes for format in formats]
     assert choice.nbytes == min([tensor.nbytes, *sizes])
-    assert [one.nbytes for one in all_choices(tensor, Strings(tensor.shape), formats)[1:]] == sizes
+    assert [one.nbytes for one in all_choices(tensor, Fibers(tensor.shape), formats)[1:]] == sizes
     assert (choice.format is None) == (tensor.nbytes <= min(sizes))
 
 
 def test_groups_longer_than_a_string_are_left_out() -> None:
-    assert smallest(np.eye(4, dtype=np.int8), Strings((4, 4)), candidates((1 << 40, 1))).format == DIRECT
+    assert smallest(np.eye(4, dtype=np.int8), Fibers((4, 4)), candidates((1 << 40, 1))).format == DIRECT
 
 
 EDGE = load_chip("edge")
@@ -100,7 +100,7 @@ def test_cost_of_a_layer_by_hand() -> None:
     weights = np.zeros((8, 64), np.float32)
     weights[:, ::8] = 1
     layer = Layer(rows=2, inputs=64, outputs=8, item_bytes=4)
-    dense, direct = layer_costs(chip, layer, weights, Strings((8, 64)), (DIRECT,))
+    dense, direct = layer_costs(chip, layer, weights, Fibers((8, 64)), (DIRECT,))
     # On the vector unit, 1024 pairs on 8 lanes: less than 8 blocks of 8 inputs, through each of which the rows pass.
     assert (dense.compute, dense.memory) == (1024 / 8, 8 * 64 * 4 / chip.dram_bytes_per_cycle)
     assert dense.compute < 8 * (2 + 22)
@@ -111,23 +111,23 @@ def test_cost_of_a_layer_by_hand() -> None:
     assert direct.compute == 22 + 2 - 1
     assert fastest([dense, direct]) is direct
     # With more rows, the core's memory must deliver all neurons: 64 of 4 bytes a row.
-    (_, more) = layer_costs(chip, replace(layer, rows=40), weights, Strings((8, 64)), (DIRECT,))
+    (_, more) = layer_costs(chip, replace(layer, rows=40), weights, Fibers((8, 64)), (DIRECT,))
     assert more.compute == max(40 * 64 * 4 / chip.map_bytes_per_cycle, 22 + 40 - 1)
 
 
 def test_rows_that_are_cut_over_cores_load_as_often() -> None:
     """Sixteen rows on sixteen cores: one each saves 30 cycles, and makes all cores load what one loads else."""
     layer, weights = Layer(rows=16, inputs=64, outputs=32, item_bytes=4), np.ones((32, 64), np.float32)
-    _, cycles = layer_costs(EDGE, layer, weights, Strings((32, 64)), (DIRECT,))
+    _, cycles = layer_costs(EDGE, layer, weights, Fibers((32, 64)), (DIRECT,))
     # Two loads of 94 cycles, and a row of 64 weights, 32 a cycle, in each core.
     assert cycles.compute == cycles.mean_compute == 2 * 94 + 2 - 1
-    _, loads = layer_costs(EDGE, replace(layer, objective="loads"), weights, Strings((32, 64)), (DIRECT,))
+    _, loads = layer_costs(EDGE, replace(layer, objective="loads"), weights, Fibers((32, 64)), (DIRECT,))
     assert loads.compute == 2 * 94 + 32 - 1
     assert loads.mean_compute == loads.compute / 16
     # More rows than a quarter of the cycles of a load: work is no longer loading.
     many = replace(layer, rows=24)
-    _, cycles = layer_costs(EDGE, many, weights, Strings((32, 64)), (DIRECT,))
-    _, loads = layer_costs(EDGE, replace(many, objective="loads"), weights, Strings((32, 64)), (DIRECT,))
+    _, cycles = layer_costs(EDGE, many, weights, Fibers((32, 64)), (DIRECT,))
+    _, loads = layer_costs(EDGE, replace(many, objective="loads"), weights, Fibers((32, 64)), (DIRECT,))
     assert cycles == loads
 
 
@@ -136,7 +136,7 @@ def test_the_model_falls_back_to_dense() -> None:
     formats = (DIRECT, stride(4), stride(8))
     for density in (0.01, 0.1, 0.3, 0.6, 1.0):
         weights = random_weights(density).astype(np.float32)
-        costs = layer_costs(EDGE, layer, weights, Strings(weights.shape), formats)
+        costs = layer_costs(EDGE, layer, weights, Fibers(weights.shape), formats)
         best = fastest(costs)
         assert best.cycles <= costs[0].cycles
         if density in (0.01, 0.1):

@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import make_inputs, run_main
-from meshloom.analysis.nonzero_neurons import nonzero_neurons
-from meshloom.analysis.sparse.choose import all_choices
+from meshloom.analysis.execution.interpret import make_inputs, run_main
+from meshloom.analysis.execution.nonzero_activations import nonzero_activations
+from meshloom.analysis.planning.split_inputs import best_split, in_parts
 from meshloom.analysis.sparse.layer_cost import Layer
-from meshloom.analysis.sparse.split_inputs import best_split, in_parts
-from meshloom.analysis.sparse.strings import Strings
+from meshloom.analysis.sparse.smallest_encoding import all_choices
 from meshloom.chips import Chip, load_chip
 from meshloom.dialects import dataflow
 from meshloom.dialects.coreasm.isa import Unit
 from meshloom.dialects.dataflow.types import tensor
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.timing import run_timing
-from meshloom.lowering.pipeline import compile_module
-from meshloom.lowering.sparse_weights import encode_weights
-from meshloom.tools.sparse_layers import sparse_cycles
-from meshloom.transforms.known_values import source_of
-from meshloom.transforms.sparse_plan import plan_encodings
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.formats.sparse.fibers import Fibers
+from meshloom.lowering.driver.compile_module import compile_module
+from meshloom.lowering.driver.compile_sparse import encode_weights
+from meshloom.tools.report.sparse_cycles import sparse_cycles
+from meshloom.transforms.shared.constants import source_of
+from meshloom.transforms.shared.sparse_plan import plan_encodings
 from meshloom.transforms.sparse_select_encoding import convert
 from meshloom.transforms.sparse_split_inputs import split_inputs
 from numpy.typing import NDArray
@@ -82,7 +82,7 @@ def test_parts_add_up_to_the_whole() -> None:
 def test_cost_of_parts() -> None:
     matrix = fat_weights().T.copy()
     layer = Layer(1, INPUTS, OUTPUTS, 4)
-    choice = min(all_choices(matrix, Strings(matrix.shape))[1:], key=lambda choice: choice.nbytes)
+    choice = min(all_choices(matrix, Fibers(matrix.shape))[1:], key=lambda choice: choice.nbytes)
     split = best_split(OWN, layer, matrix != 0, choice)
     assert split.parts > 1
     assert INPUTS % split.parts == 0
@@ -156,7 +156,7 @@ def test_parts_take_fewer_cycles(calibrated: bool) -> None:
     whole = network(fat_weights())
     parts = whole.clone()
     inputs = make_inputs(parts, 0) if calibrated else None
-    neurons = None if inputs is None else nonzero_neurons(whole, inputs)
+    neurons = None if inputs is None else nonzero_activations(whole, inputs)
     convert(plan_encodings(whole, chip=OWN, neurons=neurons))
     plans = encode_weights(parts, OWN, inputs)
     assert all(plan.choice.format is not None for plan in plans)

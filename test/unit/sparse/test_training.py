@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import run_main
-from meshloom.analysis.sparse.prune import magnitude_pruning
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import ConvOp, MatmulOp, ScatterOp
 from meshloom.dialects.dataflow.evaluate import evaluate
 from meshloom.dialects.dataflow.sources import ConstantOp
 from meshloom.dialects.dataflow.types import ui8
 from meshloom.dialects.sparse import FillPanelsOp, PanelConvOp, PanelMatmulOp
+from meshloom.formats.sparse.prune import magnitude_pruning
 from meshloom.frontend.parameters import import_with_parameters
 from meshloom.support.errors import MeshloomError
 from meshloom.transforms.dataflow_differentiate import DataflowDifferentiatePass

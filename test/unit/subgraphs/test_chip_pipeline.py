@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from dense_networks import dense_layers
 from meshloom.chips import Chip, load_chip
-from meshloom.emulator.chip_pipeline import NETWORK, ChipPipeline, Feed
-from meshloom.emulator.chip_pipeline_file import decode_any, encode_chip_pipeline
-from meshloom.emulator.chip_pipeline_run import schedule, stream_cycles
-from meshloom.emulator.executable import from_bytes
-from meshloom.lowering.subgraph_options import SubgraphOptions, parse_subgraphs
+from meshloom.emulator.executable.chip_pipeline import NETWORK, ChipPipeline, Feed
+from meshloom.emulator.executable.chip_pipeline_file import decode_any, encode_chip_pipeline
+from meshloom.emulator.executable.executable import from_bytes
+from meshloom.emulator.run_chip_pipeline import schedule, stream_cycles
+from meshloom.lowering.options.subgraph_options import SubgraphOptions, parse_subgraphs
 from meshloom.support.errors import InputError
 from meshloom.tools import compile as compile_tool
 from meshloom.tools import objdump, run

@@ -59,7 +59,7 @@ def test_a_budget_that_is_too_small_names_the_chip_and_one_that_is_enough() -> N
 
 def test_a_module_in_subgraphs_saves_memory_between_these() -> None:
     """Two for each chip, each of which holds the weights of one layer."""
-    outline = "manycore-outline-subgraphs{rule=by-hand names=r0,r1,r2}"
+    outline = "manycore-outline-subgraphs{rule=named names=r0,r1,r2}"
     made = meshloom.compile(LAYERS, "tiny", budget=BUDGET, chips=2, effort="fast", passes=outline)
     assert [len(chip.launches) for chip in made.pipeline.chips] == [2, 2]
     assert all(chip.dram_bytes_used <= BUDGET for chip in made.pipeline.chips)

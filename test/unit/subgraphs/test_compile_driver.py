@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from dense_networks import dense_layers
 from meshloom.chips import Chip, load_chip
-from meshloom.emulator.executable import from_bytes, to_bytes
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.stats import collect
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.executable.executable import from_bytes, to_bytes
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.reports.stats import collect
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.effort import Effort
-from meshloom.lowering.piece_cache import Failure, PieceCache
-from meshloom.lowering.pipeline import Compilation, SubgraphOptions, compile_module
-from meshloom.lowering.subgraph_options import FUSIONS, parse_subgraphs
+from meshloom.lowering.cache.compile_cache import CompileCache, Failure
+from meshloom.lowering.driver.compile_module import Compilation, SubgraphOptions, compile_module
+from meshloom.lowering.options.effort import Effort
+from meshloom.lowering.options.subgraph_options import FUSIONS, parse_subgraphs
 from meshloom.support.errors import InputError, ResourceError
 from meshloom.tools.oracle import Oracle, compare
 from meshloom.tools.read_module import read_module
@@ -131,7 +131,7 @@ def test_values_wait_on_the_host() -> None:
     check(model, compilation)
 
 
-@pytest.mark.parametrize("rule", ["fewest-bytes,parts=3", "data-outputs", "key-nodes", "by-hand,names=r1"])
+@pytest.mark.parametrize("rule", ["fewest-bytes,parts=3", "data-outputs", "key-nodes", "named,names=r1"])
 def test_cut_by_rule(rule: str) -> None:
     model = dense_layers([24, 40, 16, 32, 8], taps=(1,))
     options = SubgraphOptions(parse_subgraphs(rule)[0])
@@ -163,18 +163,18 @@ def test_what_was_split_is_fused_however_little_that_gains() -> None:
 
 
 def test_layers_alike_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from meshloom.lowering import piece_pool
+    from meshloom.lowering.autotune import compile_pool
 
     compiled_parts: list[ModuleOp] = []
-    compile_anonymous: Callable[..., object] = piece_pool.compile_anonymous
+    compile_anonymous: Callable[..., object] = compile_pool.compile_anonymous
 
     def counting(module: ModuleOp, chip: Chip, effort: Effort) -> object:
         compiled_parts.append(module)
         return compile_anonymous(module, chip, effort)
 
-    monkeypatch.setattr(piece_pool, "compile_anonymous", counting)
+    monkeypatch.setattr(compile_pool, "compile_anonymous", counting)
     model = dense_layers([32] * 6)
-    rule = parse_subgraphs("by-hand,names=r0,names=r1,names=r2,names=r3")[0]
+    rule = parse_subgraphs("named,names=r0,names=r1,names=r2,names=r3")[0]
     compilation = compiled(model, TINY, SubgraphOptions(rule))
     assert (len(compilation.parts), len(compiled_parts)) == (5, 1)
     check(model, compilation)
@@ -197,7 +197,7 @@ def test_processes_and_cache_change_nothing(four_layers: ModelProto, tmp_path: P
 
 def test_exchanged_cache_entries_give_no_other_executable(tmp_path: Path) -> None:
     """Two parts with the same operands and results, so that the code of one could be linked in place of the other's."""
-    rule = parse_subgraphs("by-hand,names=a")[0]
+    rule = parse_subgraphs("named,names=a")[0]
     lines = ["func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {"]
     lines += [f"  %{name} = dataflow.{kind} %{x} : (tensor<64x64xf32>) -> tensor<64x64xf32>"
               for name, kind, x in (("a", "tanh", "x"), ("b", "exp", "a"))]  # fmt: skip
@@ -226,20 +226,20 @@ def test_exchanged_cache_entries_give_no_other_executable(tmp_path: Path) -> Non
 
 
 def test_exchanged_failures_are_not_believed(tmp_path: Path) -> None:
-    keys = [PieceCache(TINY, tmp_path).key(text) for text in ("one", "other")]
+    keys = [CompileCache(TINY, tmp_path).key(text) for text in ("one", "other")]
     for key, needed in zip(keys, (100, 200), strict=True):
-        PieceCache(TINY, tmp_path).put(key, Failure(f"needs {needed}", "DRAM", needed, 50))
-    assert PieceCache(TINY, tmp_path).get(keys[0]) == Failure("needs 100", "DRAM", 100, 50)
+        CompileCache(TINY, tmp_path).put(key, Failure(f"needs {needed}", "DRAM", needed, 50))
+    assert CompileCache(TINY, tmp_path).get(keys[0]) == Failure("needs 100", "DRAM", 100, 50)
     one, other = (tmp_path / f"{key}.failure" for key in keys)
     one.write_bytes(other.read_bytes())
-    assert PieceCache(TINY, tmp_path).get(keys[0]) is None
+    assert CompileCache(TINY, tmp_path).get(keys[0]) is None
     for length in range(0, 80, 7):
         other.write_bytes(one.read_bytes()[:length])
-        assert PieceCache(TINY, tmp_path).get(keys[1]) is None
+        assert CompileCache(TINY, tmp_path).get(keys[1]) is None
 
 
 def test_a_changed_layer_alone_is_compiled_again(tmp_path: Path) -> None:
-    rule = parse_subgraphs("by-hand,names=r0,names=r1")[0]
+    rule = parse_subgraphs("named,names=r0,names=r1")[0]
     options = SubgraphOptions(rule, cache=tmp_path)
     compiled(dense_layers([24, 40, 16, 8]), options=options)
     before = set(tmp_path.iterdir())
@@ -254,7 +254,7 @@ def test_a_changed_layer_alone_is_compiled_again(tmp_path: Path) -> None:
         ("sideways", "no split rule is named 'sideways'"),
         ("fewest-bytes,parts=many", "cannot read 'parts=many'"),
         ("parts=3", "give auto, whole, or a rule"),
-        ("by-hand", "give names=NAME"),
+        ("named", "give names=NAME"),
     ],
 )
 def test_options_that_make_no_sense(text: str, message: str) -> None:

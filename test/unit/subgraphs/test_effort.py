@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.compile_network import CompileOptions, compile_network
-from meshloom.lowering.effort import EFFORTS
+from meshloom.lowering.driver.compile_network import CompileOptions, compile_network
 from meshloom.lowering.offload.compile_launches import Budget
-from meshloom.lowering.subgraph_options import SubgraphOptions, parse_subgraphs
+from meshloom.lowering.options.effort import EFFORTS
+from meshloom.lowering.options.subgraph_options import SubgraphOptions, parse_subgraphs
 from meshloom.support.errors import InputError
 from meshloom.tools.api import CompiledNetwork, compile
 from meshloom.tools.oracle import Oracle, compare

@@ -20,7 +20,7 @@ from meshloom.analysis.subgraphs.fusion import (
     Outcome,
     check_partition,
 )
-from meshloom.lowering.subgraph_options import Fusion, FusionBounds, SubgraphOptions, parse_fusion
+from meshloom.lowering.options.subgraph_options import Fusion, FusionBounds, SubgraphOptions, parse_fusion
 from meshloom.support.errors import InputError
 
 GOOD, BAD = Outcome(1.0), Outcome(None, "too large")

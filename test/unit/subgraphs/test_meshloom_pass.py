@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dense_networks import dense_layers
-from meshloom.lowering.replace_module import replace_module
+from meshloom.lowering.ir.replace_module import replace_module
 from meshloom.tools import compile as compile_tool
 from meshloom.tools import opt
 from meshloom.tools.api import CompiledNetwork

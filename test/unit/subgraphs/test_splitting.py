@@ -11,11 +11,11 @@ import pytest
 from example_graphs import FIGURE_1, FIGURE_2, FIGURE_4, from_file, named, random_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.function_graph import block_graph
-from meshloom.analysis.subgraphs.by_hand import AtNames
+from meshloom.analysis.cost_graphs.function_graph import block_graph
 from meshloom.analysis.subgraphs.data_outputs import AtDataOutputs, target_nodes
 from meshloom.analysis.subgraphs.key_nodes import cut_nodes
 from meshloom.analysis.subgraphs.least_cut import AtFewestBytes, PartBounds
+from meshloom.analysis.subgraphs.named_cuts import AfterNamedOperators
 from meshloom.analysis.subgraphs.op_graph import (
     OpGraph,
     Segment,
@@ -288,26 +288,26 @@ def test_weight_bytes() -> None:
 
 
 def test_by_hand() -> None:
-    rule = AtNames(("mean", "axpy"))
+    rule = AfterNamedOperators(("mean", "axpy"))
     assert [FIGURE_1.names[int(whole(FIGURE_1).order[cut - 1])] for cut in rule(FIGURE_1, whole(FIGURE_1))] == [
         "mean",
         "axpy",
     ]
     with pytest.raises(MeshloomError, match="no operator is named 'conv3'; the operators are relu, conv1, "):
-        AtNames(("relu", "conv3"))(FIGURE_1, whole(FIGURE_1))
+        AfterNamedOperators(("relu", "conv3"))(FIGURE_1, whole(FIGURE_1))
 
 
 def test_combinations() -> None:
-    hand, outputs = AtNames(("mean",)), AtDataOutputs()
+    hand, outputs = AfterNamedOperators(("mean",)), AtDataOutputs()
     segment = whole(FIGURE_1)
     assert FirstThatSplits((outputs, hand))(FIGURE_1, segment) == hand(FIGURE_1, segment)
-    both = AllTogether((hand, AtNames(("relu",))))
+    both = AllTogether((hand, AfterNamedOperators(("relu",))))
     assert both(FIGURE_1, segment) == [1, *hand(FIGURE_1, segment)]
 
 
 def test_a_part_is_split_again() -> None:
     segments = split(FIGURE_2, serial_order(FIGURE_2), AtDataOutputs())
-    again = split_part(FIGURE_2, segments, 0, AtNames(("1", "8")))
+    again = split_part(FIGURE_2, segments, 0, AfterNamedOperators(("1", "8")))
     assert parts_of(FIGURE_2, again) == [["1"], ["2", "3"], ["4", "5"], ["6", "7"], ["8", "9"]]
     assert split_part(FIGURE_2, segments, 1, AtDataOutputs()).bounds == segments.bounds
 
@@ -336,7 +336,7 @@ def test_rules_by_name() -> None:
     settings = RuleSettings(parts=2, weight_bytes=5, names=("2",))
     for name in RULES:
         make_rule((name,), settings)(FIGURE_2, whole(FIGURE_2))
-    both = make_rule(("data-outputs+by-hand",), RuleSettings(names=("1",)))
+    both = make_rule(("data-outputs+named",), RuleSettings(names=("1",)))
     assert both(FIGURE_2, whole(FIGURE_2)) == [1, 3, 5, 7]
     with pytest.raises(InputError, match="parts = 0 should be at least 1"):
         RuleSettings(parts=0)

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dense_networks import dense_layers
-from meshloom.analysis.interpret import run_main
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects.manycore.stage import stages_of
-from meshloom.emulator.chip_pipeline import ChipPipeline
-from meshloom.emulator.chip_pipeline_file import read_any
+from meshloom.emulator.executable.chip_pipeline import ChipPipeline
+from meshloom.emulator.executable.chip_pipeline_file import read_any
 from meshloom.tools import assemble, objdump, opt
 from meshloom.tools import compile as compile_tool
 from meshloom.tools.chips_api import CompiledPipeline

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshloom.analysis.function_graph import block_graph
+from meshloom.analysis.cost_graphs.function_graph import block_graph
+from meshloom.analysis.subgraphs.deferrable_nodes import deferrable_nodes
 from meshloom.analysis.subgraphs.key_nodes import cut_nodes
-from meshloom.analysis.subgraphs.loose_nodes import loose_nodes
 from meshloom.analysis.subgraphs.op_graph import OpGraph
 from meshloom.analysis.subgraphs.segments_between import segments_between
 from meshloom.analysis.subgraphs.updates import state_types, update_nodes
@@ -50,10 +50,10 @@ def test_a_mask_beside_a_chain_is_loose() -> None:
     edges += [(order.index("5"), order.index("mask")), (order.index("mask"), order.index("35"))]
     edges += [(order.index("5"), order.index("short")), (order.index("short"), order.index("7"))]
     graph = OpGraph.build(edges, order)
-    assert [order[node] for node in loose_nodes(graph.successors, graph.macs)] == ["mask"]
+    assert [order[node] for node in deferrable_nodes(graph.successors, graph.macs)] == ["mask"]
     products = np.zeros(len(graph), np.int64)
     products[order.index("mask")] = 1
-    assert loose_nodes(graph.successors, products) == []
+    assert deferrable_nodes(graph.successors, products) == []
     without = replace(graph, is_update=np.array([name == "mask" for name in order]))
     # All but the sixth, which may come before or after `short`, and `short` itself.
     assert [order[int(node)] for node in cut_nodes(without)] == [name for name in names if name != "6"]

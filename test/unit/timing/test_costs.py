@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.chips.chip import Chip
-from meshloom.emulator.costs import contiguous_run, dram_traffic, host_cycles, matmul_cycles, port_cycles, word_costs
-from meshloom.emulator.functional_build import Assembly, Place, at
-from meshloom.emulator.functional_errors import EmulationError
-from meshloom.emulator.memory import F16, F32, I8, I32
+from meshloom.emulator.executable.build import Assembly, Place, at
+from meshloom.emulator.machine.costs import (
+    contiguous_run,
+    dram_traffic,
+    host_cycles,
+    matmul_cycles,
+    port_cycles,
+    word_costs,
+)
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.emulator.machine.memory import F16, F32, I8, I32
 
 TINY = load_chip("tiny")  # 8 x 8 matrix unit, 8 lanes, 32 bytes a cycle of SRAM
 

@@ -7,13 +7,13 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from meshloom.chips import load_chip
-from meshloom.emulator.executable import Executable
-from meshloom.emulator.functional_build import Assembly, at
-from meshloom.emulator.functional_errors import EmulationError
-from meshloom.emulator.mapped_work import MappedWork
-from meshloom.emulator.reference import run_reference
-from meshloom.emulator.timing import TimingResult, run_timing
-from meshloom.emulator.timing_random import DAU, LOAD, MAP, MPU, RECV, SEND, VPU, random_program, random_work
+from meshloom.emulator.executable.build import Assembly, at
+from meshloom.emulator.executable.executable import Executable
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.emulator.machine.mapped_work import MappedWork
+from meshloom.emulator.timing.engine import TimingResult, run_timing
+from meshloom.emulator.timing.random_programs import DAU, LOAD, MAP, MPU, RECV, SEND, VPU, random_program, random_work
+from meshloom.emulator.timing.reference import run_reference
 
 TINY = load_chip("tiny")
 

@@ -8,8 +8,8 @@ from collections import deque
 
 import numpy as np
 import pytest
-from meshloom.emulator.event_wheel import LANE, NOW, SLOTS, free_event, new_event, new_wheel, next_cycle, push
-from meshloom.emulator.time_queues import IN_USE, append, take
+from meshloom.emulator.timing.event_wheel import LANE, NOW, SLOTS, free_event, new_event, new_wheel, next_cycle, push
+from meshloom.emulator.timing.time_queues import IN_USE, append, take
 
 
 @pytest.mark.parametrize(

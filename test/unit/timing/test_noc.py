@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.chips.chip import Chip
-from meshloom.emulator.executable import Executable
-from meshloom.emulator.functional_build import Assembly, at
-from meshloom.emulator.noc import port_of_core, port_rows
-from meshloom.emulator.timing import run_timing
-from meshloom.emulator.timing_random import SEND, VPU, random_program
+from meshloom.emulator.executable.build import Assembly, at
+from meshloom.emulator.executable.executable import Executable
+from meshloom.emulator.machine.noc import port_of_core, port_rows
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.emulator.timing.random_programs import SEND, VPU, random_program
 from noc import random_traffic
 
 TINY = load_chip("tiny")

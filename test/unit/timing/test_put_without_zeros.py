@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.sparse.nonzero import Nonzero
 from meshloom.chips import load_chip
 from meshloom.chips.chip import Chip
-from meshloom.emulator.executable import Executable
-from meshloom.emulator.functional import run_functional
-from meshloom.emulator.functional_build import Assembly, at
-from meshloom.emulator.memory import F32, I8, STORAGE, U8
-from meshloom.emulator.reference import run_reference
-from meshloom.emulator.stats import collect
-from meshloom.emulator.timing import run_timing
-from meshloom.lowering.transfers import bytes_without_zeros
+from meshloom.emulator.executable.build import Assembly, at
+from meshloom.emulator.executable.executable import Executable
+from meshloom.emulator.functional.engine import run_functional
+from meshloom.emulator.machine.memory import F32, I8, STORAGE, U8
+from meshloom.emulator.reports.stats import collect
+from meshloom.emulator.timing.engine import run_timing
+from meshloom.emulator.timing.reference import run_reference
+from meshloom.formats.sparse.nonzero import Nonzero
+from meshloom.lowering.codegen.transfers import bytes_without_zeros
 from numpy.typing import NDArray
 
 TINY = load_chip("tiny")

@@ -11,15 +11,21 @@ from meshloom.chips import load_chip
 from meshloom.dialects.dataflow import Dataflow
 from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.module_notes import notes_of
-from meshloom.emulator.functional_build import Assembly
-from meshloom.emulator.functional_errors import EmulationError
-from meshloom.emulator.recurrent_layers import NOTE, RecurrentLayer, VectorWork, layers_as_json, layers_from_json
-from meshloom.emulator.recurrent_time import exchange, hops_across, layer_cycles, longest_chain, reference_time
-from meshloom.emulator.roofline import Work
-from meshloom.emulator.stats import collect
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.executable.build import Assembly
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.emulator.reports.recurrent_layers import (
+    NOTE,
+    RecurrentLayer,
+    VectorWork,
+    layers_as_json,
+    layers_from_json,
+)
+from meshloom.emulator.reports.recurrent_time import exchange, hops_across, layer_cycles, longest_chain, reference_time
+from meshloom.emulator.reports.roofline import Work
+from meshloom.emulator.reports.stats import collect
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.tools.api import compile
-from meshloom.tools.summary import summary
+from meshloom.tools.report.summary import summary
 from meshloom.transforms.dataflow_hoist_from_loops import hoist_from_loops
 from meshloom.transforms.dataflow_note_loops import note_loops
 from meshloom.transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass

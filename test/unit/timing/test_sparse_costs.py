@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.chips import chip_names, load_chip
 from meshloom.chips.chip import Chip
-from meshloom.emulator.costs import matmul_cycles
-from meshloom.emulator.costs_sparse import IndexWork, MappedCost, Product, count_pairs, sparse_matmul_cost
-from meshloom.emulator.memory import F32, I8
+from meshloom.emulator.machine.costs import matmul_cycles
+from meshloom.emulator.machine.costs_sparse import IndexWork, MappedCost, Product, count_pairs, sparse_matmul_cost
+from meshloom.emulator.machine.memory import F32, I8
 from numpy.typing import NDArray
 
 EDGE = replace(load_chip("edge"), map_lanes="own")  # 32 x 32 MACs

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.chips import load_chip
-from meshloom.emulator.executable import Executable
-from meshloom.emulator.functional_build import Assembly, at
-from meshloom.emulator.functional_errors import EmulationError
-from meshloom.emulator.memory import I8, I32
-from meshloom.emulator.roofline import Work, roofline
-from meshloom.emulator.stats import collect
-from meshloom.emulator.timing import run_timing
-from meshloom.emulator.trace import to_npz, write_trace
+from meshloom.emulator.executable.build import Assembly, at
+from meshloom.emulator.executable.executable import Executable
+from meshloom.emulator.machine.errors import EmulationError
+from meshloom.emulator.machine.memory import I8, I32
+from meshloom.emulator.reports.roofline import Work, roofline
+from meshloom.emulator.reports.stats import collect
+from meshloom.emulator.reports.trace import to_npz, write_trace
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.support.errors import MeshloomError
 
 TINY = load_chip("tiny")

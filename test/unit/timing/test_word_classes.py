@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from meshloom.chips import load_chip
-from meshloom.emulator.costs import word_costs
-from meshloom.emulator.functional_build import Assembly, at
-from meshloom.emulator.timing_kernel import SIGNALS, WAITS
-from meshloom.emulator.timing_random import VPU, random_program
-from meshloom.emulator.timing_tables import build_tables
-from meshloom.emulator.word_classes import distinct
+from meshloom.emulator.executable.build import Assembly, at
+from meshloom.emulator.machine.costs import word_costs
+from meshloom.emulator.machine.word_classes import distinct
+from meshloom.emulator.timing.kernel import SIGNALS, WAITS
+from meshloom.emulator.timing.random_programs import VPU, random_program
+from meshloom.emulator.timing.tables import build_tables
 
 EDGE = load_chip("edge")
 

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias, cast
 
 import networks
 import numpy as np
-from meshloom.emulator.executable import Executable
+from meshloom.emulator.executable.executable import Executable
 from meshloom.lowering.offload.compile_launches import Budget
 from meshloom.lowering.offload.save_memory import Saving
-from meshloom.lowering.subgraph_options import SubgraphOptions, parse_subgraphs
+from meshloom.lowering.options.subgraph_options import SubgraphOptions, parse_subgraphs
 from meshloom.tools import api
 from meshloom.tools.api import CompiledNetwork
 from meshloom.tools.chips_api import CompiledPipeline

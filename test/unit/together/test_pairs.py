@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from meshloom.emulator.timing import depends_on_values
+from meshloom.emulator.timing.engine import depends_on_values
 from meshloom.tools import assemble, opt
 from meshloom.tools.compile import main
 from option_table import NETWORKS, OPTIONS, SHARE, Compiled, case_of, check_results, executables

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from meshloom.lowering.subgraph_options import SubgraphOptions
+from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.support.errors import InputError
 from meshloom.tools.compile import main
 from meshloom.tools.opt import main as opt_main

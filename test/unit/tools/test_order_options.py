@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from meshloom.lowering.subgraph_options import SubgraphOptions, parse_subgraphs
+from meshloom.lowering.options.subgraph_options import SubgraphOptions, parse_subgraphs
 from meshloom.support.errors import InputError
 from meshloom.tools.api import CompiledNetwork, compile
 from meshloom.tools.compile import main as compile_main

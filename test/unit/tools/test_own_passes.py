@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from meshloom.dialects.coreasm.isa import MNEMONICS
-from meshloom.emulator.executable import Executable
+from meshloom.emulator.executable.executable import Executable
 from meshloom.support.errors import InputError, MeshloomError
 from meshloom.tools.api import CompiledNetwork
 from meshloom.tools.compile import main as compile_main

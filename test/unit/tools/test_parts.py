@@ -7,10 +7,10 @@ import io
 import numpy as np
 import pytest
 from meshloom.dialects.coreasm.encoding import TYPE_BY_NAME
-from meshloom.emulator.executable import TensorInfo
+from meshloom.emulator.executable.executable import TensorInfo
 from meshloom.tools.oracle import compare
 from meshloom.tools.progress import Progress
-from meshloom.tools.summary import MICRO, scaled
+from meshloom.tools.report.summary import MICRO, scaled
 from meshloom.tools.tensor_files import file_stems, random_inputs
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from meshloom.analysis.placement.methods import PLACE_METHODS
-from meshloom.lowering.effort import EFFORTS
+from meshloom.lowering.options.effort import EFFORTS
 from meshloom.support.errors import InputError
 from meshloom.tools.api import CompiledNetwork, compile
 from meshloom.tools.compile import main as compile_main

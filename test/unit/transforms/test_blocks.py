@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from meshloom.dialects.dataflow.tiling import Box
-from meshloom.transforms.blocks import blocks, boxes_in_order, count_blocks, count_common_blocks, start_of
+from meshloom.transforms.shared.blocks import blocks, boxes_in_order, count_blocks, count_common_blocks, start_of
 from numpy.typing import NDArray
 
 SHAPES = st.lists(st.integers(1, 6), min_size=1, max_size=4).map(tuple)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.interpret import numbers, run_main
+from meshloom.analysis.execution.interpret import numbers, run_main
 from meshloom.dialects.dataflow import (
     AddOp,
     ConstantOp,
@@ -23,9 +23,9 @@ from meshloom.dialects.dataflow import (
 )
 from meshloom.dialects.dataflow.constants import Array, scalar_array
 from meshloom.dialects.dataflow.types import DTYPE_CODES, element_of, tensor
-from meshloom.frontend.weights import STORE
+from meshloom.formats.weights import STORE
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
-from meshloom.transforms.known_values import rounded, source_of
+from meshloom.transforms.shared.constants import rounded, source_of
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, bf16, f16, f32, f64

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import run_main
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects.dataflow import (
     AddOp,
     Along,
@@ -32,8 +32,8 @@ from meshloom.dialects.dataflow import (
 from meshloom.dialects.dataflow.entry_function import main_function
 from meshloom.dialects.dataflow.types import shape_of, tensor
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.transforms.all_steps import Operand, Steps, can_do_all_steps, do_all_steps
 from meshloom.transforms.dataflow_hoist_from_loops import DataflowHoistFromLoopsPass, hoist_from_loops
+from meshloom.transforms.shared.all_steps import Operand, Steps, can_do_all_steps, do_all_steps
 from numpy.typing import NDArray
 from recurrent_networks import Recurrent, build
 from xdsl.builder import Builder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from meshloom.support.errors import InputError
-from meshloom.transforms.options import Number, number, positive
+from meshloom.transforms.shared.options import Number, number, positive
 
 
 @pytest.mark.parametrize(("value", "expected"), [(2, 2.0), (2.5, 2.5), ("1e-8", 1e-8), ("16e9", 16e9)])

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from meshloom.analysis.interpret import make_inputs, run_main
+from meshloom.analysis.execution.interpret import make_inputs, run_main
 from meshloom.dialects.dataflow import AddOp, MulOp
 from meshloom.support.errors import InputError
 from meshloom.tools.opt import main as opt_main
 from meshloom.tools.read_module import read_module
 from meshloom.transforms.dataflow_fold_affine import DataflowFoldAffinePass
-from meshloom.transforms.dataflow_split_frames import DataflowSplitFramesPass
+from meshloom.transforms.dataflow_split_batch import DataflowSplitBatchPass
 from meshloom.transforms.manycore_outline_subgraphs import ManycoreOutlineSubgraphsPass
 from xdsl.context import Context
 
@@ -58,7 +58,7 @@ def order(tmp_path: Path) -> Path:
         ("dataflow-to-manycore,", "manycore-tile{chip=tiny}"),
         ("dataflow-to-manycore,manycore-tile{chip=tiny},", "manycore-place{chip=tiny}"),
         ("dataflow-to-manycore,", "manycore-split-reductions{chip=tiny}"),
-        ("", "dataflow-split-frames{parts=2}"),
+        ("", "dataflow-split-batch{parts=2}"),
     ],
 )
 def test_passes_that_do_not_work_inside_subgraphs_say_so(
@@ -80,8 +80,8 @@ def test_passes_that_do_not_work_inside_subgraphs_say_so(
 def test_passes_refuse_subgraphs_in_python_too(order: Path) -> None:
     module = read_module(order, {})
     ManycoreOutlineSubgraphsPass(rule=("fewest-bytes",), parts=2).apply(Context(), module)
-    with pytest.raises(InputError, match="dataflow-split-frames does not work inside subgraphs"):
-        DataflowSplitFramesPass(parts=2).apply(Context(), module)
+    with pytest.raises(InputError, match="dataflow-split-batch does not work inside subgraphs"):
+        DataflowSplitBatchPass(parts=2).apply(Context(), module)
 
 
 def test_affine_chains_are_folded_inside_subgraphs(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.interpret import run_main
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects.dataflow import ConvOp, Dataflow, GatherOp, MatmulOp
 from meshloom.dialects.dataflow.types import shape_of
-from meshloom.emulator.executable import read_executable
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.executable.executable import read_executable
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.tools.compile import main as compile_main
 from meshloom.tools.opt import MeshloomOpt

@@ -10,7 +10,7 @@ from meshloom.dialects.locations import error_location, named
 from meshloom.dialects.sparse import Sparse
 from meshloom.lowering.sparse_to_dataflow import PATTERNS
 from meshloom.support.errors import InputError
-from meshloom.transforms.rewrite_once import rewrite_once
+from meshloom.transforms.shared.rewrite_once import rewrite_once
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern

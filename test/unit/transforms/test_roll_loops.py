@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from meshloom.analysis.interpret import run_main
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.dialects.dataflow import AddOp, Along, Dataflow, LoopOp, MatmulOp, MulOp, TanhOp, YieldOp
 from meshloom.dialects.dataflow.entry_function import find_main, main_function
 from meshloom.dialects.dataflow.types import shape_of, tensor
@@ -15,7 +15,7 @@ from meshloom.frontend.onnx_import import import_onnx
 from meshloom.tools.api import compile
 from meshloom.tools.oracle import Oracle
 from meshloom.transforms.canonicalize import CanonicalizePass
-from meshloom.transforms.dataflow_roll_loops import DataflowRollLoopsPass, roll_loops
+from meshloom.transforms.dataflow_roll_loops import DataflowRollLoopsPass, reroll_loops
 from meshloom.transforms.dataflow_unroll_loops import DataflowUnrollLoopsPass
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
@@ -91,7 +91,7 @@ def test_unrolled_random_loops_compute_the_same_once_rolled_up(seed: int) -> Non
     DataflowUnrollLoopsPass().apply(_context(), module)
     if seed % 2:
         CanonicalizePass().apply(_context(), module)
-    roll_loops(find_main(module), 2)
+    reroll_loops(find_main(module), 2)
     module.verify()
     found = run_main(module, inputs)
     for name, value in expected.items():
@@ -172,7 +172,7 @@ def test_rolled_networks_compile_to_what_they_compute() -> None:
     model, inputs = _written_out(4, False, True)
     module = import_onnx(model)
     CanonicalizePass().apply(_context(), module)
-    assert roll_loops(find_main(module)) == 1
+    assert reroll_loops(find_main(module)) == 1
     outputs = compile(module, "tiny").run(inputs).outputs
     for name, expected in Oracle(model.SerializeToString()).run(inputs).items():
         np.testing.assert_allclose(outputs[name], expected, rtol=1e-4, atol=1e-5)
@@ -183,7 +183,7 @@ def test_text_of_written_out_networks_does_not_grow_with_their_steps() -> None:
     for steps in (8, 64):
         module = import_onnx(_written_out(steps, False, True)[0])
         CanonicalizePass().apply(_context(), module)
-        roll_loops(find_main(module))
+        reroll_loops(find_main(module))
         lines.append(len(_canonical(module).splitlines()))
     assert lines[0] == lines[1]
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.interpret import run_main
-from meshloom.analysis.operator_parts import choose_parts, data_bytes, split_dims
-from meshloom.analysis.semantics import difference
+from meshloom.analysis.execution.check_semantics import difference
+from meshloom.analysis.execution.interpret import run_main
+from meshloom.analysis.tasks.operator_parts import choose_parts, data_bytes, split_dims
 from meshloom.dialects.dataflow import (
     AddOp,
     ArgReduceOp,
@@ -37,7 +37,7 @@ from meshloom.dialects.dataflow import (
 from meshloom.dialects.dataflow.constants import attribute_of
 from meshloom.dialects.dataflow.tiling import DimKind, TilingInterface
 from meshloom.dialects.dataflow.types import element_of, shape_of, tensor
-from meshloom.frontend.weights import STORE
+from meshloom.formats.weights import STORE
 from meshloom.support.errors import ResourceError
 from meshloom.transforms.dataflow_split_to_fit import split_to_fit
 from random_networks import RandomNetwork
@@ -204,7 +204,7 @@ def test_networks_keep_their_results(seed: int) -> None:
             continue
         network.module.verify()
         for name, value in run_main(network.module, x).items():
-            assert difference(expected[name], value, done.nature) is None
+            assert difference(expected[name], value, done.semantic_effect) is None
 
 
 def frames_and_channels(frames: int, channels: int, limit: int) -> tuple[int, ...]:

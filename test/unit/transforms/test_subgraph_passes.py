@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshloom.analysis.function_graph import block_graph
-from meshloom.analysis.interpret import run_main
-from meshloom.analysis.operator_parts import data_bytes
+from meshloom.analysis.cost_graphs.function_graph import block_graph
+from meshloom.analysis.execution.interpret import run_main
 from meshloom.analysis.subgraphs.op_graph import Segments, live_bytes, serial_order
+from meshloom.analysis.tasks.operator_parts import data_bytes
 from meshloom.dialects.dataflow import ConcatOp, ReshapeOp, SliceOp
 from meshloom.dialects.dataflow.entry_function import find_main
 from meshloom.dialects.dataflow.tiling import TilingInterface
@@ -17,7 +17,7 @@ from meshloom.dialects.dataflow.types import tensor_bytes, tensor_of
 from meshloom.dialects.manycore import SubgraphOp
 from meshloom.transforms.dataflow_split_to_fit import split_to_fit
 from meshloom.transforms.manycore_inline_subgraphs import ManycoreInlineSubgraphsPass
-from meshloom.transforms.outline import outline
+from meshloom.transforms.shared.outline import outline
 from random_networks import RandomNetwork
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import pytest
-from meshloom.emulator.device_memory import PlannedBuffer, PlannedMemory
+from meshloom.emulator.reports.device_memory import PlannedBuffer, PlannedMemory
 from meshloom.tools.compile import main as compile_main
 from meshloom.tools.report.device_memory import device_memory_section, rows_of, saved_steps
 from meshloom.tools.run import main as run_main

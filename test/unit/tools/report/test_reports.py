@@ -11,12 +11,12 @@ import pytest
 from meshloom.analysis.subgraphs.least_cut import AtFewestBytes
 from meshloom.chips import load_chip
 from meshloom.dialects.memory import AllocOp
-from meshloom.emulator.stats import collect
-from meshloom.emulator.timing import run_timing
+from meshloom.emulator.reports.stats import collect
+from meshloom.emulator.timing.engine import run_timing
 from meshloom.frontend.onnx_import import import_onnx
-from meshloom.lowering.module_text import module_of_text
-from meshloom.lowering.pipeline import compile_module
-from meshloom.lowering.subgraph_options import SubgraphOptions
+from meshloom.lowering.driver.compile_module import compile_module
+from meshloom.lowering.ir.module_text import module_of_text
+from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.support.errors import InputError
 from meshloom.tools.compile import main as compile_main
 from meshloom.tools.report.compile_report import compile_facts, compile_report

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meshloom.chips import load_chip
 from meshloom.dialects.coreasm.encoding import DESC, new_words
-from meshloom.emulator.executable import Executable, Launch, Program
-from meshloom.emulator.timing import TimingResult, Trace
+from meshloom.emulator.executable.executable import Executable, Launch, Program
+from meshloom.emulator.timing.engine import TimingResult, Trace
 from meshloom.tools.report.trace_sums import busy_time, lanes_over_time, task_times
 
 INTERVALS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)).map(sorted), max_size=12)

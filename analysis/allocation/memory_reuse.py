@@ -1,0 +1,23 @@
+"""Memory-reuse dependences: for each buffer, the earlier buffers that had its bytes last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def reuse_dependences(sizes: Sequence[int], offsets: Sequence[int]) -> list[list[int]]:
+    """
+    For each buffer the numbers of those before it in the list that were the last to have some of its bytes, ascending.
+
+    Buffers that had these bytes still earlier are left out: the later dependence implies theirs.
+    """
+    found: list[list[int]] = []
+    occupied: list[tuple[int, int, int]] = []
+    """Disjoint ranges of bytes, and the buffer that had each last."""
+    for number, (size, low) in enumerate(zip(sizes, offsets, strict=True)):
+        high = low + size
+        found.append(sorted({other for start, end, other in occupied if start < high and end > low}))
+        kept = [(start, min(end, low), other) for start, end, other in occupied if start < low]
+        kept += [(max(start, high), end, other) for start, end, other in occupied if end > high]
+        occupied = [*kept, (low, high, number)]
+    return found

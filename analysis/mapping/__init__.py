@@ -1,1 +1,0 @@
-"""Putting the vertices of a network on the cores of a chip."""

@@ -1,0 +1,66 @@
+"""One-point crossover of two plans: the first gaps of an order as in one plan, the rest as in the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...support.jit import jit
+from .initial_cover import initial_cover
+from .recompute import recomputations
+from .simulate import NEVER, run
+
+
+@jit
+def crossover(
+    net: Any, on_vpu: Any, allocated: Any, freed: Any, live: Any, size: Any, packed: Any, producer: Any,
+    by_before: Any, before_start: Any, budget: int, copy_ns: Any, packed_ns: Any, pack_ns: Any,
+    kinds: Any, score: Any, orders: Any, cuts: int, one: Any, other: Any, best: Any,
+):  # fmt: skip
+    """
+    Cut each of `orders` [o, c] at `cuts` places, either plan [c] first; the quickest in `best` [k, c], their ns [k].
+
+    Only gaps in which the plans differ are cut. What is over the budget then is saved by `kinds`, see `cover`. The
+    plans in `best` differ in time, `NEVER` stands for none.
+    """
+    m, keep = len(size), len(best)
+    log = np.zeros((0, 4), np.int64)
+    times = np.full(keep, NEVER, np.int64)
+    chosen = np.empty(m, np.int64)
+    plan = np.empty(m, np.int64)
+    for row in range(len(orders)):
+        count = 0
+        for c in orders[row]:
+            if one[c] != other[c]:
+                chosen[count] = c
+                count += 1
+        last = 0
+        for step in range(1, cuts + 1):
+            cut = step * count // (cuts + 1)
+            if cut == last:
+                continue
+            last = cut
+            for turn in range(2):
+                plan[:] = other if turn else one
+                for q in range(cut):
+                    plan[chosen[q]] = one[chosen[q]] if turn else other[chosen[q]]
+                if not initial_cover(net, live, size, packed, kinds, score, budget, plan):
+                    continue
+                due, again_ns, again_room = recomputations(net, plan)
+                time, _ = run(
+                    net.duration, on_vpu, allocated, freed, live, net.tensor, size, packed, net.before, producer, plan,
+                    due, again_ns, again_room, by_before, before_start, len(net.bytes), budget, copy_ns, packed_ns,
+                    pack_ns, log,
+                )  # fmt: skip
+                place = keep
+                while place > 0 and times[place - 1] > time:
+                    place -= 1
+                if place == keep or (place > 0 and times[place - 1] == time):
+                    continue
+                for k in range(keep - 1, place, -1):
+                    times[k] = times[k - 1]
+                    best[k] = best[k - 1]
+                times[place] = time
+                best[place] = plan
+    return times

@@ -1,0 +1,177 @@
+"""Recomputation: the operations that run again for a tensor, their duration, and the memory of intermediate results."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...support.jit import jit
+from ..cost_graphs.graph import Flat
+from .kinds import Kind
+
+KEEP, SWAP, COMPRESS, COMPRESS_SWAP, RECOMPUTE, RECOMPUTE_EACH, RECOMPUTE_AHEAD = (int(kind) for kind in Kind)
+LONGEST = 12
+"""The largest number of operations that run again for one tensor; longer chains rarely pay."""
+
+
+class Net(NamedTuple):
+    """The arrays of the graph that recomputation needs. n operations, m tensors, c gaps."""
+
+    duration: Flat
+    """[n] ns"""
+    input_start: Flat
+    """[n + 1]"""
+    inputs: Flat
+    """Tensors that count as memory and that operations read."""
+    output_start: Flat
+    """[n + 1]"""
+    outputs: Flat
+    """Tensors that count as memory and that operations compute."""
+    producer: Flat
+    """[m]"""
+    last_use: Flat
+    """[m]"""
+    bytes: Flat
+    """[m]"""
+    tensor: Flat
+    """[c]"""
+    before: Flat
+    """[c]"""
+    after: Flat
+    """[c]"""
+    gaps_of: Flat
+    """[m + 1]"""
+    gaps: Flat
+    """[c] gaps by tensor."""
+
+
+@jit
+def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> int:
+    """
+    The operations that compute a gap's tensor again when it is due, ascending, in `ops` [LONGEST]; how many, -1 if too
+    many. Tensors that are due later, and serve others, become due now: -2 - (number of the first such gap). `stack`
+    [4 LONGEST] is room.
+    """
+    at, wanted, count = due[gap], net.tensor[gap], 0
+    stack[0], height = net.producer[wanted], 1
+    while height:
+        height -= 1
+        op = stack[height]
+        place = count
+        while place > 0 and ops[place - 1] > op:
+            place -= 1
+        if place > 0 and ops[place - 1] == op:
+            continue
+        if count == LONGEST:
+            return -1
+        for k in range(count, place, -1):
+            ops[k] = ops[k - 1]
+        ops[place] = op
+        count += 1
+        for k in range(net.input_start[op], net.input_start[op + 1]):
+            value = net.inputs[k]
+            there = net.last_use[value] >= at
+            for q in range(net.gaps_of[value], net.gaps_of[value + 1]):
+                g = net.gaps[q]
+                if plan[g] != KEEP and net.before[g] < at < due[g]:
+                    if plan[g] == RECOMPUTE_EACH:
+                        there = False
+                    else:
+                        return -2 - g
+            if not there:
+                if height == len(stack):
+                    return -1
+                stack[height] = net.producer[value]
+                height += 1
+    return count
+
+
+@jit
+def recomputations(net: Any, plan: Any):
+    """
+    (due, ns, room): [c] when each gap's tensor must be back, how long computing it again takes (-1: too many
+    operations), and the bytes that other results on the way take beside the tensor's own room.
+    """
+    m = len(net.after)
+    due = net.after.copy()
+    ns, room = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    count = 0
+    ones = np.empty(m, np.int64)
+    for gap in range(m):
+        if plan[gap] >= RECOMPUTE:
+            due[gap] -= plan[gap] == RECOMPUTE_AHEAD and net.after[gap] > net.before[gap] + 2
+            ones[count] = gap
+            count += 1
+    if count == 0:
+        return due, ns, room
+    ones = ones[:count]
+    ones = ones[np.argsort(due[ones], kind="mergesort")]
+    # In the order in which they are due; those that become due earlier follow at once, so that each is looked at once.
+    ops, stack = np.empty(LONGEST, np.int64), np.empty(4 * LONGEST, np.int64)
+    done = np.zeros(m, np.bool_)
+    sooner, more = np.empty(m, np.int64), 0
+    head = 0
+    while more or head < count:
+        if more:
+            more -= 1
+            gap = sooner[more]
+        else:
+            gap = ones[head]
+            head += 1
+            if done[gap]:
+                continue
+        done[gap] = True
+        length = chain_of(net, plan, due, gap, ops, stack)
+        while length <= -2:
+            other = -2 - length
+            due[other] = due[gap]
+            if plan[other] >= RECOMPUTE:
+                sooner[more] = other
+                more += 1
+            length = chain_of(net, plan, due, gap, ops, stack)
+        if length == -1:
+            ns[gap] = -1
+        else:
+            ns[gap], room[gap] = _chain_costs(net, ops, length, net.tensor[gap])
+    return due, ns, room
+
+
+@jit
+def _chain_costs(net: Any, ops: Any, count: int, tensor: int) -> tuple[int, int]:
+    """(ns, most bytes of other results while the chain runs, beside the tensor's own room)."""
+    ns = net.duration[ops[0]]
+    if count == 1:
+        held = 0
+        for q in range(net.output_start[ops[0]], net.output_start[ops[0] + 1]):
+            if net.outputs[q] != tensor:
+                held += net.bytes[net.outputs[q]]
+        return ns, held
+    # What no later operation of the chain reads is let go.
+    freed = np.zeros(count, np.int64)
+    for k in range(count):
+        for q in range(net.output_start[ops[k]], net.output_start[ops[k] + 1]):
+            value = net.outputs[q]
+            if value != tensor:
+                freed[_last_reader(net, ops, count, value, k)] += net.bytes[value]
+    ns = held = most = 0
+    for k in range(count):
+        op = ops[k]
+        ns += net.duration[op]
+        for q in range(net.output_start[op], net.output_start[op + 1]):
+            if net.outputs[q] != tensor:
+                held += net.bytes[net.outputs[q]]
+        # The tensor itself takes its room with the last operation: until then others may use it.
+        most = max(most, held if k == count - 1 else held - net.bytes[tensor])
+        held -= freed[k]
+    return ns, most
+
+
+@jit
+def _last_reader(net: Any, ops: Any, count: int, value: int, maker: int) -> int:
+    """Number in the chain of the last operation that reads a value (its maker's if none does)."""
+    for k in range(count - 1, maker, -1):
+        for q in range(net.input_start[ops[k]], net.input_start[ops[k] + 1]):
+            if net.inputs[q] == value:
+                return k
+    return maker

@@ -1,0 +1,146 @@
+"""
+The order of tasks that all cores share: a task is a piece with a profile of when it keeps each unit busy.
+
+Pieces follow one another as blocks do in a falling-block game: the next one starts as soon as, on each unit, its block
+is free of the one before, and what it reads is complete. Constants are loaded ahead of time, by a few tasks at most.
+The profile comes from an estimate, or from a compiled instruction stream; either way an order costs microseconds.
+
+Values that stay in the cores count: bytes over what may stay there go through DRAM and back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...support.jit import jit
+from ..cost_graphs.graph import Flat, Ints, Lists
+from .problem import Arrays, OrderProblem
+
+AHEAD = 6
+"""Constants are loaded this many tasks ahead at most."""
+
+
+@dataclass(frozen=True)
+class UnitProfiles:
+    """n tasks on u units; cycles and bytes."""
+
+    names: tuple[str, ...]
+    unit_names: tuple[str, ...]
+    offset: Ints
+    """[n, u] from a task's start to the start of its work on a unit."""
+    busy: Ints
+    """[n, u] how long it works there, on the busiest core."""
+    load: Ints
+    """[n] cycles of DRAM for its constants, which may come ahead."""
+    latency: Ints
+    """[n] from the completion of what it reads to its start."""
+    predecessors: Lists
+    """[n] tasks whose results it reads."""
+    held: Ints
+    """[n] bytes of its result on a core, where it may stay there; else 0."""
+    room: int
+    """Bytes a core that results may take together."""
+    spill: float
+    """Cycles for a byte a core that has to leave and come back."""
+
+    def part(self, ops: Ints) -> UnitProfiles:
+        """Some of the tasks (ascending); what others compute is there from the start."""
+        arrays = (self.offset, self.busy, self.load, self.latency)
+        offset, busy, load, latency = (array[ops] for array in arrays)
+        names, before = tuple(self.names[int(op)] for op in ops), self.predecessors.within(ops)
+        return UnitProfiles(
+            names, self.unit_names, offset, busy, load, latency, before, self.held[ops], self.room, self.spill
+        )
+
+    def problem(self) -> OrderProblem:
+        """For searches: each task on its busiest unit, its result as a value (without a limit)."""
+        makes = np.flatnonzero(self.held)
+        number = np.full(len(self.names), -1, np.int64)
+        number[makes] = np.arange(len(makes))
+        read = number[self.predecessors.values]
+        lengths = np.bincount(self.predecessors.rows[read >= 0], minlength=len(self.names))
+        reads = Lists(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), read[read >= 0])
+        longest = np.argmax(self.busy, axis=1).astype(np.int64)
+        duration = self.busy[np.arange(len(self.names)), longest] + self.latency
+        return OrderProblem(
+            self.names, self.unit_names, duration, longest, self.predecessors, self.held[makes], makes, reads
+        )
+
+
+class ProfileCost:
+    """Cycles of an order of pieces (an `OrderCost`)."""
+
+    def __init__(self, pieces: UnitProfiles) -> None:
+        self.pieces = pieces
+        self._problem = pieces.problem()
+
+    @property
+    def problem(self) -> OrderProblem:
+        return self._problem
+
+    @property
+    def bound(self) -> float:
+        """The busiest unit."""
+        totals = np.append(self.pieces.busy.sum(axis=0), self.pieces.load.sum())
+        return float(totals.max(initial=0))
+
+    def cost(self, order: Ints) -> float:
+        one = self.pieces
+        return float(
+            stack_profiles(
+                self._problem.arrays, one.offset, one.busy, one.load, one.latency, one.room, one.spill, order
+            )
+        )
+
+    def part(self, ops: Ints) -> ProfileCost:
+        return ProfileCost(self.pieces.part(ops))
+
+
+@jit
+def stack_profiles(
+    p: Arrays, offset: Flat, busy: Flat, load: Flat, latency: Flat, room: Any, spill: Any, order: Flat
+) -> Any:
+    """Cycles until the last piece is complete, and those of what has to leave the cores."""
+    count, units = busy.shape
+    free = np.zeros(units, np.int64)
+    begun = np.zeros(count + 1, np.int64)
+    done = np.zeros(count, np.int64)
+    loaded = np.int64(0)
+    end = np.int64(0)
+    left = p.reader_starts[1:] - p.reader_starts[:-1]
+    live = np.int64(0)
+    over = np.int64(0)
+    for index in range(count):
+        task = order[index]
+        start = np.int64(0)
+        for edge in range(p.pred_starts[task], p.pred_starts[task + 1]):
+            start = max(start, done[p.preds[edge]] + latency[task])
+        for unit in range(units):
+            if busy[task, unit] > 0:
+                start = max(start, free[unit] - offset[task, unit])
+        if load[task] > 0:
+            loaded = max(loaded, begun[max(0, index - AHEAD)])
+            # Work goes on while the rest of the constants comes in; it cannot be complete before them.
+            start = max(start, loaded)
+            loaded += load[task]
+        begun[index] = start
+        finish = start
+        for unit in range(units):
+            if busy[task, unit] > 0:
+                free[unit] = start + offset[task, unit] + busy[task, unit]
+                finish = max(finish, free[unit])
+        if load[task] > 0:
+            finish = max(finish, loaded)
+        done[task] = finish
+        end = max(end, finish)
+        live += p.alloc[task]
+        over = max(over, live - room)
+        for edge in range(p.read_starts[task], p.read_starts[task + 1]):
+            value = p.reads[edge]
+            left[value] -= 1
+            if left[value] == 0:
+                live -= p.size[value]
+    return end + max(over, 0) * spill

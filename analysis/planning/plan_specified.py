@@ -1,0 +1,71 @@
+"""Plans of tasks whose tiling and placement are specified in the IR: nothing is chosen, the rest is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...chips import Chip
+from ...dialects.manycore import Tiling
+from ...dialects.memory import Space
+from ...support.errors import InputError
+from ..tasks.slices import Tiles
+from ..tasks.task_info import TaskInfo
+from .plan_task import Cut, Shortage, Source, TaskPlan, fits
+from .reads import last_tile, plan_read
+from .sram_budget import SramBudget
+
+
+def is_specified(info: TaskInfo) -> bool:
+    """Whether the task says where its result lies, and thereby that its tiling is meant."""
+    return info.op.placement is not None
+
+
+def plan_specified(
+    info: TaskInfo, chip: Chip, sources: Sequence[Source], budget: SramBudget, free: int, must_leave: str | None
+) -> TaskPlan | Shortage:
+    """
+    The plan of a task as the IR gives it, double-buffered if that fits in `budget`.
+
+    With single buffers it may take all that is `free`; Shortage if that is too little. `must_leave` says why the result
+    cannot stay in the cores. Raises InputError naming the task where tiling or placement cannot be carried out.
+    """
+    tiling, resident = info.op.tiling.data, info.op.space is Space.SRAM
+    place = f"task '{info.name}'"
+    if info.op.space is Space.HOST:
+        raise InputError(f"{place} leaves its result in host memory: cores can only write to sram and dram")
+    if resident and must_leave is not None:
+        raise InputError(f"{place} leaves its result in sram, but {must_leave}: place it in dram")
+    if unusable := sorted(set(tiling.cores) - set(chip.usable_cores)):
+        raise InputError(f"{place} has a tile on core {unusable[0]}, which is not usable on chip '{chip.name}'")
+    looped = [dim for dim in tiling.order if tiling.steps[dim] > 1]
+    inner = [dim in info.reductions for dim in looped]
+    if inner != sorted(inner):
+        raise InputError(
+            f"{place}: order = {list(tiling.order)} loops over the reduced dimensions {list(info.reductions)} outside "
+            f"of others; put the reduced ones last"
+        )
+    return plan_tiled(info, chip, sources, tiling, budget, free, resident=resident)
+
+
+def plan_tiled(
+    info: TaskInfo,
+    chip: Chip,
+    sources: Sequence[Source],
+    tiling: Tiling,
+    budget: SramBudget,
+    free: int,
+    *,
+    resident: bool,
+) -> TaskPlan | Shortage:
+    """The plan of a task with this tiling, double-buffered where that fits; the rest as `plan_specified`."""
+    tiles = Tiles.of(tiling, info.sizes)
+    reads = tuple(
+        plan_read(info, chip, tiles, read, source.distribution, source.constant, source.keep)
+        for read, source in zip(info.reads, (sources[read.operand] for read in info.reads), strict=True)
+    )
+    cut = Cut(info, chip, reads, last_tile(info, tiling), resident).with_traffic()
+    double = cut.buffered(tiling, budget)
+    if fits(double, chip, budget):
+        return double
+    single = cut.plan(tiling, slots=1)
+    return single if budget.fits(single.working_bytes - (free - budget.available)) else Shortage.of(single)

@@ -1,0 +1,61 @@
+"""
+Products of one row cut along their inputs: parts with all outputs each, on cores of their own, and the sum over parts.
+
+What a lane of a matrix unit takes is the sum over its output neurons, and the fullest lane decides. A narrow panel of
+whole neurons waits for the one with most weights. In parts, each lane has a share of these, and as many cores have work
+with panels that are as many times wider, whose lanes have other neurons beside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...chips import Chip
+from ...formats.sparse.bits import Array
+from ...formats.sparse.encode import Mask
+from ..sparse.layer_cost import Layer, LayerCost, best_panels
+from ..sparse.smallest_encoding import Choice
+from .estimate import MESSAGE
+
+ACCEPT_RATIO = 0.9
+"""Inputs are cut only if the product then takes less than this share of what it does (`LayerCost.price`)."""
+MORE_WORK = 1.25
+"""It may make so many times the work for matrix units: parts of joined lanes are not all filled."""
+SECOND_TASK = 100
+"""Cycles that a task for the sum costs beside the messages of the parts."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """In how many parts the inputs are, and what the product then takes with its sum."""
+
+    parts: int
+    cost: LayerCost
+
+
+def best_split(chip: Chip, layer: Layer, mask: Mask, choice: Choice) -> Split:
+    """
+    The number of parts with which a product takes least, 1 where others are not worth while or make much more work for
+    matrix units; see `best_panels`.
+    """
+    whole = best_panels(chip, layer, mask, choice)
+    best = Split(1, whole)
+    for parts in range(2, len(chip.usable_cores) + 1):
+        if layer.inputs % parts:
+            continue
+        cut = replace(layer, inputs=layer.inputs // parts, outputs=layer.outputs * parts, groups=parts)
+        cost = best_panels(chip, cut, in_parts(mask, parts), choice)
+        cost = replace(cost, compute=cost.compute + SECOND_TASK + MESSAGE * parts)
+        little_more = cost.mean_compute <= MORE_WORK * whole.mean_compute
+        if little_more and cost.price < min(best.cost.price, ACCEPT_RATIO * whole.price):
+            best = Split(parts, cost)
+    return best
+
+
+def in_parts(matrix: Array, parts: int) -> Array:
+    """[outputs, inputs] as [parts x outputs, inputs / parts]."""
+    outputs, inputs = matrix.shape
+    groups = matrix.reshape(outputs, parts, inputs // parts).transpose(1, 0, 2)
+    return np.ascontiguousarray(groups).reshape(outputs * parts, inputs // parts)

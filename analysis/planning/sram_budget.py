@@ -1,0 +1,52 @@
+"""SRAM budgets of tasks, and the range of budgets for which a task is planned in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass
+class SramBudget:
+    """Bytes of SRAM on each core that a task may take. It records the sizes that were asked for."""
+
+    available: int
+    largest_fitting: int = 0
+    """The largest size that was asked for and fits."""
+    least_exceeding: float = float("inf")
+
+    def fits(self, nbytes: int) -> bool:
+        """Whether this many bytes fit."""
+        fitting = nbytes <= self.available
+        if fitting:
+            self.largest_fitting = max(self.largest_fitting, nbytes)
+        else:
+            self.least_exceeding = min(self.least_exceeding, nbytes)
+        return fitting
+
+    def same_answers(self, available: int) -> bool:
+        """Whether all sizes asked for so far give the same answers with this many bytes available."""
+        return self.largest_fitting <= available < self.least_exceeding
+
+
+@dataclass
+class BudgetMemo(Generic[T]):
+    """Results that depend on the SRAM budget, reused for all budgets that would lead to the same result."""
+
+    _found: dict[Hashable, list[tuple[SramBudget, T]]] = field(
+        default_factory=dict[Hashable, "list[tuple[SramBudget, T]]"]
+    )
+
+    def get(self, key: Hashable, available: int, make: Callable[[SramBudget], T]) -> T:
+        """The result of `make` for this budget in bytes; `key` stands for everything else that it depends on."""
+        known = self._found.setdefault(key, [])
+        for budget, result in known:
+            if budget.same_answers(available):
+                return result
+        budget = SramBudget(available)
+        result = make(budget)
+        known.append((budget, result))
+        return result

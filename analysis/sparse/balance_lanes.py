@@ -1,0 +1,114 @@
+"""
+Equal work for lanes that run in step: output channels are put in an order in which neighbours are alike.
+
+Lanes work through a table of channels, `lanes` at a time; each step takes as long as its fullest lane. Sorting puts
+channels of like work in one step. Pairing (folding) gives each lane one full and one empty channel of two steps, for
+lanes that go on to their next channel without waiting.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Literal
+
+import numpy as np
+
+from ...formats.sparse.bits import Array, Ints
+
+Method = Literal["sort", "pair"]
+
+
+def balance(work: Array, lanes: int, method: Method = "sort") -> Ints:
+    """
+    A permutation of channels: place p holds channel permutation[p], and is worked on by lane p % lanes.
+
+    `work` [channels] is the number of entries of each. `sort` is for lanes that wait for each other after each channel,
+    `pair` for lanes that wait at the end only: channels go, fullest first, to the lane with the least work that has a
+    place left. The next layer's inputs are to be permuted alike.
+    """
+    order = np.argsort(-work, kind="stable")
+    if method == "sort":
+        return order
+    return _fullest_first(work, order, lanes)
+
+
+def _fullest_first(work: Array, order: Ints, lanes: int) -> Ints:
+    """Longest processing time first, with as many channels a lane as places."""
+    channels = len(work)
+    places = [len(range(lane, channels, lanes)) for lane in range(lanes)]
+    loads, held = np.zeros(lanes, np.int64), [list[int]() for _ in range(lanes)]
+    for channel in order.tolist():
+        open_lanes = [lane for lane in range(lanes) if len(held[lane]) < places[lane]]
+        lane = min(open_lanes, key=lambda lane: (int(loads[lane]), lane))
+        loads[lane] += work[channel]
+        held[lane].append(channel)
+    return np.array([held[place % lanes][place // lanes] for place in range(channels)], np.int64)
+
+
+def efficiency(work: Array, lanes: int, method: Method = "sort") -> float:
+    """
+    Useful lane cycles over all, for channels in this order: with `sort`, lanes wait for each other after each channel;
+    with `pair`, only at the end.
+    """
+    steps = -(-len(work) // lanes)
+    table = np.zeros((steps, lanes), np.int64)
+    table.reshape(-1)[: len(work)] = work
+    cycles = int(table.max(axis=1).sum()) if method == "sort" else int(table.sum(axis=0).max(initial=0))
+    return float(work.sum() / (cycles * lanes)) if cycles else 1.0
+
+
+def balance_panels(work: Array, width: int, lanes: int) -> Ints:
+    """
+    A permutation of channels for panels of `width` neighbours: in a panel, the channel at place p is worked on by lane
+    p % lanes, and lanes meet at the end of the panel.
+
+    All lanes of all panels get about the same work, and so do panels. Channels go, those of most work first, to the
+    lane with the least that has a place left; among lanes of equal work, to one of few places.
+    """
+    channels = len(work)
+    starts = range(0, channels, width)
+    open_lanes: list[tuple[float, int, int]] = []
+    places: list[list[int]] = []
+    for start in starts:
+        size = min(width, channels - start)
+        for lane in range(min(lanes, size)):
+            own = list(range(start + lane, start + size, lanes))
+            open_lanes.append((0, len(own), len(places)))
+            places.append(own)
+    heapq.heapify(open_lanes)
+    order = np.zeros(channels, np.int64)
+    taken = [0] * len(places)
+    for channel in np.argsort(-work, kind="stable").tolist():
+        load, size, number = heapq.heappop(open_lanes)
+        order[places[number][taken[number]]] = channel
+        taken[number] += 1
+        if taken[number] < len(places[number]):
+            heapq.heappush(open_lanes, (load + float(work[channel]), size, number))
+    return order
+
+
+def even_panels(work: Array, width: int, lanes: int) -> Ints:
+    """
+    As `balance_panels`, but panels get about the same number of entries first, then lanes in each. Full channels lie
+    apart, so that lanes wait more; in return panels are of like size, of which each has the room of the largest.
+    """
+    starts = range(0, len(work), width)
+    members = [list[int]() for _ in starts]
+    sizes = [min(width, len(work) - start) for start in starts]
+    emptiest = [(0.0, number) for number in range(len(members))]
+    for channel in np.argsort(-work, kind="stable").tolist():
+        load, number = heapq.heappop(emptiest)
+        members[number].append(channel)
+        if len(members[number]) < sizes[number]:
+            heapq.heappush(emptiest, (load + float(work[channel]), number))
+    panels = [np.array(own, np.int64) for own in members]
+    return np.concatenate([own[balance_panels(work[own], width, lanes)] for own in panels])
+
+
+def panel_work(work: Array, width: int, lanes: int) -> float:
+    """The work of the fullest lane of all panels of `width` neighbours, added up: what the panels take."""
+    total = 0.0
+    for start in range(0, len(work), width):
+        part = work[start : start + width]
+        total += max(float(part[lane::lanes].sum()) for lane in range(min(lanes, len(part))))
+    return total

@@ -1,0 +1,58 @@
+"""The smallest encoding of a tensor, from the gaps that it really has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...formats.sparse.bits import Array
+from ...formats.sparse.encode import counts
+from ...formats.sparse.fibers import Fibers
+from ...formats.sparse.index_formats import Format, candidates
+from ...formats.sparse.sizes import encoded_bytes, gap_histogram
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How to store a tensor."""
+
+    format: Format | None
+    """None: dense."""
+    nbytes: int
+    dense_bytes: int
+    density: float
+    """Elements above the threshold over all."""
+    entries: int
+    """Positions that the index holds, fillers included; all positions where the tensor stays dense."""
+
+    @property
+    def ratio(self) -> float:
+        """How many times smaller than dense."""
+        return self.dense_bytes / max(1, self.nbytes)
+
+
+def all_choices(
+    tensor: Array, strings: Fibers, formats: Sequence[Format] | None = None, threshold: float = 0.0
+) -> list[Choice]:
+    """
+    The costs of dense storage (first) and of each format, by default those that a mapping unit reads.
+
+    Formats whose groups are longer than a string are left out: they could only pad it.
+    """
+    mask = strings.matrix(counts(tensor, threshold))
+    density = float(np.mean(mask)) if mask.size else 0.0
+    choices = [Choice(None, tensor.nbytes, tensor.nbytes, density, tensor.size)]
+    wanted = [one for one in (candidates() if formats is None else formats) if one.group <= max(1, strings.length)]
+    histograms = {group: gap_histogram(mask, group) for group in {format.group for format in wanted}}
+    for format in wanted:
+        gaps = histograms[format.group]
+        nbytes = encoded_bytes(gaps, format, tensor.dtype.itemsize)
+        choices.append(Choice(format, nbytes, tensor.nbytes, density, gaps.stored + gaps.fillers(format)))
+    return choices
+
+
+def smallest(tensor: Array, strings: Fibers, formats: Sequence[Format] | None = None, threshold: float = 0.0) -> Choice:
+    """The choice of fewest bytes; the first of equal ones, so never one that is not smaller than dense."""
+    return min(all_choices(tensor, strings, formats, threshold), key=lambda choice: choice.nbytes)

@@ -1,0 +1,73 @@
+"""Group operations into tasks: a root and the elementwise operations over its result that can be done tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.dataflow import ElementwiseOp, ReshapeOp
+from ...dialects.dataflow.loop_reads import values_read
+from ...dialects.dataflow.tiling import TilingInterface
+from ...dialects.dataflow.types import shape_of
+
+MAX_EPILOGUE = 12
+"""Elementwise operations that join a root at most: each may need a buffer of its own."""
+LOOK_AHEAD = 64
+"""Operations after the root among which such are looked for."""
+
+
+def group_operations(block: Block) -> list[tuple[TilingInterface, ...]]:
+    """
+    All operations of `block` with a tiling interface, but reshapes, in groups that compute one used value each.
+
+    The groups are in an order that respects dependencies when each stands where its last operation stood.
+    """
+    ops = list(block.ops)
+    taken: set[Operation] = set()
+    groups: list[tuple[int, tuple[TilingInterface, ...]]] = []
+    for position, op in enumerate(ops):
+        if op in taken or not is_tiled(op):
+            continue
+        members = _grow(op, ops[position + 1 : position + 1 + LOOK_AHEAD], taken)
+        taken.update(members)
+        groups.append((ops.index(members[-1], position), members))
+    groups.sort(key=lambda group: group[0])
+    return [members for _, members in groups]
+
+
+def is_tiled(op: Operation) -> bool:
+    """Whether an operation becomes part of a task (a reshape only changes the view of memory)."""
+    return isinstance(op, TilingInterface) and not isinstance(op, ReshapeOp)
+
+
+def _grow(root: Operation, following: Sequence[Operation], taken: set[Operation]) -> tuple[TilingInterface, ...]:
+    assert isinstance(root, TilingInterface)
+    members: list[TilingInterface] = [root]
+    inside: set[SSAValue] = {root.results[0]}
+    outside_but_later: set[SSAValue] = set()
+    shape = shape_of(root.results[0])
+    best = 1
+    for op in following:
+        reads_inside = any(value in inside for value in values_read(op))
+        if any(value in outside_but_later for value in values_read(op)):
+            outside_but_later.update(op.results)
+        elif (
+            reads_inside
+            and isinstance(op, ElementwiseOp)
+            and op not in taken
+            and len(members) <= MAX_EPILOGUE
+            and shape_of(op.results[0]) == shape
+        ):
+            members.append(op)
+            inside.add(op.results[0])
+            if _has_one_output(members):
+                best = len(members)
+        elif reads_inside:
+            outside_but_later.update(op.results)
+    return tuple(members[:best])
+
+
+def _has_one_output(members: Sequence[Operation]) -> bool:
+    group = set(members)
+    return all(all(use.operation in group for use in member.results[0].uses) for member in members[:-1])

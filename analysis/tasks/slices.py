@@ -1,0 +1,188 @@
+"""What many cores read of one value, as arrays: a grid of hundreds of tiles has few different ranges along an axis."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.dataflow.tiling import Box, OperandSlice, split_evenly
+from ...dialects.manycore import Tiling
+from .number_rows import number_rows
+
+Extent: TypeAlias = tuple[int, int, int, int, int]
+"""Of a slice along an axis: offset, size, positions of padding before and after, step."""
+EXTENT = 5
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Tiles of an iteration space that is cut evenly over cores: all that are not empty, or some of them."""
+
+    tiling: Tiling
+    sizes: tuple[int, ...]
+    """Of the space."""
+    numbers: NDArray[np.int64]
+    """[tiles] in row-major order of the grid"""
+    sampled: bool
+    """These are only some of the tiles."""
+
+    @staticmethod
+    def of(tiling: Tiling, sizes: tuple[int, ...], numbers: Sequence[int] | None = None) -> Tiles:
+        """Of an iteration space of these sizes; `numbers` are those of some tiles."""
+        chosen = np.arange(len(tiling.cores)) if numbers is None else np.array(numbers, np.int64)
+        tiles = Tiles(tiling, sizes, chosen, len(chosen) < len(tiling.cores))
+        for dim, (size, parts) in enumerate(zip(sizes, tiling.grid, strict=True)):
+            if parts > size:
+                filled = np.array([extent > 0 for _, extent in split_evenly(size, parts)])
+                tiles = replace(tiles, numbers=tiles.numbers[filled[tiles.place(dim)]])
+        return tiles
+
+    @cached_property
+    def cores(self) -> NDArray[np.int64]:
+        """[tiles]"""
+        return np.array(self.tiling.cores, np.int64)[self.numbers]
+
+    def place(self, dim: int) -> NDArray[np.int64]:
+        """[tiles] place in the grid along a dimension"""
+        return self.numbers // prod(self.tiling.grid[dim + 1 :]) % self.tiling.grid[dim]
+
+    def boxes(self) -> dict[int, Box]:
+        """Core -> tile."""
+        ranges, which = self.along(range(len(self.sizes)))
+        boxes = [Box(tuple(low for low, _ in own), tuple(extent for _, extent in own)) for own in ranges]
+        cores: list[int] = self.cores.tolist()
+        numbers: list[int] = which.tolist()
+        return {core: boxes[number] for core, number in zip(cores, numbers, strict=True)}
+
+    def along(self, dims: Sequence[int]) -> tuple[list[tuple[tuple[int, int], ...]], NDArray[np.int64]]:
+        """(Ranges of tiles along some dimensions: (offset, size) by dimension; [tiles] which of them each has)."""
+        grid = self.tiling.grid
+        if len(self.numbers) == len(self.tiling.cores):
+            which = np.zeros(len(self.numbers), np.int64)
+            for dim in dims:
+                which = which * grid[dim] + self.place(dim)
+            return list(product(*(split_evenly(self.sizes[dim], grid[dim]) for dim in dims))), which
+        strides = [prod(grid[dim + 1 :]) for dim in dims]
+        numbers: list[int] = self.numbers.tolist()
+        ranges = [
+            tuple(self._range(dim, number // stride % grid[dim]) for dim, stride in zip(dims, strides, strict=True))
+            for number in numbers
+        ]
+        return ranges, np.arange(len(ranges))
+
+    def _range(self, dim: int, place: int) -> tuple[int, int]:
+        """(Offset, size) along a dimension at a place in the grid; see `split_evenly`."""
+        size, parts = self.sizes[dim], self.tiling.grid[dim]
+        low = place * size // parts
+        return low, (place + 1) * size // parts - low
+
+
+def extents_of(piece: OperandSlice) -> tuple[Extent, ...]:
+    """By axis, all that says what a slice takes along it."""
+    return tuple(zip(piece.box.offsets, piece.box.sizes, piece.pad_low, piece.pad_high, piece.steps, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Slices(Mapping[int, OperandSlice]):
+    """Core -> what its tile reads."""
+
+    tiles: Tiles
+    dims: tuple[int, ...]
+    """Those that are cut and on which the slices depend."""
+    like: OperandSlice
+    """One with the same value for padding."""
+    find_extents: Callable[[], NDArray[np.int64]] = field(repr=False)
+    """Finds `extents`, for which few ask where tiles are sampled."""
+
+    @cached_property
+    def extents(self) -> NDArray[np.int64]:
+        """[cores, axes, 5] as `Extent`"""
+        return self.find_extents()
+
+    @property
+    def cores(self) -> NDArray[np.int64]:
+        """Those with tiles."""
+        return self.tiles.cores
+
+    def __len__(self) -> int:
+        return len(self.tiles.numbers)
+
+    def __iter__(self) -> Iterator[int]:
+        cores: list[int] = self.cores.tolist()
+        return iter(cores)
+
+    def __getitem__(self, core: int) -> OperandSlice:
+        return self._pieces[core]
+
+    def values(self) -> ValuesView[OperandSlice]:
+        return self._pieces.values()
+
+    def items(self) -> ItemsView[int, OperandSlice]:
+        return self._pieces.items()
+
+    @cached_property
+    def _pieces(self) -> dict[int, OperandSlice]:
+        cores: list[int] = self.cores.tolist()
+        columns: list[list[list[int]]] = self.extents.transpose(0, 2, 1).tolist()
+        found: dict[int, OperandSlice] = {}
+        for core, (offsets, sizes, low, high, steps) in zip(cores, columns, strict=True):
+            box = Box(tuple(offsets), tuple(sizes))
+            found[core] = OperandSlice(
+                box, tuple(low), tuple(high), self.like.pad_value, tuple(steps), self.like.indexed, self.like.exact
+            )
+        return found
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether some core reads positions outside the value."""
+        return bool(self.extents[:, :, 2:4].any())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all are boxes of the value, without padding or steps."""
+        return not self.is_padded and bool((self.extents[:, :, 4] == 1).all())
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Cores that read the same."""
+        group, count = number_rows(self.extents.reshape(len(self), self.like.box.rank * EXTENT))
+        if not count:
+            return ()
+        order = np.argsort(group, kind="stable")
+        ends = np.searchsorted(group[order], np.arange(1, count))
+        return tuple(tuple(cores.tolist()) for cores in np.split(self.cores[order], ends))
+
+    @cached_property
+    def group_sizes(self) -> Counter[int]:
+        """Number of groups by their number of cores; where tiles are sampled, as if slices all differed."""
+        if not self.tiles.sampled:
+            return Counter(map(len, self.groups))
+        tiling = self.tiles.tiling
+        parts = prod(tiling.grid[dim] for dim in self.dims)
+        return Counter({len(tiling.cores) // parts: parts})
+
+    @cached_property
+    def bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """[cores, axes] the first position of the value that lies in a slice's bounds, and one past the last."""
+        offset, size, step = self.extents[:, :, 0], self.extents[:, :, 1], self.extents[:, :, 4]
+        reach = np.maximum(size - 1, 0) * step
+        return np.minimum(offset, offset + reach), np.maximum(offset, offset + reach) + (size > 0)
+
+    @property
+    def origins(self) -> NDArray[np.int64]:
+        """[cores, axes] the position of the value, or before it, that comes first in such a buffer"""
+        return self.bounds[0] - self.extents[:, :, 2]
+
+    @property
+    def gathered(self) -> NDArray[np.int64]:
+        """[cores, axes] shapes of buffers for what lies in the bounds, and for padding."""
+        low, high = self.bounds
+        return high - low + self.extents[:, :, 2] + self.extents[:, :, 3]

@@ -1,0 +1,121 @@
+"""
+Networks on several equal chips: an executable for each, and which tensor the host takes from where.
+
+Every chip has memory and a host link of its own. What a chip computes for later ones goes to host memory, where they
+read it: the host hands tensors over in place, so they cost what the two links cost. Chips work side by side, each on
+another input of the network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...chips.chip import Chip
+from ...support.errors import InputError
+from .executable import Executable, TensorInfo
+
+NETWORK = -1
+"""In place of a chip's number: an input of the network."""
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Where a tensor comes from."""
+
+    chip: int
+    """The one of whose outputs it is, or `NETWORK`."""
+    name: str
+
+
+@dataclass(frozen=True)
+class ChipPipeline:
+    """A network in stages, each on a chip of its own."""
+
+    chips: tuple[Executable, ...]
+    """In an order in which they can run one after the other."""
+    feeds: tuple[dict[str, Feed], ...]
+    """Of each chip's inputs, by name."""
+    inputs: tuple[str, ...]
+    """The network's, each of which some chip reads."""
+    outputs: tuple[tuple[str, int], ...]
+    """The network's: name, and the chip that has an output of that name."""
+
+    @property
+    def chip(self) -> Chip:
+        """The kind of chip that all of them are."""
+        return self.chips[0].chip
+
+    def input_tensors(self) -> list[TensorInfo]:
+        """The network's inputs by their names there, as the first chip that reads each has them."""
+        found: dict[str, TensorInfo] = {}
+        for exe, feeds in zip(self.chips, self.feeds, strict=True):
+            for info in exe.inputs:
+                if (feed := feeds[info.name]).chip == NETWORK:
+                    found.setdefault(feed.name, replace(info, name=feed.name))
+        return [found[name] for name in self.inputs]
+
+    def output_tensors(self) -> list[TensorInfo]:
+        """The network's outputs, as the chips that compute them have them."""
+        return [output_of(self.chips[chip], name) for name, chip in self.outputs]
+
+
+def output_of(exe: Executable, name: str) -> TensorInfo:
+    """An output by name. Raises KeyError."""
+    for info in exe.outputs:
+        if info.name == name:
+            return info
+    raise KeyError(name)
+
+
+def check_chip_pipeline(pipeline: ChipPipeline, place: str) -> None:
+    """Raises InputError naming `place` where chips and feeds do not belong together."""
+
+    def wrong(what: str) -> InputError:
+        return InputError(f"{place} is damaged: {what}")
+
+    if not pipeline.chips or len(pipeline.feeds) != len(pipeline.chips):
+        raise wrong("it has no program for any chip, or none for some")
+    read: set[str] = set()
+    for number, (exe, feeds) in enumerate(zip(pipeline.chips, pipeline.feeds, strict=True)):
+        if exe.chip != pipeline.chip:
+            raise wrong(f"chip {number} is of another kind than chip 0")
+        if set(feeds) != {info.name for info in exe.inputs}:
+            raise wrong(f"inputs of chip {number} come from nowhere")
+        for info in exe.inputs:
+            feed = feeds[info.name]
+            if feed.chip == NETWORK:
+                read.add(feed.name)
+                continue
+            if not 0 <= feed.chip < number:
+                raise wrong(f"input '{info.name}' of chip {number} does not come from a chip before it")
+            source = _output(pipeline, feed.chip, feed.name)
+            if source is None or (source.dtype, source.nbytes) != (info.dtype, info.nbytes):
+                raise wrong(f"input '{info.name}' of chip {number} is not what chip {feed.chip} gives")
+    if len(set(pipeline.inputs)) != len(pipeline.inputs) or read != set(pipeline.inputs):
+        raise wrong("the network's inputs are not those that its chips read")
+    names = [name for name, _ in pipeline.outputs]
+    if len(set(names)) != len(names):
+        raise wrong("an output has its name twice")
+    for name, chip in pipeline.outputs:
+        if _output(pipeline, chip, name) is None:
+            raise wrong(f"chip {chip} has no output '{name}'")
+    _check_input_shapes(pipeline, place)
+
+
+def _output(pipeline: ChipPipeline, chip: int, name: str) -> TensorInfo | None:
+    try:
+        return output_of(pipeline.chips[chip], name) if 0 <= chip < len(pipeline.chips) else None
+    except KeyError:
+        return None
+
+
+def _check_input_shapes(pipeline: ChipPipeline, place: str) -> None:
+    first = dict(zip(pipeline.inputs, pipeline.input_tensors(), strict=True))
+    for exe, feeds in zip(pipeline.chips, pipeline.feeds, strict=True):
+        for info in exe.inputs:
+            feed = feeds[info.name]
+            if feed.chip != NETWORK:
+                continue
+            known = first[feed.name]
+            if (known.dtype, tuple(known.shape)) != (info.dtype, tuple(info.shape)):
+                raise InputError(f"{place} is damaged: chips read input '{feed.name}' in different shapes or types")

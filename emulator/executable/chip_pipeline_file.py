@@ -1,0 +1,179 @@
+"""
+Networks on several chips as `.mlx` files: an ELF64 file like that of one chip (see `executable_file`), with
+
+    .chips           a checksum over all of the file's contents, then JSON: version, feeds, inputs and outputs
+    .chip.NUMBER     one a chip: the whole of its executable
+
+The same pipeline gives the same bytes, and a reader accepts exactly the bytes that a writer would produce.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from ...support.errors import InputError, MeshloomError
+from ...support.files import write_pieces
+from .chip_pipeline import ChipPipeline, Feed, check_chip_pipeline
+from .elf import Section, find_sections, lay_out
+from .executable import Executable, write_executable
+from .file import decode, encode, map_file
+
+CHIPS = ".chips"
+VERSION = 1
+MOST_CHIPS = 1024
+"""In a file; a chip's program takes kilobytes."""
+_KEYS = {"version", "feeds", "inputs", "outputs"}
+_DIGEST_BYTES = 32
+_ALIGN = 4096
+
+Pieces = list[bytes | memoryview]
+
+
+def encode_chip_pipeline(pipeline: ChipPipeline) -> Pieces:
+    """The file in pieces. Raises MeshloomError where `pipeline` makes no sense."""
+    try:
+        check_chip_pipeline(pipeline, "the network on several chips")
+    except InputError as error:
+        raise MeshloomError(str(error)) from error
+    return _pieces(_facts(pipeline), [encode(exe) for exe in pipeline.chips])
+
+
+def _facts(pipeline: ChipPipeline) -> bytes:
+    facts = {
+        "version": VERSION,
+        "feeds": [{name: [feed.chip, feed.name] for name, feed in sorted(feeds.items())} for feeds in pipeline.feeds],
+        "inputs": list(pipeline.inputs),
+        "outputs": [[name, chip] for name, chip in pipeline.outputs],
+    }
+    return json.dumps(facts, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _pieces(facts: bytes, images: Sequence[Pieces]) -> Pieces:
+    """The file's head, then each image behind a gap."""
+    sizes = [sum(len(piece) for piece in image) for image in images]
+    sections = [Section(CHIPS, _DIGEST_BYTES + len(facts))]
+    sections += [Section(f".chip.{number}", size, _ALIGN) for number, size in enumerate(sizes)]
+    layout = lay_out(sections, len(images))
+    # Offsets: the facts, the section names, then the images.
+    head = bytearray(layout.offsets[2])
+    head[: len(layout.front)] = layout.front
+    names_at = layout.offsets[1]
+    head[names_at : names_at + len(layout.names)] = layout.names
+    head[layout.table_offset : layout.table_offset + len(layout.table)] = layout.table
+    digest = hashlib.sha256(facts)
+    for image in images:
+        for piece in image:
+            digest.update(piece)
+    content = digest.digest() + facts
+    head[layout.offsets[0] : layout.offsets[0] + len(content)] = content
+    found: Pieces = [bytes(head)]
+    end = len(head)
+    for offset, size, image in zip(layout.offsets[2:], sizes, images, strict=True):
+        found += [bytes(offset - end), *image]
+        end = offset + size
+    return found
+
+
+def write_chip_pipeline(pipeline: ChipPipeline, path: str | Path) -> None:
+    """Write it to `path`, whole or not at all. Raises MeshloomError."""
+    write_pieces(path, encode_chip_pipeline(pipeline))
+
+
+def write_any(found: Executable | ChipPipeline, path: str | Path) -> None:
+    """Write an executable, for one chip or for several, to `path`: whole or not at all. Raises MeshloomError."""
+    if isinstance(found, Executable):
+        write_executable(found, path)
+    else:
+        write_chip_pipeline(found, path)
+
+
+def read_any(path: str | Path) -> Executable | ChipPipeline:
+    """The `.mlx` file at `path`, for one chip or for several; weights stay in the file. Raises InputError."""
+    return decode_any(map_file(path), str(path))
+
+
+def decode_any(data: bytes | bytearray | memoryview, place: str) -> Executable | ChipPipeline:
+    """The bytes of a `.mlx` file; `place` names them in errors. Raises InputError."""
+    data = memoryview(data).cast("B")
+    sections = find_sections(data, place)
+    if not sections or sections[0][0] != CHIPS:
+        return decode(data, place)
+    images = [content for name, content in sections[1:] if name != ".shstrtab"]
+    content = sections[0][1]
+    if not 0 < len(images) <= MOST_CHIPS or len(content) < _DIGEST_BYTES:
+        raise InputError(f"{place} is damaged: it has {len(images)} chips, or does not say how they hang together")
+    facts = bytes(content[_DIGEST_BYTES:])
+    _compare(data, _pieces(facts, [[image] for image in images]), place)
+    chips = [decode(image, f"{place} (chip {number})") for number, image in enumerate(images)]
+    pipeline = _read_facts(facts, chips, place)
+    check_chip_pipeline(pipeline, place)
+    return pipeline
+
+
+def _compare(data: memoryview, pieces: Pieces, place: str) -> None:
+    at, same = 0, True
+    for piece in pieces:
+        # What is no copy is an image, a part of the file itself.
+        same = same and (isinstance(piece, memoryview) or bytes(data[at : at + len(piece)]) == piece)
+        at += len(piece)
+    if same and at == len(data):
+        return
+    raise InputError(f"{place} is damaged: its checksum or layout is wrong; compile or copy it again")
+
+
+def _read_facts(facts: bytes, chips: Sequence[Executable], place: str) -> ChipPipeline:
+    damaged = InputError(f"{place} is damaged: how its chips hang together cannot be read")
+    try:
+        read: object = json.loads(facts)
+    except (ValueError, RecursionError) as error:
+        raise damaged from error
+    if not isinstance(read, dict) or set(found := cast("dict[str, Any]", read)) != _KEYS:
+        raise damaged
+    if (version := found["version"]) != VERSION:
+        raise InputError(f"{place} has version {version} of files for several chips: compile the network again")
+    try:
+        pipeline = ChipPipeline(
+            tuple(chips),
+            tuple(_read_feeds(one) for one in _list(found["feeds"])),
+            tuple(_text(name) for name in _list(found["inputs"])),
+            tuple(_pair(one) for one in _list(found["outputs"])),
+        )
+    except (TypeError, ValueError) as error:
+        raise damaged from error
+    if _facts(pipeline) != facts:
+        raise damaged
+    return pipeline
+
+
+def _read_feeds(value: object) -> dict[str, Feed]:
+    if not isinstance(value, dict):
+        raise TypeError
+    feeds: dict[str, Feed] = {}
+    for name, feed in cast("dict[str, object]", value).items():
+        source, chip = _pair(_list(feed)[::-1])
+        feeds[name] = Feed(chip, source)
+    return feeds
+
+
+def _pair(value: object) -> tuple[str, int]:
+    match value:
+        case [str(name), int(chip)] if not isinstance(chip, bool):
+            return name, chip
+        case _:
+            raise TypeError
+
+
+def _list(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError
+    return cast("list[object]", value)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value

@@ -1,0 +1,183 @@
+"""
+Executables: programs, tensors, launches and weights of one compiled network, as plain numpy objects.
+
+`executable_file` turns them into bytes and back, `executable_check` says whether they make sense. Nothing here knows
+the IR: the emulator reads these and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...chips.chip import Chip
+from ...dialects.coreasm.encoding import DESC, NO_SOURCE, TYPES, new_words
+
+Role: TypeAlias = Literal["input", "output", "weight", "temp"]
+ROLES: tuple[Role, ...] = ("input", "output", "weight", "temp")
+
+Buffer: TypeAlias = bytes | bytearray | memoryview | NDArray[np.uint8]
+"""What weights may be: anything flat that shares its memory."""
+
+
+def as_view(buffer: Buffer) -> memoryview:
+    """`buffer` as flat bytes, not copied (arrays must be contiguous)."""
+    view = buffer.data if isinstance(buffer, np.ndarray) else memoryview(buffer)
+    return view.cast("B") if view.nbytes else memoryview(b"")
+
+
+def _no_params() -> NDArray[np.uint32]:
+    return np.zeros((0, 2), np.uint32)
+
+
+def _no_sources() -> NDArray[np.uint32]:
+    return np.zeros(0, np.uint32)
+
+
+@dataclass
+class Program:
+    """The instructions of a class of cores."""
+
+    name: str
+    words: NDArray[Any]
+    """WORD"""
+    descs: NDArray[Any]
+    """DESC: the table that the words' descriptor fields index."""
+    params: NDArray[np.uint32] = field(default_factory=_no_params)
+    """(n, 2): word index and field code (see `encoding.FIELDS`) patched with a value of each core."""
+    sources: NDArray[np.uint32] = field(default_factory=_no_sources)
+    """Per word: index in `Executable.source_names`, `NO_SOURCE` for none. Left out, it is filled with `NO_SOURCE`."""
+
+    def __post_init__(self) -> None:
+        self.params = np.asarray(self.params, np.uint32).reshape(-1, 2)
+        if len(self.sources) == 0:
+            self.sources = np.full(len(self.words), NO_SOURCE, np.uint32)
+
+
+@dataclass
+class TensorInfo:
+    """A tensor that the host or a reader of reports knows by name."""
+
+    name: str
+    role: Role
+    dtype: int
+    """Type code."""
+    shape: tuple[int, ...]
+    dram_address: int
+    nbytes: int
+    """Bytes in DRAM, row-major; at least those of the elements."""
+    host_address: int = -1
+    """Address in host memory, -1: not there."""
+
+    @property
+    def element_bytes(self) -> int:
+        return TYPES[self.dtype].bytes
+
+
+@dataclass
+class Launch:
+    """What every core runs, started together by the controller."""
+
+    program_of_core: NDArray[np.int32]
+    """[cores]"""
+    params_of_core: list[NDArray[np.uint32]]
+    """[cores] values of the program's params, in their order."""
+
+
+@dataclass
+class Executable:
+    """All that the emulator needs to run a compiled network."""
+
+    chip: Chip
+    tensors: list[TensorInfo]
+    programs: list[Program]
+    launches: list[Launch]
+    core_sets: NDArray[np.bool_]
+    """[sets, cores]"""
+    controller: NDArray[Any]
+    """WORD"""
+    weights: Buffer = b""
+    """Bytes loaded to DRAM at `weights_address` before the run."""
+    weights_address: int = 0
+    dram_bytes_used: int = 0
+    source_names: list[str] = field(default_factory=list[str])
+    """Names of operations that words stem from."""
+    notes: dict[str, str] = field(default_factory=dict[str, str])
+    """Entry name, pipeline, compiler version and the like; order is not kept (sorted by key)."""
+    host_weights: Buffer = b""
+    """Bytes in host memory at `host_weights_address`, read-only: the controller copies them to DRAM part by part."""
+    host_weights_address: int = 0
+    host_bytes_used: int = 0
+    """Host memory up to the end of the area in which the controller keeps values for a while; 0 where it does not."""
+
+    @property
+    def inputs(self) -> list[TensorInfo]:
+        return [t for t in self.tensors if t.role == "input"]
+
+    @property
+    def outputs(self) -> list[TensorInfo]:
+        return [t for t in self.tensors if t.role == "output"]
+
+    @property
+    def weight_bytes(self) -> int:
+        return as_view(self.weights).nbytes
+
+    @property
+    def host_weight_bytes(self) -> int:
+        return as_view(self.host_weights).nbytes
+
+    @property
+    def host_bytes(self) -> int:
+        """Size of host memory: inputs and outputs, weights held there, and what is kept there for a while."""
+        ends = [t.host_address + t.nbytes for t in self.tensors if t.host_address >= 0]
+        if size := self.host_weight_bytes:
+            ends.append(self.host_weights_address + size)
+        return max([self.host_bytes_used, *ends])
+
+
+def idle_program() -> Program:
+    """The program of cores without work: one `halt`."""
+    from ...dialects.coreasm.isa import OPCODE
+
+    words = new_words(1)
+    words["op"] = OPCODE["halt"]
+    return Program("idle", words, np.zeros(0, DESC))
+
+
+def source_name(exe: Executable, program: Program, word: int) -> str:
+    """The operation that a word stems from, "" where that is not recorded."""
+    index = int(program.sources[word]) if word < len(program.sources) else NO_SOURCE
+    return exe.source_names[index] if index < len(exe.source_names) else ""
+
+
+def to_bytes(exe: Executable) -> bytes:
+    """The bytes of the `.mlx` file. Raises MeshloomError where `exe` makes no sense."""
+    from .file import encode
+
+    return b"".join(encode(exe))
+
+
+def from_bytes(data: bytes | bytearray | memoryview, place: str = "executable") -> Executable:
+    """Read `.mlx` bytes, without copying words or weights; `place` names them in errors. Raises InputError."""
+    from .file import decode
+
+    return decode(data, place)
+
+
+def write_executable(exe: Executable, path: str | Path) -> None:
+    """Write `exe` to `path`, whole or not at all. Raises MeshloomError."""
+    from ...support.files import write_pieces
+    from .file import encode
+
+    write_pieces(path, encode(exe))
+
+
+def read_executable(path: str | Path) -> Executable:
+    """Read the `.mlx` file at `path`; words and weights stay in the file (memory-mapped). Raises InputError."""
+    from .file import decode, map_file
+
+    return decode(map_file(path), str(path))

@@ -1,0 +1,202 @@
+"""
+Executables as `.mlx` files: an ELF64 file with one section a part, and a checksum over all of it.
+
+    .note.meshloom   checksum, versions, chip (JSON), its fingerprint, notes (JSON)
+    .text.NAME       one a program, a segment at (number << 32): counts, name, words, descriptors, parameters
+    .controller      the controller's words
+    .core_sets       their number, then a bit a core, rows padded to bytes
+    .launches        their number, then each: program of every core, all parameter values
+    .tensors         the tensor table
+    .debug.sources   per word of all programs the index of its source name
+    .debug.names     the source names
+    .weights         a segment; its address is that in DRAM, with bit 60 set
+    .host_weights    weights that stay in host memory till the controller copies them; an address there, with bit 61 set
+
+The same executable gives the same bytes. A reader accepts exactly the bytes that a writer would produce: after decoding
+it lays the contents out again and compares, so no unnoticed rest can hide in a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import re
+import struct
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from ...chips.chip import Chip
+from ...chips.load import chip_from_table
+from ...dialects.coreasm.check import canonical_words
+from ...dialects.coreasm.isa import ISA_VERSION
+from ...support.errors import InputError, MeshloomError
+from ...support.input_files import open_regular
+from .check import check_executable
+from .elf import NOTE, Section, find_sections, lay_out, pack_note, read_notes
+from .executable import Executable, as_view
+from .sections import PARTS, decode_program, encode_program
+
+FORMAT_VERSION = 2
+OWNER = "Meshloom"
+CHECKSUM, VERSION, CHIP, FINGERPRINT, NOTES = 1, 2, 3, 4, 5
+"""Kinds of notes."""
+_VERSION = struct.Struct("<IIQQQQ")
+_CHECKSUM_BYTES = 32
+_WEIGHTS_SEGMENT = 1 << 60
+_HOST_SEGMENT = 1 << 61
+
+
+def encode(exe: Executable) -> list[bytes | memoryview]:
+    """The file in pieces, the weights as they are. Raises MeshloomError where `exe` makes no sense."""
+    exe = _normal(exe)
+    try:
+        check_executable(exe)
+    except InputError as error:
+        raise MeshloomError(str(error)) from error
+    return _pieces(exe)
+
+
+def _normal(exe: Executable) -> Executable:
+    programs = [p for p in exe.programs]
+    for index, program in enumerate(programs):
+        words = canonical_words(program.words)
+        if words is not program.words:
+            programs[index] = type(program)(program.name, words, program.descs, program.params, program.sources)
+    return Executable(
+        chip_from_table(cast("dict[str, Any]", json.loads(json.dumps(asdict(exe.chip)))), f"chip '{exe.chip.name}'"),
+        exe.tensors, programs, exe.launches, exe.core_sets, canonical_words(exe.controller), exe.weights,
+        exe.weights_address, exe.dram_bytes_used, exe.source_names, exe.notes, exe.host_weights,
+        exe.host_weights_address, exe.host_bytes_used,
+    )  # fmt: skip
+
+
+def _pieces(exe: Executable) -> list[bytes | memoryview]:
+    contents = [_notes(exe, bytes(_CHECKSUM_BYTES))]
+    sections = [Section(".note.meshloom", len(contents[0]), 4, NOTE)]
+    for number, program in enumerate(exe.programs):
+        blob = encode_program(program)
+        name = ".text." + re.sub(r"[^A-Za-z0-9_.-]", "_", program.name)[:100]
+        sections.append(Section(name, len(blob), 32, address=(number + 1) << 32, executable=True))
+        contents.append(blob)
+    for part in PARTS:
+        blob = part.encode(exe)
+        sections.append(Section(part.name, len(blob), 8))
+        contents.append(blob)
+    weights, held = as_view(exe.weights), as_view(exe.host_weights)
+    sections.append(Section(".weights", len(weights), 4096, address=_WEIGHTS_SEGMENT | exe.weights_address))
+    sections.append(Section(".host_weights", len(held), 64, address=_HOST_SEGMENT | exe.host_weights_address))
+    layout = lay_out(sections, 2)
+    head = bytearray(layout.offsets[-2])
+    gap = bytes(layout.offsets[-1] - layout.offsets[-2] - len(weights))
+    head[: len(layout.front)] = layout.front
+    for offset, content in zip(layout.offsets, [*contents, layout.names], strict=False):
+        head[offset : offset + len(content)] = content
+    head[layout.table_offset : layout.table_offset + len(layout.table)] = layout.table
+    digest = hashlib.sha256(head)
+    for piece in (weights, gap, held):
+        digest.update(piece)
+    notes = layout.offsets[0]
+    head[notes : notes + len(contents[0])] = _notes(exe, digest.digest())
+    return [bytes(head), weights, gap, held]
+
+
+def _notes(exe: Executable, checksum: bytes) -> bytes:
+    chip = json.dumps(asdict(exe.chip), sort_keys=True).encode()
+    version = _VERSION.pack(
+        FORMAT_VERSION, ISA_VERSION, exe.weights_address, exe.dram_bytes_used, exe.host_weights_address,
+        exe.host_bytes_used,
+    )  # fmt: skip
+    return b"".join(
+        pack_note(OWNER, kind, content)
+        for kind, content in (
+            (CHECKSUM, checksum),
+            (VERSION, version),
+            (CHIP, chip),
+            (FINGERPRINT, bytes.fromhex(exe.chip.fingerprint)),
+            (NOTES, json.dumps(exe.notes, sort_keys=True).encode()),
+        )
+    )
+
+
+def map_file(path: str | Path) -> memoryview:
+    """The file's bytes, memory-mapped. Raises InputError where it cannot be read."""
+    try:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return memoryview(b"")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"cannot read {path}: {reason}") from error
+
+
+def decode(data: bytes | bytearray | memoryview, place: str) -> Executable:
+    """Read and check; words and weights of the result share `data`. Raises InputError naming `place`."""
+    data = memoryview(data).cast("B")
+    sections = find_sections(data, place)
+    parts = {name: content for name, content in sections if not name.startswith(".text.")}
+    if ".chips" in parts and ".note.meshloom" not in parts:
+        raise InputError(f"{place} holds a network on several chips: read it with meshloom.load or meshloom-run")
+    texts = [content for name, content in sections if name.startswith(".text.")]
+    notes = read_notes(_part(parts, ".note.meshloom", place), OWNER, place)
+    if set(notes) != {CHECKSUM, VERSION, CHIP, FINGERPRINT, NOTES} or len(notes[VERSION]) != _VERSION.size:
+        raise InputError(f"{place} is damaged: its notes are not complete")
+    file_version, isa_version, weights_address, dram_used, host_address, host_used = _VERSION.unpack(notes[VERSION])
+    if (file_version, isa_version) != (FORMAT_VERSION, ISA_VERSION):
+        raise InputError(
+            f"{place} has file version {file_version} and instruction set {isa_version}; this program reads"
+            f" {FORMAT_VERSION} and {ISA_VERSION}: compile the network again"
+        )
+    weights, held = _part(parts, ".weights", place), _part(parts, ".host_weights", place)
+    chip = _read_chip(notes[CHIP], place)
+    exe = Executable(
+        chip, [], [decode_program(text, place) for text in texts], [], np.zeros((0, chip.cores), np.bool_),
+        np.zeros(0), np.frombuffer(weights, np.uint8), weights_address, dram_used, [], _read_notes(notes[NOTES], place),
+        np.frombuffer(held, np.uint8), host_address, host_used,
+    )  # fmt: skip
+    for part in PARTS:
+        part.decode(_part(parts, part.name, place), exe, place)
+    check_executable(exe, place)
+    _compare(data, _pieces(exe), place)
+    return exe
+
+
+def _part(parts: dict[str, memoryview], name: str, place: str) -> memoryview:
+    if name not in parts:
+        raise InputError(f"{place} is damaged: it has no section {name}")
+    return parts[name]
+
+
+def _compare(data: memoryview, pieces: Sequence[bytes | memoryview], place: str) -> None:
+    head, weights, gap, held = pieces
+    start = len(head) + len(weights)
+    same_size = start + len(gap) + len(held) == len(data)
+    if not same_size or bytes(data[: len(head)]) != head or bytes(data[start : start + len(gap)]) != gap:
+        raise InputError(f"{place} is damaged: its checksum or layout is wrong; compile or copy it again")
+
+
+def _json_object(raw: memoryview, what: str, place: str) -> dict[str, Any]:
+    try:
+        value: object = json.loads(bytes(raw))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place} is damaged: {what} cannot be read") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{place} is damaged: {what} cannot be read")
+    return cast("dict[str, Any]", value)
+
+
+def _read_chip(raw: memoryview, place: str) -> Chip:
+    return chip_from_table(_json_object(raw, "the chip description", place), f"{place}: chip description")
+
+
+def _read_notes(raw: memoryview, place: str) -> dict[str, str]:
+    notes = _json_object(raw, "the notes", place)
+    if not all(isinstance(value, str) for value in notes.values()):
+        raise InputError(f"{place} is damaged: the notes must be strings")
+    return {key: str(value) for key, value in notes.items()}

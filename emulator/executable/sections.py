@@ -1,0 +1,196 @@
+"""The binary form of each part of an executable: small encoders and decoders, bounds-checked."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.coreasm.encoding import DESC, WORD
+from ...support.errors import InputError
+from .executable import ROLES, Executable, Launch, Program, TensorInfo
+
+_PROGRAM = struct.Struct("<IIII")
+_TENSOR = struct.Struct("<BBHIqqq")
+_ALIGN = 32
+
+
+class Cursor:
+    """Reads through a section; every step checks that the bytes are there (InputError otherwise)."""
+
+    def __init__(self, data: memoryview, part: str, place: str) -> None:
+        self.data, self.part, self.place, self.at = data, part, place, 0
+
+    def fail(self) -> InputError:
+        """The error for contents that cannot be right."""
+        return InputError(f"{self.place} is damaged: {self.part} is cut off or inconsistent")
+
+    def take(self, count: int) -> memoryview:
+        """The next `count` bytes."""
+        if count < 0 or self.at + count > len(self.data):
+            raise self.fail()
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def array(self, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+        """The next `count` elements, sharing the section's memory."""
+        return np.frombuffer(self.take(dtype.itemsize * count), dtype)
+
+    def number(self) -> int:
+        """The next u32."""
+        return int.from_bytes(self.take(4), "little")
+
+    def text(self, count: int) -> str:
+        """The next `count` bytes as UTF-8."""
+        try:
+            return str(self.take(count), "utf-8")
+        except UnicodeDecodeError:
+            raise self.fail() from None
+
+    def align(self, to: int) -> None:
+        """Skip padding."""
+        self.take(-self.at % to)
+
+    def end(self) -> None:
+        """Nothing may be left."""
+        if self.at != len(self.data):
+            raise self.fail()
+
+
+_U4, _I4 = np.dtype("<u4"), np.dtype("<i4")
+
+
+def encode_program(program: Program) -> bytes:
+    """Counts, name, then aligned: words, descriptors, parameters."""
+    name = program.name.encode()
+    head = _PROGRAM.pack(len(program.words), len(program.descs), len(program.params), len(name)) + name
+    params = np.ascontiguousarray(program.params, _U4).tobytes()
+    return b"".join((head, bytes(-len(head) % _ALIGN), program.words.tobytes(), program.descs.tobytes(), params))
+
+
+def decode_program(data: memoryview, place: str) -> Program:
+    """The inverse of `encode_program`; sources come from another section."""
+    cursor = Cursor(data, "a program", place)
+    words, descs, params, name_bytes = _PROGRAM.unpack(cursor.take(_PROGRAM.size))
+    name = cursor.text(name_bytes)
+    cursor.align(_ALIGN)
+    program = Program(
+        name, cursor.array(WORD, words), cursor.array(DESC, descs), cursor.array(_U4, 2 * params).reshape(-1, 2)
+    )
+    cursor.end()
+    return program
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section that holds one part of an executable."""
+
+    name: str
+    encode: Callable[[Executable], bytes]
+    decode: Callable[[memoryview, Executable, str], None]
+    """Sets the part's attributes of the executable."""
+
+
+def _encode_controller(exe: Executable) -> bytes:
+    return exe.controller.tobytes()
+
+
+def _decode_controller(data: memoryview, exe: Executable, place: str) -> None:
+    cursor = Cursor(data, "the controller's program", place)
+    exe.controller = cursor.array(WORD, len(data) // WORD.itemsize)
+    cursor.end()
+
+
+def _encode_core_sets(exe: Executable) -> bytes:
+    return struct.pack("<I", len(exe.core_sets)) + np.packbits(exe.core_sets, axis=1, bitorder="little").tobytes()
+
+
+def _decode_core_sets(data: memoryview, exe: Executable, place: str) -> None:
+    cursor = Cursor(data, "the table of core sets", place)
+    count = cursor.number()
+    row = (exe.chip.cores + 7) // 8
+    bits = cursor.array(np.dtype("u1"), count * row).reshape(count, row)
+    cursor.end()
+    exe.core_sets = np.unpackbits(bits, axis=1, count=exe.chip.cores, bitorder="little").astype(np.bool_)
+
+
+def _encode_launches(exe: Executable) -> bytes:
+    pieces = [struct.pack("<I", len(exe.launches))]
+    for launch in exe.launches:
+        pieces.append(np.ascontiguousarray(launch.program_of_core, _I4).tobytes())
+        pieces.extend(np.ascontiguousarray(values, _U4).tobytes() for values in launch.params_of_core)
+    return b"".join(pieces)
+
+
+def _decode_launches(data: memoryview, exe: Executable, place: str) -> None:
+    cursor = Cursor(data, "the table of launches", place)
+    count = [len(program.params) for program in exe.programs]
+    for _ in range(cursor.number()):
+        programs = cursor.array(_I4, exe.chip.cores)
+        numbers: list[int] = programs.tolist()
+        if not all(0 <= n < len(count) for n in numbers):
+            raise cursor.fail()
+        exe.launches.append(Launch(programs, [cursor.array(_U4, count[n]) for n in numbers]))
+    cursor.end()
+
+
+def _encode_tensors(exe: Executable) -> bytes:
+    pieces = [struct.pack("<I", len(exe.tensors))]
+    for t in exe.tensors:
+        name = t.name.encode()
+        role, rank = ROLES.index(t.role), len(t.shape)
+        pieces.append(_TENSOR.pack(role, t.dtype, rank, len(name), t.dram_address, t.nbytes, t.host_address))
+        pieces.append(struct.pack(f"<{rank}q", *t.shape))
+        pieces.append(name)
+    return b"".join(pieces)
+
+
+def _decode_tensors(data: memoryview, exe: Executable, place: str) -> None:
+    cursor = Cursor(data, "the tensor table", place)
+    for _ in range(cursor.number()):
+        fixed: tuple[int, ...] = _TENSOR.unpack(cursor.take(_TENSOR.size))
+        role, dtype, rank, name_bytes, dram, nbytes, host = fixed
+        shape: tuple[int, ...] = tuple(struct.unpack(f"<{rank}q", cursor.take(8 * rank)))
+        if role >= len(ROLES):
+            raise cursor.fail()
+        exe.tensors.append(TensorInfo(cursor.text(name_bytes), ROLES[role], dtype, shape, dram, nbytes, host))
+    cursor.end()
+
+
+def _encode_sources(exe: Executable) -> bytes:
+    return b"".join(np.ascontiguousarray(p.sources, _U4).tobytes() for p in exe.programs)
+
+
+def _decode_sources(data: memoryview, exe: Executable, place: str) -> None:
+    cursor = Cursor(data, "the table of sources", place)
+    for program in exe.programs:
+        program.sources = cursor.array(_U4, len(program.words))
+    cursor.end()
+
+
+def _encode_names(exe: Executable) -> bytes:
+    names = [name.encode() for name in exe.source_names]
+    lengths = np.array([len(name) for name in names], _U4).tobytes()
+    return struct.pack("<I", len(names)) + lengths + b"".join(names)
+
+
+def _decode_names(data: memoryview, exe: Executable, place: str) -> None:
+    cursor = Cursor(data, "the table of source names", place)
+    lengths: list[int] = cursor.array(_U4, cursor.number()).tolist()
+    exe.source_names = [cursor.text(length) for length in lengths]
+    cursor.end()
+
+
+PARTS = (
+    Part(".controller", _encode_controller, _decode_controller),
+    Part(".core_sets", _encode_core_sets, _decode_core_sets),
+    Part(".launches", _encode_launches, _decode_launches),
+    Part(".tensors", _encode_tensors, _decode_tensors),
+    Part(".debug.sources", _encode_sources, _decode_sources),
+    Part(".debug.names", _encode_names, _decode_names),
+)
+"""In the order of the file (and of reading: later ones may need earlier ones)."""

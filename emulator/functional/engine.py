@@ -1,0 +1,187 @@
+"""
+The functional engine: runs an executable and gives its outputs, exact to the definition of each instruction.
+
+The order comes from the sequencer (`expand.py`), which honours queues, tokens and semaphores; numpy does the work of
+each instruction on views of the cores' memories (`semantics*.py`). Nothing but the executable is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.coreasm.isa import DEPENDS_ON_DATA, MNEMONICS
+from ..executable.executable import Executable, TensorInfo, source_name
+from ..executable.host import controller_steps, host_memory, read_outputs, tensor_values
+from ..executable.load import launch_code
+from ..machine.errors import EmulationError, Fault
+from ..machine.expand import DEADLOCK, FAULT, FAULTS, Code, Sequencer, Stream
+from ..machine.mapped_work import MappedWork
+from ..machine.memory import Array, Bytes, new_memory
+from .deadlock import explain_deadlock
+from .decode import Decoder, Steps
+from .one_blas_thread import one_thread
+from .semantics.base import Step
+
+
+@dataclass
+class Machine:
+    """The memories of a chip."""
+
+    srams: list[Bytes]
+    dram: Bytes
+
+
+@dataclass
+class FunctionalResult:
+    """What a run leaves behind."""
+
+    outputs: dict[str, Array]
+    executed: NDArray[np.int64]
+    """[cores] instructions executed, all launches together, those of the sequencer not counted."""
+    machine: Machine
+    executable: Executable
+    mapped: MappedWork
+    """What instructions did whose cost depends on values; the timing engine takes it."""
+
+    def tensor(self, name: str) -> Array:
+        """
+        The value that tensor `name` (of any role) has in DRAM after the run. bf16 comes as f32.
+
+        Raises EmulationError where the executable has no such tensor.
+        """
+        for info in self.executable.tensors:
+            if info.name == name:
+                return read_tensor(self, info)
+        raise EmulationError(f"the executable has no tensor '{name}'")
+
+
+def read_tensor(result: FunctionalResult, info: TensorInfo) -> Array:
+    """
+    The value of a tensor in DRAM after a run, as a copy of its shape. bf16 comes as f32.
+
+    Raises EmulationError for a tensor that is larger than DRAM.
+    """
+    if info.nbytes > len(result.machine.dram):
+        raise EmulationError(f"tensor '{info.name}' is larger than DRAM: it is never there as a whole")
+    raw = result.machine.dram[info.dram_address : info.dram_address + info.nbytes]
+    return tensor_values(raw, info)
+
+
+def run_functional(
+    exe: Executable, inputs: Mapping[str, Array], check: bool = False, limit: int = 1 << 40
+) -> FunctionalResult:
+    """
+    Run `exe` on `inputs` (by name; shapes and types as in its table of tensors).
+
+    `check` also looks for reads of unwritten memory and for races, at several times the cost. `limit` bounds the
+    instructions of a launch. Raises InputError for inputs that do not fit and EmulationError for a program that does
+    what the machine does not allow.
+    """
+    engine = _Engine(exe, limit)
+    if check:
+        from .checks.checker import Checker
+
+        engine.checker = Checker(exe)
+    host = host_memory(exe, inputs)
+    with one_thread(), np.errstate(all="ignore"):
+        for step in controller_steps(exe):
+            step.run(host, engine.machine.dram, engine.launch)
+            if engine.checker is not None:
+                engine.checker.controller(step)
+    return FunctionalResult(
+        read_outputs(exe, host), engine.executed, engine.machine, exe, engine.decoder.recorder.work()
+    )
+
+
+class _Engine:
+    def __init__(self, exe: Executable, limit: int) -> None:
+        self.exe = exe
+        self.limit = limit
+        self.checker: Any = None
+        chip = exe.chip
+        if exe.dram_bytes_used > chip.dram_bytes:
+            needs = f"the executable needs {exe.dram_bytes_used} bytes of DRAM"
+            raise EmulationError(f"{needs}, chip '{chip.name}' has {chip.dram_bytes}")
+        dram = new_memory(max(exe.dram_bytes_used, 1))
+        weights = np.frombuffer(exe.weights, np.uint8)
+        if exe.weights_address + len(weights) > len(dram) and len(weights):
+            raise EmulationError("the weights do not fit in the DRAM that the executable declares")
+        dram[exe.weights_address : exe.weights_address + len(weights)] = weights
+        self.machine = Machine([new_memory(chip.sram_bytes) for _ in range(chip.cores)], dram)
+        self.decoder = Decoder(exe, self.machine.srams)
+        self.executed = np.zeros(chip.cores, np.int64)
+        self.runs = 0
+
+    def launch(self, number: int) -> None:
+        """Run launch `number` to its end."""
+        exe = self.exe
+        if number >= len(exe.launches):
+            raise EmulationError(f"the controller starts launch {number}, there are {len(exe.launches)}")
+        launch = exe.launches[number]
+        words, code = launch_code(exe, launch)
+        programs = [exe.programs[int(p)] for p in launch.program_of_core]
+        steps = [self.decoder.steps(program, w) for program, w in zip(programs, words, strict=True)]
+        sequencer = Sequencer(code, exe.chip.queue_depth, exe.chip.semaphores, self.limit)
+        check = None if self.checker is None else self.checker.launch(number, code, steps, sequencer)
+        depends = DEPENDS_ON_DATA[np.concatenate([w["op"] for w in words])]
+        depends = depends if depends.any() else None
+        for stream in sequencer.pieces():
+            self.executed += np.bincount(stream.core, minlength=len(self.executed))
+            if check is not None:
+                check(stream)
+            self._run(stream, steps, code)
+            if depends is not None:
+                self._note(stream, depends, code)
+        self.runs += 1
+        if sequencer.status == DEADLOCK:
+            raise EmulationError(explain_deadlock(exe, launch, sequencer))
+        if sequencer.status == FAULT:
+            kind, core, word = (int(v) for v in sequencer.fault)
+            raise self._located(FAULTS[kind], steps[core], core, word, code)
+
+    def _run(self, stream: Stream, steps: list[Steps], code: Code) -> None:
+        srams, dram = self.machine.srams, self.machine.dram
+        run: list[list[Step | None]] = [s.run for s in steps]
+        cores, words = cast("list[int]", stream.core.tolist()), cast("list[int]", stream.word.tolist())
+        addresses = (stream.address[:, k].tolist() for k in range(4))
+        order = cast("Iterator[tuple[int, int, int, int, int, int]]", zip(cores, words, *addresses, strict=True))
+        core = word = 0
+        executed = 0
+        try:
+            for core, word, x0, x1, x2, x3 in order:
+                step: Step = run[core][word] or steps[core].decode(word).step
+                step(srams[core], dram, x0, x1, x2, x3)
+                executed += 1
+        except Fault as fault:
+            raise self._located(str(fault), steps[core], core, word, code) from fault
+        except (TypeError, ValueError, OverflowError, MemoryError) as error:
+            what = self._out_of_range(steps[core], word, stream.address[executed]) or f"cannot be executed: {error}"
+            raise self._located(what, steps[core], core, word, code) from error
+
+    def _note(self, stream: Stream, depends: NDArray[np.bool_], code: Code) -> None:
+        """Say where the executions of a piece were whose cost depends on values."""
+        flat = code.base[stream.core] + stream.word
+        at = np.flatnonzero(depends[flat])
+        self.decoder.recorder.place(self.runs, stream.core[at], code.unit[flat[at]], stream.word[at])
+
+    def _out_of_range(self, steps: Steps, word: int, address: NDArray[np.int64]) -> str:
+        """Which operand of a word reaches outside its memory, in words; empty if none does."""
+        found = steps.known[word]
+        for access in () if found is None else found.accesses:
+            low, high = access.geometry.extent(access.itemsize)
+            low, high = low + int(address[access.slot]), high + int(address[access.slot])
+            size = len(self.machine.dram) if access.dram else self.exe.chip.sram_bytes
+            if low < 0 or high > size:
+                verb = "writes" if access.write else "reads"
+                memory = "DRAM" if access.dram else "SRAM"
+                return f"operand {access.slot} {verb} bytes {low} to {high - 1} of {memory}, which has {size}"
+        return ""
+
+    def _located(self, what: str, steps: Steps, core: int, word: int, code: Code) -> EmulationError:
+        program, op = steps.program, int(steps.program.words["op"][word])
+        return EmulationError(what, core, program.name, word, MNEMONICS[op], source_name(self.exe, program, word))

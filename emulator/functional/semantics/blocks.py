@@ -1,0 +1,76 @@
+"""What instructions on encoded blocks share: where these lie, what they hold, how they are written."""
+
+from __future__ import annotations
+
+from ....formats.sparse.block import Block, Contents, block_of_descriptor, pack_block, read_block, unpack_block
+from ....formats.sparse.encode import Encoded
+from ....support.errors import InputError
+from ...machine.errors import Fault
+from ...machine.memory import Array, Bytes, Geometry, storage
+from .base import Access, Instruction
+
+
+def block_at(ins: Instruction, slot: int) -> Block:
+    """The block that an operand's descriptor describes. Raises Fault where it describes none."""
+    geometry = ins.operand(slot)
+    try:
+        return block_of_descriptor(geometry.shape, geometry.strides)
+    except ValueError as error:
+        raise Fault(f"operand {slot}: {error}") from error
+
+
+def block_access(slot: int, block: Block, itemsize: int, write: bool = False) -> Access:
+    """All bytes of a block, as what an instruction touches."""
+    return Access(slot, Geometry((block.nbytes(itemsize),), (1,)), 1, write)
+
+
+def block_bytes(sram: Bytes, address: int, block: Block, itemsize: int, slot: int) -> Bytes:
+    """The bytes of a block. Raises Fault where they lie outside of SRAM."""
+    end = address + block.nbytes(itemsize)
+    if address < 0 or end > len(sram):
+        raise Fault(f"operand {slot} touches bytes {address} to {end - 1} of SRAM, which has {len(sram)}")
+    return sram[address:end]
+
+
+def read_contents(sram: Bytes, address: int, block: Block, code: int, slot: int) -> tuple[Contents, Array]:
+    """A block's contents and their matrix [strings, length] as stored. Raises Fault where it is damaged."""
+    kind = storage(code)
+    try:
+        contents = read_block(block_bytes(sram, address, block, kind.itemsize, slot), block, kind)
+        return contents, contents.matrix()
+    except InputError as error:
+        raise Fault(f"operand {slot}: {error}") from error
+
+
+def used_bytes(contents: Contents) -> int:
+    """Bytes that a block needs for what it holds."""
+    return contents.block.used_bytes(len(contents.places), contents.values.dtype.itemsize)
+
+
+def touched_bytes(geometry: Geometry, itemsize: int) -> int:
+    """Bytes of a dense operand in memory: overlapping windows and repeated elements once, as far as spans tell."""
+    low, high = geometry.extent(itemsize)
+    moved = itemsize
+    for size, stride in zip(geometry.shape, geometry.strides, strict=True):
+        moved *= size if stride else 1
+    return min(moved, high - low)
+
+
+def store_block(sram: Bytes, address: int, encoded: Encoded, block: Block) -> int:
+    """Write a block as operand 0; the bytes that it needs. Raises Fault where there is no room for it."""
+    itemsize = encoded.values.dtype.itemsize
+    room = block_bytes(sram, address, block, itemsize, 0)
+    try:
+        room[...] = pack_block(encoded, block)
+    except ValueError as error:
+        raise Fault(f"operand 0: {error}") from error
+    return block.used_bytes(len(encoded.values) // block.format.group, itemsize)
+
+
+def load_block(sram: Bytes, address: int, block: Block, code: int, slot: int) -> Encoded:
+    """The encoded matrix in a block. Raises Fault where it is damaged."""
+    kind = storage(code)
+    try:
+        return unpack_block(block_bytes(sram, address, block, kind.itemsize, slot), block, kind)
+    except InputError as error:
+        raise Fault(f"operand {slot}: {error}") from error

@@ -1,0 +1,72 @@
+"""What each instruction computes: one table from mnemonics to numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ....dialects.coreasm.isa import BY_MNEMONIC
+from ...machine.errors import Fault
+from ...machine.memory import Bytes
+from .base import Decoded, Instruction
+from .elementwise import binary, cumsum, fma, iota, quantize, select, unary
+from .matmul import matmul
+from .move import copy, fill, gather, scatter
+from .reduce import arg_reduce, dot, reduce
+from .scalar import BINARY, UNARY
+
+
+def _nothing(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
+    """Synchronisation is the sequencer's work; nothing is left to compute."""
+
+
+def synchronisation(ins: Instruction) -> Decoded:
+    """signal, ready and the waits touch no memory."""
+    return Decoded(_nothing)
+
+
+SEMANTICS: Mapping[str, Callable[[Instruction], Decoded]] = {
+    **dict.fromkeys(UNARY, unary),
+    **dict.fromkeys(BINARY, binary),
+    "matmul": matmul,
+    "matmul.acc": matmul,
+    "fma": fma,
+    "select": select,
+    "quantize": quantize,
+    **{f"reduce.{kind}{acc}": reduce for kind in ("sum", "max", "min", "prod") for acc in ("", ".acc")},
+    "reduce.argmax": arg_reduce,
+    "reduce.argmin": arg_reduce,
+    "dot": dot,
+    "dot.acc": dot,
+    "iota": iota,
+    "cumsum": cumsum,
+    "copy": copy,
+    "fill": fill,
+    "gather": gather,
+    "scatter": scatter,
+    "scatter.add": scatter,
+    "scatter.max": scatter,
+    "load": lambda ins: copy(ins, source_dram=True),
+    "load.gather": lambda ins: gather(ins, index_slot=3, source_dram=True),
+    "store": lambda ins: copy(ins, target_dram=True),
+    "signal": synchronisation,
+    "send.wait": synchronisation,
+    "ready": synchronisation,
+    "wait": synchronisation,
+}
+"""
+All instructions of the cores' units but `put`, which needs other cores' memories (see `semantics_move.put`), and those
+of `semantics_sparse`, whose cost depends on values.
+"""
+
+
+def decode(ins: Instruction) -> Decoded:
+    """How to run `ins`. Raises Fault where its operands do not fit together."""
+    check_pair(ins)
+    return SEMANTICS[ins.mnemonic](ins)
+
+
+def check_pair(ins: Instruction) -> None:
+    """Raise Fault unless the instruction table permits the element types of `ins`."""
+    permitted = BY_MNEMONIC[ins.mnemonic].types
+    if permitted and (ins.source_type, ins.result_type) not in permitted:
+        raise Fault(f"element types {ins.source_type} and {ins.result_type} are not possible with '{ins.mnemonic}'")

@@ -1,0 +1,209 @@
+"""
+What the mapping unit and sparse products cost, from counts of the values that they meet.
+
+A sparse product runs on the matrix unit's R x C array (R = mpu_rows * rate of the type), whose columns are its lanes.
+Output neuron n of a batch belongs to lane n mod C. A lane holds R of the stored weights of its neurons at a time, one
+neuron after the other without gaps, which take as long to load, fill and drain as in a dense product; then the pairs
+that matter pass at R a cycle. (Sums of several rows and of several neurons pass together, as in the forwarding adder
+network of SIGMA, HPCA 2020.) Lanes go on to their next weights without waiting for each other, and meet at the end of
+the instruction. Where lanes are joined (`map_lanes`), those adders reach over columns as they do in SIGMA, and stored
+weights fill the array one after the other, whatever neurons they belong to: one lane with all R * C places. Weights
+that are not encoded keep to their columns. Beside that, the mapping unit looks at the indices of both operands, and
+memory delivers each operand once:
+
+    lanes  = max over lanes of (2 mpu_rows + C - 2) * ceil(used / R) + ceil(pairs / R), added up over the batch
+    map    = max over both operands of ceil(uses * elements of the index / rate)
+    memory = ceil(bytes of the largest operand / map_bytes_per_cycle)
+    cycles = max(1, lanes - 1, map, memory)
+
+`used` are the stored weights of the lane's neurons that meet an input in at least one of the m rows. With the caches
+before the mapping unit it maps at each use: `pairs` are those that matter in each row, the weights' index is looked at
+in each row (m uses), the inputs' once for each C neurons. With the caches behind it, it maps once and keeps what is
+left for all rows: `pairs` are m * used, and both indices are looked at once. Where nothing is left out and R divides k,
+this is the cost of `matmul`, or more; where R does not divide k, `matmul` leaves places of the array empty, and this
+does not.
+
+The mapping unit's own instructions begin in `STARTUP` cycles; then looking and memory go side by side:
+
+    encode     ceil(elements / map_encode_elements)
+    decode     cycles of looking at the index once
+    connect    the same
+    combine    the same of both indices, the longer one
+    compact    ceil(elements / map_encode_elements), or the cycles of the index where these are more
+    cycles   = STARTUP + max(one of these, ceil(bytes of the largest operand / map_bytes_per_cycle))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...chips.chip import Chip
+from ...chips.cycles import STARTUP, encoded_lanes, load_cycles
+from ...formats.sparse.block import Block
+from ...formats.sparse.index_formats import Kind
+from .costs import RATE, Ints
+
+
+@dataclass(frozen=True)
+class IndexWork:
+    """What the mapping unit looks at of one operand's index, once."""
+
+    direct: int = 0
+    """Positions of a direct index, or elements whose zeros it finds itself."""
+    stride: int = 0
+    """Entries of a stride index."""
+
+    @staticmethod
+    def of(block: Block, entries: int) -> IndexWork:
+        """Of a block that holds so many entries."""
+        return IndexWork(direct=block.index_elements) if block.format.kind == Kind.DIRECT else IndexWork(stride=entries)
+
+    @property
+    def elements(self) -> int:
+        """Both kinds together."""
+        return self.direct + self.stride
+
+    def cycles(self, chip: Chip, uses: int) -> int:
+        """Cycles of looking at it `uses` times."""
+        return -(-uses * self.direct // chip.map_direct_bits) + -(-uses * self.stride // chip.map_stride_codes)
+
+
+@dataclass(frozen=True)
+class MappedCost:
+    """One execution of an instruction whose cost depends on values."""
+
+    cycles: int
+    pairs: int = 0
+    """Pairs that were multiplied."""
+    skipped: int = 0
+    """Pairs of the dense product that were not."""
+    index_elements: int = 0
+    """Elements of indices that the mapping unit looked at, or that the encoder did."""
+    map_cycles: int = 0
+    """Cycles in which it did so, by itself."""
+    nbytes: int = 0
+    """Bytes that operands have in SRAM: of blocks, what is used."""
+    traffic: int = 0
+    """Bytes that travel to other cores; those of a put have no other cycles that depend on values."""
+
+
+Record: TypeAlias = Callable[[MappedCost], None]
+"""Takes the cost of each execution, in order."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """Sizes of a sparse product (`neurons` a batch) and its pairs, [batch, neurons] each."""
+
+    rows: int
+    length: int
+    used: Ints
+    pairs: Ints
+    """Of caches before the mapping unit: row by row."""
+    weights: IndexWork
+    inputs: IndexWork
+    encoded: bool = True
+    """Only stored weights are there, one after the other."""
+
+
+def count_pairs(weights: NDArray[Any] | None, hits: Ints | None, shape: tuple[int, int, int, int]) -> tuple[Ints, Ints]:
+    """
+    `used` and `pairs`, [batch, n] each, of a product of `shape` (batch, m, k, n).
+
+    `weights` [batch, n, k]: which are stored (None: all). `hits` [batch, k]: in how many rows there is an input (None:
+    in all m). Exact up to 2**53 pairs.
+    """
+    batch, m, k, n = shape
+    if hits is None:
+        hits = np.full((batch, k), m, np.int64)
+    both = np.stack([hits > 0, hits], axis=-1).astype(np.float64)  # [batch, k, 2]: BLAS takes floats only
+    if weights is None:
+        counts = np.broadcast_to(both.sum(axis=1)[:, None, :], (batch, n, 2))
+    else:
+        counts = weights.astype(np.float64) @ both
+    used, pairs = counts[..., 0].astype(np.int64), counts[..., 1].astype(np.int64)
+    return used, pairs
+
+
+def sparse_matmul_cost(chip: Chip, code: int, product: Product, nbytes: tuple[int, ...]) -> MappedCost:
+    """The cost of a sparse product of elements of type `code`; `nbytes` are those of its operands in memory."""
+    batch, neurons = product.used.shape
+    again = chip.map_caches == "before"
+    pairs = product.pairs if again else product.rows * product.used
+    count, places = encoded_lanes(chip) if product.encoded else (chip.mpu_cols, chip.mpu_rows)
+    places *= int(RATE[code])
+    turns = -(-neurons // count)
+    lanes = np.zeros((2, batch, turns * count), np.int64)
+    lanes[:, :, :neurons] = product.used, pairs
+    used, passing = lanes.reshape(2, batch, turns, count).sum(axis=2)
+    work = load_cycles(chip) * -(-used // places) + -(-passing // places)
+    longest = int(work.sum(axis=0).max())
+    rounds = -(-neurons // chip.mpu_cols)
+    of_weights, of_inputs = (product.rows, rounds) if again else (1, 1)
+    mapping = max(product.weights.cycles(chip, of_weights), product.inputs.cycles(chip, of_inputs))
+    multiplied = int(pairs.sum())
+    return MappedCost(
+        max(1, longest - 1, mapping, _memory(chip, nbytes)),
+        multiplied,
+        batch * product.rows * product.length * neurons - multiplied,
+        of_weights * product.weights.elements + of_inputs * product.inputs.elements,
+        mapping,
+        sum(nbytes),
+    )
+
+
+def encode_cost(chip: Chip, elements: int, nbytes: tuple[int, int]) -> MappedCost:
+    """The cost of encoding so many elements; `nbytes` are those read and those written."""
+    looking = -(-elements // chip.map_encode_elements)
+    cycles = STARTUP + max(looking, _memory(chip, nbytes))
+    return MappedCost(cycles, index_elements=elements, map_cycles=looking, nbytes=sum(nbytes))
+
+
+def decode_cost(chip: Chip, index: IndexWork, nbytes: tuple[int, int]) -> MappedCost:
+    """The cost of decoding; `nbytes` are those read and those written."""
+    looking = index.cycles(chip, 1)
+    cycles = STARTUP + max(looking, _memory(chip, nbytes))
+    return MappedCost(cycles, index_elements=index.elements, map_cycles=looking, nbytes=sum(nbytes))
+
+
+def connect_cost(chip: Chip, index: IndexWork, nbytes: tuple[int, int]) -> MappedCost:
+    """The cost of deriving connection data from a block; `nbytes` are those read and those written."""
+    return decode_cost(chip, index, nbytes)
+
+
+def combine_cost(chip: Chip, indices: tuple[IndexWork, IndexWork], nbytes: tuple[int, int, int]) -> MappedCost:
+    """The cost of combining connection data, both indices side by side; `nbytes`: the two read and the one written."""
+    looking = max(index.cycles(chip, 1) for index in indices)
+    elements = sum(index.elements for index in indices)
+    cycles = STARTUP + max(looking, _memory(chip, nbytes))
+    return MappedCost(cycles, index_elements=elements, map_cycles=looking, nbytes=sum(nbytes))
+
+
+def compact_cost(chip: Chip, elements: int, index: IndexWork, nbytes: tuple[int, int, int]) -> MappedCost:
+    """
+    The cost of compacting so many elements by connection data: the encoder passes over all of them beside the index.
+    """
+    looking = max(-(-elements // chip.map_encode_elements), index.cycles(chip, 1))
+    cycles = STARTUP + max(looking, _memory(chip, nbytes))
+    return MappedCost(cycles, index_elements=elements + index.elements, map_cycles=looking, nbytes=sum(nbytes))
+
+
+def put_cost(chip: Chip, elements: int, nonzero: int, itemsize: int) -> MappedCost:
+    """The cost of sending so many elements, of which some are not zero, with a direct index."""
+    looking = -(-elements // chip.map_encode_elements)
+    return MappedCost(
+        0,
+        index_elements=elements,
+        map_cycles=looking,
+        nbytes=elements * itemsize,
+        traffic=-(-elements // 8) + nonzero * itemsize,
+    )
+
+
+def _memory(chip: Chip, nbytes: tuple[int, ...]) -> int:
+    return -(-max(nbytes) // chip.map_bytes_per_cycle)

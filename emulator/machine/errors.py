@@ -1,0 +1,42 @@
+"""Errors of a program that goes wrong while it runs: always with core, instruction and source operator."""
+
+from __future__ import annotations
+
+from ...support.errors import MeshloomError
+
+
+class Fault(Exception):
+    """What went wrong inside one instruction; the engine adds where (see `EmulationError`)."""
+
+
+class EmulationError(MeshloomError):
+    """
+    A program did what the machine does not allow: bytes out of range, a read of unwritten memory, a race, a deadlock.
+
+    `core`, `program` (name), `word` (index in the program), `mnemonic` and `source` (operator of the network) say
+    where; they are None or empty where the error concerns no single instruction.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        core: int | None = None,
+        program: str = "",
+        word: int | None = None,
+        mnemonic: str = "",
+        source: str = "",
+    ) -> None:
+        self.what = what
+        self.core = core
+        self.program = program
+        self.word = word
+        self.mnemonic = mnemonic
+        self.source = source
+        where = "" if core is None else f"core {core}, {place(program, word, mnemonic, source)}: "
+        super().__init__(where + what)
+
+
+def place(program: str, word: int | None, mnemonic: str, source: str) -> str:
+    """One instruction in words, as `word 17 'matmul' of program 'p0' (from conv1)`."""
+    text = f"word {word} '{mnemonic}' of program '{program}'"
+    return f"{text} (from {source})" if source else text

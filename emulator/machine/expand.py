@@ -1,0 +1,300 @@
+"""
+The dynamic instruction stream of a launch: every executed instruction of every core in an order the machine allows.
+
+Control never depends on data: loops have constant counts, and registers, tokens and semaphores only count. So a
+compiled kernel runs sequencers, unit queues, tokens and semaphores without touching any memory, and hands out flat
+arrays: core, word and the effective addresses of each instruction as it executes. The functional engine computes in
+that order, the checks reason about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...support.jit import jit
+
+DATA, HALT, NOP, LOOP, ADDI, LI, POST, WAIT = range(8)
+"""How the sequencer treats a word: a unit's instruction; its own; one that raises or waits for a semaphore."""
+
+DONE, FULL, DEADLOCK, FAULT = range(4)
+"""Why the kernel returned: all cores finished; the output is full (call again); nothing can go on; a bad word."""
+
+FAULTS = (
+    "",
+    "the program ends without 'halt'",
+    "loop count must be at least 1 and its body must hold at least one word of the enclosing block",
+    "loops are nested deeper than 4",
+    "the chip has no such semaphore",
+    "there is no such core set",
+    "more instructions than the limit of this run: is the loop count meant?",
+)
+"""What went wrong, by fault number."""
+
+CHUNK = 1 << 16
+"""Instructions handed out at a time."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """The words of all cores of a launch, parameters patched in, one after another."""
+
+    base: NDArray[np.int64]
+    """[cores] index of a core's first word."""
+    length: NDArray[np.int64]
+    """[cores] words of a core."""
+    kind: NDArray[np.uint8]
+    unit: NDArray[np.uint8]
+    wait: NDArray[np.uint8]
+    signal: NDArray[np.uint8]
+    regs: NDArray[np.uint16]
+    imm: NDArray[np.int64]
+    address: NDArray[np.int64]
+    """[words, 4]; the 64-bit addresses of DRAM operands are joined in their own slot."""
+    core_set: NDArray[np.int64]
+    """Index of the core set of instructions of kind POST."""
+    core_sets: NDArray[np.bool_]
+    """[sets, cores]"""
+
+
+@dataclass
+class Stream:
+    """A piece of the dynamic stream, in execution order."""
+
+    core: NDArray[np.int32]
+    word: NDArray[np.int32]
+    """Index in the core's program."""
+    address: NDArray[np.int64]
+    """[n, 4] effective addresses."""
+
+
+@dataclass
+class Sequencer:
+    """State of all cores between two pieces of a stream; `pieces` runs them to the end."""
+
+    code: Code
+    queue_depth: int
+    semaphores: int
+    limit: int = 1 << 40
+    """Most instructions to sequence, loops and nops included."""
+    pc: NDArray[np.int64] = field(init=False)
+    registers: NDArray[np.int64] = field(init=False)
+    loops: NDArray[np.int64] = field(init=False)
+    """[cores, 4, 3] start, end and remaining runs of open loops."""
+    depth: NDArray[np.int64] = field(init=False)
+    halted: NDArray[np.bool_] = field(init=False)
+    queue: NDArray[np.int64] = field(init=False)
+    """[cores, 8, depth, 5] word and effective addresses of dispatched instructions that wait."""
+    head: NDArray[np.int64] = field(init=False)
+    queued: NDArray[np.int64] = field(init=False)
+    """[cores, 8] instructions in each queue."""
+    tokens: NDArray[np.int64] = field(init=False)
+    """[cores, 8, 8] tokens from unit U to unit V."""
+    counters: NDArray[np.int64] = field(init=False)
+    """[cores, semaphores]"""
+    steps: NDArray[np.int64] = field(init=False)
+    fault: NDArray[np.int64] = field(init=False)
+    """Fault number, core, word."""
+    status: int = DONE
+
+    def __post_init__(self) -> None:
+        cores = len(self.code.base)
+        self.pc = np.zeros(cores, np.int64)
+        self.registers = np.zeros((cores, 16), np.int64)
+        self.loops = np.zeros((cores, 4, 3), np.int64)
+        self.depth = np.zeros(cores, np.int64)
+        self.halted = np.zeros(cores, np.bool_)
+        self.queue = np.zeros((cores, 8, self.queue_depth, 5), np.int64)
+        self.head = np.zeros((cores, 8), np.int64)
+        self.queued = np.zeros((cores, 8), np.int64)
+        self.tokens = np.zeros((cores, 8, 8), np.int64)
+        self.counters = np.zeros((cores, self.semaphores), np.int64)
+        self.steps = np.zeros(1, np.int64)
+        self.fault = np.zeros(3, np.int64)
+
+    def pieces(self, size: int = CHUNK) -> Iterator[Stream]:
+        """Run to the end, in pieces of at most `size` instructions; afterwards `status` tells how it ended."""
+        code = self.code
+        while True:
+            core, word = np.empty(size, np.int32), np.empty(size, np.int32)
+            address = np.empty((size, 4), np.int64)
+            count, self.status = _sequence(
+                code.base, code.length, code.kind, code.unit, code.wait, code.signal, code.regs, code.imm,
+                code.address, code.core_set, code.core_sets, self.pc, self.registers, self.loops, self.depth,
+                self.halted, self.queue, self.head, self.queued, self.tokens, self.counters, self.steps, self.limit,
+                self.fault, core, word, address,
+            )  # fmt: skip
+            if count:
+                yield Stream(core[:count], word[:count], address[:count])
+            if self.status != FULL:
+                return
+
+
+@jit
+def _ready(
+    f: int, c: int, kind: Any, unit: Any, wait: Any, imm: Any, address: Any, tokens: Any, counters: Any
+) -> bool:  # whether an instruction at the head of its queue may start
+    w = wait[f]
+    if w:
+        u = unit[f]
+        for v in range(8):
+            if (w >> v) & 1 and tokens[c, v, u] == 0:
+                return False
+    return kind[f] != 7 or counters[c, imm[f]] >= address[f, 0]
+
+
+@jit
+def _execute(
+    f: int, c: int, kind: Any, unit: Any, wait: Any, signal: Any, imm: Any, address: Any, core_set: Any, core_sets: Any,
+    tokens: Any, counters: Any,
+) -> None:  # fmt: skip
+    # take tokens, move semaphores, give tokens
+    u = unit[f]
+    w, s = wait[f], signal[f]
+    if w or s:
+        for v in range(8):
+            if (w >> v) & 1:
+                tokens[c, v, u] -= 1
+        for v in range(8):
+            if (s >> v) & 1:
+                tokens[c, u, v] += 1
+    k = kind[f]
+    if k == 7:
+        counters[c, imm[f]] -= address[f, 0]
+    elif k == 6:
+        members = core_sets[core_set[f]]
+        for d in range(members.size):
+            if members[d]:
+                counters[d, imm[f]] += 1
+
+
+@jit
+def _sequence(
+    base: Any, length: Any, kind: Any, unit: Any, wait: Any, signal: Any, regs: Any, imm: Any, address: Any,
+    core_set: Any, core_sets: Any, pc: Any, registers: Any, loops: Any, depth: Any, halted: Any, queue: Any, head: Any,
+    queued: Any, tokens: Any, counters: Any, steps: Any, limit: int, fault: Any, out_core: Any, out_word: Any,
+    out_address: Any,
+) -> tuple[int, int]:  # fmt: skip
+    n = 0
+    cap = out_core.size
+    cores = pc.size
+    slots = queue.shape[2]
+    while True:
+        active = False
+        progress = False
+        for c in range(cores):
+            waiting = 0
+            for u in range(8):
+                waiting += queued[c, u]
+            if halted[c] and waiting == 0:
+                continue
+            active = True
+            while True:
+                # start whatever waits at the head of a queue and now may
+                moved = waiting > 0
+                while moved:
+                    moved = False
+                    for u in range(8):
+                        while queued[c, u] > 0:
+                            h = head[c, u]
+                            f = queue[c, u, h, 0]
+                            if not _ready(f, c, kind, unit, wait, imm, address, tokens, counters):
+                                break
+                            if n == cap:
+                                return n, 1
+                            _execute(
+                                f, c, kind, unit, wait, signal, imm, address, core_set, core_sets, tokens, counters
+                            )
+                            out_core[n] = c
+                            out_word[n] = f - base[c]
+                            for k in range(4):
+                                out_address[n, k] = queue[c, u, h, 1 + k]
+                            n += 1
+                            head[c, u] = (h + 1) % slots
+                            queued[c, u] -= 1
+                            waiting -= 1
+                            moved = True
+                            progress = True
+                    if waiting == 0:
+                        break
+                if halted[c]:
+                    break
+                p = pc[c]
+                if p >= length[c]:
+                    fault[0], fault[1], fault[2] = 1, c, p - 1
+                    return n, 3
+                f = base[c] + p
+                what = kind[f]
+                if what == 0 or what >= 6:
+                    if what >= 6 and (imm[f] < 0 or imm[f] >= counters.shape[1]):
+                        fault[0], fault[1], fault[2] = 4, c, p
+                        return n, 3
+                    if what == 6 and core_set[f] >= core_sets.shape[0]:
+                        fault[0], fault[1], fault[2] = 5, c, p
+                        return n, 3
+                    u = unit[f]
+                    r = regs[f]
+                    if queued[c, u] == 0 and _ready(f, c, kind, unit, wait, imm, address, tokens, counters):
+                        if n == cap:
+                            return n, 1
+                        _execute(f, c, kind, unit, wait, signal, imm, address, core_set, core_sets, tokens, counters)
+                        out_core[n] = c
+                        out_word[n] = p
+                        for k in range(4):
+                            out_address[n, k] = address[f, k] + registers[c, (r >> (4 * k)) & 15]
+                        n += 1
+                    elif queued[c, u] < slots:
+                        h = (head[c, u] + queued[c, u]) % slots
+                        queue[c, u, h, 0] = f
+                        for k in range(4):
+                            queue[c, u, h, 1 + k] = address[f, k] + registers[c, (r >> (4 * k)) & 15]
+                        queued[c, u] += 1
+                        waiting += 1
+                    else:
+                        break
+                    pc[c] = p + 1
+                elif what == 1:
+                    halted[c] = True
+                elif what == 2:
+                    pc[c] = p + 1
+                elif what == 3:
+                    count, body = address[f, 0], address[f, 1]
+                    end = length[c] if depth[c] == 0 else loops[c, depth[c] - 1, 1]
+                    if count < 1 or body < 1 or p + 1 + body > end:
+                        fault[0], fault[1], fault[2] = 2, c, p
+                        return n, 3
+                    if depth[c] == 4:
+                        fault[0], fault[1], fault[2] = 3, c, p
+                        return n, 3
+                    loops[c, depth[c], 0] = p + 1
+                    loops[c, depth[c], 1] = p + 1 + body
+                    loops[c, depth[c], 2] = count
+                    depth[c] += 1
+                    pc[c] = p + 1
+                else:
+                    value = address[f, 0]
+                    if value >= 1 << 31:
+                        value -= 1 << 32
+                    r = imm[f] & 15
+                    if r != 0:
+                        registers[c, r] = registers[c, r] + value if what == 4 else value
+                    pc[c] = p + 1
+                while what != 3 and depth[c] > 0 and pc[c] == loops[c, depth[c] - 1, 1]:
+                    loops[c, depth[c] - 1, 2] -= 1
+                    if loops[c, depth[c] - 1, 2] > 0:
+                        pc[c] = loops[c, depth[c] - 1, 0]
+                        break
+                    depth[c] -= 1
+                progress = True
+                steps[0] += 1
+                if steps[0] > limit:
+                    fault[0], fault[1], fault[2] = 6, c, p
+                    return n, 3
+        if not active:
+            return n, 0
+        if not progress:
+            return n, 2

@@ -1,0 +1,76 @@
+"""
+One core's program followed without its data: loops, registers, and the bytes that each operand reaches over.
+
+Control never depends on data, so what a program addresses is known without running it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.coreasm.isa import BY_CODE, ITEMSIZE, OPCODE, SLOTS, TypeOf
+from ...support.jit import jit
+
+Ints = NDArray[np.int64]
+
+REGISTERS = 16
+LOOPS = 8
+"""More than loops may be nested."""
+
+_TYPES = [TypeOf.SOURCE, TypeOf.DESTINATION, TypeOf.BOOL, TypeOf.F32]
+_TYPE = np.zeros((256, SLOTS), np.uint8)
+for _code, _entry in BY_CODE.items():
+    for _operand in _entry.operands:
+        _TYPE[_code, _operand.slot] = _TYPES.index(_operand.type)
+_LOOP, _ADDI, _LI, _HALT = (OPCODE[name] for name in ("loop", "addi", "li", "halt"))
+
+
+def item_bytes(words: NDArray[Any]) -> Ints:
+    """[n, 4] bytes of an element of each operand of `words`."""
+    low, high = (words["dtype"] & 15).astype(np.int64), (words["dtype"] >> 4).astype(np.int64)
+    kind = _TYPE[words["op"]]
+    fixed = np.where(kind == 3, 4, 1)
+    return cast(Ints, np.where(kind == 0, ITEMSIZE[low][:, None], np.where(kind == 1, ITEMSIZE[high][:, None], fixed)))
+
+
+def reach(descs: NDArray[Any]) -> tuple[Ints, Ints]:
+    """[descriptors + 1] bytes from an operand's address to its lowest and to its highest element; the last: 0."""
+    sizes, strides = descs["size"].astype(np.int64), descs["stride"].astype(np.int64)
+    down = np.append((np.minimum(strides, 0) * (sizes - 1)).sum(axis=1), 0)
+    return down, np.append((np.maximum(strides, 0) * (sizes - 1)).sum(axis=1), 0)
+
+
+@jit
+def next_access(
+    op: NDArray[Any], imm: NDArray[Any], addr: NDArray[Any], register: Ints, loops: Ints, pc: int, depth: int
+) -> tuple[int, int]:
+    """
+    (index of the next word at or after `pc` that is a unit's, number of loops around it); as many as words: the end.
+
+    `register` [16] and `loops` [8, 3] (start, end, runs left) are those of the words before, zeros at first.
+    """
+    while True:
+        while depth > 0 and pc == loops[depth - 1, 1]:
+            loops[depth - 1, 2] -= 1
+            if loops[depth - 1, 2] > 0:
+                pc = loops[depth - 1, 0]
+                break
+            depth -= 1
+        if pc >= len(op) or op[pc] == _HALT:
+            return len(op), depth
+        if op[pc] == _LOOP:
+            loops[depth, 0], loops[depth, 1], loops[depth, 2] = pc + 1, pc + 1 + addr[pc, 1], addr[pc, 0]
+            depth += 1
+        elif op[pc] == _ADDI or op[pc] == _LI:
+            value = addr[pc, 0]
+            if value >= 1 << 31:
+                value -= 1 << 32
+            number = imm[pc] & 15
+            register[number] = value + (register[number] if op[pc] == _ADDI else 0)
+            register[0] = 0
+        else:
+            return pc, depth
+        pc += 1

@@ -1,0 +1,69 @@
+"""Work of instructions whose cost depends on values: a flat array from the functional engine to the timing engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.coreasm.isa import QUEUES
+from .costs_sparse import MappedCost
+
+COLUMNS = ("cycles", "pairs", "skipped", "index_elements", "map_cycles", "nbytes", "traffic")
+"""Columns of `MappedWork.costs`: the fields of `MappedCost`."""
+
+
+@dataclass(frozen=True)
+class MappedWork:
+    """One row an execution, in the order of the functional run; in that of the queue for each unit of a core."""
+
+    run: NDArray[np.int32]
+    """Which start of a launch, in the controller's order."""
+    lane: NDArray[np.int32]
+    """core * 8 + unit"""
+    word: NDArray[np.int32]
+    """Index in the core's program."""
+    costs: NDArray[np.int64]
+    """[executions, 7], columns as in `COLUMNS`."""
+
+    @property
+    def times(self) -> NDArray[np.int64]:
+        """What an execution's time follows from: cycles, or of a put the bytes that travel."""
+        return self.costs[:, COLUMNS.index("cycles")] + self.costs[:, COLUMNS.index("traffic")]
+
+    def of_run(self, run: int, lanes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """`times` of all executions of one start of a launch, lane by lane, and [lanes + 1] where each lane's begin."""
+        mine = np.flatnonzero(self.run == run)
+        order = mine[np.argsort(self.lane[mine], kind="stable")]
+        first = np.concatenate([[0], np.cumsum(np.bincount(self.lane[order], minlength=lanes))])
+        return np.ascontiguousarray(self.times[order]), first.astype(np.int64)
+
+    def total(self, column: str) -> int:
+        """The sum of a column over the run; 0 for ""."""
+        return int(self.costs[:, COLUMNS.index(column)].sum()) if column else 0
+
+
+@dataclass
+class Recorder:
+    """Takes costs as instructions are executed, and where they were, piece by piece."""
+
+    pending: list[MappedCost] = field(default_factory=list[MappedCost])
+    _pieces: list[tuple[NDArray[Any], ...]] = field(default_factory=list[tuple[NDArray[Any], ...]])
+
+    def place(self, run: int, core: NDArray[np.int32], unit: NDArray[np.uint8], word: NDArray[np.int32]) -> None:
+        """Say where the pending costs were: one core, unit and word each."""
+        costs = np.array([astuple(cost) for cost in self.pending], np.int64).reshape(len(self.pending), len(COLUMNS))
+        lane = core.astype(np.int32) * QUEUES + unit.astype(np.int32)
+        self._pieces.append((np.full(len(lane), run, np.int32), lane, word.astype(np.int32), costs))
+        self.pending.clear()
+
+    def work(self) -> MappedWork:
+        """All that was recorded."""
+        if not self._pieces:
+            none = np.zeros(0, np.int32)
+            return MappedWork(none, none, none, np.zeros((0, len(COLUMNS)), np.int64))
+        columns = cast("Sequence[Any]", [np.concatenate(parts) for parts in zip(*self._pieces, strict=True)])
+        return MappedWork(columns[0], columns[1], columns[2], columns[3])

@@ -1,0 +1,104 @@
+"""Cycles that a network with loops can come near on a chip, however it is mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...chips.chip import Chip
+from ...chips.cycles import STARTUP, ceil_div
+from ..executable.executable import Executable
+from ..machine.errors import EmulationError
+from .recurrent_layers import NOTE, RecurrentLayer, layers_from_json
+from .roofline import Work, roofline
+
+
+@dataclass(frozen=True)
+class ReferenceTime:
+    """
+    The largest of what DRAM, the units and the steps one after the other need.
+
+    It is no bound, as a roofline is: layers may overlap in time, which this leaves out.
+    """
+
+    dram: float
+    """Everything that must cross the DRAM ports, once, and the latency of the first of it."""
+    units: float
+    """The work of matrix or vector units, whichever take longer."""
+    steps: float
+    """All steps, each after the one before it."""
+    cores: int
+    """How many cores that is for: the number with the fewest cycles."""
+
+    @property
+    def cycles(self) -> float:
+        """The reference time in cycles."""
+        return max(self.dram, self.units, self.steps)
+
+    @property
+    def binding(self) -> str:
+        """What sets it."""
+        return max((self.steps, "steps"), (self.dram, "DRAM"), (self.units, "units"), key=lambda pair: pair[0])[1]
+
+
+def reference_time(chip: Chip, work: Work, layers: Sequence[RecurrentLayer]) -> ReferenceTime:
+    """The reference time of a network with loops; `work` is the whole network's."""
+    least = roofline(chip, work).cycles
+    times = [(sum(layer_cycles(chip, layer, cores) for layer in layers), cores) for cores in _core_counts(chip)]
+    steps, cores = min(times)
+    return ReferenceTime(
+        least["DRAM"] + chip.dram_latency if work.dram_bytes else 0.0, max(least["MPU"], least["VPU"]), steps, cores
+    )
+
+
+def layer_cycles(chip: Chip, layer: RecurrentLayer, cores: int) -> float:
+    """
+    Cycles of a layer on as many cores: steps x (the weights of a core, read once a step at the rate of one operand,
+    + the longest chain of vector operations + the exchange of the carried values).
+    """
+    reading = layer.weight_bytes / (cores * chip.sram_bytes_per_cycle)
+    return layer.steps * (reading + longest_chain(chip, layer, cores) + exchange(chip, layer.carried_bytes, cores))
+
+
+def longest_chain(chip: Chip, layer: RecurrentLayer, cores: int) -> int:
+    """Cycles of the operations that wait for each other, each spread over the cores."""
+    ends: list[int] = []
+    for one in layer.operations:
+        passing = ceil_div(ceil_div(one.points, cores), chip.vpu_lanes * one.rate) * one.passes
+        ends.append(max((ends[number] for number in one.after), default=0) + STARTUP + passing)
+    return max(ends, default=0)
+
+
+def exchange(chip: Chip, carried_bytes: int, cores: int) -> int:
+    """Cycles until each core has what the others computed of the carried values; none for one core, or no bytes."""
+    if cores == 1 or not carried_bytes:
+        return 0
+    of_core = ceil_div(ceil_div(carried_bytes, cores), chip.link_bytes_per_cycle)
+    return hops_across(chip, cores) * chip.hop_cycles + cores * of_core + 2
+
+
+def hops_across(chip: Chip, cores: int) -> int:
+    """Hops between the farthest two of as many cores, in the rectangle of the mesh in which these are nearest."""
+    heights = range(1, min(chip.rows, cores) + 1)
+    sizes = ((height, ceil_div(cores, height)) for height in heights)
+    return min(height + width - 2 for height, width in sizes if width <= chip.cols)
+
+
+def noted_layers(exe: Executable) -> list[RecurrentLayer]:
+    """
+    The layers with loops that the executable's network has; none where nothing is noted.
+
+    Raises EmulationError where the note is not such a list.
+    """
+    text = exe.notes.get(NOTE)
+    if text is None:
+        return []
+    try:
+        return layers_from_json(text)
+    except ValueError as error:
+        raise EmulationError(f"note '{NOTE}' of the executable is not a list of layers: {text[:80]}") from error
+
+
+def _core_counts(chip: Chip) -> Iterable[int]:
+    """Numbers of cores that are tried."""
+    return range(1, max(len(chip.usable_cores), 1) + 1)

@@ -1,0 +1,222 @@
+"""The figures of a run as one dictionary, ready for JSON: what `--stats` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...chips.chip import Chip
+from ...dialects.coreasm.isa import DEPENDS_ON_DATA, DESC, QUEUES, UNIT_OF_OPCODE, WORD, Unit
+from ..executable.executable import Executable
+from ..machine.costs import RATE
+from ..machine.mapped_work import MappedWork
+from ..timing.engine import TimingResult, depends_on_values
+from ..timing.tables import Tables, build_tables
+from .device_memory import device_memory
+from .energy import energy_picojoules
+from .recurrent_layers import RecurrentLayer
+from .recurrent_time import noted_layers, reference_time
+from .roofline import Roofline, Work, ideal_work, roofline
+from .stats_mapped import pairs_by_rate, sparse_figures
+from .stats_memory import peak_sram
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What a run's instructions do, over all cores and launches; exact integers except the f32-equivalents."""
+
+    macs: int
+    """Multiply-accumulates of the matrix unit and of the vector unit's dot products."""
+    mpu_macs: int
+    mpu_macs_f32: float
+    """Those of the matrix unit, divided by the rate of their type."""
+    vpu_ops: int
+    """Element operations, slow functions by their factor."""
+    vpu_ops_f32: float
+    sram_bytes: int
+
+
+def count_work(exe: Executable, launches: Sequence[int], mapped: MappedWork | None = None) -> Totals:
+    """
+    Totals over `launches` (numbers, in order, repeated where a launch runs again).
+
+    Of sparse products, the pairs that `mapped` counts, or those of all entries that blocks have room for.
+    """
+    total = np.zeros(2, np.float64)
+    exact = [0, 0, 0, 0]
+    for number in sorted(set(launches)):
+        runs = launches.count(number)
+        tables = build_tables(exe, exe.launches[number])
+        values, floats = _work(tables, mapped is not None)
+        exact = [e + v * runs for e, v in zip(exact, values, strict=True)]
+        total += np.array(floats) * runs
+    if mapped is not None:
+        exact = [e + mapped.total(name) for e, name in zip(exact, ("pairs", "pairs", "", "nbytes"), strict=True)]
+        total[0] += pairs_by_rate(exe, launches, mapped)
+    return Totals(exact[0], exact[1], float(total[0]), exact[2], float(total[1]), exact[3])
+
+
+def _work(tables: Tables, without_mapped: bool) -> tuple[list[int], list[float]]:
+    """MACs, those of the MPU, element operations and bytes in SRAM of a launch; the middle two as if all were f32."""
+    words, costs, times = tables.words[tables.first], tables.costs, tables.executed()
+    ops = words["op"]
+    if without_mapped:
+        times = np.where(DEPENDS_ON_DATA[ops], 0, times)
+    rate = RATE[(words["dtype"] & 15).astype(np.int64)]
+    mpu = UNIT_OF_OPCODE[ops] == Unit.MPU
+    values = [int(np.dot(column, times)) for column in (costs.macs, costs.macs * mpu, costs.vpu_ops, costs.sram_bytes)]
+    floats = [float(np.sum(column * times / rate)) for column in (costs.macs * mpu, costs.vpu_ops)]
+    return values, floats
+
+
+def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = None) -> dict[str, Any]:
+    """
+    All figures of a run of `exe` that took `timing`; `mapped` is the sparse work of the functional run that it is of.
+
+    cycles count from the first launch to the last completion; utilisation is busy cycles over these. Bytes on links
+    count each byte once a link, in whole packets. Raises EmulationError for a malformed note `ideal`.
+    """
+    chip = exe.chip
+    launches = [number for number, _, _ in timing.launches]
+    work = count_work(exe, launches, mapped)
+    sparse = sparse_figures(mapped) if depends_on_values(exe) else None
+    cycles = max(timing.cycles, 1)
+    links = {
+        "horizontal": int(timing.link_bytes[:, :2].sum()),
+        "vertical": int(timing.link_bytes[:, 2:4].sum()),
+        "into_cores": int(timing.link_bytes[:, 4].sum()),
+    }
+    dram = int(timing.port_read.sum() + timing.port_written.sum())
+    host = timing.host_in_bytes + timing.host_out_bytes
+    noc = sum(links.values())
+    own = roofline(chip, Work(work.mpu_macs_f32, work.vpu_ops_f32, dram, noc, host))
+    ideal = ideal_work(exe)
+    bound = own if ideal is None else roofline(chip, _at_rate(ideal, work))
+    layers = noted_layers(exe)
+    words = sum(len(program.words) for program in exe.programs)
+    descriptors = sum(len(program.descs) for program in exe.programs)
+    parameters = sum(len(values) for launch in exe.launches for values in launch.params_of_core)
+    names = [Unit(unit).name for unit in range(QUEUES)]
+    energy = energy_picojoules(
+        chip, work.mpu_macs_f32, work.vpu_ops_f32, work.sram_bytes, noc, dram, host,
+        0 if mapped is None else mapped.total("index_elements"),
+    )  # fmt: skip
+    return {
+        "chip": chip.name,
+        "cycles": timing.cycles,
+        "time_us": timing.cycles / (chip.clock_ghz * 1e3),
+        "total_cycles": timing.total_cycles,
+        "load_cycles": timing.load_cycles,
+        "host_in_cycles": timing.host_in_cycles,
+        "host_out_cycles": timing.host_out_cycles,
+        "launches": _launches(exe, timing),
+        "units": _units(names, timing, cycles, len(chip.usable_cores)),
+        "busy_cycles_of_core": {name: timing.busy[:, u].tolist() for u, name in enumerate(names)},
+        "macs": work.macs,
+        "vpu_ops": work.vpu_ops,
+        "mpu_efficiency": work.mpu_macs_f32 / (cycles * len(chip.usable_cores) * chip.mpu_rows * chip.mpu_cols),
+        "instructions": {
+            "executed": int(timing.instructions.sum()),
+            "static": words,
+            "code_bytes": words * WORD.itemsize + descriptors * DESC.itemsize + 4 * parameters,
+        },
+        "roofline": _roofline(bound, cycles, "executable" if ideal is None else "network"),
+        "roofline_of_executable": _roofline(own, cycles, "executable"),
+        **({} if ideal is None or not layers else _reference(chip, _at_rate(ideal, work), layers, timing.cycles)),
+        "bytes": {
+            "links": links,
+            "dram_read": int(timing.port_read.sum()),
+            "dram_written": int(timing.port_written.sum()),
+            "dram_of_port": (timing.port_read + timing.port_written).tolist(),
+            "host_in": timing.host_in_bytes,
+            "host_out": timing.host_out_bytes,
+            "sram": work.sram_bytes,
+            "weights": exe.weight_bytes,
+            "host_weights": exe.host_weight_bytes,
+        },
+        "peak_sram": _peaks(peak_sram(exe, launches)),
+        "peak_dram": exe.dram_bytes_used,
+        "peak_host": exe.host_bytes,
+        **_device_memory(exe, timing),
+        "energy_pj": energy,
+        **({} if sparse is None else {"sparse": sparse}),
+    }
+
+
+def _device_memory(exe: Executable, timing: TimingResult) -> dict[str, Any]:
+    """Memory over time, for executables that say which buffers they have in DRAM."""
+    memory = device_memory(exe, timing)
+    if memory is None:
+        return {}
+    figures = {
+        "capacity": memory.planned.capacity,
+        "unsaved": memory.planned.unsaved,
+        "planned_peak": memory.planned.peak,
+        "planned_cycles": memory.planned.cycles,
+        "peak": memory.peak,
+        "stray_accesses": memory.stray,
+        "profile": [memory.times.tolist(), memory.held.tolist()],
+    }
+    return {"device_memory": figures}
+
+
+def _launches(exe: Executable, timing: TimingResult) -> list[dict[str, Any]]:
+    """Start and end of each launch, with the compiler's name and estimate where the note `subgraphs` has them."""
+    try:
+        note: object = json.loads(exe.notes.get("subgraphs", "[]"))
+    except ValueError:
+        note = []
+    known = cast("list[object]", note) if isinstance(note, list) else []
+    found: list[dict[str, Any]] = []
+    for number, start, end in timing.launches:
+        entry: dict[str, Any] = {"number": number, "start": start, "end": end}
+        match known[number] if number < len(known) else None:
+            case [str(label), int(operators), int(cycles)]:
+                entry |= {"subgraph": label, "operators": operators, "estimated_cycles": cycles}
+            case _:
+                pass
+        found.append(entry)
+    return found
+
+
+def _at_rate(ideal: Work, work: Totals) -> Work:
+    """`ideal` counts operations of any type; in f32-equivalents at the mean rate of the executable's own."""
+    mpu = work.mpu_macs_f32 / work.mpu_macs if work.mpu_macs else 1.0
+    vpu = work.vpu_ops_f32 / work.vpu_ops if work.vpu_ops else 1.0
+    return replace(ideal, macs=ideal.macs * mpu, vpu_ops=ideal.vpu_ops * vpu)
+
+
+def _units(names: list[str], timing: TimingResult, cycles: int, cores: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for unit, name in enumerate(names):
+        busy = int(timing.busy[:, unit].sum())
+        found[name] = {
+            "busy_cycles": busy,
+            "utilisation": busy / (cycles * max(cores, 1)),
+            "utilisation_max": float(timing.busy[:, unit].max(initial=0)) / cycles,
+            "instructions": int(timing.instructions[:, unit].sum()),
+        }
+    return found
+
+
+def _roofline(bound: Roofline, cycles: int, of: str) -> dict[str, Any]:
+    ratio = cycles / bound.bound if bound.bound > 0 else None
+    return {"of": of, "cycles": bound.bound, "unit": bound.binding, "ratio": ratio, "by_unit": bound.cycles}
+
+
+def _reference(chip: Chip, work: Work, layers: Sequence[RecurrentLayer], cycles: int) -> dict[str, Any]:
+    """Of a network with loops: the reference time, what sets it, and on how many cores the steps take that long."""
+    found = reference_time(chip, work, layers)
+    by_part = {"steps": found.steps, "DRAM": found.dram, "units": found.units}
+    ratio = cycles / found.cycles if found.cycles else None
+    entry = {"cycles": found.cycles, "set_by": found.binding, "ratio": ratio, "cores": found.cores, "by_part": by_part}
+    return {"reference": entry}
+
+
+def _peaks(peak: NDArray[np.int64]) -> dict[str, Any]:
+    return {"max": int(peak.max(initial=0)), "of_core": peak.tolist()}

@@ -1,0 +1,165 @@
+"""Runs of networks on several chips: values, and who works when as one input follows another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .executable.chip_pipeline import NETWORK, ChipPipeline, Feed, output_of
+from .functional.engine import run_functional
+from .machine.mapped_work import MappedWork
+from .machine.memory import Array
+from .reports.stats import collect
+from .timing.engine import TimingResult, depends_on_values, run_timing
+
+
+@dataclass(frozen=True)
+class PipelineValues:
+    """What a run leaves behind."""
+
+    outputs: dict[str, Array]
+    mapped: tuple[MappedWork | None, ...]
+    """Of each chip, where its cycles depend on values."""
+
+
+def run_chip_pipeline(pipeline: ChipPipeline, inputs: Mapping[str, Array], check: bool = False) -> PipelineValues:
+    """
+    Run the chips one after the other on `inputs` (by name) and give the network's outputs.
+
+    `check` also looks for reads of unwritten memory and for races. Raises as `run_functional` does.
+    """
+    given: list[dict[str, Array]] = []
+    mapped: list[MappedWork | None] = []
+    for exe, feeds in zip(pipeline.chips, pipeline.feeds, strict=True):
+        mine: dict[str, Array] = {}
+        for info in exe.inputs:
+            feed = feeds[info.name]
+            value = inputs[feed.name] if feed.chip == NETWORK else given[feed.chip][feed.name]
+            mine[info.name] = value.reshape(info.shape)
+        result = run_functional(exe, mine, check=check)
+        given.append(result.outputs)
+        mapped.append(result.mapped if depends_on_values(exe) else None)
+    return PipelineValues({name: given[chip][name] for name, chip in pipeline.outputs}, tuple(mapped))
+
+
+def time_chip_pipeline(pipeline: ChipPipeline, mapped: Sequence[MappedWork | None] = ()) -> list[TimingResult]:
+    """One run of each chip by itself; `mapped` as `run_chip_pipeline` gives it."""
+    work = mapped or [None] * len(pipeline.chips)
+    return [run_timing(exe, mapped=one) for exe, one in zip(pipeline.chips, work, strict=True)]
+
+
+@dataclass(frozen=True)
+class PipelineSchedule:
+    """
+    When the chips work, if an input enters every `interval` cycles: chip c works on input n from
+    `n * interval + start[c]` for `cycles[c]` cycles, its copies from and to the host included.
+
+    No chip gets its next input while it works on the one before, so this goes on for ever; no schedule in which chips
+    take one input after the other has a shorter interval.
+    """
+
+    cycles: tuple[int, ...]
+    start: tuple[int, ...]
+
+    @property
+    def interval(self) -> int:
+        """Cycles between two inputs, and between two results."""
+        return max(self.cycles)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from an input to its results."""
+        return max(start + cycles for start, cycles in zip(self.start, self.cycles, strict=True))
+
+    def total(self, inputs: int) -> int:
+        """Cycles from the first input to the results of the last."""
+        return self.latency + (inputs - 1) * self.interval if inputs else 0
+
+
+def schedule(feeds: Sequence[Mapping[str, Feed]], cycles: Sequence[int]) -> PipelineSchedule:
+    """
+    The schedule, from what feeds the inputs of each chip and the cycles of its run: each begins as soon as all that it
+    reads is there.
+    """
+    start: list[int] = []
+    for inputs in feeds:
+        sources = {feed.chip for feed in inputs.values() if feed.chip != NETWORK}
+        start.append(max((start[chip] + cycles[chip] for chip in sources), default=0))
+    return PipelineSchedule(tuple(cycles), tuple(start))
+
+
+def stream_cycles(pipeline: ChipPipeline, cycles: Sequence[Sequence[int]]) -> int:
+    """
+    Cycles from the first input to the results of the last: each chip takes one input after the other, as soon as it is
+    free and all that it reads is there. `cycles`: of each input's runs, one a chip.
+    """
+    free = [0] * len(pipeline.chips)
+    for runs in cycles:
+        for chip, feeds in enumerate(pipeline.feeds):
+            ready = max((free[feed.chip] for feed in feeds.values() if feed.chip != NETWORK), default=0)
+            free[chip] = max(free[chip], ready) + runs[chip]
+    return max(free)
+
+
+def host_bytes(pipeline: ChipPipeline, when: PipelineSchedule) -> int:
+    """
+    Host memory for the tensors of all inputs that are under way, and for what each chip keeps there.
+
+    A tensor lives from the start of the chip that writes it (an input of the network: from its entry) to the end of
+    the last that reads it (an output: to the end of the network).
+    """
+
+    def copies(first: int, last: int) -> int:
+        """How many inputs' tensors of one kind are there at once."""
+        return max(1, -(-(last - first) // max(when.interval, 1)))
+
+    ends = [start + cycles for start, cycles in zip(when.start, when.cycles, strict=True)]
+    last: dict[Feed, int] = {}
+    for number, feeds in enumerate(pipeline.feeds):
+        for feed in feeds.values():
+            last[feed] = max(last.get(feed, 0), ends[number])
+    for name, chip in pipeline.outputs:
+        last[Feed(chip, name)] = when.latency
+    sizes = {name: info.nbytes for name, info in zip(pipeline.inputs, pipeline.input_tensors(), strict=True)}
+    total = 0
+    for feed, end in last.items():
+        if feed.chip == NETWORK:
+            total += sizes[feed.name] * copies(0, end)
+        else:
+            nbytes = output_of(pipeline.chips[feed.chip], feed.name).nbytes
+            total += nbytes * copies(when.start[feed.chip], end)
+    # Behind its tensors a chip's part of host memory holds weights and values that it keeps there for a while.
+    for exe in pipeline.chips:
+        total += exe.host_bytes - max((info.host_address + info.nbytes for info in exe.tensors), default=0)
+    return total
+
+
+def collect_chips(
+    pipeline: ChipPipeline, timings: Sequence[TimingResult], mapped: Sequence[MappedWork | None] = ()
+) -> dict[str, Any]:
+    """All figures of a run, ready for JSON: those of the whole, and under `of_chip` what `collect` says of each."""
+    when = schedule(pipeline.feeds, [timing.total_cycles for timing in timings])
+    chip = pipeline.chip
+    work = mapped or [None] * len(timings)
+    each: list[dict[str, Any]] = [
+        {
+            "number": number,
+            "start": when.start[number],
+            "utilisation": when.cycles[number] / max(when.interval, 1),
+            **collect(exe, timing, one),
+        }
+        for number, (exe, timing, one) in enumerate(zip(pipeline.chips, timings, work, strict=True))
+    ]
+    return {
+        "chip": chip.name,
+        "chips": len(timings),
+        "interval_cycles": when.interval,
+        "interval_us": when.interval / (chip.clock_ghz * 1e3),
+        "latency_cycles": when.latency,
+        "latency_us": when.latency / (chip.clock_ghz * 1e3),
+        "load_cycles": max(timing.load_cycles for timing in timings),
+        "energy_pj": sum(one["energy_pj"]["total"] for one in each),
+        "peak_host": host_bytes(pipeline, when),
+        "of_chip": each,
+    }

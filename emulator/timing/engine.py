@@ -1,0 +1,372 @@
+"""
+The timing engine: how many cycles an executable takes, and what its units, links and DRAM ports do meanwhile.
+
+`run_timing` follows the controller's program; each launch goes to the compiled kernel (`timing_kernel`), whose rules
+are written down in `reference`. Control never depends on values; the cycles of encoding, decoding and sparse products
+do. What these took comes from a functional run (`mapped_work`); without one, the words' own declarations stand for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, QUEUES
+from ...support.phases import phase
+from ..executable.executable import Executable
+from ..executable.host import controller_steps
+from ..machine.costs import host_cycles
+from ..machine.errors import EmulationError
+from ..machine.mapped_work import MappedWork
+from ..machine.noc import LINKS
+from .describe_deadlock import Blocked, describe
+from .event_wheel import new_wheel
+from .kernel import (
+    BUSY,
+    DISPATCHED,
+    DONE,
+    FIRST_START,
+    LANE_COLUMNS,
+    LAST_END,
+    NO_ROOM,
+    STARTED,
+    TOO_LONG,
+    WAITS,
+    A,
+    B,
+    simulate,
+)
+from .routes import bytes_carried, route_nodes
+from .tables import Tables, build_tables
+
+FIRST_ROOM, LAST_ROOM = 1 << 14, 1 << 24
+"""Tokens, semaphore counts and packets outstanding at one time for which the kernel has room: at first, at most."""
+MAX_TRACE = 1 << 26
+"""Instructions that a trace may hold (2 GB of memory)."""
+
+
+@dataclass(frozen=True)
+class LaunchTiming:
+    """One launch by itself; times count from its start."""
+
+    cycles: int
+    """Until the last instruction is complete and the network empty."""
+    busy: NDArray[np.int64]
+    """[cores, 8] cycles in which each unit works; waiting for a semaphore does not count, for a link or DRAM does."""
+    first: NDArray[np.int64]
+    """[cores, 8] start of the first instruction; -1 where there is none."""
+    last: NDArray[np.int64]
+    """[cores, 8] completion of the last instruction; -1 where there is none."""
+    instructions: NDArray[np.int64]
+    """[cores, 9] instructions executed, by unit; the last column is the sequencer's own."""
+    link_bytes: NDArray[np.int64]
+    """[cores, 5] bytes on the links out of each router: east, west, north, south, into the core (`noc.LINK_NAMES`)."""
+    port_read: NDArray[np.int64]
+    """[ports] bytes read from DRAM, whole bursts."""
+    port_written: NDArray[np.int64]
+    """[ports] bytes written to DRAM, whole bursts."""
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """
+    One entry per executed instruction of a unit, in the order in which the engine learnt its end.
+
+    `end` is when the unit is free again; what a load reads is there `dram_latency` and the way later.
+    """
+
+    core: NDArray[np.int32]
+    unit: NDArray[np.uint8]
+    word: NDArray[np.int32]
+    """Index in the core's program."""
+    program: NDArray[np.int32]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class HostCopy:
+    """A copy between host and DRAM."""
+
+    to_device: bool
+    nbytes: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class TimingResult:
+    """
+    A whole run. Sums are over all launches; times count from the start of the controller's program.
+
+    For shapes and units of the arrays see `LaunchTiming`.
+    """
+
+    cycles: int
+    """From the start of the first launch to the completion of the last."""
+    total_cycles: int
+    """The controller's program from start to end, host copies included."""
+    load_cycles: int
+    """For the weights to reach DRAM, before the run."""
+    host_in_cycles: int
+    """In which the host link moves data to the device."""
+    host_out_cycles: int
+    host_in_bytes: int
+    host_out_bytes: int
+    busy: NDArray[np.int64]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    instructions: NDArray[np.int64]
+    link_bytes: NDArray[np.int64]
+    port_read: NDArray[np.int64]
+    port_written: NDArray[np.int64]
+    launches: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
+    """(number, start, end) of each launch, in order."""
+    copies: list[HostCopy] = field(default_factory=list[HostCopy])
+    trace: Trace | None = None
+    declared: bool = False
+    """Cycles of instructions that depend on values are those that their words declare: no functional run gave them."""
+
+
+@phase("emulate")
+def run_timing(exe: Executable, trace: bool = False, mapped: MappedWork | None = None) -> TimingResult:
+    """
+    Time a run of `exe`; with `trace`, every instruction's start and end come along.
+
+    `mapped` is what a functional run says of instructions whose cycles depend on values (`FunctionalResult.mapped`).
+    Raises EmulationError for a deadlock (who waits for whom, with core, unit, word and source operator), for words that
+    cannot be timed, and where `mapped` is not from a run of `exe`.
+    """
+    known: dict[int, Tables] = {}
+
+    def launch(number: int, run: int) -> LaunchTiming:
+        if number not in known:
+            known[number] = build_tables(exe, exe.launches[number])
+        return time_launch(exe, known[number], number, trace, None if mapped is None else mapped.of_run(run, lanes))
+
+    lanes = exe.chip.cores * QUEUES
+    return follow_controller(exe, launch, mapped)
+
+
+def depends_on_values(exe: Executable) -> bool:
+    """Whether some instruction's cycles depend on the values that it meets."""
+    return any(bool(DEPENDS_ON_DATA[program.words["op"]].any()) for program in exe.programs)
+
+
+def follow_controller(
+    exe: Executable, time: Callable[[int, int], LaunchTiming], mapped: MappedWork | None = None
+) -> TimingResult:
+    """
+    The controller's program, given what each launch takes by itself: `time` takes its number, and which start it is
+    (the first of all launches is 0). It is called once per launch number, or where there is work that depends on values
+    (`mapped`), once per start.
+
+    Copies run beside launches, one each way at once, in order; a launch starts when the one before is done, with
+    all tokens and semaphores at zero.
+    """
+    chip, cores = exe.chip, exe.chip.cores
+    now, cores_free = 0, 0
+    host_free = {True: 0, False: 0}
+    copies: list[tuple[int, HostCopy]] = []
+    runs: list[tuple[int, int, int]] = []
+    timed: list[LaunchTiming] = []
+    again: dict[int, LaunchTiming] = {}
+    every = mapped is not None and len(mapped.run) > 0
+    for step in controller_steps(exe):
+        match step.mnemonic:
+            case "ctl.h2d" | "ctl.d2h":
+                inward = step.mnemonic == "ctl.h2d"
+                start = max(now, host_free[inward])
+                host_free[inward] = start + host_cycles(chip, step.nbytes)
+                copies.append((step.number, HostCopy(inward, step.nbytes, start, host_free[inward])))
+            case "ctl.wait":
+                now = max([now, *(copy.end for tag, copy in copies if tag == step.number)])
+            case "ctl.launch":
+                if step.number >= len(exe.launches):
+                    raise EmulationError(f"controller, word {step.word}: launch {step.number} does not exist")
+                if every or step.number not in again:
+                    again[step.number] = time(step.number, len(runs))
+                timed.append(again[step.number])
+                start = max(now, cores_free)
+                cores_free = start + timed[-1].cycles
+                runs.append((step.number, start, cores_free))
+            case _:
+                now = max([now, *(end for number, _, end in runs if number == step.number)])
+    inward, outward = ([copy for _, copy in copies if copy.to_device is way] for way in (True, False))
+    first = np.full((cores, QUEUES), -1, np.int64)
+    last = np.full((cores, QUEUES), -1, np.int64)
+    for part, (_, start, _) in zip(timed, runs, strict=True):
+        first = np.where((first < 0) & (part.first >= 0), part.first + start, first)
+        last = np.where(part.last >= 0, part.last + start, last)
+
+    def total(name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        zero = np.zeros(shape, np.int64)
+        return sum((getattr(part, name) for part in timed), start=zero)
+
+    weights = exe.weight_bytes
+    return TimingResult(
+        cycles=runs[-1][2] - runs[0][1] if runs else 0,
+        total_cycles=max([now, cores_free, *host_free.values()]),
+        load_cycles=host_cycles(chip, weights) if weights else 0,
+        host_in_cycles=sum(c.end - c.start for c in inward),
+        host_out_cycles=sum(c.end - c.start for c in outward),
+        host_in_bytes=sum(c.nbytes for c in inward),
+        host_out_bytes=sum(c.nbytes for c in outward),
+        busy=total("busy", (cores, QUEUES)),
+        first=first,
+        last=last,
+        instructions=total("instructions", (cores, QUEUES + 1)),
+        link_bytes=total("link_bytes", (cores, 5)),
+        port_read=total("port_read", (chip.dram_ports,)),
+        port_written=total("port_written", (chip.dram_ports,)),
+        launches=runs,
+        copies=[copy for _, copy in copies],
+        trace=_join([(part.trace, start) for part, (_, start, _) in zip(timed, runs, strict=True)]),
+        declared=mapped is None and depends_on_values(exe),
+    )
+
+
+def _join(parts: list[tuple[Trace | None, int]]) -> Trace | None:
+    pieces = [(part, start) for part, start in parts if part is not None]
+    if not pieces:
+        return None
+
+    def column(name: str, shift: bool = False) -> NDArray[Any]:
+        return np.concatenate([getattr(part, name) + (start if shift else 0) for part, start in pieces])
+
+    same = [column(name) for name in ("core", "unit", "word", "program")]
+    return Trace(same[0], same[1], same[2], same[3], column("start", True), column("end", True))
+
+
+@dataclass
+class KernelState:
+    """Where everybody stands when the kernel returns; see the parameters of `timing_kernel.simulate`."""
+
+    pc: NDArray[np.int64]
+    halted: NDArray[np.uint8]
+    lanes: NDArray[np.int64]
+    queued: NDArray[np.uint32]
+    when: NDArray[np.int64]
+    semaphores: NDArray[np.int64]
+    seq_time: NDArray[np.int64]
+    tokens: NDArray[np.uint32]
+    """[cores * 64] the first entry of the queue of tokens between each pair of units; 0 where there is none."""
+
+
+def time_launch(
+    exe: Executable,
+    tables: Tables,
+    number: int,
+    trace: bool = False,
+    mapped: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+) -> LaunchTiming:
+    """
+    Run the kernel over one launch; `mapped` (see `MappedWork.of_run`) gives cycles that depend on values.
+
+    Raises EmulationError for a deadlock, for runs without end, and where `mapped` does not fit.
+    """
+    chip, cores, lanes = exe.chip, exe.chip.cores, exe.chip.cores * QUEUES
+    cycles, first_mapped = _mapped(tables, number, cores, mapped)
+    ring = 1 << (chip.queue_depth - 1).bit_length()
+    numbers = np.array(
+        [
+            chip.queue_depth, chip.semaphores, chip.noc_packet_bytes, chip.link_bytes_per_cycle,
+            max(chip.hop_cycles, 1), chip.dram_ports, chip.dram_bytes_per_cycle, chip.dram_latency, ring,
+        ], np.int64,
+    )  # fmt: skip
+    traced = int(tables.instructions()[:, :QUEUES].sum()) if trace else 0
+    if traced > MAX_TRACE:
+        raise EmulationError(f"{traced} instructions are too many for a trace (at most {MAX_TRACE}): run without it")
+    routes, nodes, base = tables.routes, route_nodes(tables.routes, cores), tables.base
+    room, status = FIRST_ROOM, NO_ROOM
+    while True:
+        state = KernelState(
+            base.copy(), np.zeros(cores, np.uint8), np.zeros((lanes, LANE_COLUMNS), np.int64),
+            np.zeros((lanes, ring), np.uint32), np.zeros((lanes, ring), np.int64),
+            np.zeros(cores * chip.semaphores, np.int64), np.zeros(cores, np.int64), np.zeros(cores * 64, np.uint32),
+        )  # fmt: skip
+        state.lanes[:, [FIRST_START, LAST_END]] = -1
+        seq_count, entered, finish = (
+            np.zeros(cores, np.int64),
+            np.zeros(len(routes.router), np.int64),
+            np.zeros(2, np.int64),
+        )
+        t_word, t_lane = np.zeros(traced, np.int32), np.zeros(traced, np.int32)
+        t_start, t_end = np.zeros(traced, np.int64), np.zeros(traced, np.int64)
+        tables_and_state: list[NDArray[Any]] = [
+            tables.word_class, tables.classes, nodes, routes.child, routes.put_root, routes.load_root,
+            routes.store_root, cycles, first_mapped.copy(), numbers, state.pc, state.halted, state.lanes, state.queued,
+            state.when, state.semaphores, state.seq_time, state.tokens,
+        ]  # fmt: skip
+        results = [seq_count, entered, finish, t_word, t_lane, t_start, t_end]
+        arguments: list[Any] = [*tables_and_state, *_working_room(exe, room), *results]
+        status = int(simulate(*(array.reshape(-1) for array in arguments)))
+        if status != NO_ROOM or room >= LAST_ROOM:
+            break
+        room *= 16
+    if status != DONE:
+        limit = "cycles" if status == TOO_LONG else "tokens, messages or packets at one time"
+        raise EmulationError(f"launch {number} needs more {limit} than the emulator allows: is a loop count damaged?")
+    waiting = state.lanes[:, DISPATCHED] > state.lanes[:, STARTED]
+    if not state.halted.all() or waiting.any():
+        raise EmulationError(describe(exe, exe.launches[number], list(_blocked(tables, state, chip.semaphores))))
+    trace_arrays = None
+    if trace:
+        count = int(finish[1])
+        core, unit = t_lane[:count] // QUEUES, (t_lane[:count] % QUEUES).astype(np.uint8)
+        word = (t_word[:count] - base[core]).astype(np.int32)
+        program = exe.launches[number].program_of_core[core].astype(np.int32)
+        trace_arrays = Trace(core, unit, word, program, t_start[:count], t_end[:count])
+    busy, first, last, started = (
+        state.lanes[:, column].reshape(cores, QUEUES) for column in (BUSY, FIRST_START, LAST_END, STARTED)
+    )
+    executed = np.concatenate([started, seq_count[:, None]], axis=1)
+    links, read, written = bytes_carried(chip, routes, entered)
+    return LaunchTiming(
+        int(finish[0]), busy, first, last, executed, links.reshape(cores, LINKS), read, written, trace_arrays
+    )
+
+
+def _mapped(
+    tables: Tables, number: int, cores: int, mapped: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cycles of what depends on values, and where each lane's begin; empty where the words' declarations hold."""
+    if mapped is None:
+        return np.zeros(0, np.int64), np.zeros(cores * QUEUES, np.int64)
+    cycles, first = mapped
+    if not np.array_equal(np.diff(first), tables.mapped().reshape(-1)) or np.any(cycles < 1):
+        raise EmulationError(f"launch {number}: the functional run that gave the cycles was of another executable")
+    return cycles, first
+
+
+def _working_room(exe: Executable, room: int) -> list[NDArray[Any]]:
+    """The kernel's private arrays, in the order of its parameters, with `room` tokens, counts and packets."""
+    chip, cores = exe.chip, exe.chip.cores
+    semaphores = cores * chip.semaphores
+    by_core = [np.zeros(cores, np.int32), *(np.zeros((cores, MAX_LOOPS), np.int64) for _ in range(3))]
+    free = np.zeros(cores * LINKS + chip.dram_ports, np.int64)
+    queues = [np.zeros(length, np.uint32) for length in (cores * 64, semaphores, semaphores)]
+    pool = [np.empty(room, np.int64), np.empty(room, np.uint32), np.array([0, 1, 0], np.int64)]
+    return [np.full(cores * QUEUES, -1, np.int32), *by_core, free, *queues, *pool, *new_wheel(room)]
+
+
+def _blocked(tables: Tables, state: KernelState, semaphores: int) -> Iterator[Blocked]:
+    """The head of every queue that cannot start."""
+    wrap = state.queued.shape[1] - 1
+    base = tables.base
+    for lane in np.flatnonzero(state.lanes[:, DISPATCHED] > state.lanes[:, STARTED]).tolist():
+        core, unit = divmod(lane, QUEUES)
+        slot = int(state.lanes[lane, STARTED]) & wrap
+        flat, since = int(state.queued[lane, slot]), int(state.when[lane, slot])
+        waits, a, b = (int(value) for value in tables.classes[tables.word_class[flat], [WAITS, A, B]])
+        missing = tuple(
+            v for v in range(QUEUES) if waits >> v & 1 and state.tokens[(core * QUEUES + v) * QUEUES + unit] == 0
+        )
+        has = int(state.semaphores[core * semaphores + b]) if b < semaphores else 0
+        rest = int(state.pc[core] - base[core])
+        yield Blocked(core, unit, int(flat - base[core]), missing, has, a, since, rest)

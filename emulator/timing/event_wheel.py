@@ -1,0 +1,169 @@
+"""
+The event queue of the timing engine: a timing wheel of one slot a cycle, and a heap for what lies beyond its horizon.
+
+Packets under way are dense in time (several a cycle on a busy mesh), so finding the next one in a wheel takes a few
+instructions, and nobody is compared with anybody; those that a core has announced for a far later time are few. A
+slot's packets are put in order when its cycle has come: nothing is ever offered for the current cycle.
+
+All state is in arrays that the caller owns (kernels that count no references allocate nothing).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...support.heap import heap_drop, heap_push
+from ...support.jit import Array, jit_with
+
+SLOTS = 1024
+"""Cycles that the wheel holds."""
+_WORD = 32
+WORDS = SLOTS // _WORD
+"""Words of the map of slots in use."""
+
+NEXT, LANE, CYCLES, PORT_CYCLES, CLASS, FLAGS, WAY, NODE = range(8)
+"""
+Columns of an event: the next of its slot; core * 8 + unit; what its packet occupies of links and of DRAM ports; of what
+word it is; flags and kind of node; of that node the link or port, and the node after it (see `timing_kernel`).
+"""
+COLUMNS = 8
+"""Entries of a row."""
+
+IN_WHEEL, IN_HEAP, NOW, FREE_EVENT, NEW_EVENT, ALIVE = range(6)
+COUNTERS = 6
+"""
+Counters: events in the wheel, events in the heap, the current cycle; the first event record that was given back (0:
+none), how many were ever in use, and how many are.
+"""
+
+KEY_BITS = 20
+_LANE = (1 << KEY_BITS) - 1
+
+_kernel = jit_with(_nrt=False)
+_FACTOR = 0x077CB531  # a de Bruijn sequence: the top five bits of its multiples by powers of two are all different
+_BIT = np.zeros(_WORD, np.uint8)
+for _power in range(_WORD):
+    _BIT[(_FACTOR << _power & 0xFFFFFFFF) >> 27] = _power
+
+
+def new_wheel(room: int) -> list[NDArray[Any]]:
+    """
+    The arrays of an empty wheel with room for that many events: events, slots, used, keys, values, order, counters.
+
+    They are what the kernels below take under these names. Event 0 is none.
+    """
+    counters = np.zeros(COUNTERS, np.int64)
+    counters[NEW_EVENT] = 1
+    return [
+        np.empty(room * COLUMNS, np.uint32), np.zeros(SLOTS, np.uint32), np.zeros(WORDS, np.int64),
+        np.empty(room, np.int64), np.empty(room, np.uint32), np.empty(room, np.uint32), counters,
+    ]  # fmt: skip
+
+
+@_kernel
+def new_event(events: Array, counters: Array) -> int:
+    """A record for an event; its fields hold nothing in particular."""
+    counters[ALIVE] += 1
+    event = counters[FREE_EVENT]
+    if event != 0:
+        counters[FREE_EVENT] = events[8 * event + NEXT]
+    else:
+        event = counters[NEW_EVENT]
+        counters[NEW_EVENT] += 1
+    return event
+
+
+@_kernel
+def free_event(events: Array, counters: Array, event: int) -> None:
+    """Give a record back."""
+    events[8 * event + NEXT] = counters[FREE_EVENT]
+    counters[FREE_EVENT] = event
+    counters[ALIVE] -= 1
+
+
+@_kernel
+def push(
+    events: Array, slots: Array, used: Array, keys: Array, values: Array, counters: Array, event: Any, time: Any
+) -> None:
+    """Have `event` come up in cycle `time`, which is later than the current one."""
+    if time - counters[NOW] < SLOTS:
+        slot = time & (SLOTS - 1)
+        events[8 * event + NEXT] = slots[slot]
+        slots[slot] = event
+        used[slot >> 5] |= 1 << (slot & 31)
+        counters[IN_WHEEL] += 1
+    else:
+        heap_push(keys, values, counters[IN_HEAP], time << KEY_BITS | events[8 * event + LANE], event)
+        counters[IN_HEAP] += 1
+
+
+@jit_with(_nrt=False, inline="always")
+def next_cycle(
+    events: Array, slots: Array, used: Array, keys: Array, values: Array, counters: Array, order: Array
+) -> int:
+    """
+    Go to the next cycle in which something comes up: its events, in the order of their lanes, are in `order`.
+
+    Returns how many they are; 0 where there are none at all.
+    """
+    count = 0
+    now = counters[NOW]
+    found = -1
+    if counters[IN_WHEEL] > 0:
+        slot = now & (SLOTS - 1)
+        word = slot >> 5
+        bits = used[word] & (-1 << (slot & 31))
+        while bits == 0:  # at most once around, and then the first word again
+            word = (word + 1) & (WORDS - 1)
+            bits = used[word]
+        slot_found = word << 5 | _BIT[((bits & -bits) * _FACTOR & 0xFFFFFFFF) >> 27]
+        found = now + ((slot_found - slot) & (SLOTS - 1))
+    if counters[IN_HEAP] > 0 and (found < 0 or keys[0] >> KEY_BITS <= found):
+        # What the heap holds comes first: everything that is now within the horizon moves to the wheel.
+        found = keys[0] >> KEY_BITS
+        counters[NOW] = found
+        while counters[IN_HEAP] > 0 and (keys[0] >> KEY_BITS) - found < SLOTS:
+            slot = (keys[0] >> KEY_BITS) & (SLOTS - 1)
+            event = values[0]
+            counters[IN_HEAP] -= 1
+            heap_drop(keys, values, counters[IN_HEAP])
+            events[8 * event + NEXT] = slots[slot]
+            slots[slot] = event
+            used[slot >> 5] |= 1 << (slot & 31)
+            counters[IN_WHEEL] += 1
+    if found < 0:
+        return 0
+    counters[NOW] = found
+    slot = found & (SLOTS - 1)
+    event = slots[slot]
+    slots[slot] = 0
+    used[slot >> 5] &= ~(1 << (slot & 31))
+    while event != 0:
+        order[count] = event
+        count += 1
+        event = events[8 * event + NEXT]
+    counters[IN_WHEEL] -= count
+    if count > 1:
+        _sort(events, order, count)
+    return count
+
+
+@_kernel
+def _sort(events: Array, order: Array, count: int) -> None:
+    """Put the first `count` entries of `order` in the order of their lanes (Shell's sort: few, and often in order)."""
+    gap = 1
+    while gap < count // 5:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, count):
+            event = order[i]
+            lane = events[8 * event + LANE]
+            at = i
+            while at >= gap and events[8 * order[at - gap] + LANE] > lane:
+                order[at] = order[at - gap]
+                at -= gap
+            order[at] = event
+        gap //= 3

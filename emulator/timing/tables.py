@@ -1,0 +1,273 @@
+"""An executable's launch as flat tables: what the timing engine needs to know of every word, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.coreasm.encoding import WORD
+from ...dialects.coreasm.isa import DEPENDS_ON_DATA, MAX_LOOPS, MNEMONICS, OPCODE, UNIT_OF_OPCODE, Unit
+from ...support.jit import Array, jit
+from ..executable.executable import Executable, Launch, Program
+from ..executable.load import patched_words
+from ..machine.costs import WordCosts, costs_by_descriptor
+from ..machine.errors import EmulationError
+from ..machine.noc import Routes, build_routes
+from ..machine.word_classes import classify
+from .kernel import (
+    COLUMNS,
+    HALT,
+    KIND,
+    LEAD,
+    LOAD,
+    LOCAL,
+    LOOP,
+    MAPPED,
+    PUT,
+    PUT_MAPPED,
+    SEQ,
+    SIGNAL,
+    SIGNALS,
+    STORE,
+    TARGET,
+    UNIT,
+    WAIT,
+    WAITS,
+    A,
+    B,
+)
+
+MAX_DYNAMIC = 10**11
+"""Instructions that one core may execute: what is above would run for hours, and is a damaged loop count."""
+
+_KIND_BY_NAME = {
+    "halt": HALT, "loop": LOOP, "nop": SEQ, "addi": SEQ, "li": SEQ, "put": PUT, "signal": SIGNAL, "ready": SIGNAL,
+    "send.wait": WAIT, "wait": WAIT, "load": LOAD, "load.gather": LOAD, "store": STORE,
+}  # fmt: skip
+_KIND = np.array([_KIND_BY_NAME.get(name, LOCAL) for name in MNEMONICS], np.uint8)
+_KIND[DEPENDS_ON_DATA] = MAPPED
+_KIND[OPCODE["put.z"]] = PUT_MAPPED
+_COUNTED = np.isin(_KIND, [LOOP, WAIT])
+
+
+@dataclass(frozen=True)
+class Tables:
+    """
+    A launch: its distinct segments one after another, and what its words mean for time.
+
+    A segment is a program for the cores that run it with the same parameters, as far as time is concerned; addresses
+    are those of the first core that does. Behind each stands a `halt`.
+    """
+
+    programs: NDArray[np.int64]
+    """[segments] number of each one's program."""
+    bounds: NDArray[np.int64]
+    """[segments + 1] where each one's words begin."""
+    segment_of_core: NDArray[np.int64]
+    words: NDArray[Any]
+    """[words] (WORD) of all segments, parameters patched in."""
+    word_class: NDArray[np.int32]
+    """[words] words of one class differ in nothing that matters for time (`word_classes`)."""
+    first: NDArray[np.int64]
+    """[classes] the first word of each class."""
+    classes: NDArray[np.int64]
+    """
+    [classes, 8] columns as in `timing_kernel.KIND`. A: cycles (LOCAL; MAPPED: as declared), count (LOOP, WAIT), bytes
+    (PUT, LOAD, STORE; PUT_MAPPED: as declared). B: words of the body (LOOP), semaphore (WAIT, PUT, SIGNAL). LEAD:
+    cycles before the first packet leaves (PUT_MAPPED). TARGET: core set (PUT, SIGNAL), else -1.
+    """
+    costs: WordCosts
+    """[classes] of a word of each class."""
+    times: NDArray[np.int64]
+    """[words] how often each is executed in one launch: the product of the counts of the loops around it."""
+    routes: Routes
+
+    @property
+    def base(self) -> NDArray[np.int64]:
+        """[cores] index of a core's first word."""
+        return self.bounds[self.segment_of_core]
+
+    def instructions(self) -> NDArray[np.int64]:
+        """[cores, 9] instructions that each core executes, by unit and sequencer."""
+        return self._count(np.ones(len(self.classes), np.bool_))
+
+    def mapped(self) -> NDArray[np.int64]:
+        """[cores, 8] instructions whose cycles depend on values that each core executes, by unit."""
+        return self._count(np.isin(self.classes[:, KIND], [MAPPED, PUT_MAPPED]))[:, :8]
+
+    def executed(self) -> NDArray[np.int64]:
+        """[classes] how often words of each class are executed by all cores together."""
+        found = np.zeros(len(self.classes), np.int64)
+        users = np.bincount(self.segment_of_core, minlength=len(self.programs))
+        np.add.at(found, self.word_class, self.times * np.repeat(users, np.diff(self.bounds)))
+        return found
+
+    def _count(self, which: NDArray[np.bool_]) -> NDArray[np.int64]:
+        per_segment = np.zeros((len(self.programs), 9), np.int64)
+        at = np.flatnonzero(which[self.word_class] & (self.times > 0))
+        segment = np.searchsorted(self.bounds, at, side="right") - 1
+        np.add.at(per_segment, (segment, self.classes[self.word_class[at], UNIT]), self.times[at])
+        return per_segment[self.segment_of_core]
+
+
+def build_tables(exe: Executable, launch: Launch) -> Tables:
+    """
+    The tables of one launch of `exe`.
+
+    Raises EmulationError for words that cannot be timed: unknown operations, descriptors, core sets or semaphores,
+    loops that do not nest, a semaphore that two queues of a core wait for, transfers of nothing.
+    """
+    programs, pieces, of_core = _segments(exe, launch)
+    bounds = np.cumsum([0, *(len(piece) + 1 for piece in pieces)], dtype=np.int64)
+    raw = np.zeros((bounds[-1], WORD.itemsize), np.uint8)
+    for start, piece in zip(bounds.tolist(), pieces, strict=False):
+        raw[start : start + len(piece)] = np.ascontiguousarray(piece).view(np.uint8).reshape(-1, WORD.itemsize)
+    words: NDArray[Any] = raw.view(WORD)[:, 0]
+    words["op"][bounds[1:] - 1] = OPCODE["halt"]
+    found = classify(words, bounds, [exe.programs[int(number)].descs for number in programs])
+
+    def segment(word: int) -> tuple[str, int, int]:
+        """Program, word in it, and first core of a word."""
+        number = int(np.searchsorted(bounds, word, side="right")) - 1
+        core = int(np.flatnonzero(of_core == number)[0])
+        return exe.programs[int(programs[number])].name, word - int(bounds[number]), core
+
+    def where(number: int) -> str:
+        name, word, _ = segment(int(found.first_of_cost[number]))
+        return f"program '{name}': word {word}"
+
+    examples = words[found.first_of_cost]
+    costs = costs_by_descriptor(exe.chip, examples, found.desc, found.descs, where).take(found.cost_of)
+    classes = _classes(words[found.first], costs)
+    core_sets = np.ascontiguousarray(exe.core_sets, np.bool_).reshape(-1, exe.chip.cores)
+    times, used, fault, word = _walk(found.of_word, classes, bounds, exe.chip.semaphores, len(core_sets))
+    if fault:
+        name, at, core = segment(word)
+        a, b, target = (int(classes[found.of_word[word], column]) for column in (A, B, TARGET))
+        message = _FAULTS[fault].format(a=a, b=b, target=target, semaphores=exe.chip.semaphores)
+        raise EmulationError(message, core, name, at, MNEMONICS[int(words["op"][word])])
+    routes = build_routes(exe.chip, core_sets, used[of_core])
+    return Tables(programs, bounds, of_core, words, found.of_word, found.first, classes, costs, times, routes)
+
+
+def _segments(exe: Executable, launch: Launch) -> tuple[NDArray[np.int64], list[NDArray[Any]], NDArray[np.int64]]:
+    """Program and words of each segment, and the segment of each core."""
+    programs: list[int] = []
+    pieces: list[NDArray[Any]] = []
+    known: dict[tuple[int, bytes], int] = {}
+    relevant: dict[int, NDArray[np.bool_]] = {}
+    of_core = np.zeros(exe.chip.cores, np.int64)
+    for core in range(exe.chip.cores):
+        index, values = int(launch.program_of_core[core]), launch.params_of_core[core]
+        program = exe.programs[index]
+        if index not in relevant:
+            relevant[index] = _relevant(program)
+        matter = relevant[index]
+        key = (index, values[matter].tobytes() if len(values) == len(matter) else b"")
+        if key not in known:
+            known[key] = len(pieces)
+            programs.append(index)
+            pieces.append(patched_words(program, values))
+        of_core[core] = known[key]
+    return np.array(programs, np.int64), pieces, of_core
+
+
+def _relevant(program: Program) -> NDArray[np.bool_]:
+    """Which parameters of `program` change what a word costs or whom it reaches: all but addresses of operands."""
+    if not len(program.params):
+        return np.zeros(0, np.bool_)
+    at, field = program.params[:, 0], program.params[:, 1]
+    inside = at < len(program.words)
+    counted, declared = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)
+    counted[inside] = _COUNTED[program.words["op"][at[inside]]]
+    declared[inside] = DEPENDS_ON_DATA[program.words["op"][at[inside]]]
+    return ((field >= 4) & (field < 9)) | (counted & (field < 2)) | (declared & (field == 3))
+
+
+def _classes(words: NDArray[Any], costs: WordCosts) -> NDArray[np.int64]:
+    """The rows of `Tables.classes` for one word of each class."""
+    ops, addr = words["op"], words["addr"].astype(np.int64)
+    kind = _KIND[ops]
+    sends_data = (kind == PUT) | (kind == PUT_MAPPED)
+    sends = sends_data | (kind == SIGNAL)
+    local = (kind == LOCAL) | (kind == MAPPED)
+    rows = np.zeros((len(words), COLUMNS), np.int64)
+    rows[:, KIND] = kind
+    rows[:, UNIT] = np.minimum(UNIT_OF_OPCODE[ops], Unit.SEQ)
+    rows[:, WAITS], rows[:, SIGNALS] = words["wait"], words["signal"]
+    rows[:, A] = np.where(local, costs.cycles, np.where(_COUNTED[ops], addr[:, 0], costs.traffic))
+    rows[:, B] = np.where(sends | (kind == WAIT), words["imm"], addr[:, 1])
+    rows[:, LEAD] = np.where(kind == PUT_MAPPED, costs.cycles, 0)
+    rows[:, TARGET] = np.where(sends, words["desc"][:, 3].astype(np.int64), -1)
+    return rows
+
+
+_NO_SEMAPHORE, _NO_CORE_SET, _TWO_QUEUES, _NOTHING, _LOOP_SHAPE, _LOOP_DEPTH, _TOO_MANY = range(1, 8)
+_FAULTS = {
+    _NO_SEMAPHORE: "semaphore {b} does not exist: the chip has {semaphores}",
+    _NO_CORE_SET: "core set {target} does not exist",
+    _TWO_QUEUES: "semaphore {b} is waited for by SEND and by RECV: give each queue its own",
+    _NOTHING: "it transfers no bytes: its operand in memory is missing",
+    _LOOP_SHAPE: "a loop needs a count and a body of at least 1, inside the program and the outer loop",
+    _LOOP_DEPTH: f"loops are nested deeper than {MAX_LOOPS}",
+    _TOO_MANY: f"more than {MAX_DYNAMIC} instructions: damaged loop count",
+}
+
+
+@jit
+def _walk(
+    word_class: Array, classes: Array, bounds: Array, semaphores: int, sets: int
+) -> tuple[Array, Array, int, int]:
+    """
+    (how often each word is executed, [segments, sets] which core sets a segment sends to, what is wrong, where).
+
+    Nothing is wrong: 0; else a number of `_FAULTS` and the word.
+    """
+    times = np.zeros(len(word_class), np.int64)
+    used = np.zeros((len(bounds) - 1, sets), np.bool_)
+    waiter = np.empty(semaphores, np.int64)
+    ends = np.zeros(MAX_LOOPS + 1, np.int64)
+    exact, rough = np.ones(MAX_LOOPS + 1, np.int64), np.ones(MAX_LOOPS + 1)
+    for segment in range(len(bounds) - 1):
+        waiter[:] = -1
+        level, total, halted = 0, 0.0, False
+        ends[0] = bounds[segment + 1] - 1  # the last word is the implicit halt
+        for word in range(bounds[segment], bounds[segment + 1]):
+            while level > 0 and ends[level] <= word:
+                level -= 1
+            row = word_class[word]
+            kind = classes[row, KIND]
+            total += rough[level]
+            if total > MAX_DYNAMIC:
+                return times, used, _TOO_MANY, word
+            times[word] = 0 if halted else exact[level]
+            if kind <= MAPPED:
+                continue
+            a, b = classes[row, A], classes[row, B]
+            if kind < LOAD and b >= semaphores:
+                return times, used, _NO_SEMAPHORE, word
+            if kind == WAIT:
+                if waiter[b] >= 0 and waiter[b] != classes[row, UNIT]:
+                    return times, used, _TWO_QUEUES, word
+                waiter[b] = classes[row, UNIT]
+            elif kind < LOAD:
+                if classes[row, TARGET] >= sets:
+                    return times, used, _NO_CORE_SET, word
+                used[segment, classes[row, TARGET]] = True
+            if a == 0 and (kind == PUT or kind == LOAD or kind == STORE):
+                return times, used, _NOTHING, word
+            if kind == HALT:
+                halted = True
+            elif kind == LOOP:
+                end = word + 1 + b
+                if a < 1 or b < 1 or end > ends[level]:
+                    return times, used, _LOOP_SHAPE, word
+                if level == MAX_LOOPS:
+                    return times, used, _LOOP_DEPTH, word
+                level += 1
+                ends[level] = end
+                exact[level], rough[level] = exact[level - 1] * a, rough[level - 1] * a
+    return times, used, 0, 0

@@ -1,0 +1,209 @@
+"""
+Encoded matrices as the chip's memory holds them: a block is one operand, with one address and one access descriptor.
+
+    +0       u32, the number of entries (fillers included), lowest byte first
+    +4       the index (see `formats`), a string a row
+    +offset  the values of the entries, `group` elements each
+
+Strings run along the rows of a [strings, length] matrix. The room of index and values is fixed by the descriptor;
+weights fill it, what is encoded while a program runs may need less. Blocks are whole numbers of 4 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...support.errors import InputError
+from .bits import Array, Bytes, Ints, stream_bytes, unpack
+from .encode import Encoded, Mask, positions_of
+from .fibers import Fibers
+from .index_formats import Format, Kind
+
+COUNT_BYTES = 4
+"""Bytes of the number of entries, at the beginning."""
+ALIGNMENT = 4
+"""Values begin, and a block ends, at a multiple of so many bytes."""
+MAX_ELEMENTS = 1 << 26
+"""More elements than a matrix in a core's memory has; guards against damaged descriptors."""
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
+@dataclass(frozen=True)
+class Block:
+    """Where the parts of a block lie. Raises ValueError for numbers that no block has."""
+
+    format: Format
+    strings: int
+    length: int
+    entries: int
+    """Entries that there is room for, at least 1."""
+    offset: int
+    """Of the values, in bytes."""
+
+    def __post_init__(self) -> None:
+        if self.format.kind not in (Kind.DIRECT, Kind.STRIDE):
+            raise ValueError(f"a block has a direct or a stride index, not {self.format}")
+        if min(self.strings, self.length, self.entries) < 1:
+            raise ValueError(f"a block of {self.strings} strings, {self.length} long, with room for {self.entries}")
+        if self.strings * self.length > MAX_ELEMENTS:
+            raise ValueError(f"a block of {self.strings} strings, {self.length} long, is too large")
+        if self.offset % ALIGNMENT or self.index_room < self.header_bytes:
+            raise ValueError(f"values at byte {self.offset} of a block leave no room for its {self.format} index")
+
+    @property
+    def positions(self) -> int:
+        """Places of a string in the index."""
+        return self.format.positions(self.length)
+
+    @property
+    def index_room(self) -> int:
+        """Bytes that the index may take."""
+        return self.offset - COUNT_BYTES
+
+    @property
+    def header_bytes(self) -> int:
+        """Bytes of the index before its codes; all of a direct index, whose size is known."""
+        if self.format.kind == Kind.DIRECT:
+            return stream_bytes(self.strings * self.positions, 1)
+        return stream_bytes(self.strings, self.format.header_bits(self.positions))
+
+    def nbytes(self, itemsize: int) -> int:
+        """Bytes of the block with elements of `itemsize` bytes."""
+        return _aligned(self.offset + self.entries * self.format.group * itemsize)
+
+    def used_bytes(self, entries: int, itemsize: int) -> int:
+        """Bytes of count, index and values where there are so many entries."""
+        codes = 0 if self.format.kind == Kind.DIRECT else stream_bytes(entries, self.format.bits)
+        return COUNT_BYTES + self.header_bytes + codes + entries * self.format.group * itemsize
+
+    @property
+    def index_elements(self) -> int:
+        """Positions that a mapping unit looks at in a direct index; of a stride index, it looks at the entries."""
+        return self.strings * self.positions
+
+    @property
+    def descriptor(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Sizes and strides of the access descriptor that describes the block."""
+        sizes = (self.strings, self.length, self.format.group, self.format.bits, self.entries)
+        return sizes, (self.offset, 0, 0, 0, 0)
+
+
+def block_of_descriptor(sizes: Sequence[int], strides: Sequence[int]) -> Block:
+    """The block that an access descriptor describes. Raises ValueError where it describes none."""
+    strings, length, group, bits, entries = sizes
+    if any(strides[1:]):
+        raise ValueError("the descriptor of a block has one stride, the offset of the values")
+    kind = Kind.DIRECT if bits == 1 else Kind.STRIDE
+    return Block(Format(kind, bits, group), strings, length, entries, strides[0])
+
+
+def block_for(format: Format, strings: int, length: int) -> Block:
+    """A block with room for any matrix of this size: what is encoded while a program runs."""
+    return _with_entries(format, strings, length, strings * format.positions(length))
+
+
+def block_of(encoded: Encoded) -> Block:
+    """The smallest block that holds this matrix. Raises ValueError where its strings are not its rows."""
+    if len(encoded.strings.shape) != 2 or encoded.strings != Fibers(encoded.strings.shape):
+        raise ValueError(f"a block holds a matrix whose rows are the strings, not {encoded.strings}")
+    strings, length = encoded.strings.shape
+    return _with_entries(encoded.format, strings, length, max(1, len(encoded.values) // encoded.format.group))
+
+
+def _with_entries(format: Format, strings: int, length: int, entries: int) -> Block:
+    positions = format.positions(length)
+    if format.kind == Kind.DIRECT:
+        index = stream_bytes(strings * positions, 1)
+    else:
+        index = stream_bytes(strings, format.header_bits(positions)) + stream_bytes(entries, format.bits)
+    return Block(format, strings, length, entries, _aligned(COUNT_BYTES + index))
+
+
+def pack_block(encoded: Encoded, block: Block | None = None) -> Bytes:
+    """The bytes of a block (by default the smallest), what is not used as zeros. ValueError where it does not fit."""
+    block = block or block_of(encoded)
+    entries = len(encoded.values) // encoded.format.group
+    if entries > block.entries or len(encoded.index) > block.index_room or encoded.format != block.format:
+        raise ValueError(f"{entries} entries in {encoded.format} do not fit in a block for {block.entries}")
+    data = np.zeros(block.nbytes(encoded.values.dtype.itemsize), np.uint8)
+    data[:COUNT_BYTES] = np.frombuffer(entries.to_bytes(COUNT_BYTES, "little"), np.uint8)
+    data[COUNT_BYTES : COUNT_BYTES + len(encoded.index)] = encoded.index
+    values = np.ascontiguousarray(encoded.values).view(np.uint8)
+    data[block.offset : block.offset + len(values)] = values
+    return data
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The entries of a block and where they belong."""
+
+    block: Block
+    places: Ints
+    """[entries] row-major among [strings, positions]."""
+    values: NDArray[Any]
+    """[entries, group]"""
+
+    def matrix(self) -> Array:
+        """[strings, length], 0 where nothing is stored. InputError where there are numbers behind a string's end."""
+        block = self.block
+        groups = np.zeros((block.strings * block.positions, block.format.group), self.values.dtype)
+        groups[self.places] = self.values
+        rows = groups.reshape(block.strings, block.positions * block.format.group)
+        if (rows[:, block.length :] != 0).any():
+            raise InputError(f"damaged values of a {block.format} index: numbers behind the end of a string")
+        return rows[:, : block.length]
+
+    def stored(self) -> Mask:
+        """[strings, length] which elements are stored, fillers and whole groups too."""
+        block = self.block
+        groups = np.zeros(block.strings * block.positions, np.bool_)
+        groups[self.places] = True
+        rows = groups.reshape(block.strings, block.positions)
+        return rows if block.format.group == 1 else np.repeat(rows, block.format.group, axis=1)[:, : block.length]
+
+
+def read_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Contents:
+    """
+    What the bytes of a block hold, with elements of type `kind`.
+
+    Raises InputError for a damaged one: a count that is not that of the index, or beyond the room, and all that
+    `encode.positions_of` finds.
+    """
+    count = int.from_bytes(data[:COUNT_BYTES].tobytes(), "little")
+    if count > block.entries:
+        raise InputError(f"damaged block: {count} entries, there is room for {block.entries}")
+    index = _index(data[COUNT_BYTES : block.offset], block)
+    row, column = positions_of(index, block.format, Fibers((block.strings, block.length)))
+    if len(row) != count:
+        raise InputError(f"damaged block: {count} entries, the index has {len(row)}")
+    end = block.offset + count * block.format.group * kind.itemsize
+    values = data[block.offset : end].view(kind).reshape(count, block.format.group)
+    return Contents(block, row * block.positions + column, values)
+
+
+def unpack_block(data: Bytes, block: Block, kind: np.dtype[Any]) -> Encoded:
+    """The encoded matrix in the bytes of a block. Raises InputError as `read_block` does."""
+    contents = read_block(data, block, kind)
+    index = _index(data[COUNT_BYTES : block.offset], block)
+    return Encoded(block.format, Fibers((block.strings, block.length)), index, contents.values.reshape(-1))
+
+
+def _index(room: Bytes, block: Block) -> Bytes:
+    """The bytes of the index at the beginning of its room."""
+    header = block.header_bytes
+    if block.format.kind == Kind.DIRECT:
+        return room[:header]
+    bits = block.format.header_bits(block.positions)
+    entries = int(unpack(room[:header], block.strings, bits, f"header of a {block.format} index").sum())
+    end = header + stream_bytes(entries, block.format.bits)
+    if end > len(room):
+        raise InputError(f"damaged {block.format} index: {entries} entries in {len(room)} bytes")
+    return room[:end]

@@ -1,0 +1,120 @@
+"""
+Combining connection data: which pairs of neuron and weight matter (spec 5, claims 7 to 10, 19, 20).
+
+The first part works on the strings of one neuron, as the claims put it: a direct string is an array of 0 and 1, a
+stride string an array of distances (the first from position 0) without limit. The second part combines the indices of
+whole tensors; fillers, which are stored but do not count, connect nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...support.errors import InputError
+from .bits import Array, Ints
+from .encode import Encoded, Mask, encode_mask, stored_positions
+from .index_formats import Format, Kind
+
+Bits = NDArray[Any]
+
+
+def direct_to_strides(bits: Bits) -> Ints:
+    """The distances between the ones of a direct string."""
+    return np.diff(np.flatnonzero(bits), prepend=0)
+
+
+def strides_to_direct(strides: Ints, length: int) -> NDArray[np.uint8]:
+    """The direct string of a stride string. Raises InputError where it goes beyond `length` or stands still."""
+    positions = np.cumsum(strides)
+    if len(strides) and (positions[-1] >= length or strides[0] < 0 or (strides[1:] < 1).any()):
+        raise InputError(f"stride string {strides.tolist()}: expected ascending positions below {length}")
+    bits = np.zeros(length, np.uint8)
+    bits[positions] = 1
+    return bits
+
+
+def combine_direct(first: Bits, second: Bits) -> Bits:
+    """The AND of two direct strings. Raises InputError where their lengths differ."""
+    if len(first) != len(second):
+        raise InputError(f"direct strings of {len(first)} and {len(second)} bits: expected equal lengths")
+    return first & second
+
+
+def combine_strides(first: Ints, second: Ints) -> Ints:
+    """Prefix sums of both stride strings, the common elements in ascending order, differences of neighbours."""
+    common = np.intersect1d(np.cumsum(first), np.cumsum(second), assume_unique=True)
+    return np.diff(common, prepend=0)
+
+
+def combine_mixed_direct(strides: Ints, bits: Bits) -> Bits:
+    """A stride and a direct string: the stride string made direct, then AND (claims 9, 19)."""
+    return combine_direct(strides_to_direct(strides, len(bits)), bits)
+
+
+def combine_mixed_strides(strides: Ints, bits: Bits) -> Ints:
+    """A stride and a direct string: the direct string made strides, then as two stride strings (claims 10, 20)."""
+    return combine_strides(strides, direct_to_strides(bits))
+
+
+def connection_mask(encoded: Encoded) -> Mask:
+    """Which elements of the tensor (in its shape) the index connects: those of stored groups that are not fillers."""
+    format, strings = encoded.format, encoded.strings
+    row, column = stored_positions(encoded)
+    entries = encoded.values.reshape(-1, format.group)
+    real = np.ones(len(row), np.bool_)
+    if format.kind in (Kind.STRIDE, Kind.RUN_LENGTH):
+        real = (_codes_of(encoded, row, column) != format.filler) | (entries != 0).any(axis=1)
+    groups = np.zeros((strings.count, format.positions(strings.length)), np.bool_)
+    groups[row[real], column[real]] = True
+    matrix = np.repeat(groups, format.group, axis=1)[:, : strings.length]
+    return strings.tensor(matrix)
+
+
+def _codes_of(encoded: Encoded, row: Ints, column: Ints) -> Ints:
+    """The codes of entries at these positions."""
+    first = np.ones(len(row), np.bool_)
+    first[1:] = row[1:] != row[:-1]
+    before = np.zeros_like(column)
+    before[1:] = column[:-1]
+    if encoded.format.kind == Kind.RUN_LENGTH:
+        before += 1
+    before[first] = 0
+    return column - before
+
+
+def connections(encoded: Encoded) -> Encoded:
+    """The connection data of a tensor: the same index over ones, which say what counts (fillers are False)."""
+    mask = connection_mask(encoded)
+    return encode_mask(mask, mask, encoded.format, encoded.strings)
+
+
+def combine(first: Encoded, second: Encoded, format: Format) -> Encoded:
+    """
+    The connections that both have, as an index in `format`, arranged as the first one.
+
+    Where both are strides and so is the result, or one is and the result, the work is that of stride strings, else an
+    AND of direct strings; the result is the same. Raises InputError for tensors of different shapes.
+    """
+    if first.strings.shape != second.strings.shape:
+        raise InputError(f"connection data of shapes {first.strings.shape} and {second.strings.shape}")
+    strings = first.strings
+    a, b = (strings.matrix(connection_mask(one)) for one in (first, second))
+    if format.kind == Kind.DIRECT:
+        both = combine_direct(a, b)
+    else:
+        both = np.zeros(a.shape, np.bool_)
+        for row in range(len(a)):
+            strides = combine_strides(direct_to_strides(a[row]), direct_to_strides(b[row]))
+            both[row] = strides_to_direct(strides, a.shape[1])
+    mask = strings.tensor(both)
+    return encode_mask(mask, mask, format, strings)
+
+
+def compact(tensor: Array, connection: Encoded) -> Encoded:
+    """The elements of a tensor that are connected, with that index. Raises InputError where the shapes differ."""
+    if tensor.shape != connection.strings.shape:
+        raise InputError(f"tensor of shape {tensor.shape}, connection data of shape {connection.strings.shape}")
+    return encode_mask(tensor, connection_mask(connection), connection.format, connection.strings)

@@ -1,0 +1,241 @@
+"""
+Weights in panels: the form in which encoded weights lie in an executable.
+
+A panel is what one instruction of a matrix unit works on: the strings of `width` output neurons (its lanes) over one
+part of the inputs, encoded by itself as a block (see `block`). Panels lie in an array [panels, parts, bytes] that can
+be sliced, loaded and sent on like any other; all have the room of the largest. Where they differ much, each panel's own
+bytes are known, and only these are loaded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...chips import Chip
+from ...chips.cycles import encoded_lanes
+from ...support.errors import InputError
+from .bits import Array, Bytes, Ints
+from .block import Block, block_for, block_of, pack_block, unpack_block
+from .encode import Encoded, Mask, decode, encode, encode_mask, positions_of
+from .fibers import Fibers
+from .index_formats import Format
+
+ACCEPT_RATIO = 0.9
+"""Panels have sizes of their own where all together take no more than this share of their room."""
+
+
+@dataclass(frozen=True)
+class Panels:
+    """How a matrix [outputs, inputs] of weights is cut and encoded. Raises ValueError for sizes that make no sense."""
+
+    format: Format
+    outputs: int
+    width: int
+    """Output neurons of a panel; the last panel may have fewer."""
+    inputs: int
+    depth: int
+    """Inputs of a panel; the last part may have fewer."""
+    values_at: int = 0
+    """Bytes from the start of a panel to its values."""
+    nbytes: int = 0
+    """Room of a panel."""
+    sizes: tuple[int, ...] = ()
+    """By panel, the bytes that the largest of its parts takes; none: all of the room."""
+
+    def __post_init__(self) -> None:
+        if min(self.width, self.depth, self.outputs, self.inputs) < 1 or min(self.values_at, self.nbytes) < 0:
+            raise ValueError(
+                f"panels of {self.width} of {self.outputs} outputs and {self.depth} of {self.inputs} inputs: expected "
+                f"at least 1 of each"
+            )
+        if self.sizes and (len(self.sizes) != self.counts[0] or min(self.sizes) <= self.values_at):
+            raise ValueError(
+                f"sizes of panels are {list(self.sizes)}: expected {self.counts[0]}, larger than {self.values_at}"
+            )
+        if self.nbytes and max(self.sizes, default=0) > self.nbytes:
+            raise ValueError(f"sizes of panels are {list(self.sizes)}: there is room for {self.nbytes}")
+
+    def own_bytes(self, first: int, count: int) -> int:
+        """Bytes of the largest of so many panels."""
+        return max(self.sizes[first : first + count], default=self.nbytes)
+
+    @property
+    def filled(self) -> float:
+        """The share of the room that panels take, in the mean."""
+        return sum(self.sizes) / (len(self.sizes) * max(self.sizes)) if self.sizes else 1.0
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Number of panels and of parts of the inputs."""
+        return -(-self.outputs // self.width), -(-self.inputs // self.depth)
+
+    def size(self, panel: int, part: int) -> tuple[int, int]:
+        """Output neurons and inputs of one panel."""
+        return (
+            min(self.width, self.outputs - panel * self.width),
+            min(self.depth, self.inputs - part * self.depth),
+        )
+
+    def of(self, matrix: Array, panel: int, part: int) -> Array:
+        """The weights of one panel."""
+        row, column = panel * self.width, part * self.depth
+        return matrix[row : row + self.width, column : column + self.depth]
+
+    def block_at(self, panel: int, part: int, item_bytes: int) -> Block:
+        """Where the parts of one panel lie in its bytes, for elements of so many bytes."""
+        strings, length = self.size(panel, part)
+        room = (self.own_bytes(panel, 1) - self.values_at) // (self.format.group * item_bytes)
+        return Block(self.format, strings, length, room, self.values_at)
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """
+    A matrix unit as seen by output neurons: neuron n of a panel is worked on by lane n % count. Joined lanes are one.
+    """
+
+    count: int
+    depth: int
+    """Weights that a lane holds at a time."""
+
+    @staticmethod
+    def of(chip: Chip, rate: int) -> Lanes:
+        """Those of a chip, for elements of which `rate` go where one of f32 does."""
+        count, places = encoded_lanes(chip)
+        return Lanes(count, places * rate)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the index of panels makes a matrix unit do; all sums over panels."""
+
+    entries: int
+    """Entries of the indices, fillers included."""
+    fullest: int
+    """Stored elements of the lane that takes longest."""
+    loads: int
+    """Times that it loads weights."""
+    own_loads: tuple[int, ...] = ()
+    """The same by panel, where these have sizes of their own."""
+
+    def share(self, panel: int) -> float:
+        """How often a panel loads, relative to the mean."""
+        return self.own_loads[panel] * len(self.own_loads) / self.loads if self.own_loads and self.loads else 1.0
+
+
+def pack(matrix: Array, panels: Panels, lanes: Lanes) -> tuple[Panels, Work, Bytes]:
+    """
+    Weights [outputs, inputs] as [panels, parts, bytes], with the sizes and the work that this makes.
+    """
+    rows, columns = panels.counts
+    parts = [
+        encode(np.ascontiguousarray(panels.of(matrix, row, column)), panels.format)
+        for row in range(rows)
+        for column in range(columns)
+    ]
+    blocks = [block_of(part) for part in parts]
+    values_at, room = max(block.offset for block in blocks), max(block.entries for block in blocks)
+    data: list[Bytes] = []
+    used: list[int] = []
+    entries = fullest = 0
+    loads: list[int] = []
+    for block, part in zip(blocks, parts, strict=True):
+        data.append(pack_block(part, replace(block, entries=room, offset=values_at)))
+        used.append(replace(block, offset=values_at).nbytes(part.values.dtype.itemsize))
+        lane = fullest_lane(stored_per_fiber(part), lanes)
+        entries += len(part.values) // panels.format.group
+        fullest += int(lane[0])
+        loads.append(lane[1])
+    packed = np.stack(data).reshape(rows, columns, -1)
+    sized = replace(panels, values_at=values_at, nbytes=packed.shape[2])
+    work = Work(entries, fullest, sum(loads))
+    sizes = np.array(used).reshape(rows, columns).max(axis=1)
+    if sizes.mean() <= ACCEPT_RATIO * sizes.max():
+        sized = replace(sized, sizes=tuple(sizes.tolist()))
+        work = replace(work, own_loads=tuple(np.array(loads).reshape(rows, columns).sum(axis=1).tolist()))
+    return sized, work, packed
+
+
+def computed_panels(format: Format, strings: int, length: int, width: int, item_bytes: int) -> Panels:
+    """
+    Panels of `width` whole strings with room for whatever comes: an entry for each position, which fillers do not
+    exceed, since each of them stands at a position of its own.
+    """
+    block = block_for(format, min(width, strings), length)
+    return Panels(format, strings, width, length, length, block.offset, block.nbytes(item_bytes))
+
+
+def expected_work(panels: Panels, density: float, lanes: Lanes) -> Work:
+    """What panels of whole strings make a matrix unit do where each string stores that share of its positions."""
+    stored = math.ceil(density * panels.format.positions(panels.inputs)) * panels.format.group
+    fullest = loads = 0
+    for panel in range(panels.counts[0]):
+        lane, often = fullest_lane(np.full(panels.size(panel, 0)[0], stored, np.int64), lanes)
+        fullest, loads = fullest + int(lane), loads + often
+    return Work(panels.outputs * stored // panels.format.group, fullest, loads)
+
+
+def pack_fibers(matrix: Array, mask: Mask, panels: Panels) -> Bytes:
+    """
+    The chosen elements of a matrix [strings, length] as [panels, 1, bytes], as the encoder of a mapping unit writes
+    them. Raises ValueError where there is no room for them.
+    """
+    rows, _ = panels.counts
+    data = np.zeros((rows, 1, panels.nbytes), np.uint8)
+    for row in range(rows):
+        own, chosen = panels.of(matrix, row, 0), panels.of(mask, row, 0)
+        encoded = encode_mask(own, chosen, panels.format, Fibers(own.shape))
+        part = pack_block(encoded, panels.block_at(row, 0, matrix.dtype.itemsize))
+        data[row, 0, : len(part)] = part
+    return data
+
+
+def unpack_fibers(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> list[Encoded]:
+    """The encoded matrix of each panel of whole strings. Raises InputError, naming the panel, for a damaged one."""
+    rows, parts = panels.counts
+    if parts != 1 or data.shape != (rows, 1, panels.nbytes):
+        raise InputError(f"panels of shape {data.shape}: expected {(rows, 1, panels.nbytes)}")
+    found: list[Encoded] = []
+    for row in range(rows):
+        block = panels.block_at(row, 0, dtype.itemsize)
+        try:
+            found.append(unpack_block(data[row, 0, : block.nbytes(dtype.itemsize)], block, dtype))
+        except (InputError, ValueError) as error:
+            raise InputError(f"panel {row}: {error}") from error
+    return found
+
+
+def stored_per_fiber(encoded: Encoded) -> Ints:
+    """Stored elements of each string, fillers and whole groups counted."""
+    row, _ = positions_of(encoded.index, encoded.format, encoded.strings)
+    return np.bincount(row, minlength=encoded.strings.count) * encoded.format.group
+
+
+def fullest_lane(elements: Array, lanes: Lanes) -> tuple[float, int]:
+    """Stored elements (expected ones, or counted) and loads of the lane that takes longest."""
+    padded = np.zeros((-(-len(elements) // lanes.count), lanes.count), elements.dtype)
+    padded.reshape(-1)[: len(elements)] = elements
+    fullest = padded.sum(axis=0).max(initial=0).item()
+    return fullest, math.ceil(fullest / lanes.depth)
+
+
+def unpack_panels(data: Bytes, panels: Panels, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The weights [outputs, inputs]. Raises InputError, naming the panel, for damaged ones."""
+    matrix = np.zeros((panels.outputs, panels.inputs), dtype)
+    rows, columns = panels.counts
+    if data.shape != (rows, columns, panels.nbytes):
+        raise InputError(f"panels of shape {data.shape}: expected {(rows, columns, panels.nbytes)}")
+    for row in range(rows):
+        for column in range(columns):
+            try:
+                own = data[row, column, : panels.own_bytes(row, 1)]
+                encoded = unpack_block(own, panels.block_at(row, column, dtype.itemsize), dtype)
+                panels.of(matrix, row, column)[:] = decode(encoded)
+            except (InputError, ValueError) as error:
+                raise InputError(f"panel {row}, part {column}: {error}") from error
+    return matrix

@@ -1,0 +1,88 @@
+"""
+Pruning: setting weights (or neurons) to zero, so that an index can leave them out.
+
+All functions return a mask of what stays; `apply` sets the rest to +0.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from .bits import Array, Ints
+from .encode import Mask, counts
+
+Method = Literal["magnitude", "balanced"]
+"""How a share of a tensor is chosen: the largest of all, or the largest of each output neuron."""
+
+
+def contiguous_groups(count: int, groups: int) -> Ints:
+    """The group of each of `count` elements: `groups` runs of neighbours, whose sizes differ by one at most."""
+    bounds = np.arange(1, groups) * count // max(1, groups)
+    return np.searchsorted(bounds, np.arange(count), side="right").astype(np.int64)
+
+
+def fiber_groups(strings: int, length: int, size: int) -> Ints:
+    """The group of each element of [strings, length]: `size` neighbours of one string (fewer at its end)."""
+    per_string = -(-length // size)
+    return (np.arange(strings)[:, None] * per_string + np.arange(length) // size).astype(np.int64)
+
+
+def group_pruning(values: Array, groups: Ints, threshold: float, limit: int) -> Mask:
+    """
+    Claims 11 and 16: a group is deleted when more than `limit` of its values have |x| <= `threshold`.
+
+    `groups`, of the values' shape, numbers the group that each is in; the claims speak of M groups of neurons with the
+    third and fourth threshold, and of N groups of weights with the fifth and sixth.
+    """
+    small = ~counts(values, threshold)
+    in_group = np.bincount(groups.reshape(-1), small.reshape(-1))
+    return (in_group <= limit)[groups]
+
+
+def magnitude_pruning(values: Array, density: float) -> Mask:
+    """The round(density * size) values of greatest magnitude stay; of equal ones, the first."""
+    keep = round(density * values.size)
+    order = np.argsort(-np.abs(values.reshape(-1).astype(np.float64)), kind="stable")
+    mask = np.zeros(values.size, np.bool_)
+    mask[order[:keep]] = True
+    return mask.reshape(values.shape)
+
+
+def balanced_pruning(strings: Array, density: float) -> Mask:
+    """
+    Load-balance-aware pruning: of each string ([strings, length]), the values of greatest magnitude stay, as many of
+    each as of any other, or one more. All in all round(density * size) stay.
+
+    Those that keep one more are the ones whose next value is largest.
+    """
+    count = len(strings)
+    keep = round(density * strings.size)
+    each, more = divmod(keep, max(1, count))
+    magnitudes = np.abs(strings.astype(np.float64))
+    order = np.argsort(-magnitudes, axis=1, kind="stable")
+    mask = np.zeros(strings.shape, np.bool_)
+    np.put_along_axis(mask, order[:, :each], True, axis=1)
+    if more:
+        following = order[:, each]
+        neurons = np.argsort(-magnitudes[np.arange(count), following], kind="stable")[:more]
+        mask[neurons, following[neurons]] = True
+    return mask
+
+
+def n_m_pruning(strings: Array, n: int, m: int) -> Mask:
+    """Of each `m` neighbours in a string ([strings, length]), the `n` of greatest magnitude stay; fewer at its end."""
+    rows, length = strings.shape
+    padded = np.full((rows, -(-length // m) * m), -1.0)
+    padded[:, :length] = np.abs(strings.astype(np.float64))
+    blocks = padded.reshape(-1, m)
+    order = np.argsort(-blocks, axis=1, kind="stable")
+    mask = np.zeros(blocks.shape, np.bool_)
+    np.put_along_axis(mask, order[:, :n], True, axis=1)
+    return mask.reshape(padded.shape)[:, :length]
+
+
+def apply(values: Array, mask: Mask) -> Array:
+    """The values where the mask says so, else +0."""
+    return np.where(mask, values, values.dtype.type(0))

@@ -1,0 +1,106 @@
+"""
+Bytes of an encoded tensor: exactly, from the gaps between what is stored, and expected, from a density.
+
+Expected bits an element at density d (of groups, where there are any) for values of w bits, with q = 1 - d:
+
+    direct          1 / g + d w
+    stride, runs    d (1 + q**R / (1 - q**R)) (w + s / g), a filler bridging R positions
+    csr             d (w + s / g) + 32 / length
+
+R is 2**s - 1 for strides, whose distances count from 1, and 2**s for runs of zeros. The header of strides and runs (the
+number of entries of each string) adds ceil(log2(positions + 1)) / length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .bits import Ints, stream_bytes
+from .encode import Mask, group_mask
+from .index_formats import Format, Kind
+
+
+@dataclass(frozen=True, eq=False)
+class GapHistogram:
+    """The distances between what is stored in strings of `positions` each."""
+
+    strings: int
+    positions: int
+    later: Ints
+    """later[k]: how many stored positions have k not stored ones between themselves and the one before."""
+    first: Ints
+    """first[k]: how many strings have their first stored position at k."""
+
+    @property
+    def stored(self) -> int:
+        """Stored positions, without fillers."""
+        return int(self.later.sum() + self.first.sum())
+
+    @property
+    def density(self) -> float:
+        """Stored positions over all."""
+        return self.stored / max(1, self.strings * self.positions)
+
+    def fillers(self, format: Format) -> int:
+        """Fillers that the format needs to bridge wide gaps."""
+        if format.kind not in (Kind.STRIDE, Kind.RUN_LENGTH):
+            return 0
+        # Strides count the first distance from position 0, not from before it: position 1 is as near as position 0.
+        first = np.arange(len(self.first)) - (1 if format.kind == Kind.STRIDE else 0)
+        later = np.arange(len(self.later))
+        return int(np.dot(np.maximum(first, 0) // format.reach, self.first) + np.dot(later // format.reach, self.later))
+
+
+def gap_histogram(mask: Mask, group: int = 1) -> GapHistogram:
+    """The gaps of [strings, length], in groups of so many."""
+    chosen = group_mask(mask, Format(Kind.DIRECT, group=group))
+    row, column = np.nonzero(chosen)
+    is_first = np.ones(len(row), np.bool_)
+    is_first[1:] = row[1:] != row[:-1]
+    between = np.diff(column, prepend=0) - 1
+    positions = chosen.shape[1]
+    return GapHistogram(
+        chosen.shape[0],
+        positions,
+        np.bincount(between[~is_first], minlength=1),
+        np.bincount(column[is_first], minlength=1),
+    )
+
+
+def index_bytes(gaps: GapHistogram, format: Format) -> int:
+    """Bytes of the index of a tensor with these gaps (which must be those of the format's groups)."""
+    if format.kind == Kind.DIRECT:
+        return stream_bytes(gaps.strings * gaps.positions, 1)
+    entries = gaps.stored + gaps.fillers(format)
+    header = stream_bytes(gaps.strings, format.header_bits(gaps.positions))
+    return header + stream_bytes(entries, format.bits)
+
+
+def encoded_bytes(gaps: GapHistogram, format: Format, element_bytes: int) -> int:
+    """Bytes of index and values of a tensor with these gaps."""
+    entries = gaps.stored + gaps.fillers(format)
+    return index_bytes(gaps, format) + entries * format.group * element_bytes
+
+
+def expected_bits(format: Format, density: float, width: int, length: int | None = None) -> float:
+    """
+    Bits an element of a long random tensor (see the module's introduction); `density` is that of positions.
+
+    `length`, elements of a string, adds the header of strides and runs; csr needs it.
+    """
+    bits, group, quiet = format.bits, format.group, 1.0 - density
+    header = 0.0 if length is None else format.header_bits(format.positions(length)) / length
+    match format.kind:
+        case Kind.DIRECT:
+            return 1 / group + density * width
+        case Kind.CSR:
+            if length is None:
+                raise ValueError("csr holds a pointer for each string: give the length of one")
+            return density * (width + bits / group) + header
+        case _:
+            missed = quiet**format.reach
+            if missed == 1.0:
+                return header
+            return density * (1 + missed / (1 - missed)) * (width + bits / group) + header

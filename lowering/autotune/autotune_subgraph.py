@@ -1,0 +1,202 @@
+"""Autotuning of one subgraph: plans of its tasks, placements of its tiles and prefetch policies, compared by cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf
+
+from xdsl.dialects.func import FuncOp
+
+from ...analysis.placement.methods import HOPS, MAPPED
+from ...analysis.planning.plan_memo import memo_for
+from ...analysis.planning.plan_network import NetworkPlan
+from ...analysis.planning.prefetch_candidates import PREFETCH_POLICIES, PrefetchPolicy
+from ...analysis.search import Search, Trial
+from ...chips import Chip
+from ...dialects.manycore import TaskOp, Tiling
+from ...support.errors import MeshloomError
+from ...transforms.manycore_place import place_function
+from ...transforms.manycore_tile import write_tilings
+from ...transforms.shared.reorder import arrange_tasks
+from ..linker.launch_image import launch_cycles
+from ..options.effort import Effort
+from .encode_subgraph import EncodedSubgraph, LaidOutSubgraph, encode_subgraph, lay_out_subgraph
+
+MOST_PAIRS = 1 << 19
+"""Pairs of a tile and a core up to which tiles are mapped: beyond, that takes more than a tenth of compilation."""
+
+
+@dataclass(frozen=True)
+class PlacedSubgraph:
+    """A network whose tiles were placed, and its code."""
+
+    network: NetworkPlan
+    """As it was before."""
+    laid_out: LaidOutSubgraph
+    chip: Chip
+
+    @property
+    def plan(self) -> NetworkPlan:
+        """The network as it is placed."""
+        return self.laid_out.network
+
+    @cached_property
+    def encoded(self) -> EncodedSubgraph:
+        """Its code. Raises MeshloomError where it cannot be encoded."""
+        return encode_subgraph(self.laid_out, self.chip)
+
+    @cached_property
+    def emulated_cycles(self) -> int:
+        """Of one launch by itself."""
+        return launch_cycles(self.encoded.code, self.chip)
+
+
+@dataclass(frozen=True)
+class AutotunedSubgraph:
+    """The fastest variant that was tried."""
+
+    placed: PlacedSubgraph
+    trials: tuple[Trial, ...]
+    cycles: int | None
+    """Emulated, where it was."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A network as it was planned."""
+
+    name: str
+    """How, for people."""
+    network: NetworkPlan
+    share: float = 1.0
+    """It is taken if it needs less than this share of the cycles of what was tried before."""
+
+
+def autotune_subgraph(function: FuncOp, plans: Sequence[Plan], chip: Chip, effort: Effort) -> AutotunedSubgraph:
+    """
+    The quickest of `plans` with tiles placed in the first way of `effort`, or that one in another of these ways, or
+    this with weights loaded earlier (`PREFETCH_POLICIES`); of equals the first. The tasks are put in its order, and say
+    its tilings.
+
+    Raises the error of the first, one of `lay_out_subgraph` or `encode_subgraph`, where none can be compiled.
+    """
+    search = _SubgraphSearch(function, chip, effort)
+    default, *others = effort.placements
+    for plan in plans:
+        search.place(plan, default)
+    base = search.best.network
+    for method in others:
+        search.place(Plan(f"tiles placed by '{method}'", base), method)
+    search.policy(search.best)
+    search.arrange(search.best.plan)
+    return search.result()
+
+
+def autotune_prefetch(function: FuncOp, plan: Plan, chip: Chip, effort: Effort) -> AutotunedSubgraph:
+    """The quickest of a network whose tiles and cores are given: weights may be loaded earlier. Raises as above."""
+    search = _SubgraphSearch(function, chip, effort)
+    search.try_plan(plan, plan.network)
+    search.policy(search.best)
+    return search.result()
+
+
+@dataclass
+class _SubgraphSearch:
+    function: FuncOp
+    chip: Chip
+    effort: Effort
+    _mapping_fails: bool = False
+    """Tiles that were placed for few bytes x hops take no fewer cycles."""
+    _seen: set[tuple[PrefetchPolicy, tuple[TaskOp, ...], tuple[Tiling, ...]]] = field(
+        default_factory=set[tuple[PrefetchPolicy, tuple[TaskOp, ...], tuple[Tiling, ...]]]
+    )
+
+    @cached_property
+    def search(self) -> Search[PlacedSubgraph]:
+        """What was tried."""
+        return Search(self._cycles, self.effort.measure, self.effort.prune_ratio, self.effort.sufficient_cycles)
+
+    @property
+    def best(self) -> PlacedSubgraph:
+        """The quickest. Raises the first of the errors where there is none."""
+        return self.search.best()
+
+    def place(self, plan: Plan, method: str) -> None:
+        """Try a network with its tiles placed by a method."""
+        extra = method != self.effort.placements[0]
+        if self.search.is_over(plan.name) or (extra and method in MAPPED and not self._may_map(plan)):
+            return
+        self.arrange(plan.network)
+        placed = place_function(self.function, self.chip, plan.network, method, memo=memo_for(self.chip))
+        of_best = inf
+        if extra and method in HOPS:
+            of_best = self.effort.of_best
+        elif extra and method == "greedy":
+            of_best = self.effort.greedy_prune_ratio
+        before = self.best if extra else None
+        self.try_plan(plan, placed, of_best=of_best)
+        self._mapping_fails = self._mapping_fails or (extra and method in HOPS and self.best is before)
+
+    def _may_map(self, plan: Plan) -> bool:
+        """Whether tiles may be mapped: unless few bytes x hops are no gain, or there are too many. Notes why not."""
+        tiles, cores = sum(len(task.tiling.cores) for task in plan.network.plans), len(self.chip.usable_cores)
+        if self._mapping_fails:
+            self.search.skip(plan.name, "few bytes x hops bring no fewer cycles")
+        elif tiles * cores > MOST_PAIRS:
+            self.search.skip(plan.name, f"{tiles:,} tiles for {cores} cores are many to map")
+        else:
+            return True
+        return False
+
+    def policy(self, piece: PlacedSubgraph) -> None:
+        """Try a piece with weights loaded earlier, where that gives another estimate."""
+        estimates = {piece.laid_out.estimated_cycles}
+        for policy in PREFETCH_POLICIES:
+            if self.search.is_over(str(policy)):
+                continue
+            self.try_plan(Plan(str(policy), piece.network), replace(piece.plan, policy=policy), estimates)
+
+    def arrange(self, network: NetworkPlan) -> None:
+        """Put the tasks in a plan's order, with its tilings."""
+        arrange_tasks(self.function.body.block, [info.op for info in network.tasks])
+        write_tilings(network)
+
+    def try_plan(self, plan: Plan, placed: NetworkPlan, known: set[int] | None = None, of_best: float = inf) -> bool:
+        """
+        Try a plan as it was placed, unless that has been done before, or its estimate is one of those `known`, to which
+        it is added, or more than `of_best` times that of the best. Whether it is or was tried.
+        """
+        key = placed.policy, tuple(info.op for info in placed.tasks), tuple(task.tiling for task in placed.plans)
+        if key in self._seen:
+            return True
+        self._seen.add(key)
+        try:
+            laid_out = lay_out_subgraph(self.function, placed, self.chip)
+        except MeshloomError as error:
+            self.search.fail(plan.name, error)
+            return False
+        if known is not None:
+            if laid_out.estimated_cycles in known:
+                return False
+            known.add(laid_out.estimated_cycles)
+
+        def make() -> PlacedSubgraph:
+            made = PlacedSubgraph(plan.network, laid_out, self.chip)
+            if self.effort.measure == "emulated":
+                _ = made.encoded  # raises here where that cannot be done
+            return made
+
+        return self.search.try_variant(
+            plan.name, make, estimate=laid_out.estimated_cycles, share=plan.share, of_best=of_best
+        )
+
+    def result(self) -> AutotunedSubgraph:
+        """The result of the search."""
+        best = self.best
+        timed = self.search.is_timed and self.effort.measure == "emulated"
+        return AutotunedSubgraph(best, tuple(self.search.trials), best.emulated_cycles if timed else None)
+
+    def _cycles(self, piece: PlacedSubgraph) -> int:
+        return piece.laid_out.estimated_cycles if self.effort.measure == "estimated" else piece.emulated_cycles

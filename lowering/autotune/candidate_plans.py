@@ -1,0 +1,71 @@
+"""Plans of a function of tasks that are compared: in the order of the program, and in orders that were searched."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.dialects.func import FuncOp
+
+from ...analysis.planning.loops import loops_in
+from ...analysis.planning.placement import column_major
+from ...analysis.planning.plan_memo import PlanMemo
+from ...analysis.planning.plan_network import NetworkPlan, plan_network
+from ...analysis.search import ACCEPT_RATIO
+from ...chips import Chip
+from ...support.errors import MeshloomError
+from ...transforms.manycore_tile import plans_of, write_tilings
+from ...transforms.shared.reorder import arrange_tasks, tasks_of
+from ...transforms.shared.task_order import find_order
+from ..options.effort import Effort
+from .autotune_subgraph import Plan
+
+STEPS = 2_000_000
+"""Of the search of an order: a tenth of what pass `manycore-schedule` takes finds the same for most networks."""
+NAMES = ("tilings that look ahead", "tilings task by task")
+
+
+def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort) -> list[Plan]:
+    """
+    Plans of the tasks of a function, which must not be tiled: in their order, and in up to `effort.orders` others that
+    are estimated to be cheaper (spec 3). The tasks come to stand in the order of the last, with its tilings.
+
+    `memo`: of the tasks. Raises as `plan_network` where they cannot be planned in their own order.
+    """
+    block = function.body.block
+    program = tasks_of(block)
+    plans = plans_of(function, chip, memo)
+    if plans[0].loops:
+        found = [Plan(f"grids of loops {number}", plan) for number, plan in enumerate(plans, 1)]
+    else:
+        found = [Plan(*one) for one in zip(NAMES[-len(plans) :], plans, strict=True)]
+    seen = {tuple(program)}
+    for seed in range(0 if loops_in(block) else effort.orders):
+        order = find_order(block, chip, effort.method, seed, STEPS)
+        if order is None:
+            break
+        tasks = tuple(program[int(number)] for number in order.order)
+        if tasks in seen:
+            continue
+        seen.add(tasks)
+        arrange_tasks(block, tasks)
+        try:
+            best = plans_of(function, chip, memo)[0]
+            found.append(Plan(f"order of tasks by search {seed + 1}", best, ACCEPT_RATIO))
+        except MeshloomError:
+            pass  # more values are needed at once
+        finally:
+            arrange_tasks(block, program)
+    return [replace(plan, network=_read_back(plan.network, function, chip, memo)) for plan in found]
+
+
+def given_plan(function: FuncOp, chip: Chip, memo: PlanMemo) -> Plan:
+    """The plan of tasks that are tiled. Raises as `plan_network`."""
+    network = plan_network(function, chip, column_major(chip), memo)
+    return Plan("tilings as given", _read_back(network, function, chip, memo))
+
+
+def _read_back(plan: NetworkPlan, function: FuncOp, chip: Chip, memo: PlanMemo) -> NetworkPlan:
+    """A plan as its tasks say it: tilings that were written by hand are compiled in the same way."""
+    arrange_tasks(function.body.block, [info.op for info in plan.tasks])
+    write_tilings(plan)
+    return replace(plan_network(function, chip, column_major(chip), memo), policy=plan.policy)

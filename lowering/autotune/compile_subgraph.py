@@ -1,0 +1,67 @@
+"""Compile one subgraph to machine code: tasks, tilings, and the fastest of the candidates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from ...analysis.planning.loops import tasks_in
+from ...analysis.planning.plan_memo import memo_for
+from ...chips import Chip
+from ...dialects.dataflow.entry_function import find_main
+from ...transforms.manycore_split_reductions import split_reductions
+from ...transforms.shared.prefetch import write_prefetch
+from ..cache.subgraph_code import SubgraphCode
+from ..dataflow_to_manycore import DataflowToManycorePass
+from ..ir.module_text import KeptModule
+from ..launch.dram_segments import bytes_of, check_dram, constants_of, padded
+from ..launch.launch_schedule import schedule_digest
+from ..options.effort import EFFORTS, Effort
+from .autotune_subgraph import AutotunedSubgraph, autotune_prefetch, autotune_subgraph
+from .candidate_plans import candidate_plans, given_plan
+
+
+def compile_subgraph(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"]) -> SubgraphCode:
+    """
+    Compile @main of a `dataflow` (or tiled `manycore`) module to one launch. The module becomes tiled tasks.
+
+    Raises ResourceError if it does not fit the chip, MeshloomError for what else cannot be done.
+    """
+    return subgraph_code(module, plan_subgraph(module, chip, effort))
+
+
+def subgraph_code(module: ModuleOp, found: AutotunedSubgraph) -> SubgraphCode:
+    """The part of a compilation that is kept: the code, and the tiled tasks."""
+    encoded = found.placed.encoded
+    network, sram = encoded.network, encoded.sram
+    write_prefetch(network, sram)
+    return SubgraphCode(
+        encoded.code,
+        encoded.dram.sizes,
+        tuple(info.name for info in network.tasks),
+        sram.peak,
+        sram.lower_bound,
+        encoded.cycles,
+        sram.buffers,
+        KeptModule(module),
+        schedule_digest(encoded.schedule),
+        found.cycles,
+        found.trials,
+    )
+
+
+def plan_subgraph(module: ModuleOp, chip: Chip, effort: Effort = EFFORTS["default"]) -> AutotunedSubgraph:
+    """As `compile_subgraph`, with the plan that was chosen. Tasks that are there already keep their order."""
+    function = find_main(module)
+    values = [*(op.results[0] for op in constants_of(function)), *function.body.block.args]
+    check_dram(sum(padded(bytes_of(value)) for value in values), chip, "its constants and inputs alone")
+    if any(tasks_in(function)):
+        effort = replace(effort, orders=0)
+    DataflowToManycorePass().apply(Context(), module)
+    memo = memo_for(chip)
+    if any(task.placement is not None for task in tasks_in(function)):  # the cores are given, too
+        return autotune_prefetch(function, given_plan(function, chip, memo), chip, effort)
+    split_reductions(function, chip, memo)
+    return autotune_subgraph(function, candidate_plans(function, chip, memo, effort), chip, effort)

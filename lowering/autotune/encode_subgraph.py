@@ -1,0 +1,69 @@
+"""Tasks with their tilings and cores to machine code: memory of the cores, schedule, streams, encoding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.func import FuncOp
+
+from ...analysis.planning.multi_buffering import lay_out_multi_buffered
+from ...analysis.planning.network_estimate import TaskWorks
+from ...analysis.planning.plan_network import NetworkPlan
+from ...analysis.planning.sram_layout import SramLayout, estimated_times
+from ...chips import Chip
+from ...support.phases import phase
+from ..launch.dram_segments import DramSegments, check_dram, padded, segment_dram
+from ..launch.launch_schedule import LaunchSchedule
+from ..launch.schedule_launch import schedule_launch
+from ..linker.relocate import LaunchCode
+from ..linker.select_launch import select_launch
+
+
+@dataclass(frozen=True)
+class LaidOutSubgraph:
+    """A planned function with its memory."""
+
+    network: NetworkPlan
+    dram: DramSegments
+    sram: SramLayout
+    works: TaskWorks
+    estimated_cycles: int
+    """Of the run, as far as is known before there is code."""
+
+
+@dataclass(frozen=True)
+class EncodedSubgraph:
+    """A planned function with its memory, its schedule and its machine code."""
+
+    network: NetworkPlan
+    dram: DramSegments
+    sram: SramLayout
+    schedule: LaunchSchedule
+    code: LaunchCode
+    cycles: tuple[int, ...]
+    """By task, what it is expected to add to the run."""
+
+
+@phase("lay out SRAM")
+def lay_out_subgraph(function: FuncOp, network: NetworkPlan, chip: Chip) -> LaidOutSubgraph:
+    """
+    The memory of a planned function, whose tasks stand in the order of the plan.
+
+    Raises ResourceError if it does not fit the chip.
+    """
+    dram = segment_dram(function, network, chip)
+    inside = f"constants, inputs, results, and {dram.sizes[-1]:,} bytes in between"
+    check_dram(sum(map(padded, dram.sizes)), chip, inside)
+    works = TaskWorks(network)
+    sram = lay_out_multi_buffered(network, chip, works)
+    return LaidOutSubgraph(network, dram, sram, works, sum(estimated_times(network, sram, chip, works)))
+
+
+@phase("select instructions")
+def encode_subgraph(piece: LaidOutSubgraph, chip: Chip) -> EncodedSubgraph:
+    """The code of a planned function. Raises MeshloomError for what cannot be done."""
+    network, dram, sram = piece.network, piece.dram, piece.sram
+    schedule = schedule_launch(network, dram, sram)
+    machine, code = select_launch(schedule, chip)
+    cycles = estimated_times(network, sram, chip, piece.works, machine.issued(len(network.tasks)))
+    return EncodedSubgraph(network, dram, sram, schedule, code, tuple(cycles))

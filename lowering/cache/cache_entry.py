@@ -1,0 +1,39 @@
+"""
+Files of a cache: each contains its key, so that a renamed file is not mistaken for another entry.
+
+    +0   the key, 32 bytes
+    +32  SHA-256 over key and content
+    +64  the content
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from ...support.errors import InputError
+
+KEY_BYTES = 32
+"""Of a key, which is a SHA-256, and of the checksum."""
+
+
+def write_entry(key: str, content: bytes) -> bytes:
+    """The bytes of the entry for a key (64 hexadecimal digits)."""
+    name = bytes.fromhex(key)
+    return name + _checksum(name, content) + content
+
+
+def read_entry(key: str, data: memoryview, place: str) -> memoryview:
+    """The content of an entry. Raises InputError naming `place` if it is damaged, or the entry for another key."""
+    name, checksum = bytes(data[:KEY_BYTES]), bytes(data[KEY_BYTES : 2 * KEY_BYTES])
+    content = data[2 * KEY_BYTES :]
+    if checksum != _checksum(name, content):
+        raise InputError(f"{place} is damaged: its checksum does not fit")
+    if name != bytes.fromhex(key):
+        raise InputError(f"{place} is the entry for {name.hex()}, not for {key}")
+    return content
+
+
+def _checksum(name: bytes, content: bytes | memoryview) -> bytes:
+    digest = hashlib.sha256(name)
+    digest.update(content)
+    return digest.digest()

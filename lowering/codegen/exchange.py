@@ -1,0 +1,161 @@
+"""
+Transfers between cores: who sends which box to whom.
+
+An exchange has two semaphores. Every receiver gives each of its senders a credit when its buffer may be written; a
+sender waits for all its credits, then sends, boxes that are the same for several receivers by multicast; a receiver
+waits for as many messages as it is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...analysis.planning.exchange_time import AT_ONCE, come_in_turn
+from ...dialects.dataflow.tiling import Box
+from .machine import Machine
+from .messages import Messages
+from .stream import SRAM, Effect
+
+
+def emit_exchange(messages: Messages, machine: Machine, semaphores: tuple[int, int]) -> None:
+    """
+    Credits, sends and waits of one exchange, in an order that all cores share (so that none waits in a circle).
+
+    `semaphores`: for credits and data. Exchanges that follow each other may have the same if the same cores take part:
+    none gives its next credit before it has got all data of the last.
+    """
+    credit, data = semaphores
+    ordered = messages.by_distance(machine.chip.cores)
+    _emit_ready(ordered, machine, credit)
+    _emit_send_wait(ordered, machine, credit)
+    _emit_data(ordered, machine, data)
+
+
+class Exchange:
+    """
+    An exchange in parts, by number, in the order in which they are emitted: data are counted part by part.
+
+    The first credits are for all parts. Where parts are better sent one after the other (`come_in_turn`), they are for
+    the first `PAIRS_PER_ROUND`, and senders of later parts get theirs when the part `PAIRS_PER_ROUND` before has come.
+    """
+
+    def __init__(self, machine: Machine, parts: Mapping[int, Messages]) -> None:
+        self._machine = machine
+        self._parts = [
+            (number, messages.by_distance(machine.chip.cores)) for number, messages in sorted(parts.items()) if messages
+        ]
+        # A fast sender's later part must not be counted for an earlier one: each has a semaphore of its own.
+        self._semaphores = {number: machine.take_semaphores() for number, _ in self._parts}
+        self._may_come = False
+        self._in_turn = come_in_turn([messages.transfers for _, messages in self._parts], machine.chip)
+
+    def let_come(self, number: int) -> None:
+        """Before a part is emitted, receivers may give the credits for the first parts, if this is the first of all."""
+        if self._parts and self._parts[0][0] == number and not self._may_come:
+            self._may_come = True
+            _emit_ready(self._first, self._machine, self._semaphores[number][0])
+
+    @cached_property
+    def _first(self) -> Messages:
+        """The parts for which the first credits are."""
+        first, *more = [messages for _, messages in self._parts[: AT_ONCE if self._in_turn else None]]
+        return Messages.joined([first, *more]).by_distance(self._machine.chip.cores) if more else first
+
+    def emit(self, number: int) -> None:
+        """
+        Emit a part, the one that follows those emitted before; all cores emit it at the same place.
+        """
+        place = next((place for place, (own, _) in enumerate(self._parts) if own == number), None)
+        if place is None:
+            return
+        if place == 0:
+            self.let_come(number)
+            _emit_send_wait(self._first, self._machine, self._semaphores[number][0])
+        if self._in_turn:
+            self._let_follow(place)
+        _emit_data(self._parts[place][1], self._machine, self._semaphores[number][1])
+
+    def _let_follow(self, place: int) -> None:
+        """Receivers give credits for the part after this one; senders of this one wait for theirs."""
+        if AT_ONCE <= place + 1 < len(self._parts):
+            number, messages = self._parts[place + 1]
+            _emit_ready(messages, self._machine, self._semaphores[number][0])
+        if place >= AT_ONCE:
+            number, messages = self._parts[place]
+            _emit_send_wait(messages, self._machine, self._semaphores[number][0])
+
+    def release(self) -> None:
+        """All parts have been emitted."""
+        for pair in self._semaphores.values():
+            self._machine.release_semaphores(pair)
+
+
+def _emit_ready(messages: Messages, machine: Machine, credit: int) -> None:
+    """Every receiver tells all its senders that they may write."""
+    arriving = _Arriving.of(messages)
+    senders = np.zeros((machine.chip.cores, machine.chip.cores), np.bool_)
+    senders[messages.transfers.receivers, messages.transfers.senders[messages.transfers.messages]] = True
+    core_sets = machine.core_sets.intern_rows(senders[arriving.cores])
+    for receiver, core_set, written in zip(arriving.cores.tolist(), core_sets.tolist(), arriving.written, strict=True):
+        machine.emitters[receiver].ready(core_set, credit, [written])
+
+
+def _emit_send_wait(messages: Messages, machine: Machine, credit: int) -> None:
+    """Every sender waits until all its receivers have told it that it may write."""
+    receivers = np.zeros((machine.chip.cores, machine.chip.cores), np.bool_)
+    receivers[messages.transfers.senders[messages.transfers.messages], messages.transfers.receivers] = True
+    counts = receivers.sum(axis=1)
+    for sender in np.flatnonzero(counts).tolist():
+        machine.emitters[sender].send_wait(credit, int(counts[sender]))
+
+
+def _emit_data(messages: Messages, machine: Machine, data: int) -> None:
+    """Every sender sends, and every receiver waits for as many messages as come."""
+    transfers = messages.transfers
+    members = np.zeros((len(messages), machine.chip.cores), np.bool_)
+    members[transfers.messages, transfers.receivers] = True
+    machine.put(messages, machine.core_sets.intern_rows(members), data)
+    arriving = _Arriving.of(messages)
+    for receiver, count, written in zip(arriving.cores.tolist(), arriving.counts, arriving.written, strict=True):
+        machine.emitters[receiver].wait(data, count, [written])
+
+
+class _Arriving(NamedTuple):
+    """What comes to those who receive something, in the order in which messages name them first."""
+
+    cores: NDArray[np.int64]
+    counts: list[int]
+    """Messages to each."""
+    written: list[Effect]
+    """One effect around all that is written: it lies in one buffer or a few."""
+
+    @staticmethod
+    def of(messages: Messages) -> _Arriving:
+        receivers, which = messages.transfers.receivers, messages.transfers.messages
+        first, last = messages.written
+        count = int(receivers.max(initial=-1)) + 1
+        low, high = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
+        np.minimum.at(low, receivers, first[which])
+        np.maximum.at(high, receivers, last[which])
+        met = np.full(count, len(receivers))  # where each is named first
+        met[receivers[::-1]] = np.arange(len(receivers))[::-1]
+        cores = np.argsort(met, kind="stable")[: np.count_nonzero(met < len(receivers))]
+        ranges = zip(low[cores].tolist(), high[cores].tolist(), strict=True)
+        counts = np.bincount(receivers, minlength=count)[cores].tolist()
+        return _Arriving(cores, counts, [(SRAM, start, stop, True) for start, stop in ranges])
+
+
+def split_outermost(shape: Sequence[int], parts: int) -> list[Box]:
+    """Cut a box of this shape into up to `parts` pieces of equal size, along its first dimension that is not 1."""
+    dim = next((dim for dim, size in enumerate(shape) if size > 1), 0)
+    size = shape[dim] if shape else 1
+    parts = max(1, min(parts, size))
+    cuts = [part * size // parts for part in range(parts + 1)]
+    whole = Box.whole(shape)
+    return [whole.along(dim, low, high - low) for low, high in pairwise(cuts)] if shape else [whole]

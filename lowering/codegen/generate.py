@@ -1,0 +1,334 @@
+"""
+Code generation: the schedule of a launch becomes one instruction stream per core.
+
+All cores take part in transfers in the same order, that of the schedule: that is why none can wait in a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.ir import SSAValue
+
+from ...chips import Chip
+from ...dialects.dataflow.movement import SliceOp
+from ...dialects.dataflow.types import dtype_code
+from ...dialects.manycore import Tiling
+from ...support.errors import MeshloomError
+from ..launch.launch_schedule import (
+    Action,
+    Compute,
+    DramBuffer,
+    Execute,
+    Gather,
+    LaunchSchedule,
+    Load,
+    Repeat,
+    Store,
+    TileBuffer,
+    core_local,
+    loads_of,
+)
+from .dram_synchronisation import DramSynchronisation
+from .kernels import Tile, kernel_of, placed_dims
+from .machine import Machine
+from .operand_views import OperandViews
+from .stream import CoreStream
+from .task_reads import TaskReads
+from .view import View
+
+KEPT_LIKE = 1 << 12
+"""Groups of instructions of a task that are kept to be copied."""
+
+
+def generate(schedule: LaunchSchedule, chip: Chip, front: int = 6) -> Machine:
+    """
+    Streams of all cores that have work, without synchronisation between the units of a core. Of loops, a few steps are
+    emitted (see `_emitted_steps`).
+    """
+    cores = {core for task in schedule.tasks for core in task.tiling.cores}
+    return _Generator(schedule, Machine(chip, cores), front).run()
+
+
+class _Generator:
+    def __init__(self, schedule: LaunchSchedule, machine: Machine, front: int) -> None:
+        self._schedule, self._machine, self._front = schedule, machine, front
+        self._passing = DramSynchronisation(schedule, machine)
+        self._views = OperandViews(schedule)
+        self._tasks = [self._code(number, schedule.loaded) for number in range(len(schedule.tasks))]
+
+    def _code(self, number: int, loaded: Container[tuple[int, int]]) -> _TaskCode:
+        """`loaded`: the reads that are loaded for their task, and not found."""
+        return _TaskCode(number, self._schedule, self._views, self._machine, loaded)
+
+    def run(self) -> Machine:
+        for buffer in self._schedule.buffers:
+            if isinstance(buffer, DramBuffer) and buffer.whole is not None:
+                whole = self._schedule.buffers[buffer.whole]
+                assert isinstance(whole, DramBuffer)
+                for stream in self._machine.streams.values():
+                    stream.as_one(whole.address, whole.address + whole.nbytes)
+        for one in self._schedule.order:
+            if isinstance(one, Repeat):
+                self._repeat(one)
+            else:
+                self._issue(one)
+        return self._machine
+
+    def _issue(self, one: Load | Execute, in_loop: bool = False) -> None:
+        self._machine.set_source(one.task)
+        if isinstance(one, Load):
+            self._transfer(one, None)
+            return
+        if not in_loop:
+            self._passing.wait_write_after_read(one.task)
+        self._execute(one)
+        if not in_loop:
+            self._passing.signal_read_after_write(one.task)
+
+    def _repeat(self, repeat: Repeat) -> None:
+        """Emit a few steps of a loop: enough for `roll_steps` to tell what all others are like."""
+        tasks = [one.task for one in repeat.body if isinstance(one, Execute)]
+        for task in tasks:
+            result = self._schedule.result_buffer(task)
+            if isinstance(result, DramBuffer) and result.whole is None:
+                name = self._schedule.tasks[task].info.name
+                raise MeshloomError(
+                    f"task '{name}' of a loop writes the same place in dram in every step: expected sram"
+                )
+            self._machine.set_source(task)
+            self._passing.wait_write_after_read(task)
+        loaded = loads_of(repeat.body)
+        self._machine.begin_loop(repeat.steps)
+        for step in _emitted_steps(repeat.steps, self._front):
+            self._views.step = step
+            self._machine.begin_step(step)
+            for task in tasks:
+                self._tasks[task] = self._code(task, loaded)
+            for one in repeat.body:
+                self._issue(one, in_loop=True)
+        self._views.step = 0
+        self._machine.end_loop()
+        for task in tasks:
+            self._machine.set_source(task)
+            self._passing.signal_read_after_write(task)
+
+    def _execute(self, execute: Execute) -> None:
+        task = self._tasks[execute.task]
+        self._emit(task, execute.begin, None)
+        steps, last = core_local(execute.steps), task.tiling.step_count - 1
+        for step in range(last):
+            self._emit_groups(task, steps, step)
+            task.reads.forget(step)
+        self._emit(task, execute.last, last)
+        task.reads.finish()
+
+    def _emit(self, task: _TaskCode, actions: Sequence[Action], step: int | None) -> None:
+        self._emit_groups(task, core_local(actions), step)
+
+    def _emit_groups(self, task: _TaskCode, groups: Sequence[Sequence[Action]], step: int | None) -> None:
+        for group in groups:
+            first = group[0]
+            if isinstance(first, Load | Gather):
+                self._transfer(first, step)
+            else:
+                assert step is not None
+                task.emit(group, step)
+
+    def _transfer(self, action: Load | Gather, step: int | None) -> None:
+        """Emit a transfer that stands in this step of a task, or outside of steps."""
+        task = self._tasks[action.task]
+        self._machine.set_source(action.task)
+        if action.step is None:
+            task.reads.load_all(action.read, action.multicast_from)
+            return
+        at = action.step
+        if action.relative:
+            assert step is not None
+            at += step
+        if at >= task.tiling.step_count:
+            return
+        if isinstance(action, Load):
+            task.reads.load(action.read, at, action.multicast_from)
+        else:
+            task.reads.gather(at)
+
+
+class _TaskCode:
+    """Code for the steps of one task."""
+
+    def __init__(
+        self,
+        number: int,
+        schedule: LaunchSchedule,
+        views: OperandViews,
+        machine: Machine,
+        loaded: Container[tuple[int, int]],
+    ) -> None:
+        self.number, self.machine, self.views = number, machine, views
+        self.task = task = schedule.tasks[number]
+        self.info, self.tiling = task.info, task.tiling
+        self.buffer = schedule.buffers[task.result]
+        self.tiles = {core: box for core, box in task.tiling.tile_boxes(task.info.sizes).items() if box.volume}
+        self.steps = {core: task.tiling.step_boxes(box) for core, box in self.tiles.items()}
+        result_box = self.info.root.result_box
+        self.held = {core: result_box(tile) for core, tile in self.tiles.items()}
+        """Core -> its part of the result."""
+        self.results = {core: [result_box(step) for step in steps] for core, steps in self.steps.items()}
+        """Core -> the part of each step."""
+        self.phases = _phases(task.info.reductions, task.tiling)
+        self.reads = TaskReads(number, schedule, views, machine, self.steps, loaded)
+        self.begun: dict[int, int] = {}
+        """Core -> the newest step for which the sum of the addends has been emitted."""
+        number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(self.info.body)}
+        self._uses = [[number_of.get(value) for value in op.operands] for op in self.info.body]
+        """By operation of the body, for each operand the operation that computes it; None: the task reads it."""
+        self._dtypes = [dtype_code(op.results[0]) for op in self.info.body]
+        self._is_view = isinstance(self.info.root, SliceOp) and len(self.info.body) > 1
+        """The root is a slice, which the operations after it read where it lies."""
+        self._kernels = [kernel_of(op) for op in self.info.body]
+        self._placed = [placed_dims(op) for op in self.info.body]
+        self._emitted: dict[Hashable, tuple[CoreStream, int, int]] = {}
+        """What was emitted, by what it depends on, and where it stands."""
+
+    def emit(self, actions: Sequence[Action], step: int) -> None:
+        """The work of each core in a step, without other cores."""
+        self.machine.set_source(self.number)
+        for core in self.tiles:
+            if not self.steps[core][step].volume:
+                continue
+            for action in actions:
+                if isinstance(action, Compute):
+                    self._compute(core, step, step + 1 if action.pipelined else None)
+                elif isinstance(action, Store):
+                    self._store(core, step)
+
+    def _compute(self, core: int, step: int, following: int | None) -> None:
+        """
+        The root, then the rest of the body where it is complete; what the root adds to is there before. `following`:
+        the next step if what it reads has been fetched.
+        """
+        info, box, phase = self.info, self.steps[core][step], self.phases[step]
+        result = self.results[core][step]
+        addends = info.addends
+        if addends and not phase.accumulate and self.begun.get(core) != step:
+            self._begin(core, step)
+        emitter = self.machine.emitters[core]
+        views: list[View] = []
+        for number, (op, kernel) in enumerate(zip(info.body, self._kernels, strict=True)):
+            if number and not phase.complete:
+                break
+            out = self._buffer(number, core, step)
+            views.append(out)
+            if 0 < number <= len(addends):
+                continue
+            operands = [
+                self.reads.operand(number, index, core, step) if producer is None else views[producer]
+                for index, producer in enumerate(self._uses[number])
+            ]
+            if number == 0 and self._is_view:
+                (views[0],) = operands
+                continue
+            accumulate = number == 0 and (phase.accumulate or bool(addends))
+            scratch = None if number else self.task.scratch
+            turn = 0 if scratch is None else step
+            tile = Tile(box if number == 0 else result, out, operands, accumulate, emitter, scratch, turn)
+            place = tuple([tile.box.offsets[dim] for dim in self._placed[number]])
+            like = number, tile.box.sizes, place, out, tuple(operands), accumulate, turn
+            self._emit_once(core, like, partial(kernel, op, tile))
+            if number == 0 and addends and following is not None and not self.phases[following].accumulate:
+                # Before the vector unit waits for this step's root, so that the next one's need not wait for it.
+                if self._buffer(0, core, following).address != out.address:
+                    self._begin(core, following)
+
+    def _store(self, core: int, step: int) -> None:
+        """What the step completes goes to DRAM."""
+        if self.phases[step].complete:
+            result = self.results[core][step]
+            target = self.views.result_in_dram(self.number).box(result.offsets, result.sizes)
+            self.machine.emitters[core].store(target, self._buffer(len(self.info.body) - 1, core, step))
+
+    def _begin(self, core: int, step: int) -> None:
+        """The sum of the addends, to which the root adds its products."""
+        self.begun[core] = step
+        if not self.steps[core][step].volume:
+            return
+        emitter, out = self.machine.emitters[core], self._buffer(0, core, step)
+        addends = [self.reads.operand(*use, core, step) for use in self.info.addends]
+
+        def emit() -> None:
+            first, *rest = addends
+            if not rest:
+                emitter.unary("mov", out, first)
+            for addend in rest:
+                emitter.binary("add", out, first, addend)
+                first = out
+
+        self._emit_once(core, ("begin", out, tuple(addends)), emit)
+
+    def _emit_once(self, core: int, like: Hashable, emit: Callable[[], object]) -> None:
+        """Emit instructions on a core: a copy of those before, on any core, that depend on the same, `like`."""
+        stream = self.machine.streams[core]
+        found = self._emitted.get(like)
+        if found is None:
+            begin = len(stream)
+            emit()
+            if len(self._emitted) >= KEPT_LIKE:
+                self._emitted.clear()
+            self._emitted[like] = stream, begin, len(stream)
+        else:
+            stream.repeat(*found)
+
+    def _buffer(self, number: int, core: int, step: int) -> View:
+        """Where operation `number` of the body writes."""
+        info, task = self.info, self.task
+        result = self.results[core][step]
+        dtype = self._dtypes[number]
+        buffer = info.buffers.of_op[number]
+        if buffer != info.buffers.result:
+            turned = task.turn * (self.phases[step].version % 2) if buffer == info.buffers.of_op[0] else 0
+            return View.dense("sram", task.temporaries[buffer] + turned, dtype, result.sizes)
+        resident = self.buffer if isinstance(self.buffer, TileBuffer) else None
+        if resident is None or (task.staging and number + 1 < len(info.body)):
+            slot = self.phases[step].version % len(task.staging)
+            return View.dense("sram", task.staging[slot], dtype, result.sizes)
+        whole = self.held[core]
+        held = View.dense("sram", resident.address, dtype, whole.sizes)
+        start = tuple(offset - low for offset, low in zip(result.offsets, whole.offsets, strict=True))
+        return held.box(start, result.sizes)
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """The effect of a step on its part of the result."""
+
+    accumulate: bool
+    """An earlier step has begun it."""
+    complete: bool
+    """No later step goes on with it."""
+    version: int
+    """Number of the part."""
+
+
+def _phases(reductions: Sequence[int], tiling: Tiling) -> list[_Phase]:
+    phases: list[_Phase] = []
+    last: tuple[int, ...] | None = None
+    version = -1
+    for index in tiling.step_indices():
+        output = tuple(value for dim, value in enumerate(index) if dim not in reductions)
+        version += output != last
+        last = output
+        accumulate = any(index[dim] for dim in reductions)
+        complete = all(index[dim] == tiling.steps[dim] - 1 for dim in reductions)
+        phases.append(_Phase(accumulate, complete, version))
+    return phases
+
+
+def _emitted_steps(steps: int, front: int) -> list[int]:
+    """
+    Numbers of the steps of a loop that are emitted: the first ones, of which one after at most `front` others becomes
+    the body, and the last; all where there are few.
+    """
+    return list(range(steps)) if steps <= front + 3 else [*range(front + 2), steps - 1]

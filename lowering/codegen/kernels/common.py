@@ -1,0 +1,48 @@
+"""The interface of kernels, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from ....dialects.dataflow.tiling import Box
+from ....support.errors import MeshloomError
+from ..emitter import Emitter, Operand
+from ..view import View
+
+
+class Tile(NamedTuple):
+    """
+    A tile of an operation, to be computed by one core. Elementwise operations take numbers as operands (immediates) and
+    may work in place.
+    """
+
+    box: Box
+    """In the operation's iteration space."""
+    out: View
+    """The tile of the result."""
+    operands: Sequence[Operand]
+    """The operation's slices for the tile, with padding materialised: shapes come from them."""
+    accumulate: bool
+    """It is a further part of a split reduction, joined to what `out` holds."""
+    emitter: Emitter
+    scratch: int | None = None
+    """Address of the memory that the operation asks for beside operands and result (`scratch_bytes`)."""
+    step: int = 0
+    """Of the task: what steps in turn use in turn goes by it."""
+
+    @property
+    def views(self) -> list[View]:
+        """The operands. Raises MeshloomError for a constant, which only elementwise operations take."""
+        found: list[View] = []
+        for operand in self.operands:
+            if not isinstance(operand, View):
+                raise MeshloomError(
+                    f"the constant {operand} must lie in memory here: only elementwise operations take immediates"
+                )
+            found.append(operand)
+        return found
+
+
+Kernel: TypeAlias = Callable[[Any, Tile], None]
+"""Emits the instructions for a tile of an operation. Raises MeshloomError for operands that they cannot reach."""

@@ -1,0 +1,100 @@
+"""Matrix products and convolutions: strided walks for the matrix unit, or for the vector unit where that is faster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....dialects.dataflow.base import ints
+from ....dialects.dataflow.contraction import ConvOp, MatmulOp
+from ....dialects.dataflow.partial_conv import PartialConvOp
+from ....dialects.sparse.panel_ops import PanelConvOp
+from ....formats.sparse.nonzero import ALL_NONZERO
+from ..view import View
+from .common import Tile
+from .widening import multiply
+
+
+def select_matmul(op: MatmulOp, tile: Tile) -> None:
+    """[..., M, K] x [..., K, N], transposed by swapping strides, batch dimensions broadcast by strides of 0."""
+    a, b = tile.views
+    a = transposed(a) if op.transpose_a is not None else a
+    b = transposed(b) if op.transpose_b is not None else b
+    batch = tile.out.shape[:-2]
+    a = a.broadcast_to((*batch, *a.shape[-2:]))
+    b = b.broadcast_to((*batch, *b.shape[-2:]))
+    multiply(tile, tile.out, a, b, (len(batch), 1, 1, 1), op.expected)
+
+
+def transposed(view: View) -> View:
+    """With its last two dimensions exchanged."""
+    rank = len(view.shape)
+    return view.permute((*range(rank - 2), rank - 1, rank - 2))
+
+
+def select_conv(op: ConvOp, tile: Tile) -> None:
+    """A matrix product whose first operand walks (n, spatial | channel, kernel) over the padded input.
+
+    Groups are batch dimensions where the tile holds whole ones, otherwise one product each.
+    """
+    out, (x, w) = tile.out, tile.views
+    all_outputs, per_group = w_shape(op)
+    outputs = all_outputs // op.group_count
+    start, size = tile.box.offsets[1], tile.box.sizes[1]
+    first = start // outputs
+    count = (start + size - 1) // outputs - first + 1
+    spatial = len(x.shape) - 2
+    # with the channels of a group split as well, a slice that spans groups holds all channels of each
+    split = x.shape[1] != count * w.shape[1]
+    stride, skipped = (per_group, tile.box.offsets[2 + spatial]) if split else (w.shape[1], 0)
+    if count > 1 and start % outputs == 0 and size % outputs == 0:
+        groups = x.walk((count, *x.shape), (x.strides[1] * stride, *x.strides)).part(2, skipped, w.shape[1])
+        kernels = w.walk((count, outputs, *w.shape[1:]), (w.strides[0] * outputs, *w.strides))
+        shape = (count, out.shape[0], outputs, *out.shape[2:])
+        target = out.walk(shape, (out.strides[1] * outputs, *out.strides))
+        _products(op, target, groups, kernels, 1, tile)
+        return
+    for group in range(count):
+        low = max(start, (first + group) * outputs)
+        high = min(start + size, (first + group + 1) * outputs)
+        channels = x.part(1, group * stride + skipped, w.shape[1])
+        target = out.part(1, low - start, high - low)
+        _products(op, target, channels, w.part(0, low - start, high - low), 0, tile)
+
+
+def select_partial_conv(op: PartialConvOp, tile: Tile) -> None:
+    """A convolution for each part of the input channels."""
+    out, (x, w) = tile.out, tile.views
+    channels = tile.box.sizes[2 + op.spatial]
+    for number in range(tile.box.sizes[0]):
+        first = number * op.part_channels
+        x_part, w_part = x.part(1, first, channels), w.part(1, first, channels)
+        _products(op, out.part(0, number, 1), x_part, w_part, 0, tile)
+
+
+def w_shape(op: ConvOp) -> tuple[int, int]:
+    """Output channels and input channels per group of the whole operation."""
+    shape = op.operand_shape(1)
+    return shape[0], shape[1]
+
+
+def _products(op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: int, tile: Tile) -> None:
+    """out [batch, N, O, S...] from x [batch, N, C, S...] and w [batch, O, C, K...]; `batch` is 0 or 1 dimensions."""
+    n, channel, rank = batch, batch + 1, len(x.shape)
+    spatial = rank - batch - 2
+    windows = windows_of(op, x, out.shape[rank - spatial :], w.shape[batch + 2 :])
+    kernels = w.permute((*range(batch), *range(batch + 1, rank), batch))
+    target = out.permute((*range(n + 1), *range(rank - spatial, rank), channel))
+    nonzero = op.expected if isinstance(op, ConvOp) else ALL_NONZERO
+    multiply(tile, target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), nonzero)
+
+
+def windows_of(op: ConvOp | PartialConvOp | PanelConvOp, x: View, places: Sequence[int], kernel: Sequence[int]) -> View:
+    """[..., places..., C, kernel...] of [..., C, S...]: what each place of the kernel sees in the padded input."""
+    spatial = len(places)
+    channel = len(x.shape) - spatial - 1
+    steps = [stride * step for stride, step in zip(x.strides[channel + 1 :], ints(op.strides), strict=True)]
+    taps = [stride * step for stride, step in zip(x.strides[channel + 1 :], ints(op.dilations), strict=True)]
+    return x.walk(
+        (*x.shape[:channel], *places, x.shape[channel], *kernel),
+        (*x.strides[:channel], *steps, x.strides[channel], *taps),
+    )

@@ -1,0 +1,215 @@
+"""The cores that code is generated for: one instruction stream each, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...chips import Chip
+from ...dialects.coreasm.encoding import NO_SOURCE
+from ...dialects.coreasm.isa import UNIT_OF_OPCODE, Unit
+from .core_sets import CoreSetTable
+from .emitter import Emitter
+from .messages import Messages
+from .semaphores import Pair, SemaphorePool
+from .stream import FIELDS, CoreStream, DescriptorTable, Effect
+from .view import View
+
+ORDER_SPACE = 2
+"""Space of effects that stand for no memory: they order instructions of different units."""
+
+
+Emitted: TypeAlias = dict[Hashable, list[tuple[int, int]]]
+"""What was emitted before, by what it depends on: for each core, where it begins and ends in the core's stream."""
+
+
+@dataclass
+class _Loop:
+    """The loop whose steps are emitted."""
+
+    steps: int
+    pairs: list[Pair] = field(default_factory=list[Pair])
+    """Semaphores that a step takes, in order."""
+    taken: int = 0
+    """How many this step has taken."""
+
+    def take(self, pool: SemaphorePool) -> Pair:
+        """The next pair of a step."""
+        if self.taken == len(self.pairs):
+            self.pairs.append(pool.take())
+        self.taken += 1
+        return self.pairs[self.taken - 1]
+
+
+class Machine:
+    """Streams and emitters of the cores that work, core sets and semaphores."""
+
+    def __init__(self, chip: Chip, cores: Iterable[int]) -> None:
+        self.chip = chip
+        self.core_sets = CoreSetTable(chip.cores)
+        table = DescriptorTable()
+        self.streams = {core: CoreStream(table) for core in sorted(set(cores))}
+        self.emitters = {core: Emitter(stream, chip) for core, stream in self.streams.items()}
+        self._semaphores = SemaphorePool(chip)
+        self._source = NO_SOURCE
+        self._loop: _Loop | None = None
+
+    def set_source(self, source: int) -> None:
+        """Attribute the instructions that follow to this operation."""
+        if source == self._source:
+            return
+        self._source = source
+        for emitter in self.emitters.values():
+            emitter.source = source
+
+    def issued(self, sources: int) -> NDArray[np.int64]:
+        """[sources, units] instructions of the core that has most, by the operation that they are attributed to."""
+        most = np.zeros((sources, len(Unit)), np.int64)
+        for stream in self.streams.values():
+            arrays = stream.finish()
+            units = UNIT_OF_OPCODE[arrays.op].astype(np.int64)
+            key = arrays.source.astype(np.int64) * len(Unit) + units
+            most = np.maximum(most, np.bincount(key, minlength=most.size).reshape(most.shape))
+        return most
+
+    def put(self, messages: Messages, core_sets: NDArray[np.int64], semaphore: int) -> None:
+        """Every sender sends its messages, in order, each to a core set."""
+        used, first = np.unique(messages.form, return_index=True)
+        forms: list[int] = used[np.argsort(first)].tolist()
+        senders = messages.transfers.senders
+        fields, effects = np.empty((len(messages), FIELDS), np.uint32), np.empty((len(messages), 4), np.int64)
+        for form in forms:  # descriptors are numbered in the order of first use
+            own = np.flatnonzero(messages.form == form)
+            emitter = self.emitters[int(senders[own[0]])]
+            fields[own], effects[own] = emitter.puts(
+                messages.forms[form], messages.targets[own], messages.sources[own], core_sets[own], semaphore
+            )
+        order = np.argsort(senders, kind="stable")
+        busy, begins = np.unique(senders[order], return_index=True)
+        for sender, own in zip(busy.tolist(), np.split(order, begins[1:]), strict=True):
+            self.streams[sender].extend(fields[own], effects[own])
+
+    def take_semaphores(self) -> Pair:
+        """Semaphores for exchanges, behind a barrier where none are free otherwise; release them after the last use."""
+        if self._loop is not None:
+            return self._loop.take(self._semaphores)
+        if self._semaphores.needs_barrier:
+            self.barrier()
+        return self._semaphores.take()
+
+    def release_semaphores(self, pair: Pair) -> None:
+        """The exchanges that used `pair` have been emitted."""
+        if self._loop is None:
+            self._semaphores.release(pair)
+
+    def begin_loop(self, steps: int) -> None:
+        """
+        What follows is the first step of a loop. Exchanges take the same semaphores in every step: a core gives the
+        credit for its part in a step when it has all data of the step before, so that none is counted for another.
+        """
+        if self._semaphores.has_released:
+            self.barrier()
+        self._loop = _Loop(steps)
+
+    def begin_step(self, number: int) -> None:
+        """What follows is this step of the loop."""
+        assert self._loop is not None
+        self._loop.taken = 0
+        for stream in self.streams.values():
+            stream.begin_step(number, self._loop.steps)
+
+    def end_loop(self) -> None:
+        """All steps that are emitted have been."""
+        assert self._loop is not None
+        for stream in self.streams.values():
+            stream.end_loop()
+        for pair in self._loop.pairs:
+            self._semaphores.release(pair)
+        self._loop = None
+
+    def barrier(self) -> None:
+        """All cores wait for each other."""
+        semaphore = self._semaphores.barrier()
+        everyone = self.core_sets.intern(frozenset(self.emitters))
+        passed: list[Effect] = [(ORDER_SPACE, 0, 1, True)]
+        for emitter in self.emitters.values():
+            emitter.ready(everyone, semaphore, ())
+        for emitter in self.emitters.values():
+            emitter.wait(semaphore, len(self.emitters), passed)
+
+    def signal_read_after_write(
+        self, producers: Sequence[int], consumers: Sequence[int], written: View, semaphore: int
+    ) -> None:
+        """Consumers may go on to read `written` (in DRAM) when all producers have stored their parts."""
+        target = self.core_sets.intern(frozenset(consumers))
+        after: list[Effect] = [effect(written, writes=False), (ORDER_SPACE, 0, 1, False)]
+        for core in producers:
+            self.emitters[core].signal(target, semaphore, after)
+        for core in consumers:
+            self.emitters[core].wait(semaphore, len(producers), [effect(written, writes=True)])
+
+    def wait_until_read(
+        self, users: Mapping[int, Sequence[View]], writers: Sequence[int], room: View, semaphore: int
+    ) -> None:
+        """Writers may go on to write `room` (in DRAM) when all users (core -> what it reads) are done."""
+        target = self.core_sets.intern(frozenset(writers))
+        for core, views in users.items():
+            after = [effect(view, writes=True) for view in views]
+            self.emitters[core].signal(target, semaphore, [*after, (ORDER_SPACE, 0, 1, False)])
+        for core in writers:
+            self.emitters[core].send_wait(semaphore, len(users), [effect(room, writes=True)])
+
+    def loaders(self, cores: Sequence[int]) -> list[int]:
+        """Cores of a group that read DRAM for the others: as many as there are ports, spread over the rows."""
+        by_row: dict[int, list[int]] = {}
+        for core in cores:
+            by_row.setdefault(core // self.chip.cols, []).append(core)
+        chosen: list[int] = []
+        while len(chosen) < min(self.chip.dram_ports, len(cores)):
+            for row in by_row.values():
+                if row:
+                    chosen.append(row.pop(0))
+        return sorted(chosen[: min(self.chip.dram_ports, len(cores))])
+
+    def emit_again(self, emitted: Emitted, like: Hashable, cores: Sequence[int], emit: Callable[[], None]) -> None:
+        """
+        Emit what is the same whenever `like` is, all on these cores: a copy of what stands in `emitted`, or by `emit`,
+        which is then noted there.
+        """
+        streams = [self.streams[core] for core in cores]
+        found = emitted.get(like)
+        if found is None:
+            begins = [len(stream) for stream in streams]
+            emit()
+            emitted[like] = [(begin, len(stream)) for begin, stream in zip(begins, streams, strict=True)]
+        else:
+            for stream, (begin, end) in zip(streams, found, strict=True):
+                stream.repeat(stream, begin, end)
+
+    def emit_alike(self, cores: Sequence[int], emit: Callable[[Emitter], None]) -> None:
+        """Emit what is the same on all of these cores: on the first by `emit`, on the others as a copy."""
+        first, *others = cores
+        stream = self.streams[first]
+        begin = len(stream)
+        emit(self.emitters[first])
+        for core in others:
+            self.streams[core].repeat(stream, begin, len(stream))
+
+
+def pad(emitter: Emitter, buffer: View, low: Sequence[int], high: Sequence[int], value: float) -> None:
+    """Fill the borders of a buffer."""
+    for dim, (before, after) in enumerate(zip(low, high, strict=True)):
+        if before:
+            emitter.fill(buffer.part(dim, 0, before), value)
+        if after:
+            emitter.fill(buffer.part(dim, buffer.shape[dim] - after, after), value)
+
+
+def effect(view: View, *, writes: bool) -> Effect:
+    """The bytes of a view as an effect."""
+    low, high = view.extent
+    return (1 if view.space == "dram" else 0, low, high, writes)

@@ -1,0 +1,48 @@
+"""Views of the values that tasks read and write, wherever these lie."""
+
+from __future__ import annotations
+
+from ..launch.launch_schedule import DramBuffer, LaunchSchedule, TileBuffer
+from .buffers import Buffers
+from .view import View
+
+
+class OperandViews:
+    """The location of the values of a launch."""
+
+    def __init__(self, schedule: LaunchSchedule) -> None:
+        self._schedule = schedule
+        self.step = 0
+        """Of the loop around the task that is asked about."""
+        self._tiles: dict[tuple[int, tuple[int, ...]], Buffers] = {}
+
+    def in_dram(self, task: int, operand: int) -> View:
+        """An operand that lies in DRAM, in the shape in which the task reads it."""
+        own, buffer = self._schedule.tasks[task], self._schedule.operand_buffer(task, operand)
+        assert isinstance(buffer, DramBuffer)
+        return View.dense("dram", self._address(buffer), own.operand_dtype(operand), own.operand_shape(operand))
+
+    def result_in_dram(self, task: int) -> View:
+        """The result of a task that lies in DRAM."""
+        own, buffer = self._schedule.tasks[task], self._schedule.result_buffer(task)
+        assert isinstance(buffer, DramBuffer)
+        return View.dense("dram", self._address(buffer), own.result_dtype, own.shape)
+
+    def _address(self, buffer: DramBuffer) -> int:
+        """Where a buffer begins in this step."""
+        return buffer.address + self.step * buffer.advance
+
+    def tiles(self, task: int, operand: int) -> Buffers:
+        """Where the tiles of an operand that stays in the cores lie, in the shape in which the task reads it."""
+        own = self._schedule.tasks[task]
+        key = own.operands[operand], own.operand_shape(operand)
+        found = self._tiles.get(key)
+        if found is None:
+            buffer = self._schedule.operand_buffer(task, operand)
+            assert isinstance(buffer, TileBuffer)
+            producer = self._schedule.tasks[buffer.task]
+            seen = producer.distribution.reshaped(producer.shape, key[1])
+            if seen is None:
+                raise AssertionError("values that are read in another shape are planned to lie in DRAM")
+            found = self._tiles[key] = Buffers(buffer.address, own.operand_dtype(operand), seen.arrays)
+        return found

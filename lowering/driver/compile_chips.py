@@ -1,0 +1,329 @@
+"""
+A network on several equal chips: its tasks in stages, one a chip, that take about the same time.
+
+Dynamic programming on the emulated cycles of the network's parts says where to cut (`analysis.subgraphs.chip_stages`).
+Each stage is compiled as a network of its own, whole or in subgraphs; what it really takes corrects the figures, and
+the cuts move until that does not help any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from math import inf
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+
+from ...analysis.search import ACCEPT_RATIO, Search, Trial
+from ...analysis.subgraphs.chip_stages import Floats, cut_stages
+from ...chips import Chip
+from ...dialects.dataflow.entry_function import argument_names, find_main, result_names
+from ...emulator.executable.chip_pipeline_file import MOST_CHIPS
+from ...emulator.run_chip_pipeline import PipelineSchedule, schedule
+from ...emulator.timing.engine import TimingResult, run_timing
+from ...support.errors import BudgetError, InputError
+from ..autotune.compile_pool import CompilePool
+from ..cache.compile_cache import CompileCache
+from ..cache.subgraph_text import SubgraphText, subgraph_text
+from ..ir.name_chip import name_chip
+from ..multi_chip.write_stages import write_stages
+from ..offload.compile_launches import Budget
+from ..offload.saved_module import saves_memory
+from ..options.compilation_log import CompilationLog, LogEntry
+from ..options.progress import Progress
+from ..options.subgraph_options import SubgraphOptions
+from ..sequence.inline_subgraphs import Group, inline_subgraphs
+from ..sequence.launch_sequence import Operators, module_of_operators, operators
+from ..subgraphs.compile_subgraphs import Driver
+from ..subgraphs.outline_function import outline_function
+from ..subgraphs.subgraph import Subgraph, name_of
+from .chips_compilation import ChipsCompilation, chips_compilation
+from .compile_function import Compilation, compile_function
+from .compile_module import check_cut, simplify
+from .stage_modules import StageModule, stage_modules, units_of
+from .unit_costs import Units, unit_cycles
+
+ROUNDS = 5
+"""Times that the network is cut and compiled at most."""
+REFUSED = 8
+"""Stages that may turn out not to keep the budget before the search is given up."""
+LEAST_SHARE = 4
+"""A chip is expected to have room for weights in its DRAM divided by this, at least."""
+
+
+def check_chips(chips: int) -> None:
+    """Raises InputError for a number of chips that makes no sense."""
+    if not 1 <= chips <= MOST_CHIPS:
+        raise InputError(f"--chips {chips}: expected a number from 1 to {MOST_CHIPS}")
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """A compiled stage."""
+
+    operators: Operators
+    compilation: Compilation
+    timing: TimingResult
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A way to cut the network, carried out."""
+
+    bounds: tuple[int, ...]
+    when: PipelineSchedule
+    modules: list[StageModule]
+    stages: list[_Stage]
+
+
+def compile_for_chips(
+    module: ModuleOp,
+    chip: Chip,
+    chips: int,
+    progress: Progress = lambda stage: None,
+    options: SubgraphOptions | None = None,
+    on_note: Callable[[str], None] = lambda line: None,
+    cache: CompileCache | None = None,
+    budget: Budget | None = None,
+) -> ChipsCompilation:
+    """
+    Compile @main of a module for up to `chips` equal chips, for as many as make it quicker. The module is changed.
+    Where `options` has a rule, or the module comes in subgraphs, it is cut between subgraphs only. Each stage keeps the
+    `budget` of device memory, a share being one of what the stage needs.
+
+    The other arguments are as for `compile_module`, and so is what is raised.
+    """
+    options = SubgraphOptions() if options is None else options
+    simplify(module, chip, progress)
+    simplified = module.clone()
+    given = inline_subgraphs(find_main(module))
+    if saves_memory(module):
+        raise InputError("the module saves memory of one chip (operations of `memory`): compile it without --chips")
+    if budget is not None:
+        check_cut(options)
+    found = _ChipsDriver(module, chip, chips, options, progress, on_note, cache, budget).run(given)
+    return replace(found, above=(("simplify", simplified), *found.above))
+
+
+class _ChipsDriver:
+    def __init__(
+        self,
+        module: ModuleOp,
+        chip: Chip,
+        chips: int,
+        options: SubgraphOptions,
+        progress: Progress,
+        on_note: Callable[[str], None],
+        cache: CompileCache | None,
+        budget: Budget | None,
+    ) -> None:
+        self.function, self.chip, self.chips, self.options = find_main(module), chip, chips, options
+        self.progress, self.on_note = progress, on_note
+        self.log = CompilationLog(on_note)
+        self.cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
+        self.capacity = float(chip.dram_bytes)
+        """Bytes of weights that a chip is expected to have room for, beside the rest."""
+        self.budget = budget
+        if budget is not None and budget.amount is not None and budget.amount > 1:
+            self.capacity = min(self.capacity, float(budget.amount))
+        self.refused: list[tuple[int, int]] = []
+        """Stages that cannot keep the budget; nor can those that hold one of them."""
+        self.in_subgraphs = options.rule is not None
+        self._stages: dict[object, _Stage] = {}
+        self._said: dict[Operators, Subgraph] = {}
+        """The subgraphs that there are, by their operators: their names, and what they say."""
+
+    def run(self, given: Sequence[Group]) -> ChipsCompilation:
+        self.in_subgraphs |= bool(given)
+        units = self._units(given)
+        one_chip = (0, len(units.parts))
+        alone = self._expected(units, one_chip)
+        search = Search[_Tried](lambda one: one.when.interval, "emulated")
+        seen: set[tuple[int, ...]] = set()
+
+        def attempt(bounds: tuple[int, ...]) -> None:
+            seen.add(bounds)
+            refused = len(self.refused)
+            search.try_variant(self._cuts(units, bounds), partial(self._try, units, bounds))
+            if refused == len(self.refused):
+                search.best()  # raises what went wrong
+
+        while len(seen) < ROUNDS + len(self.refused) and len(self.refused) <= REFUSED:
+            bounds = (0, *cut_stages(self._costs(units), self.chips), len(units.parts))
+            expected = self._expected(units, bounds)
+            if bounds in seen or expected == inf or (search.is_any and expected >= search.least() * ACCEPT_RATIO):
+                break
+            attempt(bounds)
+        search.best()  # raises if no stages keep the budget
+        if one_chip not in seen and search.least() > alone and self._expected(units, one_chip) < inf:
+            # Parts of a task list are not always compiled as well as the whole.
+            attempt(one_chip)
+        self._note_trials(units, search.trials)
+        best = search.best()
+        when, modules, stages, bounds = best.when, best.modules, best.stages, best.bounds
+        note = self._note(len(stages), len(units.parts))
+        compiled = [stage.compilation for stage in stages]
+        programs = [one.module for one in compiled]
+        feeds = [one.feeds for one in modules]
+        staged = write_stages(programs, feeds, argument_names(self.function), self._outputs(modules), self.chip)
+        cut = [self._stage_module(units.parts[low:high], one) for (low, high), one in self._spans(units, bounds)]
+        level = write_stages(cut, feeds, argument_names(self.function), self._outputs(modules), self.chip)
+        return chips_compilation(staged, compiled, when, self.log, note, [("stages", level)])
+
+    def _spans(self, units: Units, bounds: Sequence[int]) -> Iterator[tuple[tuple[int, int], StageModule]]:
+        """The stages between the bounds, each with its module as it was cut."""
+        return zip(pairwise(bounds), self._modules(units, bounds), strict=True)
+
+    def _stage_module(self, parts: Sequence[Operators], stage: StageModule) -> ModuleOp:
+        """The module of a stage; in subgraphs where the network is."""
+        if self.in_subgraphs:
+            given: list[Subgraph] = []
+            for part in parts:
+                said = self._said[part]
+                nodes = tuple(stage.clones[op] for op in part)
+                residence = said.residence.of_copies(stage.clones)
+                given.append(Subgraph(said.label, nodes, to_fit=said.to_fit, residence=residence))
+            function = find_main(stage.module)
+            Rewriter.replace_op(function, outline_function(function, given))
+        name_chip(stage.module, self.chip)
+        return stage.module
+
+    def _units(self, given: Sequence[Group]) -> Units:
+        """Units that may go to different chips, with their cycles from a compilation for one chip."""
+        options = replace(self.options, split_failures=True)
+        driver = Driver(self.function, self.chip, options, CompilationLog(), self.progress, self.cache)
+        compiled = driver.pieces(given)
+        if self.in_subgraphs:
+            self._said = {part.operators: part for part in compiled if part.operators}
+            parts = list(self._said)
+            cycles = [driver.compiler.cycles_of(part) for part in compiled if part.operators]
+        else:
+            parts = units_of(self.function)
+            cycles = unit_cycles(parts, compiled, driver.compiler.cycles_of)
+        return Units.of(self.function, parts, cycles, self.chip)
+
+    def _costs(self, units: Units) -> Floats:
+        """Cycles of all stages, infinite for those that do not keep the budget."""
+        costs = units.stage_costs(self.chip, self.capacity)
+        for low, high in self.refused:
+            costs[: low + 1, high:] = inf
+        return costs
+
+    def _expected(self, units: Units, bounds: Sequence[int]) -> float:
+        """Cycles between two inputs, as far as is known."""
+        costs = self._costs(units)
+        return max((float(costs[low, high]) for low, high in pairwise(bounds) if low < high), default=0.0)
+
+    def _try(self, units: Units, bounds: tuple[int, ...]) -> _Tried:
+        """Compile the stages between the bounds, and learn from what they take."""
+        self._note_cuts(units, bounds, self._expected(units, bounds))
+        modules, stages = self._compile(units, bounds)
+        when = schedule([one.feeds for one in modules], [stage.timing.total_cycles for stage in stages])
+        for (low, high), stage in zip(pairwise(bounds), stages, strict=True):
+            self._learn(units, low, high, stage)
+        return _Tried(bounds, when, modules, stages)
+
+    # ---- Stages
+
+    def _modules(self, units: Units, bounds: Sequence[int]) -> list[StageModule]:
+        stages = [tuple(op for part in units.parts[low:high] for op in part) for low, high in pairwise(bounds)]
+        return stage_modules(self.function, stages)
+
+    def _compile(self, units: Units, bounds: Sequence[int]) -> tuple[list[StageModule], list[_Stage]]:
+        """The stages between the bounds, and each compiled; what was compiled before is not compiled again."""
+        modules = self._modules(units, bounds)
+        keys = [
+            (span, tuple(module.feeds), module.gives) for span, module in zip(pairwise(bounds), modules, strict=True)
+        ]
+        small: list[BudgetError] = []
+        missing = [number for number, key in enumerate(keys) if key not in self._stages]
+        self.progress(f"compile for {len(modules)} chips")
+        if not self.in_subgraphs and self.budget is None:
+            self._compile_whole([modules[number] for number in missing])
+        for number in missing:
+            log = CompilationLog(self.on_note, chip=number)
+            low, high = bounds[number], bounds[number + 1]
+            try:
+                compilation = self._compile_stage(units.parts[low:high], modules[number], log)
+            except BudgetError as error:
+                self.refused.append((low, high))
+                small.append(BudgetError(error.capacity, f"on chip {number}, {error.reason}", error.enough))
+                continue
+            self.log.entries += log.entries
+            ops = tuple(op for part in units.parts[low:high] for op in part)
+            self._stages[keys[number]] = _Stage(ops, compilation, run_timing(compilation.executable))
+        if small:
+            raise max(small, key=lambda error: error.enough)
+        stages = [self._stages[key] for key in keys]
+        self._note_stages(stages)
+        return modules, stages
+
+    def _compile_whole(self, modules: Sequence[StageModule]) -> None:
+        """Compile stages whole, side by side: the next step finds them in the cache."""
+        texts: dict[str, SubgraphText] = {}
+        for module in modules:
+            text = subgraph_text(module_of_operators(operators(find_main(module.module))))
+            key = self.cache.key(text.text)
+            if self.cache.get(key) is None:
+                texts[key] = text
+        with CompilePool(self.chip, self.cache.effort, self.options.jobs) as pool:
+            for key, data in zip(texts, pool.compile(list(texts.values())), strict=True):
+                self.cache.put(key, data)
+
+    def _compile_stage(self, parts: Sequence[Operators], stage: StageModule, log: CompilationLog) -> Compilation:
+        # The rule has cut the network into the subgraphs that there are.
+        options = replace(self.options, rule=None) if self.in_subgraphs else self.options
+        made = self._stage_module(parts, stage)
+        return compile_function(made, self.chip, options, log, self.progress, self.cache, self.budget)
+
+    def _learn(self, units: Units, low: int, high: int, stage: _Stage) -> None:
+        """Correct what is expected by what was seen."""
+        if low < high:
+            units.scale(low, high, sum(end - start for _, start, end in stage.timing.launches))
+        exe = stage.compilation.executable
+        if exe.host_weight_bytes:
+            least = self.chip.dram_bytes / LEAST_SHARE
+            self.capacity = max(min(self.capacity, float(exe.weight_bytes)), least)
+
+    def _outputs(self, modules: Sequence[StageModule]) -> list[tuple[str, int]]:
+        """The network's outputs, and the chip that gives each."""
+        home = {name: number for number, module in enumerate(modules) for name in module.outputs}
+        return [(name, home[name]) for name in result_names(self.function)]
+
+    # ---- What people are told
+
+    def _cuts(self, units: Units, bounds: Sequence[int]) -> str:
+        """The network as it is cut, in words."""
+        last = [f"'{name_of(units.parts[cut - 1][-1])}'" for cut in bounds[1:-1]]
+        return f"{len(bounds) - 1} chips, cut after {', '.join(last)}" if last else "one chip"
+
+    def _note_cuts(self, units: Units, bounds: Sequence[int], expected: float) -> None:
+        text = f"{self._cuts(units, bounds)}: expected {expected:,.0f} cycles an input"
+        self._add("all", [op for part in units.parts for op in part], text, None)
+
+    def _note_trials(self, units: Units, trials: Sequence[Trial]) -> None:
+        for trial in trials:
+            self._add("all", [op for part in units.parts for op in part], str(trial), None)
+
+    def _note_stages(self, stages: Sequence[_Stage]) -> None:
+        for number, stage in enumerate(stages):
+            total = stage.timing.total_cycles
+            work = sum(end - start for _, start, end in stage.timing.launches)
+            text = f"takes {total:,} cycles an input, {total - work:,} of them waiting for copies"
+            self._add("", stage.operators, text, number)
+
+    def _add(self, subgraph: str, ops: Sequence[Operation], text: str, chip: int | None) -> None:
+        first, last = (name_of(ops[0]), name_of(ops[-1])) if ops else ("", "")
+        self.log.add(LogEntry("chip", subgraph, len(ops), first, last, True, text, chip=chip))
+
+    def _note(self, used: int, units: int) -> str:
+        if used == self.chips:
+            return ""
+        verb = "is" if used == 1 else "are"
+        what = "subgraphs" if self.in_subgraphs else "tasks"
+        why = f"the network has {units} {what}" if used == units else "with more it would not be faster"
+        return f"{used} of {self.chips} chips {verb} used: {why}"

@@ -1,0 +1,136 @@
+"""One function to the executable of one chip, and what the compiler knows about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...chips import Chip
+from ...emulator.executable.executable import Executable
+from ..cache.compile_cache import CompileCache
+from ..cache.subgraph_code import SubgraphCode
+from ..linker.read_program import read_program
+from ..manycore_autotune import autotune
+from ..manycore_outline_to_fit import outline_to_fit
+from ..manycore_to_memory import lower_module
+from ..memory_insert_offload import insert_offload
+from ..offload.compile_launches import Budget, LaunchCompilation
+from ..offload.lower_saved import lower_saved
+from ..options.compilation_log import CompilationLog, LogEntry
+from ..options.progress import Level, Progress
+from ..options.subgraph_options import SubgraphOptions, parse_fusion
+from ..sequence.launch_sequence import constant_bytes_read, operator_count
+from ..subgraphs.fuse_subgraphs import fuse_subgraphs
+from ..subgraphs.subgraph import Subgraphs
+
+
+@dataclass(frozen=True)
+class CompiledPart:
+    """A subgraph of the serial list: what one launch runs."""
+
+    label: str
+    """As in the log."""
+    operators: int
+    first: str
+    last: str
+    """Names of its first and last operator."""
+    code: SubgraphCode
+    weight_bytes: int
+    streamed: bool
+    """The host holds its weights; they are copied to DRAM before the launch."""
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """An executable and what the compiler knows about it."""
+
+    executable: Executable
+    module: ModuleOp
+    """The program at the `memory` level, of which the executable is made."""
+    parts: tuple[CompiledPart, ...]
+    """The serial list: one a launch."""
+    log: CompilationLog
+    levels: Callable[[], list[Level]]
+    """The module at each level between, as it was compiled."""
+    cache_hits: int = 0
+    """Parts that were found in the cache folder."""
+    saving: LaunchCompilation | None = None
+    """The memory saving that keeps the budget, where one was given."""
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks."""
+        return sum(len(part.code.tasks) for part in self.parts)
+
+    @property
+    def sram_peak(self) -> int:
+        """Bytes of a core that are allocated: up to the end of the highest buffer, room for alignment included."""
+        return max(part.code.sram_peak for part in self.parts)
+
+    @property
+    def sram_lower_bound(self) -> int:
+        """Most bytes that a core needs at once."""
+        return max(part.code.sram_lower_bound for part in self.parts)
+
+
+def compile_function(
+    module: ModuleOp,
+    chip: Chip,
+    options: SubgraphOptions,
+    log: CompilationLog,
+    progress: Progress,
+    cache: CompileCache,
+    budget: Budget | None = None,
+) -> Compilation:
+    """
+    Compile @main of a simplified `dataflow` (or tiled `manycore`) module, as `compile_module` does; with a `budget`, in
+    launches that save memory. The module becomes the program at the `memory` level.
+
+    Raises ResourceError if the network does not fit the chip.
+    """
+
+    def in_subgraphs() -> Subgraphs:
+        found = outline_to_fit(module, chip, options, log, cache, progress)
+        return fuse_subgraphs(module, chip, parse_fusion(options.fuse), options.jobs, log, cache, progress) or found
+
+    cut = in_subgraphs() if budget is not None and options.cuts_before_saving else None
+    saved = budget is not None and insert_offload(module, chip, options, budget, cache, progress)
+    if not saved:
+        found = in_subgraphs() if cut is None else cut
+        parts = tuple(_describe(number, found) for number in range(len(found.parts)))
+        levels: list[Level] = [("subgraphs", module.clone())] if len(parts) > 1 else []
+    else:
+        parts, levels = (), [("offload", module.clone())]
+    progress("tile")
+    codes = autotune(module, chip, cache, options.jobs)
+    levels.append(("manycore", module.clone()))
+    progress("link")
+    saving = None
+    if not saved:
+        lower_module(module, chip)
+    else:
+        lowered = lower_saved(module, chip, cache)
+        saving, codes = lowered.saving, [piece.code for _, piece in lowered.launches]
+        parts = tuple(_launch(name, code, log) for (name, _), code in zip(lowered.launches, codes, strict=True))
+    executable = read_program(module, chip, {code.digest: code.code for code in codes})
+    levels.append(("memory", module))
+    return Compilation(executable, module, parts, log, lambda: levels, cache.hits, saving)
+
+
+def _describe(number: int, found: Subgraphs) -> CompiledPart:
+    part = found.parts[number]
+    first, last = part.ends
+    streamed = number in found.residency.blocks
+    size = constant_bytes_read(part.operators)
+    return CompiledPart(part.label, operator_count(part.operators), first, last, part.code, size, streamed)
+
+
+def _launch(name: str, code: SubgraphCode, log: CompilationLog) -> CompiledPart:
+    """A launch between which memory is saved; it is noted in the log."""
+    count = len(code.tasks)
+    tasks = "1 task" if count == 1 else f"{count} tasks"
+    text = f"is a launch of {tasks}, {code.sram_peak:,} bytes of SRAM a core and {code.dram_bytes:,} of DRAM"
+    log.add(LogEntry("compile", name, count, name, name, True, text))
+    return CompiledPart(name, count, name, name, code, 0, False)

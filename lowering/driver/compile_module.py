@@ -1,0 +1,75 @@
+"""From a `dataflow` module to an executable: the stages by name, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...chips import Chip
+from ...support.errors import InputError
+from ..cache.compile_cache import CompileCache
+from ..offload.compile_launches import Budget
+from ..offload.saved_module import saves_memory
+from ..options.compilation_log import CompilationLog
+from ..options.progress import Level, Progress
+from ..options.subgraph_options import SubgraphOptions
+from ..simplify import simplify
+from .compile_function import Compilation, compile_function
+
+
+def compile_module(
+    module: ModuleOp,
+    chip: Chip,
+    progress: Progress = lambda stage: None,
+    options: SubgraphOptions | None = None,
+    on_note: Callable[[str], None] = lambda line: None,
+    budget: Budget | None = None,
+    cache: CompileCache | None = None,
+) -> Compilation:
+    """
+    Compile @main of a `dataflow` (or `sparse`, or tiled `manycore`) module for a chip. The module is changed.
+
+    The network is tried whole; what fails is split into subgraphs that run one after another (see `options`). A module
+    that comes in subgraphs is compiled in these. With a `budget`, or where the module has operations of `memory` that
+    save some, it becomes launches with copies beside them (`lowering.offload`): its subgraphs, where it has some.
+    `on_note` gets the lines of the log as they are written. `cache`: what is known of parts; by default nothing, or
+    what is in the folder that `options` name.
+
+    Raises InputError if there is no @main, and for `options` that memory saving does not follow; ResourceError if the
+    network does not fit the chip.
+    """
+    options = SubgraphOptions() if options is None else options
+    if budget is not None:
+        check_cut(options)
+    simplify(module, chip, progress, keep_loops=budget is None and options.rule is None)
+    simplified = module.clone()
+    log = CompilationLog(on_note)
+    cache = CompileCache(chip, options.cache, options.effort) if cache is None else cache
+    if budget is not None or saves_memory(module):
+        if saves_memory(module):
+            _check_launches(options)
+        budget = budget or Budget()
+    found = compile_function(module, chip, options, log, progress, cache, budget)
+
+    def levels() -> list[Level]:
+        return [("simplify", simplified), *found.levels()]
+
+    return replace(found, levels=levels)
+
+
+def check_cut(options: SubgraphOptions) -> None:
+    """Raises InputError where memory is to be saved in a network that must stay whole."""
+    if not options.split_failures:
+        raise InputError(
+            "memory is saved between launches, and --subgraphs whole makes one of all: leave out --subgraphs"
+        )
+
+
+def _check_launches(options: SubgraphOptions) -> None:
+    """Raises InputError for options that a module does not follow which is in launches already."""
+    if options.rule is not None or not options.split_failures:
+        raise InputError("a module that saves memory is in launches, which are not cut: leave out --subgraphs")
+    if options.fuse != "auto":
+        raise InputError("a module that saves memory is in launches, which are not fused: leave out --fuse")

@@ -1,0 +1,123 @@
+"""A network to what runs on chips, as the options say: the same for the command line, Python and pass `meshloom`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
+
+from ...chips import Chip
+from ...dialects.manycore.stage import stages_of
+from ...emulator.timing.engine import run_timing
+from ...support.errors import InputError
+from ...support.garbage import rare_collections
+from ..cache.compile_cache import CompileCache
+from ..offload.compile_launches import Budget
+from ..options.effort import Effort
+from ..options.progress import Progress
+from ..options.subgraph_options import SubgraphOptions, check_fusion
+from .compile_function import Compilation
+from .compile_module import compile_module
+
+if TYPE_CHECKING:
+    from .chips_compilation import ChipsCompilation
+    from .compile_sparse import SparseNetwork
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """The options of a compilation."""
+
+    subgraphs: SubgraphOptions = field(default_factory=SubgraphOptions)
+    budget: Budget | None = None
+    """Of device memory; None: the network needs what it needs."""
+    chips: int | None = None
+    """Put the network on up to so many chips; None: on one, or where it is cut for several already, on these."""
+    sparse: bool = False
+    """Encode weights with zeros where that is faster."""
+    calibration: Mapping[str, NDArray[Any]] | None = None
+    """Values for the inputs (storage form), for which zeros of activations are left out, too, where they are many."""
+
+
+@dataclass(frozen=True)
+class CompiledNetwork:
+    """The compiled network, and the decisions about sparse weights where they were requested."""
+
+    compilation: Compilation | ChipsCompilation
+    sparse: SparseNetwork[Compilation | ChipsCompilation] | None = None
+
+
+@rare_collections()
+def compile_network(
+    module: ModuleOp,
+    chip: Chip,
+    options: CompileOptions,
+    progress: Progress = lambda stage: None,
+    on_note: Callable[[str], None] = lambda line: None,
+    cache: CompileCache | None = None,
+) -> CompiledNetwork:
+    """
+    Compile @main of a `dataflow`, `sparse` or tiled `manycore` module, which is changed. `on_note` gets the lines of
+    the log as they are written. `cache`: what is known of parts already.
+
+    Raises InputError for options that do not go together, else as `compile_module` and `compile_for_chips` do.
+    """
+    check_fusion(options.subgraphs)
+    staged = bool(stages_of(module))
+    if staged:
+        _check_staged(options)
+    if options.chips is not None:
+        from .compile_chips import check_chips
+
+        check_chips(options.chips)
+    if options.calibration is not None and not options.sparse:
+        raise InputError("calibration measures activations for sparse execution: ask for both (--sparse)")
+
+    known = CompileCache(chip, options.subgraphs.cache, options.subgraphs.effort) if cache is None else cache
+
+    def compile(one: ModuleOp) -> Compilation | ChipsCompilation:
+        # Imported where they are needed, as most compilations do without.
+        if staged:
+            from .compile_stages import compile_stages
+
+            return compile_stages(one, chip, progress, options.subgraphs, on_note, known, options.budget)
+        if options.chips is not None:
+            from .compile_chips import compile_for_chips
+
+            return compile_for_chips(
+                one, chip, options.chips, progress, options.subgraphs, on_note, known, options.budget
+            )
+        return compile_module(one, chip, progress, options.subgraphs, on_note, options.budget, known)
+
+    if not options.sparse:
+        return CompiledNetwork(compile(module))
+    from .compile_sparse import compile_encoded
+
+    def cycles(one: Compilation | ChipsCompilation) -> int:
+        return cycles_of(one, options.subgraphs.effort)
+
+    progress("encode weights")
+    found = compile_encoded(module, chip, compile, cycles, options.calibration)
+    return CompiledNetwork(found.compilation, found)
+
+
+def _check_staged(options: CompileOptions) -> None:
+    """Raises InputError for options that concern a network which is not cut for several chips yet."""
+    for given, option in (
+        (options.chips is not None, "--chips"),
+        (options.sparse, "--sparse"),
+    ):
+        if given:
+            raise InputError(f"the module is cut for several chips already: leave out {option}")
+
+
+def cycles_of(compilation: Compilation | ChipsCompilation, effort: Effort) -> int:
+    """Cycles for an input, or between two of them."""
+    if isinstance(compilation, Compilation):
+        if effort.measure == "estimated":
+            return sum(part.code.estimated_cycles for part in compilation.parts)
+        return run_timing(compilation.executable).cycles
+    return compilation.schedule.interval

@@ -1,0 +1,214 @@
+"""
+What `meshloom-compile --sparse` does: remove channels without weights, encode weights and neurons with zeros where that
+makes the network faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import product
+from typing import Any, Generic, TypeVar
+
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from ...analysis.execution.nonzero_activations import nonzero_activations
+from ...analysis.search import ACCEPT_RATIO, Search
+from ...analysis.sparse.layer_cost import Objective
+from ...chips import Chip
+from ...chips.cycles import bound_by_weights
+from ...dialects.dataflow import Dataflow
+from ...dialects.dataflow.types import Shape
+from ...dialects.dataflow.unroll_loops import unroll_loops
+from ...dialects.locations import located
+from ...support.errors import BudgetError, InputError
+from ...support.warn import held_back, warn
+from ...transforms.canonicalize import CanonicalizePass
+from ...transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ...transforms.dataflow_note_loops import note_loops
+from ...transforms.dataflow_remove_zero_channels import remove_zero_channels
+from ...transforms.shared.contraction_weights import weight_uses, weights_out_of_reach
+from ...transforms.shared.sparse_plan import PlannedWeight, plan_encodings
+from ...transforms.sparse_balance_lanes import balance_lanes
+from ...transforms.sparse_select_encoding import convert
+from ...transforms.sparse_split_inputs import split_inputs
+from ..ir.below_operators import below_operators
+
+Compiled = TypeVar("Compiled")
+"""What compilation makes."""
+
+
+@dataclass(frozen=True)
+class SparseNetwork(Generic[Compiled]):
+    """A network compiled for sparse execution, and what was decided about its layers."""
+
+    compilation: Compiled
+    module: ModuleOp
+    """The network as it was compiled: with encoded weights, or dense."""
+    plans: tuple[PlannedWeight, ...]
+    """The best encoding for each layer separately."""
+    taken: bool
+    """Whether the network is compiled so; False: all is dense, as nothing is to be encoded or as `timed` says."""
+    objective: Objective
+    """The criterion by which panels were chosen."""
+    stays_dense: tuple[tuple[str, str], ...] = ()
+    """(name and shape, why) of weights of contractions that no plan encodes."""
+    timed: tuple[int, int] | None = None
+    """Cycles (encoded, dense) of the whole network, where both were compiled."""
+    removed: Mapping[str, tuple[Shape, Shape]] = field(default_factory=dict[str, tuple[Shape, Shape]])
+    """The weights of contractions that lost channels, by name, with their shapes before and after."""
+    refused: str = ""
+    """Why the network cannot be compiled with encoded weights, where only the dense one keeps the budget."""
+    notes: tuple[str, ...] = ()
+    """What was noted while it was compiled."""
+
+
+def encode_weights(
+    module: ModuleOp,
+    chip: Chip,
+    calibration: Mapping[str, NDArray[Any]] | None = None,
+    objective: Objective = "cycles",
+) -> list[PlannedWeight]:
+    """
+    Encode the weights of a `dataflow` module for a chip, by estimated cycles, with the lanes of its matrix units
+    balanced, and neurons of which many are zero for the inputs in `calibration`; `objective` says how panels are
+    chosen. Returns what was decided.
+
+    As passes: canonicalize, dataflow-fold-affine, and with this objective sparse-balance-lanes, sparse-split-inputs and
+    sparse-select-encoding.
+    """
+    _simplify(module)
+    # Afterwards, scales cannot move into weights any more.
+    balance_lanes(module, chip, objective)
+    split_inputs(module, chip, objective)
+    neurons = None if calibration is None else nonzero_activations(module, calibration)
+    plans = plan_encodings(module, chip=chip, neurons=neurons, objective=objective)
+    convert(plans)
+    return plans
+
+
+def _simplify(module: ModuleOp) -> None:
+    context = Context()
+    context.load_dialect(Dataflow)
+    unroll_loops(module)
+    CanonicalizePass().apply(context, module)
+    DataflowFoldAffinePass().apply(context, module)
+
+
+def without_zero_channels(module: ModuleOp) -> tuple[ModuleOp, dict[str, tuple[Shape, Shape]]]:
+    """
+    A copy of the module without channels whose weights are all zero, and the weights that shrank; the module itself
+    where there are none.
+
+    As passes: canonicalize, dataflow-fold-affine and dataflow-remove-zero-channels.
+    """
+    variant = module.clone()
+    _simplify(variant)
+    removed = remove_zero_channels(variant)
+    return (variant, removed) if removed else (module, {})
+
+
+def compile_encoded(
+    module: ModuleOp,
+    chip: Chip,
+    compile: Callable[[ModuleOp], Compiled],
+    cycles: Callable[[Compiled], int],
+    calibration: Mapping[str, NDArray[Any]] | None = None,
+) -> SparseNetwork[Compiled]:
+    """
+    The network without channels that are zero, and with encoded weights and neurons, if that is faster than the dense
+    one. `compile` may change the module that it is given, `cycles` times what it makes. The module is changed.
+
+    All are compiled and timed, sparse work as the compiler expects it: what a layer gains may be lost where others are
+    cut otherwise for it. Of networks with layers that are bound by their weights there are two encoded ones: with few
+    loads of these, and with few cycles of each layer; the latter is taken where it is faster. Where channels can be
+    removed, these networks are compiled without them first; those with all channels are taken only if they are faster.
+    A network that needs more device memory than there is drops out.
+
+    Raises InputError for a module that has operations of `manycore`, see `check_operators`; and BudgetError where all
+    of the networks need more device memory than there is, with what is enough for one of them.
+    """
+    check_operators(module)
+    note_loops(module)
+    unroll_loops(module)
+    smaller, removed = without_zero_channels(module)
+    bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(smaller))
+    objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]
+    plans: tuple[PlannedWeight, ...] = ()
+    dense: tuple[tuple[str, str], ...] = ()
+    taken: dict[tuple[bool, bool], int] = {}
+    """Cycles of the last network that was timed: encoded or dense, with channels removed or with all."""
+
+    def timed(network: SparseNetwork[Compiled]) -> int:
+        taken[network.taken, bool(network.removed)] = cycles(network.compilation)
+        return taken[network.taken, bool(network.removed)]
+
+    search = Search(timed, "emulated")
+
+    def compiled(variant: ModuleOp, objective: Objective, encoded: bool, whole: bool) -> SparseNetwork[Compiled]:
+        shapes = {} if whole else removed
+        with held_back() as notes:
+            compilation = compile(variant.clone())
+        told = tuple(dict.fromkeys(notes))
+        return SparseNetwork(compilation, variant, plans, encoded, objective, dense, removed=shapes, notes=told)
+
+    for base, objective in product([smaller, module] if removed else [module], objectives):
+        variant = base.clone()
+        plans = tuple(encode_weights(variant, chip, calibration, objective))
+        dense = _stay_dense(variant, plans)
+        if any(plan.is_sparse for plan in plans):
+            make = partial(compiled, variant, objective, True, base is module)
+            search.try_variant(f"weights encoded for few {objective}", make, share=ACCEPT_RATIO)
+    encoded = search.best() if search.is_any else None
+    # Dense weights are the program's: others are taken if they take less than a share of the cycles.
+    fewest = None if encoded is None else search.least()
+    share = 1.0 if encoded is None else 1 / ACCEPT_RATIO
+    refused = str(search.failures[0]) if encoded is None and search.failures else ""
+    search.try_variant("dense weights", partial(compiled, smaller, "cycles", False, False), share=share)
+    if removed:
+        search.try_variant("dense weights, all channels", partial(compiled, module, "cycles", False, True))
+    _check_failures(search)
+    best = search.best()
+    for note in best.notes:
+        warn(note)
+    dense_cycles = [found for (is_encoded, _), found in taken.items() if not is_encoded]
+    if encoded is None or fewest is None or not dense_cycles:
+        return replace(best, refused=refused)
+    found = replace(encoded, timed=(fewest, min(dense_cycles)))
+    if best.taken:
+        return found
+    return replace(found, compilation=best.compilation, module=best.module, taken=False, removed=best.removed)
+
+
+def _check_failures(search: Search[Any]) -> None:
+    """
+    Raises what went wrong with one of the networks; of budgets that were too small, where none keeps it, the error that
+    names the smallest one that is enough.
+    """
+    for error in search.failures:
+        if not isinstance(error, BudgetError):
+            raise error
+    refusals = [error for error in search.failures if isinstance(error, BudgetError)]
+    if refusals and not search.is_any:
+        raise min(refusals, key=lambda one: one.enough)
+
+
+def _stay_dense(module: ModuleOp, plans: Sequence[PlannedWeight]) -> tuple[tuple[str, str], ...]:
+    """(name and shape, why) of each weight tensor that is left dense."""
+    planned = {(plan.use.source, plan.reason): plan.use.label for plan in plans if plan.reason}
+    return (*((label, reason) for (_, reason), label in planned.items()), *weights_out_of_reach(module))
+
+
+def check_operators(module: ModuleOp) -> None:
+    """Raises InputError, located, if tasks, subgraphs or instructions were made already: then it is too late."""
+    if (op := below_operators(module)) is not None:
+        level = op.name.partition(".")[0]
+        error = InputError(
+            f"--sparse encodes the weights of whole operators, but the module is at level '{level}' already "
+            f"('{op.name}'): give the module of operators, and in -p the passes that made this one, before which "
+            f"--sparse then encodes (in a list for meshloom-opt, sparse-encode-if-faster stands before them)"
+        )
+        raise located(error, op)

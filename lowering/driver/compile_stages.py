@@ -1,0 +1,51 @@
+"""A network that is cut for several chips already: each stage is compiled as a network of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...chips import Chip
+from ...emulator.run_chip_pipeline import schedule
+from ...emulator.timing.engine import run_timing
+from ..cache.compile_cache import CompileCache
+from ..multi_chip.read_stages import read_stages
+from ..multi_chip.write_stages import write_stages
+from ..offload.compile_launches import Budget
+from ..options.compilation_log import CompilationLog
+from ..options.progress import Progress
+from ..options.subgraph_options import SubgraphOptions
+from .chips_compilation import ChipsCompilation, chips_compilation
+from .compile_function import Compilation
+from .compile_module import compile_module
+
+
+def compile_stages(
+    module: ModuleOp,
+    chip: Chip,
+    progress: Progress = lambda stage: None,
+    options: SubgraphOptions | None = None,
+    on_note: Callable[[str], None] = lambda line: None,
+    cache: CompileCache | None = None,
+    budget: Budget | None = None,
+) -> ChipsCompilation:
+    """
+    Compile a module of stages, each for a chip of its own. The arguments are as for `compile_module`, for each stage.
+
+    Raises as `read_stages` and `compile_module` do.
+    """
+    stages = read_stages(module)
+    log = CompilationLog(on_note)
+    compiled: list[Compilation] = []
+    for number, one in enumerate(stages.modules):
+        progress(f"compile for chip {number}")
+        found = compile_module(one.clone(), chip, progress, options, budget=budget, cache=cache)
+        for entry in found.log.entries:
+            log.add(replace(entry, chip=number))
+        compiled.append(found)
+    when = schedule(stages.feeds, [run_timing(one.executable).total_cycles for one in compiled])
+    programs = [one.module for one in compiled]
+    made = write_stages(programs, stages.feeds, stages.inputs, stages.outputs, chip)
+    return chips_compilation(made, compiled, when, log)

@@ -1,0 +1,65 @@
+"""The options of the compiler's search as texts, as passes and the command line take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...support.errors import InputError
+from ...transforms.shared.options import Number
+from ..offload.budget_options import parse_budget
+from ..options.effort import EffortOptions
+from ..options.subgraph_options import SubgraphOptions, check_fusion, default_jobs, parse_subgraphs
+from .calibration import calibration_inputs
+from .compile_chips import check_chips
+from .compile_module import check_cut
+from .compile_network import CompileOptions
+
+
+@dataclass(frozen=True)
+class SearchOptions(EffortOptions):
+    """
+    Those of `meshloom-compile`. `chip`: a name, or the path of a `.toml`; without it, the module's.
+    """
+
+    chip: str | None = None
+    chips: int | None = None
+    subgraphs: str = "auto"
+    fuse: str = "auto"
+    calibrate: tuple[str, ...] = ()
+    budget: Number | None = None
+    save: str | None = None
+    compress_to: str | None = None
+    launch_bytes: Number | None = None
+    offload: str | None = None
+
+    @property
+    def saves_memory(self) -> bool:
+        """Whether memory is to be saved."""
+        return self.budget is not None or self.offload is not None
+
+    def read(self, module: ModuleOp, sparse: bool) -> CompileOptions:
+        """What they ask for, of a module, with weights encoded or not. Raises InputError for what makes no sense."""
+        options = self.checked(sparse)
+        if not self.calibrate:
+            return options
+        return replace(options, calibration=calibration_inputs(module, self.calibrate))
+
+    def checked(self, sparse: bool) -> CompileOptions:
+        """What they ask for but for calibration. Raises InputError for what makes no sense."""
+        rule, split_failures = parse_subgraphs(self.subgraphs)
+        subgraphs = SubgraphOptions(rule, split_failures, self.fuse, default_jobs(), effort=self.read_effort())
+        check_fusion(subgraphs)
+        given = [name for name in ("save", "compress_to", "launch_bytes") if getattr(self, name) is not None]
+        budget = None
+        if self.saves_memory:
+            check_cut(subgraphs)
+            budget = parse_budget(self.budget, self.save, self.compress_to, self.launch_bytes, self.offload)
+        elif given:
+            raise InputError(f"--{given[0].replace('_', '-')} goes with --budget")
+        if self.chips is not None:
+            check_chips(self.chips)
+        if self.calibrate and not sparse:
+            raise InputError("--calibrate measures activations for --sparse: give both")
+        return CompileOptions(subgraphs, budget, self.chips, sparse)

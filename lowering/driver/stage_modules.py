@@ -1,0 +1,143 @@
+"""The stages of a network on several chips: the module of each stage, and which stage feeds which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...analysis.planning.plan_network import storage_root
+from ...analysis.tasks.grouping import group_operations
+from ...dialects.dataflow.entry_function import argument_names, main_function, result_names
+from ...dialects.module_notes import add_note, notes_of
+from ...emulator.executable.chip_pipeline import NETWORK, Feed
+from ...formats.sparse.encoded_interface import ENCODED, EncodedInterface, read_interface
+from ..sequence.launch_sequence import Operators, operators, sources
+
+
+@dataclass(frozen=True)
+class StageModule:
+    """What one chip computes."""
+
+    module: ModuleOp
+    feeds: dict[str, Feed]
+    """The sources of its inputs, by name."""
+    outputs: tuple[str, ...]
+    """Those of the network that it gives."""
+    gives: tuple[str, ...]
+    """All that it gives: what later stages read, and those."""
+    clones: dict[Operation, Operation]
+    """Its operators, by the network's."""
+
+
+def units_of(function: FuncOp) -> list[Operators]:
+    """
+    What is not cut any further, in an order that can run: the operators that become one task, each other one alone.
+    """
+    position = {op: number for number, op in enumerate(function.body.block.ops)}
+    groups: list[Operators] = [tuple(group) for group in group_operations(function.body.block)]
+    grouped = {op for group in groups for op in group}
+    groups += [(op,) for op in operators(function) if op not in grouped]
+    return sorted(groups, key=lambda group: position[group[-1]])
+
+
+def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageModule]:
+    """
+    The function's operators, all in one of the stages, these in an order that can run.
+
+    A value that several stages read goes from the chip that computes it to the host once, under the name of an output
+    of the network if it is one. Outputs that nobody computes (inputs, constants) are the last chip's; inputs that
+    nobody reads are the first one's.
+    """
+    block = function.body.block
+    returned = list(block.last_op.operands) if block.last_op is not None else []
+    arguments = dict(zip(block.args, argument_names(function), strict=True))
+    home: dict[SSAValue, int] = {
+        result: number for number, ops in enumerate(stages) for op in ops for result in op.results
+    }
+    given: list[dict[str, SSAValue]] = [{} for _ in stages]
+    """Of each stage, by the name that it goes by."""
+    named: dict[SSAValue, str] = {}
+    for value, name in zip(returned, result_names(function), strict=True):
+        root = storage_root(value)
+        given[home.get(root, len(stages) - 1)][name] = value
+        named.setdefault(root, name)
+    outputs = [tuple(values) for values in given]
+    crossing = _fresh_names({*arguments.values(), *result_names(function)})
+    read = [sources(ops, list(given[number].values()), with_host=True) for number, ops in enumerate(stages)]
+    for number, (_, entering) in enumerate(read):
+        for value in entering:
+            if value in home and value not in named:
+                named[value] = name = crossing(value)
+                given[home[value]][name] = value
+            assert value not in home or home[value] < number, "stages stand in an order that can run"
+    nowhere = [value for value in block.args if not any(value in entering for _, entering in read)]
+    network = function.parent_op()
+    encoded = read_interface(notes_of(network).get(ENCODED)) if isinstance(network, ModuleOp) else None
+    made: list[StageModule] = []
+    for number, (held, entering) in enumerate(read):
+        wanted = sorted((value for value in entering if isinstance(value, BlockArgument)), key=lambda one: one.index)
+        wanted = [*wanted, *(nowhere if number == 0 else ())]
+        feeds = {value: Feed(NETWORK, arguments[value]) for value in wanted}
+        feeds |= {value: Feed(home[value], named[value]) for value in entering if value in home}
+        names = _distinct(feed.name for feed in feeds.values())
+        module, clones = _module(held, dict(zip(feeds, names, strict=True)), given[number])
+        mine = {op: clones[op] for op in stages[number]}
+        taken = dict(zip(names, feeds.values(), strict=True))
+        if encoded:
+            _note_encoded(module, encoded, taken, outputs[number])
+        made.append(StageModule(module, taken, outputs[number], tuple(given[number]), mine))
+    return made
+
+
+def _note_encoded(module: ModuleOp, network: EncodedInterface, feeds: dict[str, Feed], gives: Sequence[str]) -> None:
+    """Note which inputs and outputs of the network that a stage takes and gives are encoded."""
+    taken = {name: feed.name for name, feed in feeds.items() if feed.chip == NETWORK and feed.name in network.inputs}
+    inputs = {name: network.inputs[own] for name, own in taken.items()}
+    outputs = {name: network.outputs[name] for name in gives if name in network.outputs}
+    if inputs or outputs:
+        add_note(module, ENCODED, EncodedInterface(inputs, outputs).note)
+
+
+def _fresh_names(taken: set[str]) -> Callable[[SSAValue], str]:
+    """Gives a value a name that none has yet."""
+
+    def name(value: SSAValue) -> str:
+        hint = value.name_hint or "value"
+        number, found = 0, hint
+        while found in taken:
+            number += 1
+            found = f"{hint}.{number}"
+        taken.add(found)
+        return found
+
+    return name
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """The names, with a number behind those that were there before."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, free = 0, name
+        while free in found:
+            number += 1
+            free = f"{name}.{number}"
+        found[free] = None
+    return list(found)
+
+
+def _module(
+    ops: Sequence[Operation], inputs: Mapping[SSAValue, str], outputs: Mapping[str, SSAValue]
+) -> tuple[ModuleOp, dict[Operation, Operation]]:
+    """@main of operations in order, on values from outside, with names; and the copy of each."""
+    block = Block(arg_types=[value.type for value in inputs])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))
+    for value, argument in zip(inputs, block.args, strict=True):
+        argument.name_hint = value.name_hint
+    clones = {op: op.clone(mapping) for op in ops}
+    block.add_ops(list(clones.values()))
+    function = main_function(block, [mapping[value] for value in outputs.values()], (inputs.values(), outputs))
+    return ModuleOp([function]), clones

@@ -1,0 +1,264 @@
+"""
+What one launch does, as plain data: buffers with addresses, tasks, and every transfer and computation in its order.
+
+This is what instruction selection (`generate`) reads, and all that it reads. A `manycore.launch` says the same as text:
+`read_launch` and `write_launch` convert between the two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import TypeAlias
+
+from xdsl.ir import BlockArgument, SSAValue
+
+from ...analysis.planning.plan_task import aligned
+from ...analysis.planning.reads import ReadPlan
+from ...analysis.planning.storage import Distribution
+from ...analysis.tasks.task_info import Read, TaskInfo
+from ...dialects.dataflow.types import dtype_code, shape_of
+from ...dialects.manycore import Tiling
+
+
+@dataclass(frozen=True)
+class DramBuffer:
+    """A value in DRAM, row-major and without gaps."""
+
+    address: int
+    """`segment << SEGMENT_BITS` and the offset in the segment (see `dram_layout`)."""
+    nbytes: int
+    task: int | None = None
+    """Number of the task that computes it; None: it is there before the launch."""
+    reuses: tuple[int, ...] = ()
+    """Numbers of the buffers whose bytes it takes: the last ones that lay there."""
+    whole: int | None = None
+    """Number of the buffer that it is a part of, for each step of a loop another one; `address` is the first step's."""
+    advance: int = 0
+    """Bytes from the part of a step to that of the next."""
+
+
+@dataclass(frozen=True)
+class TileBuffer:
+    """A value spread over the cores: each holds, at one address in its SRAM, the tile that it computed."""
+
+    address: int
+    task: int
+    """Number of the task that computes it."""
+
+
+Buffer: TypeAlias = DramBuffer | TileBuffer
+
+
+@dataclass(frozen=True)
+class ScheduledRead:
+    """The way in which a task gets the slices of one read."""
+
+    read: Read
+    slots: tuple[int, ...]
+    """SRAM addresses of the buffers for its slices, used in turn; empty: the slices are used where they lie."""
+    make_plan: Callable[[], ReadPlan] = field(repr=False, compare=False)
+    """Works out `plan`, which follows from the rest of the schedule."""
+
+    @cached_property
+    def plan(self) -> ReadPlan:
+        """The slices that cores need."""
+        return self.make_plan()
+
+
+@dataclass(frozen=True)
+class ScheduledTask:
+    """A task with all the buffers that it uses."""
+
+    info: TaskInfo
+    tiling: Tiling
+    operands: tuple[int, ...]
+    """Numbers of buffers."""
+    result: int
+    """Number of a buffer."""
+    reads: tuple[ScheduledRead, ...]
+    staging: tuple[int, ...]
+    """SRAM addresses, used in turn, where parts of the result are computed that do not stay there."""
+    temporaries: dict[int, int]
+    """SRAM address by number of the body's buffer."""
+    turn: int = 0
+    """Bytes from the place of the root's value in one step to that in the next, and back; 0: it is the same."""
+    scratch: int | None = None
+    """SRAM address of the memory that the root's instructions need besides."""
+
+    @cached_property
+    def distribution(self) -> Distribution:
+        """Where the tiles of the result are."""
+        root = self.info.root
+        tiles = self.tiling.tile_boxes(self.info.sizes)
+        return Distribution({core: root.result_box(tile) for core, tile in tiles.items()}, 0)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the result."""
+        return shape_of(self.info.body[-1].results[0])
+
+    @property
+    def result_dtype(self) -> int:
+        """Type code of the result's elements."""
+        return dtype_code(self.info.body[-1].results[0])
+
+    def operand_shape(self, operand: int) -> tuple[int, ...]:
+        """The shape in which an operand is read."""
+        return shape_of(self.info.arguments[operand])
+
+    def operand_dtype(self, operand: int) -> int:
+        """Type code of an operand's elements."""
+        return dtype_code(self.info.arguments[operand])
+
+
+@dataclass(frozen=True)
+class Load:
+    """The slices of a read that a step needs come from DRAM, unless they are there already."""
+
+    task: int
+    read: int
+    step: int | None
+    """None: the slices of all steps come together."""
+    relative: bool = False
+    """`step` is counted from the step in which the load stands; steps that there are not are left out."""
+    multicast_from: int = 0
+    """Groups of at least so many cores that need the same slice load it once and send it on; 0: every core loads."""
+
+
+@dataclass(frozen=True)
+class Gather:
+    """
+    What a step needs of the values that a task gathers comes from the cores that hold it. The first one of a task, for
+    step 0, also fills the padding.
+    """
+
+    task: int
+    step: int
+    relative: bool = False
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Each core computes its box of the current step."""
+
+    task: int
+    pipelined: bool = False
+    """The operands of the next step are there: sums to which its root adds may be made before this step's epilogue."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """Parts of the result that the current step completes go to DRAM."""
+
+    task: int
+
+
+Action: TypeAlias = Load | Gather | Compute | Store
+
+
+@dataclass(frozen=True)
+class Execute:
+    """A task: what comes before its first step, what is done in each step but the last, and what in the last."""
+
+    task: int
+    begin: tuple[Action, ...]
+    steps: tuple[Action, ...]
+    last: tuple[Action, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Tasks and loads that are issued several times, the same in each step but for the parts of values in DRAM."""
+
+    steps: int
+    body: tuple[Load | Execute, ...]
+
+
+Issued: TypeAlias = Load | Execute | Repeat
+
+
+@dataclass(frozen=True)
+class LaunchSchedule:
+    """One launch."""
+
+    buffers: tuple[Buffer, ...]
+    tasks: tuple[ScheduledTask, ...]
+    order: tuple[Issued, ...]
+
+    @cached_property
+    def flat(self) -> tuple[Load | Execute, ...]:
+        """What is issued, once, in its order."""
+        return tuple(chain.from_iterable(one.body if isinstance(one, Repeat) else (one,) for one in self.order))
+
+    @cached_property
+    def loaded(self) -> frozenset[tuple[int, int]]:
+        """(Task, read) of all loads."""
+        return loads_of(self.flat)
+
+    def operand_buffer(self, task: int, operand: int) -> Buffer:
+        """Where an operand of a task lies."""
+        return self.buffers[self.tasks[task].operands[operand]]
+
+    def result_buffer(self, task: int) -> Buffer:
+        """The destination of a task's result."""
+        return self.buffers[self.tasks[task].result]
+
+
+def loads_of(issued: Sequence[Load | Execute]) -> frozenset[tuple[int, int]]:
+    """(Task, read) of all loads, those in the steps of tasks among them."""
+    executes = (one for one in issued if isinstance(one, Execute))
+    actions = [action for one in executes for part in (one.begin, one.steps, one.last) for action in part]
+    loads = [one for one in (*issued, *actions) if isinstance(one, Load)]
+    return frozenset((load.task, load.read) for load in loads)
+
+
+def schedule_digest(schedule: LaunchSchedule) -> str:
+    """A hash over all that the code of a launch depends on beside the chip: the same for the same code."""
+    digest = hashlib.sha256()
+    for task in schedule.tasks:
+        buffers = [schedule.buffers[number] for number in (*task.operands, task.result)]
+        reads = [(read.read, read.slots) for read in task.reads]
+        writes = [task.temporaries.get(buffer) for buffer in task.info.buffers.of_op]
+        memory = writes, task.staging, task.turn, task.scratch
+        digest.update(repr((_described(task.info), task.tiling, buffers, reads, memory)).encode())
+    digest.update(repr(schedule.order).encode())
+    return digest.hexdigest()
+
+
+def _described(info: TaskInfo) -> list[object]:
+    """The operations of a task."""
+    number_of: dict[SSAValue, int] = {op.results[0]: number for number, op in enumerate(info.body)}
+    return [
+        (
+            op.name,
+            sorted((key, str(value)) for key, value in op.properties.items()),
+            [(-1 - v.index if isinstance(v, BlockArgument) else number_of[v], str(v.type)) for v in op.operands],
+            str(op.results[0].type),
+        )
+        for op in info.body
+    ]
+
+
+def core_local(actions: Sequence[Action]) -> list[list[Action]]:
+    """Actions in groups, in order: those that cores do by themselves together, transfers that several share alone."""
+    groups: list[list[Action]] = []
+    for action in actions:
+        local = isinstance(action, Compute | Store)
+        if groups and local and isinstance(groups[-1][-1], Compute | Store):
+            groups[-1].append(action)
+        else:
+            groups.append([action])
+    return groups
+
+
+def turn_of(info: TaskInfo, tiling: Tiling, nbytes: int) -> int:
+    """`ScheduledTask.turn` for a buffer of the root of so many bytes."""
+    if not nbytes or info.root_in_turn is None:
+        return 0
+    step = tiling.step_boxes(tiling.tile_boxes(info.sizes)[tiling.cores[-1]])[0]
+    apart = aligned(info.largest_result(step) * info.value_bytes[0])
+    return apart if 2 * apart <= nbytes else 0

@@ -1,0 +1,20 @@
+"""The work of the network itself, noted in a module before the compiler changes how it is done."""
+
+from __future__ import annotations
+
+import json
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...dialects.dataflow.entry_function import find_main
+from .ideal_work import ideal_work
+from .program_notes import IDEAL, add_note, noted_ideal
+
+
+def note_ideal(module: ModuleOp) -> dict[str, int]:
+    """The work that a module notes; where it notes none, that of its `@main`, which is noted from then on."""
+    ideal = noted_ideal(module)
+    if ideal is None:
+        ideal = ideal_work(find_main(module))
+        add_note(module, IDEAL, json.dumps(ideal))
+    return ideal

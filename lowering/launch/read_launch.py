@@ -1,0 +1,257 @@
+"""The schedule that the operations of a launch say: what `write_launch` has written, or somebody by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ...analysis.allocation.memory_reuse import reuse_dependences
+from ...analysis.planning.reads import ReadKind, ReadPlan, plan_read
+from ...analysis.tasks.slices import Tiles
+from ...analysis.tasks.task_info import TaskInfo
+from ...chips import Chip
+from ...dialects.dataflow.types import shape_of
+from ...dialects.locations import at, located
+from ...dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, RepeatOp, Tiling
+from ...dialects.manycore.repeat import part_whole
+from ...dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, GlobalOp, LoadOp, Space, StoreOp
+from ...dialects.memory.ops import buffer_of
+from ...support.errors import InputError
+from .dram_segments import SEGMENT_BITS, padded
+from .launch_schedule import (
+    Action,
+    Buffer,
+    Compute,
+    DramBuffer,
+    Execute,
+    Gather,
+    Issued,
+    LaunchSchedule,
+    Load,
+    Repeat,
+    ScheduledRead,
+    ScheduledTask,
+    Store,
+    TileBuffer,
+    turn_of,
+)
+
+
+@dataclass(frozen=True)
+class PlacedSchedule:
+    """A schedule whose DRAM addresses are in segments, and where these lie."""
+
+    schedule: LaunchSchedule
+    segments: tuple[int, ...]
+    """DRAM address of each segment: values that enter or leave the launch, and last what stays within it."""
+
+
+def read_launch(launch: LaunchOp, chip: Chip) -> PlacedSchedule:
+    """The schedule of a verified launch. Raises InputError naming the task where it cannot be carried out."""
+    with at(launch):
+        return _Reader(launch, chip).read()
+
+
+class _Reader:
+    def __init__(self, launch: LaunchOp, chip: Chip) -> None:
+        self.launch, self.chip = launch, chip
+        self.block: Block = launch.body.block
+        self.executes = list(launch.tasks.values())
+        self.number_of = {op.sym_name.data: number for number, op in enumerate(self.executes)}
+        self.writer: dict[SSAValue, int] = {}
+        """Buffer -> the task that writes it."""
+        for number, op in enumerate(self.executes):
+            if op.target in self.writer:
+                if isinstance(op.parent_op(), RepeatOp) and buffer_of(op.target).space is Space.SRAM:
+                    continue  # for the next step, in the same tiles
+                raise InputError(f"task @{op.sym_name.data} writes a buffer that another task of the launch writes")
+            self.writer[op.target] = self.writer[part_whole(op.target)] = number
+        self.numbers: dict[SSAValue, int] = {}
+        self.buffers: list[Buffer] = []
+        self.tasks: list[ScheduledTask] = []
+
+    def read(self) -> PlacedSchedule:
+        for number, op in enumerate(self.executes):
+            with at(op):
+                self.tasks.append(self._task(number, op))
+        order = [one for op in self.block.ops for one in self._issued(op)]
+        schedule = LaunchSchedule(tuple(self.buffers), tuple(self.tasks), tuple(order))
+        base = min(self.scratch.values(), default=0)
+        outside = [buffer_of(value).offset or 0 for value in self.outside]
+        return PlacedSchedule(schedule, (*outside, base))
+
+    # ---- buffers
+
+    @cached_property
+    def scratch(self) -> dict[SSAValue, int]:
+        """Buffers in DRAM that stay within the launch -> their addresses."""
+        allocs = [op for op in self.block.ops if isinstance(op, AllocOp)]
+        return {op.buffer: address_of(op.buffer) for op in allocs if buffer_of(op.buffer).space is Space.DRAM}
+
+    @cached_property
+    def outside(self) -> list[SSAValue]:
+        """Buffers in DRAM that enter or leave the launch: constants first, and else in the order of definition."""
+        used = {part_whole(value) for op in self.executes for value in (*op.inputs, op.target)}
+        around = self.launch.parent_block()
+        assert around is not None
+        defined = [*around.args, *(result for op in around.ops for result in op.results)]
+        entering = [
+            value
+            for value in defined
+            if value in used and isinstance(value.type, BufferType) and value.type.space is Space.DRAM
+        ]
+        return sorted(entering, key=lambda value: not isinstance(value.owner, GlobalOp))
+
+    @cached_property
+    def reuses(self) -> dict[SSAValue, tuple[SSAValue, ...]]:
+        """Buffers in `scratch` -> those whose bytes they take."""
+        values = [value for value in self.scratch if value in self.writer]
+        values.sort(key=self.writer.__getitem__)
+        sizes = [padded(buffer_of(value).nbytes) for value in values]
+        occupants = reuse_dependences(sizes, [self.scratch[value] for value in values])
+        return {value: tuple(values[one] for one in others) for value, others in zip(values, occupants, strict=True)}
+
+    def _buffer(self, value: SSAValue) -> int:
+        """The number of a buffer."""
+        if value not in self.numbers:
+            type = buffer_of(value)
+            if type.space is Space.SRAM:
+                if value not in self.writer:
+                    raise InputError(f"a task reads {type} as a whole, which no task of the launch writes")
+                made: Buffer = TileBuffer(address_of(value), self.writer[value])
+            elif (whole := part_whole(value)) is not value:
+                assert isinstance(value, BlockArgument)
+                loop = value.block.parent_op()
+                assert isinstance(loop, RepeatOp)
+                _, start, advance = loop.part(value)
+                number = self._buffer(whole)
+                address = self._in_segment(whole) + start
+                made = DramBuffer(address, type.nbytes, self.writer.get(value), (), number, advance)
+            else:
+                reuses = tuple(self._buffer(one) for one in self.reuses.get(value, ()))
+                made = DramBuffer(self._in_segment(value), type.nbytes, self.writer.get(value), reuses)
+            self.numbers[value] = len(self.buffers)
+            self.buffers.append(made)
+        return self.numbers[value]
+
+    def _in_segment(self, value: SSAValue) -> int:
+        if value in self.scratch:
+            offset = self.scratch[value] - min(self.scratch.values())
+            return (len(self.outside) << SEGMENT_BITS) + offset
+        return self.outside.index(value) << SEGMENT_BITS
+
+    # ---- tasks
+
+    def _task(self, number: int, op: ExecuteOp) -> ScheduledTask:
+        info, tiling = TaskInfo.of(op), op.tiling.data
+        for value in op.inputs:
+            if self.writer.get(value, -1) >= number or self.writer.get(part_whole(value), -1) >= number:
+                writer = self.executes[self.writer[value]].sym_name.data
+                raise InputError(f"task @{info.name} reads the result of @{writer}, which stands behind it")
+        reads = tuple(self._read(op, info, index) for index in range(len(info.reads)))
+        temporaries = {place: address_of(value) for place, value in enumerate(op.temporaries, 1)}
+        root = info.root_in_turn
+        turn = 0 if root is None else turn_of(info, tiling, buffer_of(op.temporaries[root - 1]).nbytes)
+        return ScheduledTask(
+            info, tiling, tuple(map(self._buffer, op.inputs)), self._buffer(op.target), reads,
+            tuple(map(address_of, op.staging)),
+            temporaries, turn, temporaries.get(info.scratch_buffer) if info.needs_scratch else None,
+        )  # fmt: skip
+
+    def _read(self, op: ExecuteOp, info: TaskInfo, index: int) -> ScheduledRead:
+        read = info.reads[index]
+        value = op.inputs[read.operand]
+        source = None
+        if buffer_of(value).space is Space.SRAM:
+            producer = self.tasks[self.writer[value]] if value in self.writer else None
+            if producer is None:
+                raise InputError(f"task @{info.name} reads {value.type} as a whole, which no task of the launch writes")
+            source = producer
+        slots = tuple(map(address_of, op.read_buffers(index)))
+        constant = isinstance(value.owner, GlobalOp)  # not a part of one, which is another in each step
+        return ScheduledRead(
+            read, slots, partial(_plan_read, self.chip, info, op.tiling.data, index, slots, source, constant)
+        )
+
+    # ---- order
+
+    def _issued(self, op: Operation) -> list[Issued]:
+        """What an operation of the launch issues."""
+        if isinstance(op, RepeatOp):
+            return [Repeat(op.step_count, tuple(one for inner in op.body.block.ops for one in self._top(inner)))]
+        return [*self._top(op)]
+
+    def _top(self, op: Operation) -> list[Load | Execute]:
+        """What an operation at the launch's own level issues."""
+        match op:
+            case LoadOp():
+                return [self._load(op)]
+            case ExecuteOp():
+                number = self.number_of[op.sym_name.data]
+                parts = (tuple(map(self._action, part.block.ops)) for part in (op.begin, op.steps, op.last))
+                return [Execute(number, *parts)]
+            case AllocOp() | FreeOp():
+                return []
+            case _:
+                raise InputError(f"'{op.name}' in a launch: expected buffers, loads and tasks over buffers")
+
+    def _action(self, op: Operation) -> Action:
+        match op:
+            case LoadOp():
+                return self._load(op)
+            case GatherOp():
+                return Gather(self.number_of[op.task_name], op.step_number or 0, op.is_relative)
+            case ComputeOp():
+                return Compute(self._owner(op), op.pipelined is not None)
+            case StoreOp():
+                return Store(self._owner(op))
+            case _:
+                raise InputError(f"'{op.name}' in the schedule of a task: expected transfers and manycore.compute")
+
+    def _load(self, op: LoadOp) -> Load:
+        return Load(self.number_of[op.task_name], op.read, op.step_number, op.is_relative, op.multicast_from)
+
+    def _owner(self, op: Operation) -> int:
+        task = op.parent_op()
+        assert isinstance(task, ExecuteOp)
+        return self.number_of[task.sym_name.data]
+
+
+def _plan_read(
+    chip: Chip,
+    info: TaskInfo,
+    tiling: Tiling,
+    index: int,
+    slots: Sequence[int],
+    source: ScheduledTask | None,
+    constant: bool,
+) -> ReadPlan:
+    """The slices of a read; `source`: the task in whose tiles the operand lies, None for DRAM. Raises InputError."""
+    read = info.reads[index]
+    held = None
+    if source is not None:
+        held = source.distribution.reshaped(source.shape, shape_of(info.arguments[read.operand]))
+        if held is None:
+            raise InputError(
+                f"task @{info.name} reads the result of @{source.info.name} in a shape in which its tiles are not "
+                "contiguous: put that in dram"
+            )
+    plan = plan_read(info, chip, Tiles.of(tiling, info.sizes), read, held, constant)
+    if plan.kind is ReadKind.DIRECT and slots:
+        gathered = int(plan.whole.gathered.prod(axis=1).max(initial=0)) * plan.item_bytes
+        return replace(plan, kind=ReadKind.GATHER, gathered=gathered)
+    streamed = plan.kind is ReadKind.STREAM and (plan.whole.is_padded or (plan.whole.extents[:, :, 1] > 0).all(1).any())
+    if not slots and (streamed or plan.gathered):
+        raise InputError(f"task @{info.name} has no buffer for read {index}: give it one in 'reads' and 'slots'")
+    return plan
+
+
+def address_of(value: SSAValue) -> int:
+    """The address of a buffer. Raises InputError for one without."""
+    type = buffer_of(value)
+    if type.offset is None:
+        raise located(InputError(f"{type} has no address: run manycore-to-memory, or give one"), value)
+    return type.offset

@@ -1,0 +1,140 @@
+"""
+The steps of a loop as a hardware loop.
+
+Of a loop with many steps, streams hold the first few, and the last. From some step on, what units know of each other
+when a step begins is the same as a step before (`synchronise` says so), and the words of steps are equal in everything
+but addresses that advance by constants: these steps become one body. The stream of instructions that is executed is the
+one that would be there if all steps had been emitted.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.coreasm.isa import OPCODE
+from ...support.errors import MeshloomError
+from ..codegen.stream import UNUSED, EmittedLoop
+from .find_repeats import MAX_DEPTH, MAX_REGISTERS
+from .reroll_loops import reroll_loops
+from .wide_words import HIGH_HALF, WIDE, address_operands
+
+
+class UnlikeSteps(MeshloomError):
+    """The steps of a loop that were emitted are not alike in the end."""
+
+
+def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.uint64]) -> NDArray[np.void]:
+    """
+    The words [n] WIDE of the emitted steps, without loops and registers, as all steps [<= n] WIDE. `states`: of the
+    emitted steps, what units know when they begin (see `synchronise`).
+
+    Raises UnlikeSteps where steps are not alike, MeshloomError where a step advances too many addresses.
+    """
+    if len(loop.numbers) == loop.steps:
+        return reroll_loops(words)
+    starts = [start - loop.starts[0] for start in loop.starts]
+    parts = [words[low:high] for low, high in pairwise(starts)]
+    front = len(loop.numbers) - 3
+    first = next((one for one in range(1, front + 1) if states[one] == states[one + 1]), front)
+    body = parts[first]
+    deltas = _deltas(body, parts[first + 1])
+    if deltas is None or states[first] != states[first + 1]:
+        raise UnlikeSteps(f"steps of a loop of {loop.steps} steps are not alike: unroll it")
+    if not len(body):
+        return body
+    count = loop.steps - 1 - first
+    alike = _follows(body, parts[-1], deltas, count)
+    count += alike
+    while first and _follows(parts[first - 1], body, deltas, 1):
+        first, count, body = first - 1, count + 1, parts[first - 1]
+    pieces = [reroll_loops(np.concatenate(parts[:first]))] if first else []
+    pieces.append(_loop(body, deltas, count))
+    if not alike:
+        pieces.append(reroll_loops(parts[-1]))
+    return np.concatenate(pieces)
+
+
+def _deltas(one: NDArray[np.void], other: NDArray[np.void]) -> NDArray[np.int64] | None:
+    """[n, 4] by how much the addresses of the operands advance; None where the words differ in other things."""
+    if len(one) != len(other):
+        return None
+    is_address, values = address_operands(one)
+    _, then = address_operands(other)
+    deltas = np.where(is_address, then - values, 0)
+    return deltas if _follows(one, other, deltas, 1) else None
+
+
+def _follows(one: NDArray[np.void], other: NDArray[np.void], deltas: NDArray[np.int64], steps: int) -> bool:
+    """Whether `other` is what `one` is so many steps later."""
+    if len(one) != len(other):
+        return False
+    expected = one.copy()
+    _advance(expected, deltas * steps)
+    names = ("op", "dtype", "wait", "signal", "imm", "addr", "desc")
+    return all(np.array_equal(expected[name], other[name]) for name in names)
+
+
+def _advance(words: NDArray[np.void], by: NDArray[np.int64]) -> None:
+    """Add to the addresses of operands."""
+    _, values = address_operands(words)
+    moved = values + by
+    halves = HIGH_HALF[words["op"]]
+    for operand in range(4):
+        rows = np.flatnonzero(by[:, operand])
+        words["addr"][rows, operand] = moved[rows, operand] & 0xFFFF_FFFF
+        wide = rows[halves[rows, operand] >= 0]
+        words["addr"][wide, halves[wide, operand]] = moved[wide, operand] >> 32
+
+
+def _loop(body: NDArray[np.void], deltas: NDArray[np.int64], count: int) -> NDArray[np.void]:
+    """`count` steps: the words that advance have registers of their own, what lies between them may hold loops."""
+    steps = sorted({int(delta) for delta in deltas.ravel() if delta})
+    if len(steps) >= MAX_REGISTERS:
+        raise MeshloomError(f"a step of a loop advances {len(steps)} addresses: unroll it")
+    register = {delta: MAX_REGISTERS - number for number, delta in enumerate(steps)}
+    advancing = np.flatnonzero(deltas.any(axis=1))
+    pieces: list[NDArray[np.void]] = []
+    at = 0
+    for place in (*advancing.tolist(), len(body)):
+        if place > at:
+            pieces.append(_within(body[at:place], MAX_REGISTERS - len(steps)))
+        if place < len(body):
+            word = body[place : place + 1].copy()
+            word["regs"] = sum(register[int(delta)] << 4 * slot for slot, delta in enumerate(deltas[place]) if delta)
+            pieces.append(word)
+        at = place + 1
+    like = body[:1]
+    begin = [_control("li", register[delta], 0, 0, like) for delta in steps]
+    again = [_control("addi", register[delta], delta, 0, like) for delta in steps]
+    inside = np.concatenate([*pieces, *again])
+    return np.concatenate([*begin, _control("loop", 0, count, len(inside), like), inside])
+
+
+def _within(words: NDArray[np.void], registers: int) -> NDArray[np.void]:
+    """Words in a loop, rolled where that leaves depth and registers."""
+    rolled = reroll_loops(words)
+    loops = rolled[rolled["op"] == OPCODE["loop"]]
+    used = rolled["imm"][np.isin(rolled["op"], [OPCODE["li"], OPCODE["addi"]])]
+    deep = _depth(rolled) >= MAX_DEPTH
+    return words.copy() if len(loops) and (deep or int(used.max(initial=0)) > registers) else rolled
+
+
+def _depth(words: NDArray[np.void]) -> int:
+    """How deep loops nest."""
+    depth, ends = 0, list[int]()
+    for place in np.flatnonzero(words["op"] == OPCODE["loop"]).tolist():
+        ends = [end for end in ends if end > place]
+        ends.append(place + int(words["addr"][place, 1]) + 1)
+        depth = max(depth, len(ends))
+    return depth
+
+
+def _control(name: str, imm: int, addr0: int, addr1: int, like: NDArray[np.void]) -> NDArray[np.void]:
+    word = np.zeros(1, WIDE)
+    word["op"], word["imm"], word["desc"] = OPCODE[name], imm, UNUSED
+    word["addr"][0, :2] = addr0 & 0xFFFF_FFFF, addr1
+    word["source"] = like["source"]
+    return word

@@ -1,0 +1,97 @@
+"""One step of a mapped network as an executable: every core sends its messages and waits for those to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...chips import Chip
+from ...dialects.coreasm.encoding import DESC, TypeCode, new_words, pack_types
+from ...dialects.coreasm.isa import OPCODE
+from ...emulator.executable.executable import Executable, Launch, Program
+from ...mapping.mesh import Mesh
+from ...mapping.messages import Messages
+from ...support.errors import MeshloomError
+from .controller import Begin, Join, controller_words
+
+SEMAPHORE = 0
+"""Counts what has arrived at a core."""
+_MOST = 1 << 16
+"""Core sets, and descriptors of a program, that an instruction can name."""
+
+
+def spike_program(messages: Messages, chip: Chip, mesh: Mesh, spike_bytes: int) -> Executable:
+    """
+    The executable of a step, in one launch.
+
+    A core puts its messages, the farthest first, then waits until all that are sent to it have arrived. The first half
+    of its memory holds what it sends, the second what it is sent; both are rings, and no values are computed: it is a
+    program for cycles, traffic and energy. Messages of more than half of the memory go in several puts.
+
+    Raises MeshloomError where sets or sizes are more than an instruction can name.
+    """
+    if len(messages.sets) > _MOST:
+        raise MeshloomError(f"{len(messages.sets):,} sets of cores are more than {_MOST:,}: use fewer cores")
+    ring = chip.sram_bytes // 2
+    hops = mesh.hops(np.arange(mesh.cores)[:, None], np.arange(mesh.cores)[None, :])
+    puts = np.zeros(mesh.cores, np.int64)
+    programs: list[Program] = []
+    bounds = np.searchsorted(messages.sender, np.arange(mesh.cores + 1))
+    own_parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    for core in range(mesh.cores):
+        own = slice(int(bounds[core]), int(bounds[core + 1]))
+        numbers, nbytes = messages.set_of[own], messages.spikes[own] * spike_bytes
+        distance = np.where(messages.sets[numbers], hops[core][None, :], 0).max(axis=1, initial=0)
+        order = np.lexsort((numbers, -nbytes, -distance))
+        own_parts.append(_in_parts(numbers[order], nbytes[order], ring))
+        parts = np.bincount(own_parts[-1][0], minlength=len(messages.sets))
+        named = np.flatnonzero(parts)
+        puts += parts[named] @ messages.sets[named].astype(np.int64)
+    for core, (numbers, nbytes) in enumerate(own_parts):
+        programs.append(_program(core, numbers, nbytes, int(puts[core]), ring))
+    cores = np.arange(mesh.cores, dtype=np.int32)
+    launch = Launch(cores, [np.zeros(0, np.uint32)] * mesh.cores)
+    return Executable(
+        chip, [], programs, [launch], messages.sets, controller_words([Begin(0), Join(0)]),
+        source_names=["step"], notes={"entry": "step"},
+    )  # fmt: skip
+
+
+def _in_parts(
+    numbers: NDArray[np.int64], nbytes: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(set, bytes) of each put: messages of more than `most` bytes in several."""
+    parts = -(-nbytes // most)
+    which = np.repeat(np.arange(len(nbytes)), parts)
+    last = np.cumsum(parts) - 1
+    sizes = np.full(len(which), most, np.int64)
+    sizes[last] = nbytes - (parts - 1) * most
+    return numbers[which], sizes
+
+
+def _program(core: int, numbers: NDArray[np.int64], nbytes: NDArray[np.int64], awaited: int, ring: int) -> Program:
+    """Puts, a wait, and the end."""
+    sizes, which = np.unique(nbytes, return_inverse=True)
+    if len(sizes) >= _MOST:
+        raise MeshloomError(f"core {core} sends messages of {len(sizes):,} sizes, more than {_MOST:,}: use more cores")
+    descs = np.zeros(len(sizes), DESC)
+    descs["size"], descs["stride"] = 1, 0
+    descs["size"][:, -1], descs["stride"][:, -1] = sizes, 1
+    count = len(nbytes)
+    words: NDArray[Any] = new_words(count + bool(awaited) + 1)
+    puts = words[:count]
+    puts["op"], puts["imm"] = OPCODE["put"], SEMAPHORE
+    puts["dtype"] = pack_types(TypeCode.U8, TypeCode.U8)
+    # One after the other as long as there is room, then from the start of the ring again.
+    place = np.cumsum(nbytes) - nbytes
+    place = np.where(place % ring + nbytes <= ring, place % ring, 0)
+    puts["addr"][:, 0], puts["addr"][:, 1] = ring + place, place
+    puts["desc"][:, 0] = puts["desc"][:, 1] = which
+    puts["desc"][:, 3] = numbers
+    if awaited:
+        words["op"][count], words["imm"][count] = OPCODE["wait"], SEMAPHORE
+        words["addr"][count, 0] = awaited
+    words["op"][-1] = OPCODE["halt"]
+    return Program(f"core{core}", words, descs, sources=np.zeros(len(words), np.uint32))

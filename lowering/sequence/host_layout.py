@@ -1,0 +1,112 @@
+"""Host memory of a linked network (inputs, outputs, weights, kept values), and the copies that go with each launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...emulator.executable.executable import Role, TensorInfo
+from ..launch.dram_segments import ALIGNMENT, padded
+from ..linker.constants import constant_bytes
+from ..linker.controller import Boundary, Copy
+from .dram_residency import Residency, Stay
+from .launch_sequence import LaunchSequence, NamedTensor, TensorSegment
+
+
+class HostLayout:
+    """The layout of host memory, given the residency in DRAM."""
+
+    def __init__(self, sequence: LaunchSequence, residency: Residency) -> None:
+        self._serial, self._residency = sequence, residency
+        self._cursor = 0
+        self._input_at: dict[int, int] = {}
+        self._inputs: list[tuple[NamedTensor, int]] = []
+        self._output_at: list[tuple[NamedTensor, int]] = []
+        for tensor in sequence.inputs:
+            host = self._reserve(tensor.nbytes)
+            self._input_at |= {piece.number: host + piece.offset for piece in tensor.pieces}
+            self._inputs.append((tensor, host))
+        for tensor in sequence.outputs:
+            self._output_at.append((tensor, self._reserve(tensor.nbytes)))
+        self.weights_address = self._cursor
+        self._block_at = {
+            launch: self._reserve(sum(padded(constant_bytes(sequence.constants[one]).size) for one in block))
+            for launch, block in residency.blocks.items()
+        }
+        self._kept_at = {number: self._reserve(sequence.values[number].nbytes) for number in sorted(residency.spilled)}
+        self.end = self._cursor
+        """One past the last byte used."""
+
+    def _reserve(self, nbytes: int) -> int:
+        at = self._cursor
+        self._cursor += -(-nbytes // ALIGNMENT) * ALIGNMENT
+        return at
+
+    def block_address(self, launch: int) -> int:
+        """Where the weights of a launch lie that come in as one block."""
+        return self._block_at[launch]
+
+    def kept(self) -> list[tuple[int, int]]:
+        """(address, bytes) of values that are kept for a while."""
+        return [(address, self._serial.values[number].nbytes) for number, address in self._kept_at.items()]
+
+    def tensors(self) -> list[TensorInfo]:
+        """The executable's table."""
+        residency = self._residency
+        table: list[TensorInfo] = []
+
+        def add(role: Role, tensor: NamedTensor, dram: int, host: int) -> None:
+            table.append(TensorInfo(tensor.name, role, tensor.dtype, tensor.shape, dram, tensor.nbytes, host))
+
+        # What comes or leaves in pieces is nowhere in DRAM as a whole.
+        for tensor, host in self._inputs:
+            number = tensor.pieces[0].number
+            first = next(stay for stay in residency.stays if stay.kind == "value" and stay.number == number)
+            dram = residency.address("value", number, first.first) if len(tensor.pieces) == 1 else 0
+            add("input", tensor, dram, host)
+        for tensor, host in self._output_at:
+            add("output", tensor, self._leaves_from(tensor.pieces[0]) if len(tensor.pieces) == 1 else 0, host)
+        return table
+
+    def _leaves_from(self, piece: TensorSegment) -> int:
+        launch = self._residency.leaving[piece.number][0] if piece.kind == "value" else 0
+        return self._residency.address(piece.kind, piece.number, launch)
+
+    def boundaries(self) -> list[Boundary]:
+        """The copies around each launch."""
+        sequence, residency = self._serial, self._residency
+        launches = [Boundary() for _ in sequence.parts]
+        for stay, address in zip(residency.stays, residency.addresses, strict=True):
+            if stay.arrives_for < 0:
+                continue
+            copy = Copy(True, address, self._home(stay), stay.nbytes)
+            if stay.first < stay.arrives_for:
+                launches[stay.first].beside.append(copy)
+            else:
+                launches[stay.arrives_for].before.append(copy)
+        for piece, host in self._outputs():
+            copy = Copy(False, self._leaves_from(piece), host, piece.nbytes)
+            launch, beside = len(launches) - 1, False
+            if piece.kind == "value":
+                launch, beside = residency.leaving[piece.number]
+            (launches[launch].after_beside if beside else launches[launch].after).append(copy)
+        for number, host in self._kept_at.items():
+            launch, beside = residency.leaving[number]
+            copy = Copy(False, residency.address("value", number, launch), host, sequence.values[number].nbytes)
+            (launches[launch].after_beside if beside else launches[launch].after).append(copy)
+        return launches
+
+    def _home(self, stay: Stay) -> int:
+        """Where on the host that lies which a stay begins with."""
+        if stay.kind == "block":
+            return self._block_at[stay.number]
+        if stay.number in self._input_at:
+            return self._input_at[stay.number]
+        if stay.number in self._kept_at:
+            return self._kept_at[stay.number]
+        return next(at for piece, at in self._outputs() if (piece.kind, piece.number) == ("value", stay.number))
+
+    def _outputs(self) -> Iterator[tuple[TensorSegment, int]]:
+        """What holds the outputs, and where on the host it goes."""
+        for tensor, host in self._output_at:
+            for piece in tensor.pieces:
+                yield piece, host + piece.offset

@@ -1,0 +1,58 @@
+"""A function in subgraphs as a function of operations in groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.manycore import SubgraphOp
+from ...transforms.shared.outline import InlineSubgraph
+from ...transforms.shared.rewrite_once import rewrite_once
+from .launch_sequence import is_operator
+from .residency_decisions import Residence
+
+
+@dataclass
+class Group:
+    """Operations that are to become one launch."""
+
+    name: str
+    operations: list[Operation]
+    to_fit: bool = False
+    """It is apart because more does not fit."""
+    residence: Residence = field(default_factory=Residence)
+    subgraph: SubgraphOp | None = None
+    """Whose operations these were; it is not there any more, but says where it stood."""
+    results: tuple[SSAValue, ...] = ()
+    """What that gave, as values of the function."""
+
+
+def inline_subgraphs(function: FuncOp) -> list[Group]:
+    """
+    Put the operations of subgraphs into the function. Returns which these were, each group with the operations between
+    its subgraph and the next; none where there is no subgraph.
+    """
+    groups: list[Group] = []
+    loose = False
+    subgraphs = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
+    for op in function.body.block.ops if subgraphs else ():
+        if isinstance(op, SubgraphOp):
+            operations = list(op.body.block.ops)[:-1]
+            groups.append(Group(op.sym_name.data, operations, op.to_fit is not None, Residence.of(op), op, op.yielded))
+        elif loose:
+            groups[-1].operations.append(op)
+        else:
+            groups.append(Group(str(len(groups)), [op]))
+        loose = not isinstance(op, SubgraphOp)
+    rewrite_once(function, {SubgraphOp: (InlineSubgraph(),)})
+    return groups
+
+
+def launches_of(function: FuncOp) -> list[Group]:
+    """As `inline_subgraphs`, with operators only; groups of reshapes alone need no launch, and are left out."""
+    groups = inline_subgraphs(function)
+    for group in groups:
+        group.operations = list(filter(is_operator, group.operations))
+    return [group for group in groups if group.operations]

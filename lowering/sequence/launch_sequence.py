@@ -1,0 +1,311 @@
+"""
+A network as a launch sequence: the operators of each subgraph, the values that they exchange, and each as a module.
+
+Parts exchange memory, so only values with memory of their own cross: constants and reshapes (which only look at memory
+in another shape) stand again in every part that reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
+from typing import Literal
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ...analysis.planning.plan_network import storage_root
+from ...analysis.tasks.task_info import value_bytes
+from ...dialects.dataflow import ConcatOp, ConstantOp, LoopOp, ReshapeOp, SliceOp, WeightOp
+from ...dialects.dataflow.base import ints
+from ...dialects.dataflow.entry_function import argument_names, main_function, result_names
+from ...dialects.dataflow.loop_reads import values_read
+from ...dialects.dataflow.partial_conv import PartialConvOp
+from ...dialects.dataflow.types import dtype_code, shape_of
+from ...dialects.manycore import SubgraphOp, TaskOp, YieldOp
+from ...transforms.shared.concat_forwarding import ON_HOST
+from ..launch.dram_segments import bytes_of
+from ..linker.constants import ConstantTable
+from .dram_residency import Value
+
+Operators = tuple[Operation, ...]
+"""Operators of a part, in the program's order."""
+
+
+@dataclass(frozen=True)
+class TensorSegment:
+    """A value or constant that holds consecutive bytes of an input or output of the network."""
+
+    kind: Literal["value", "constant"]
+    number: int
+    offset: int
+    """In the tensor."""
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class NamedTensor:
+    """An input or output of the network, and what holds it: one value or constant, or several pieces of an output."""
+
+    name: str
+    dtype: int
+    shape: tuple[int, ...]
+    nbytes: int
+    pieces: tuple[TensorSegment, ...]
+
+
+@dataclass(frozen=True)
+class SubgraphInterface:
+    """The interface of one subgraph: the values that it reads and gives, by number."""
+
+    constants: tuple[int, ...]
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+    values: tuple[SSAValue, ...]
+    """The values of the function that the results are."""
+
+
+@dataclass(frozen=True)
+class LaunchSequence:
+    """Everything that linking needs to know of the launch sequence as a whole."""
+
+    parts: tuple[SubgraphInterface, ...]
+    values: tuple[Value, ...]
+    constants: tuple[ConstantOp | WeightOp, ...]
+    """One operation for each distinct content."""
+    inputs: tuple[NamedTensor, ...]
+    outputs: tuple[NamedTensor, ...]
+
+
+def _sent_as(argument: SSAValue) -> list[SSAValue]:
+    """The values as which an input comes: itself, or blocks that the host sends, in the order of their bytes."""
+    users = {op for use in argument.uses if isinstance(op := use.operation, SliceOp) and is_on_host(op)}
+    block = argument.owner
+    assert isinstance(block, Block)
+    return [op.results[0] for op in block.ops if op in users] or [argument]
+
+
+def _start(op: SliceOp) -> int:
+    """Bytes of an input before a block of it, which is cut along the outermost dimension."""
+    strides = accumulate(reversed(shape_of(op.operand)[1:]), mul, initial=value_bytes(op.operand))
+    return sum(start * stride for start, stride in zip(reversed(ints(op.starts)), strides, strict=True))
+
+
+def _held_by(value: SSAValue) -> list[SSAValue]:
+    """The values that hold the memory of an output, in the order of its bytes."""
+    root = storage_root(value)
+    if isinstance(root.owner, ConcatOp) and is_on_host(root.owner):
+        return [storage_root(operand) for operand in root.owner.operands]
+    return [root]
+
+
+def is_operator(op: Operation) -> bool:
+    """Whether an operation of @main does work: it then belongs to exactly one part."""
+    return not isinstance(op, ConstantOp | WeightOp | ReshapeOp | ReturnOp) and not is_on_host(op)
+
+
+def is_on_host(owner: Operation | Block) -> bool:
+    """Whether the host does this, with inputs or outputs of the network."""
+    return isinstance(owner, Operation) and ON_HOST in owner.attributes
+
+
+def operator_count(part: Operators) -> int:
+    """Number of the network's operators that a part carries out; two tasks that were made of one count as one."""
+    inside = [inner for op in part for inner in _inside(op)]
+    return sum(not isinstance(op, PartialConvOp) for op in inside)
+
+
+def _inside(op: Operation) -> list[Operation]:
+    """The operators that an operation of a part stands for."""
+    if isinstance(op, TaskOp | LoopOp):
+        return [one for inner in list(op.body.block.ops)[:-1] for one in _inside(inner)]
+    return [] if isinstance(op, ReshapeOp) and isinstance(op.parent_op(), LoopOp) else [op]
+
+
+def operators(function: FuncOp) -> Operators:
+    """All operators of the function, in order."""
+    return tuple(op for op in function.body.block.ops if is_operator(op))
+
+
+def sources(
+    part: Operators, given: Sequence[SSAValue] = (), with_host: bool = False
+) -> tuple[list[Operation], list[SSAValue]]:
+    """
+    The operations that a part's module holds (its own, and constants and reshapes that they read; `with_host`: also
+    what the host does for them), and the storage roots that enter from outside, both in the function's order. `given`:
+    values that it gives beside those that others read.
+    """
+    inside = set(part)
+    held: set[Operation] = set(part)
+    entering: dict[SSAValue, None] = {}
+    waiting = [*reversed(given), *(value for op in reversed(part) for value in reversed(values_read(op)))]
+    while waiting:
+        value = waiting.pop()
+        owner = value.owner
+        if isinstance(owner, ConstantOp | WeightOp):
+            held.add(owner)
+        elif isinstance(owner, Operation) and (isinstance(owner, ReshapeOp) or (with_host and is_on_host(owner))):
+            if owner not in held:
+                held.add(owner)
+                waiting.extend(reversed(owner.operands))
+        elif isinstance(value, BlockArgument) or owner not in inside:
+            entering[value] = None
+    block = next(iter(held)).parent_block() if held else None
+    ordered = [op for op in block.ops if op in held] if block is not None else []
+    return ordered, _by_definition(entering, block)
+
+
+def _by_definition(values: Iterable[SSAValue], block: Block | None) -> list[SSAValue]:
+    """Values in the order in which a block has them: its arguments, then results of its operations."""
+    if block is None:
+        return list(values)
+    wanted = set(values)
+    arguments = [value for value in block.args if value in wanted]
+    return [*arguments, *(result for op in block.ops for result in op.results if result in wanted)]
+
+
+def _leaving(part: Operators) -> list[SSAValue]:
+    """Results of a part's operators that other operators or the network's caller read, in the function's order."""
+    inside = set(part)
+    found: list[SSAValue] = []
+    block = part[0].parent_block() if part else None
+    for op in block.ops if block is not None else ():
+        if op in inside:
+            found += [result for result in op.results if _leaves(result, inside)]
+    return found
+
+
+def _leaves(result: SSAValue, inside: set[Operation]) -> bool:
+    """Whether others read a result, or a reshape of it."""
+    readers = [result]
+    while readers:
+        for use in readers.pop().uses:
+            user = _in_function(use.operation)
+            if isinstance(user, ReshapeOp):
+                readers.append(user.results[0])
+            elif user not in inside:
+                return True
+    return False
+
+
+def _in_function(op: Operation) -> Operation:
+    """The operation of the function that one is, or is in the body of."""
+    while isinstance(loop := op.parent_op(), LoopOp):
+        op = loop
+    return op
+
+
+@dataclass(frozen=True)
+class SubgraphModule:
+    """A subgraph as a module of its own."""
+
+    module: ModuleOp
+    constants: tuple[ConstantOp | WeightOp, ...]
+    """Those of the network that the module's are copies of, in the module's order."""
+    arguments: tuple[SSAValue, ...]
+    results: tuple[SSAValue, ...]
+
+
+def module_of_operators(part: Operators) -> SubgraphModule:
+    """`@main` of the operators of a part, on its entering values, giving its leaving ones."""
+    ops, entering = sources(part)
+    leaving = _leaving(part)
+    block = Block(arg_types=[value.type for value in entering])
+    mapping: dict[SSAValue, SSAValue] = dict(zip(entering, block.args, strict=True))
+    for value, argument in zip(entering, block.args, strict=True):
+        argument.name_hint = value.name_hint
+    block.add_ops([op.clone(mapping) for op in ops])
+    module = ModuleOp([main_function(block, [mapping[value] for value in leaving])])
+    constants = tuple(op for op in ops if isinstance(op, ConstantOp | WeightOp))
+    return SubgraphModule(module, constants, tuple(entering), tuple(leaving))
+
+
+def module_key(part: Operators) -> tuple[object, ...]:
+    """What `module_of_operators` depends on: equal for a part as long as its module would be the same."""
+    inside = set(part)
+    read: dict[Operation, tuple[SSAValue, ...]] = {}
+    waiting = list(reversed(part))
+    while waiting:
+        op = waiting.pop()
+        if op not in read:
+            read[op] = tuple(values_read(op))
+            owners = [value.owner for value in values_read(op)]
+            waiting += [one for one in owners if isinstance(one, ConstantOp | WeightOp | ReshapeOp)]
+    leaving = tuple(_leaves(result, inside) for op in part for result in op.results)
+    return tuple(read.items()), leaving
+
+
+def module_of_subgraph(subgraph: SubgraphOp) -> SubgraphModule:
+    """A subgraph as a module of its own."""
+    constants = tuple(op for op in subgraph.body.block.ops if isinstance(op, ConstantOp | WeightOp))
+    copy = subgraph.clone()
+    body = copy.body.detach_block(0)
+    copy.erase()  # it reads the operands
+    last = body.last_op
+    assert isinstance(last, YieldOp)
+    values = list(last.operands)
+    Rewriter.erase_op(last)
+    return SubgraphModule(ModuleOp([main_function(body, values)]), constants, (), ())
+
+
+def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSequence:
+    """The launch sequence of a function's subgraphs (each operator in one of them, in an order that can run)."""
+    last = function.body.block.last_op
+    returned = list(last.operands) if last is not None else []
+    constants = ConstantTable()
+    entering = [root for value in function.body.block.args for root in _sent_as(value)]
+    numbers: dict[SSAValue, int] = {value: n for n, value in enumerate(entering)}
+    producer = dict.fromkeys(numbers, -1)
+    readers: dict[SSAValue, list[int]] = {value: [] for value in numbers}
+    crossings: list[SubgraphInterface] = []
+    for launch, part in enumerate(parts):
+        ops, entering = sources(part)
+        for value in entering:
+            readers[value].append(launch)
+        leaving = _leaving(part)
+        for value in leaving:
+            numbers[value] = len(numbers)
+            producer[value] = launch
+            readers[value] = []
+        crossings.append(
+            SubgraphInterface(
+                tuple(constants.number(op) for op in ops if isinstance(op, ConstantOp | WeightOp)),
+                tuple(numbers[value] for value in entering),
+                tuple(numbers[value] for value in leaving),
+                tuple(leaving),
+            )
+        )
+
+    def pieces(roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
+        offset = 0
+        for root in roots:
+            owner = root.owner
+            if isinstance(owner, SliceOp) and is_on_host(owner):
+                offset = _start(owner)
+            if isinstance(owner, ConstantOp | WeightOp):
+                yield TensorSegment("constant", constants.number(owner), offset, bytes_of(root))
+            else:
+                yield TensorSegment("value", numbers[root], offset, bytes_of(root))
+            offset += bytes_of(root)
+
+    def tensor(value: SSAValue, name: str, roots: Sequence[SSAValue]) -> NamedTensor:
+        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(pieces(roots)))
+
+    names = argument_names(function), result_names(function)
+    inputs = [tensor(*pair, _sent_as(pair[0])) for pair in zip(function.body.block.args, names[0], strict=True)]
+    outputs = [tensor(*pair, _held_by(pair[0])) for pair in zip(returned, names[1], strict=True)]
+    given = {piece.number for one in outputs for piece in one.pieces if piece.kind == "value"}
+    values = tuple(
+        Value(bytes_of(value), producer[value], tuple(readers[value]), number in given)
+        for value, number in numbers.items()
+    )
+    return LaunchSequence(tuple(crossings), values, tuple(constants.ops), tuple(inputs), tuple(outputs))
+
+
+def constant_bytes_read(part: Operators) -> int:
+    """Bytes of the constants and weights that a part reads."""
+    return sum(bytes_of(op.results[0]) for op in sources(part)[0] if isinstance(op, ConstantOp | WeightOp))

@@ -1,0 +1,37 @@
+"""A launch sequence with the allocation of everything that launches share, as specified in the IR or decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.func import FuncOp
+
+from ...chips import Chip
+from ...dialects.locations import located
+from ...support.errors import ResourceError
+from .dram_residency import DramShortage, Residency, plan_residency
+from .inline_subgraphs import Group
+from .launch_sequence import LaunchSequence, launch_sequence
+from .link_sequence import network_of
+from .residency_decisions import given_decisions
+
+
+def plan_launches(
+    function: FuncOp, groups: Sequence[Group], scratch: Sequence[int], chip: Chip
+) -> tuple[LaunchSequence, Residency]:
+    """
+    The serial list of a function's operators in groups, which need `scratch` bytes of DRAM each for themselves.
+
+    Raises ResourceError at the subgraph that does not fit in DRAM, with what else is said to be there.
+    """
+    sequence = launch_sequence(function, [tuple(group.operations) for group in groups])
+    given = given_decisions(function, sequence, [group.residence for group in groups])
+    try:
+        return sequence, plan_residency(network_of(sequence, scratch), chip.dram_bytes, given)
+    except DramShortage as error:
+        group = groups[error.launch]
+        if group.subgraph is None or not any((given.values, given.weights, given.alone)):
+            raise
+        text = f"subgraph @{group.name} does not fit: {error}: let values or weights lie on the host meanwhile"
+        found = ResourceError(text, error.resource, error.needed, error.available)
+        raise located(found, group.subgraph) from error

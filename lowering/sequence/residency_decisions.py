@@ -1,0 +1,115 @@
+"""
+Where values that subgraphs share are kept between launches: as specified in the IR, else as decided.
+
+`manycore.subgraph` says it of its results and weights; of inputs that several subgraphs read, the attribute `RESIDENCE`
+of the argument of `@main`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from ...analysis.planning.plan_network import storage_root
+from ...dialects.manycore import SubgraphOp
+from ...dialects.memory.attributes import Space, SpaceAttr
+from .dram_residency import Decisions
+from .launch_sequence import LaunchSequence
+
+RESIDENCE = "manycore.residence"
+
+
+@dataclass(frozen=True)
+class Residence:
+    """The residency that a subgraph specifies."""
+
+    values: Mapping[SSAValue, Space] = field(default_factory=dict[SSAValue, Space])
+    """By the value of the function that each of its results is."""
+    weights: Space | None = None
+    alone: bool | None = None
+
+    @staticmethod
+    def of(op: SubgraphOp) -> Residence:
+        """The residency that the text of a subgraph specifies."""
+        if not op.says_residence:
+            return Residence()
+        spaces = [one.data for one in op.residence or ()]
+        values = dict(zip(map(storage_root, op.yielded), spaces, strict=False))
+        return Residence(values, op.weights.data if op.weights is not None else None, op.alone is not None)
+
+    @staticmethod
+    def together(parts: Sequence[Residence]) -> Residence:
+        """
+        The joint residency of subgraphs that become one: of all results, and of weights and copies where they agree.
+        """
+        values = {value: space for part in parts for value, space in part.values.items()}
+        weights, alone = {part.weights for part in parts}, {part.alone for part in parts}
+        return Residence(values, weights.pop() if len(weights) == 1 else None, alone.pop() if len(alone) == 1 else None)
+
+    def of_copies(self, copies: Mapping[Operation, Operation]) -> Residence:
+        """The same, said of copies of the operations."""
+        values: dict[SSAValue, Space] = {
+            copies[value.owner].results[value.index]: space
+            for value, space in self.values.items()
+            if isinstance(value, OpResult) and value.owner in copies
+        }
+        return Residence(values, self.weights, self.alone)
+
+    def write(self, op: SubgraphOp, results: Sequence[SSAValue]) -> None:
+        """Let a subgraph that gives these values say it."""
+        spaces = [self.values.get(storage_root(value)) for value in results]
+        known = [SpaceAttr(space) for space in spaces if space is not None]
+        op.residence = ArrayAttr(known) if known and len(known) == len(spaces) else None
+        op.weights = None if self.weights is None else SpaceAttr(self.weights)
+        op.alone = UnitAttr() if self.alone else None
+
+
+def given_decisions(function: FuncOp, sequence: LaunchSequence, said: Sequence[Residence]) -> Decisions:
+    """What the parts of a list say, and the arguments of the function."""
+    values: dict[int, bool] = {}
+    for number, space in zip(_inputs(sequence), _of_arguments(function), strict=True):
+        if number is not None and space is not None:
+            values[number] = space is Space.HOST
+    for part, one in zip(sequence.parts, said, strict=True):
+        for value, number in zip(part.values, part.results, strict=True):
+            if value in one.values:
+                values[number] = one.values[value] is Space.HOST
+    weights = {launch: one.weights is Space.HOST for launch, one in enumerate(said) if one.weights is not None}
+    alone = {launch: one.alone for launch, one in enumerate(said) if one.alone is not None}
+    return Decisions(values, weights, alone)
+
+
+def residence_of(sequence: LaunchSequence, decided: Decisions, launch: int, results: Sequence[SSAValue]) -> Residence:
+    """What was decided for a launch, whose subgraph gives these results."""
+    part = sequence.parts[launch]
+    on_host = {value for value, number in zip(part.values, part.results, strict=True) if decided.values[number]}
+    roots = map(storage_root, results)
+    values = {root: Space.HOST if root in on_host else Space.DRAM for root in roots}
+    weights = (Space.HOST if decided.weights.get(launch) else Space.DRAM) if part.constants else None
+    return Residence(values, weights, decided.alone.get(launch, False))
+
+
+def write_inputs(function: FuncOp, sequence: LaunchSequence, decided: Decisions) -> None:
+    """Let the inputs that several launches read say where they lie between these."""
+    attributes = [dict(one.data) for one in function.arg_attrs or [DictionaryAttr({})] * len(function.body.block.args)]
+    for number, one in zip(_inputs(sequence), attributes, strict=True):
+        one.pop(RESIDENCE, None)
+        if number is not None and len(sequence.values[number].readers) > 1:
+            one[RESIDENCE] = SpaceAttr(Space.HOST if decided.values.get(number) else Space.DRAM)
+    if attributes:
+        function.arg_attrs = ArrayAttr([DictionaryAttr(one) for one in attributes])
+
+
+def _inputs(sequence: LaunchSequence) -> list[int | None]:
+    """The number of each input, but for those that come in pieces."""
+    return [one.pieces[0].number if len(one.pieces) == 1 else None for one in sequence.inputs]
+
+
+def _of_arguments(function: FuncOp) -> list[Space | None]:
+    said = [one.data.get(RESIDENCE) for one in function.arg_attrs or ()]
+    said += [None] * (len(function.body.block.args) - len(said))
+    return [one.data if isinstance(one, SpaceAttr) else None for one in said]

@@ -1,0 +1,107 @@
+"""Baseline: the vertex that is tied closest to those placed is placed next, on the best core that has room."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...support.errors import MeshloomError
+from ...support.jit import Array, jit
+from ..kernels.heap import heap_fix, heap_remove, heap_up
+from ..kernels.random import random_below, random_state
+from ..mesh import Mesh
+from ..method import Effort, Mapping, Objective, Watch
+from ..topology.topology import Topology
+
+
+def map_greedy(
+    topology: Topology,
+    mesh: Mesh,
+    capacity: int,
+    *,
+    objective: Objective = Objective.HOPS,
+    effort: Effort = Effort.NORMAL,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Mapping:
+    """
+    Greedy construction by hops, from a random vertex. See `mapping.MapMethod` for the arguments.
+
+    Each placement looks at all usable cores. Raises MeshloomError if a vertex finds no core with room.
+    """
+    del objective, effort
+    watch = watch or Watch()
+    with watch.step("construct"):
+        core_of, stuck = _construct(
+            topology.indptr,
+            topology.indices,
+            topology.data,
+            topology.size,
+            mesh.usable_cores,
+            mesh.x,
+            mesh.y,
+            capacity,
+            random_state(seed),
+        )
+    if stuck >= 0:
+        raise MeshloomError(
+            f"greedy placement finds no core with room for vertex {stuck} of size {topology.size[stuck]}: raise the "
+            f"capacity ({capacity}) or choose another method"
+        )
+    return Mapping(core_of, watch.seconds)
+
+
+@jit
+def _construct(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    size: Array,
+    cores: Array,
+    x: Array,
+    y: Array,
+    capacity: int,
+    state: Array,
+) -> tuple[Array, int]:
+    """(core of each vertex, -1) or (what was placed, the vertex that found no room)."""
+    n = len(size)
+    core_of = np.full(n, -1, np.int32)
+    load = np.zeros(len(cores), np.int64)
+    heap = np.empty(n, np.int32)
+    place = np.full(n, -1, np.int64)
+    key = np.zeros(n, np.int64)  # minus the weight of the edges to vertices placed
+    hops = np.empty(len(cores), np.int64)
+    count = 0
+    unseen = random_below(state, max(n, 1))
+    for _ in range(n):
+        if count == 0:  # another component begins
+            while core_of[unseen] >= 0:
+                unseen = (unseen + 1) % n
+            vertex = unseen
+        else:
+            vertex = heap[0]
+            count = heap_remove(heap, place, key, count, vertex)
+        hops[:] = 0
+        for k in range(indptr[vertex], indptr[vertex + 1]):
+            there = core_of[indices[k]]
+            if there >= 0:
+                for c in range(len(cores)):
+                    hops[c] += data[k] * (abs(x[cores[c]] - x[there]) + abs(y[cores[c]] - y[there]))
+        best = -1
+        for c in range(len(cores)):
+            if load[c] + size[vertex] <= capacity and (best < 0 or hops[c] < hops[best]):
+                best = c
+        if best < 0:
+            return core_of, vertex
+        core_of[vertex] = cores[best]
+        load[best] += size[vertex]
+        for k in range(indptr[vertex], indptr[vertex + 1]):
+            other = indices[k]
+            if core_of[other] >= 0:
+                continue
+            key[other] -= data[k]
+            if place[other] < 0:
+                heap_up(heap, place, key, other, count)
+                count += 1
+            else:
+                heap_fix(heap, place, key, count, other)
+    return core_of, -1

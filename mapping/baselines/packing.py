@@ -1,0 +1,51 @@
+"""Fill cores with vertices in a given order, never beyond their capacity."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...support.errors import MeshloomError
+from ...support.jit import Array, jit
+
+
+def pack(
+    size: NDArray[np.int64], order: NDArray[np.int32], cores: NDArray[np.int32], capacity: int
+) -> NDArray[np.int32]:
+    """
+    [vertices] core of each vertex: vertices go in `order` to the cores one after the other.
+
+    A vertex that does not fit the core at hand begins the next one; once there is no next one, what is left goes to
+    the emptiest core, the largest vertex first.
+
+    Raises MeshloomError if a vertex finds no core with room.
+    """
+    core_of, load, rest = _fill(size, order, cores, capacity)
+    left = order[rest:]
+    for vertex in left[np.argsort(-size[left], kind="stable")].tolist():
+        place = int(load.argmin())
+        if load[place] + size[vertex] > capacity:
+            raise MeshloomError(
+                f"vertex {vertex} of size {size[vertex]} finds no core with room: the emptiest of {len(cores)} holds "
+                f"{load[place]} of {capacity}; raise the capacity or use more cores"
+            )
+        load[place] += size[vertex]
+        core_of[vertex] = cores[place]
+    return core_of
+
+
+@jit
+def _fill(size: Array, order: Array, cores: Array, capacity: int) -> tuple[Array, Array, int]:
+    """(core of each vertex, load of each of `cores`, how much of `order` has been placed)."""
+    core_of = np.full(len(order), -1, np.int32)
+    load = np.zeros(len(cores), np.int64)
+    place = 0
+    for at in range(len(order)):
+        vertex = order[at]
+        while load[place] + size[vertex] > capacity:
+            place += 1
+            if place == len(cores):
+                return core_of, load, at
+        load[place] += size[vertex]
+        core_of[vertex] = cores[place]
+    return core_of, load, len(order)

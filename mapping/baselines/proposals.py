@@ -1,0 +1,51 @@
+"""Proposals of annealing: another core for a vertex, a partner for a swap, and the temperatures."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...support.jit import Array, jit
+from ..kernels.random import random_below, random_unit
+
+TRIALS = 500
+"""Proposals whose mean change sets the temperature at the start."""
+COOLING = 1e-3
+"""Temperature at the end, relative to the start."""
+
+
+@jit
+def propose_core(state: Array, indptr: Array, indices: Array, core_of: Array, usable: Array, width: int, v: int) -> int:
+    """A core beside, or that of, a random neighbour of `v` in the graph; -1: no proposal this time."""
+    degree = indptr[v + 1] - indptr[v]
+    to = int(core_of[v])
+    if degree > 0:
+        to = int(core_of[indices[indptr[v] + random_below(state, degree)]])
+    if to == core_of[v] or random_below(state, 4) == 0:
+        x, y = to % width, to // width
+        way = random_below(state, 4)
+        x += (way == 0) - (way == 1)
+        y += (way == 2) - (way == 3)
+        if x < 0 or x >= width or y < 0 or y >= len(usable) // width:
+            return -1
+        to = y * width + x
+    return to if usable[to] and to != core_of[v] else -1
+
+
+@jit
+def choose_partner(
+    state: Array, members: Array, count: Array, load: Array, size: Array, core_of: Array, capacity: int, v: int, to: int
+) -> int:
+    """The vertex of core `to` that must make room for `v` and fits where it was; -1: none is needed, -2: none does."""
+    if load[to] + size[v] <= capacity and count[to] < members.shape[1]:
+        return -1
+    if count[to] == 0:
+        return -2
+    u = members[to, random_below(state, count[to])]
+    fits = load[to] - size[u] + size[v] <= capacity and load[core_of[v]] - size[v] + size[u] <= capacity
+    return u if fits else -2
+
+
+@jit
+def accepted(state: Array, change: float, temperature: float) -> bool:
+    """Metropolis: improvements always, the rest the less the colder."""
+    return change <= 0 or random_unit(state) < np.exp(-change / temperature)

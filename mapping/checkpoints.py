@@ -1,0 +1,108 @@
+"""
+Steps of a mapping kept in a folder, so that an interrupted run goes on where it was.
+
+The graph of a step is kept as an archive, as S1 has it for intermediate topologies;
+what else the step found as NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Mapping as Dict
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..support.errors import InputError
+from ..support.files import open_atomically, write_atomically
+from ..support.input_files import open_regular, read_regular
+from ..support.npy import NPY_DAMAGE
+from .topology.archive import read_rows, write_rows
+from .topology.topology import Topology
+
+RUN_FILE = "run.json"
+"""Which run the steps of the folder belong to."""
+
+_GRAPH = ("indptr", "indices", "data", "size")
+"""A step with arrays of these names has a graph."""
+
+
+class FolderCheckpoints:
+    """Keeps every step in `FOLDER/STEP.npz`, a graph of it in `FOLDER/STEP.zip`; see `mapping.Checkpoints`."""
+
+    def __init__(self, folder: Path, run: Dict[str, Any], *, resume: bool) -> None:
+        """
+        Open or make the folder for a run that `run` (plain data) describes.
+
+        Raises InputError if it holds steps of another run, or of any run where that is not to be resumed.
+        """
+        self.folder = folder
+        description = json.dumps(dict(run), indent=1, sort_keys=True) + "\n"
+        path = folder / RUN_FILE
+        if path.exists():
+            if not resume:
+                raise InputError(f"{folder} holds steps of an earlier run: go on with it by --resume, or remove it")
+            if read_regular(path).decode("utf-8", "replace") != description:
+                raise InputError(
+                    f"{folder} holds steps of a run with another input or other options (see {path}): give the same, "
+                    f"or another folder"
+                )
+            return
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make {folder}: {error.strerror}") from error
+        write_atomically(path, description)
+
+    def save(self, step: str, arrays: Dict[str, NDArray[Any]]) -> None:
+        """Write a step's arrays. Raises MeshloomError where that fails."""
+        if set(_GRAPH) <= arrays.keys():
+            write_rows(self._graph_path(step), *(arrays[name] for name in _GRAPH))
+            arrays = {name: array for name, array in arrays.items() if name not in _GRAPH}
+        # Last: where it is, the step is whole.
+        with open_atomically(self._path(step)) as file:
+            cast("Any", np.savez)(file, **arrays)
+
+    def restore(self, step: str) -> dict[str, NDArray[Any]] | None:
+        """Read a step's arrays; None where they are not there. Raises InputError where the file is damaged."""
+        path = self._path(step)
+        if not path.exists():
+            return None
+        try:
+            with open_regular(path) as file, np.load(file, allow_pickle=False) as arrays:
+                kept: dict[str, NDArray[Any]] = {name: arrays[name] for name in arrays.files}
+        except (OSError, zipfile.BadZipFile, *NPY_DAMAGE) as error:
+            raise InputError(f"{path} is damaged: remove it, and the step is done again ({error})") from error
+        if self._graph_path(step).exists():
+            kept |= zip(_GRAPH, read_rows(self._graph_path(step)), strict=True)
+        return kept
+
+    def _graph_path(self, step: str) -> Path:
+        return self.folder / f"{step}.zip"
+
+    def _path(self, step: str) -> Path:
+        return self.folder / f"{step}.npz"
+
+
+def fingerprint(topology: Topology) -> str:
+    """Hash (hex) over all arrays of a topology."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (
+        topology.indptr,
+        topology.indices,
+        topology.data,
+        topology.size,
+        topology.src_indptr,
+        topology.src_indices,
+        topology.spikes,
+    ):
+        if array is not None:
+            digest.update(f"{array.dtype} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+        else:
+            digest.update(b"none")
+    return digest.hexdigest()

@@ -1,0 +1,60 @@
+"""
+Vertices to be merged for the coarser levels: those with the same neighbours.
+
+Neurons of a layer have no edges between them, but those of one place in a convolution, or of a dense layer, are drawn
+to the same cores. Likeness is found by hashing (weighted minwise hashing: Broder 1997, Ioffe 2010): every vertex draws
+a number from the exponential distribution, and a vertex's hash is its neighbour of the least number over weight. Two
+vertices have the same hash as often as their neighbours are the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...support.jit import Array, jit
+from ..kernels.graph import Graph
+from ..kernels.random import random_unit
+
+_HASHES = 3
+"""Vertices with an equal first hash may be merged; the others put the more alike next to each other."""
+
+
+def alike(graph: Graph, size_limit: int, state: Array) -> tuple[Array, int]:
+    """(coarse vertex of each vertex, [n] int32; their number): clusters of like vertices of up to `size_limit`."""
+    hashes = [_hash(graph.indptr, graph.indices, graph.data, state) for _ in range(_HASHES)]
+    order = np.lexsort(hashes[::-1])
+    return _runs(order, hashes[0], graph.size, size_limit)
+
+
+@jit
+def _hash(indptr: Array, indices: Array, data: Array, state: Array) -> Array:
+    """[n] int32; a vertex without neighbours has its own number."""
+    n = indptr.size - 1
+    drawn = np.empty(n)
+    for v in range(n):
+        drawn[v] = -np.log(1.0 - random_unit(state))
+    found = np.empty(n, np.int32)
+    for v in range(n):
+        found[v] = v
+        least = np.inf
+        for k in range(indptr[v], indptr[v + 1]):
+            if data[k] > 0 and drawn[indices[k]] < least * data[k]:
+                least = drawn[indices[k]] / data[k]
+                found[v] = indices[k]
+    return found
+
+
+@jit
+def _runs(order: Array, first: Array, size: Array, size_limit: int) -> tuple[Array, int]:
+    """Runs of vertices in `order` with equal `first`, cut where they would be larger than `size_limit`."""
+    coarse_of = np.empty(order.size, np.int32)
+    count = 0
+    held = 0
+    for i in range(order.size):
+        v = order[i]
+        if i == 0 or first[v] != first[order[i - 1]] or held + size[v] > size_limit:
+            count += 1
+            held = 0
+        held += size[v]
+        coarse_of[v] = count - 1
+    return coarse_of, count

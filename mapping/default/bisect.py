@@ -1,0 +1,194 @@
+"""
+Cut a graph in two at the least cost, where vertices may also be drawn to a side from outside.
+
+The cost is the cut plus the pull of the vertices on side 1: `pull` [n] is what a vertex costs more on side 1 than on
+side 0. Multilevel: merged along heavy edges, grown from random vertices, refined by moves with hindsight (Fiduccia and
+Mattheyses 1982) on every level.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...support.jit import Array, jit
+from ..kernels.graph import Graph, cut_weight, merge_vertices
+from ..kernels.heap import heap_fix, heap_make, heap_remove
+from ..kernels.random import random_below
+from .cluster import heavy_pairs
+
+_SMALL = 160
+"""Graphs of fewer vertices are not merged further."""
+
+
+def bisect(graph: Graph, pull: Array, limit: tuple[int, int], share: float, state: Array, *, tries: int = 4) -> Array:
+    """
+    Side 0 or 1 of each vertex ([n] int8).
+
+    Side 0 holds about `share` of the size, neither side more than its `limit` (unless the vertices' sizes leave no
+    choice). The best of `tries` growths counts.
+    """
+    total = int(graph.size.sum())
+    largest = max(1, int(graph.size.max(initial=0)), total // 40)
+    levels: list[tuple[Graph, Array, Array]] = []
+    while graph.vertices > _SMALL:
+        coarse_of, count = heavy_pairs(graph, largest, state)
+        if count > 0.9 * graph.vertices:
+            break
+        levels.append((graph, pull, coarse_of))
+        graph = merge_vertices(graph, coarse_of, count)
+        pull = np.bincount(coarse_of, pull, count).round().astype(np.int64)
+    side = _grown(graph, pull, limit, share, state, tries)
+    while levels:
+        graph, pull, coarse_of = levels.pop()
+        side = side[coarse_of]
+        improve(graph, pull, limit, side)
+    return side
+
+
+def improve(graph: Graph, pull: Array, limit: tuple[int, int], side: Array, *, passes: int = 6) -> None:
+    """Refine `side` in place."""
+    _improve(graph.indptr, graph.indices, graph.data, graph.size, pull, limit[0], limit[1], side, passes)
+
+
+def _grown(graph: Graph, pull: Array, limit: tuple[int, int], share: float, state: Array, tries: int) -> Array:
+    target = int(graph.size.sum() * share)
+    best = np.empty(0, np.int8)
+    best_cost = (0, 0)
+    for _ in range(tries):
+        start = random_below(state, graph.vertices)
+        side = _grow(graph.indptr, graph.indices, graph.data, graph.size, pull, target, start)
+        improve(graph, pull, limit, side)
+        first = int(graph.size[side == 0].sum())
+        excess = max(0, first - limit[0]) + max(0, int(graph.size.sum()) - first - limit[1])
+        cut = cut_weight(graph.indptr, graph.indices, graph.data, side) + int(pull[side == 1].sum())
+        if best.size == 0 or (excess, cut) < best_cost:
+            best_cost, best = (excess, cut), side
+    return best
+
+
+@jit
+def _grow(indptr: Array, indices: Array, data: Array, size: Array, pull: Array, target: int, start: int) -> Array:
+    """Side 0 grows by the vertex whose move there costs least, per unit of size, until it holds `target`."""
+    n = size.size
+    side = np.ones(n, np.int8)
+    cost = np.zeros(n, np.int64)
+    for u in range(n):
+        cost[u] = -pull[u]
+        for k in range(indptr[u], indptr[u + 1]):
+            cost[u] += data[k]
+    heap = np.arange(n).astype(np.int32)
+    place = np.empty(n, np.int32)
+    heap_make(heap, place, cost, n)
+    count = n
+    grown = 0
+    v = start
+    while count > 0 and 2 * (target - grown) >= size[v] and grown < target:
+        count = heap_remove(heap, place, cost, count, v)
+        side[v] = 0
+        grown += size[v]
+        for k in range(indptr[v], indptr[v + 1]):
+            u = indices[k]
+            cost[u] -= 2 * data[k]
+            if side[u] == 1:
+                heap_fix(heap, place, cost, count, u)
+        v = heap[0]
+    return side
+
+
+@jit
+def _improve(
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    size: Array,
+    pull: Array,
+    limit0: int,
+    limit1: int,
+    side: Array,
+    passes: int,
+) -> None:
+    n = size.size
+    load = np.zeros(2, np.int64)
+    for v in range(n):
+        load[side[v]] += size[v]
+    limit = np.array([limit0, limit1], np.int64)
+    heaps = np.empty((2, n), np.int32)
+    counts = np.zeros(2, np.int64)
+    place = np.full(n, -1, np.int32)
+    cost = np.empty(n, np.int64)
+    moved = np.empty(n, np.int32)
+    patience = max(30, n // 8)
+    for _ in range(passes):
+        counts[:] = 0
+        for v in range(n):
+            own = side[v]
+            here = 0
+            for k in range(indptr[v], indptr[v + 1]):
+                here += data[k] if side[indices[k]] == own else -data[k]
+            cost[v] = here + (pull[v] if own == 0 else -pull[v])
+            heaps[own, counts[own]] = v
+            counts[own] += 1
+        heap_make(heaps[0], place, cost, counts[0])
+        heap_make(heaps[1], place, cost, counts[1])
+        done = 0
+        total = 0
+        best_total = 0
+        best_done = 0
+        over = max(0, load[0] - limit0) + max(0, load[1] - limit1)
+        best_over = over
+        while done - best_done < patience:
+            # From the overfull side if there is one, else the cheaper of the moves that fit.
+            source = -1
+            if load[0] > limit0 and counts[0] > 0:
+                source = 0
+            elif load[1] > limit1 and counts[1] > 0:
+                source = 1
+            else:
+                for s in range(2):
+                    if counts[s] == 0:
+                        continue
+                    v = heaps[s, 0]
+                    if load[1 - s] + size[v] > limit[1 - s]:
+                        continue
+                    if source < 0 or cost[v] < cost[heaps[source, 0]]:
+                        source = s
+                if source < 0:
+                    # Neither fits: set the larger vertex aside.
+                    s = 0 if counts[0] > 0 else 1
+                    if counts[0] > 0 and counts[1] > 0 and size[heaps[1, 0]] > size[heaps[0, 0]]:
+                        s = 1
+                    if counts[s] == 0:
+                        break
+                    v = heaps[s, 0]
+                    counts[s] = heap_remove(heaps[s], place, cost, counts[s], v)
+                    continue
+            v = heaps[source, 0]
+            counts[source] = heap_remove(heaps[source], place, cost, counts[source], v)
+            total += cost[v]
+            load[source] -= size[v]
+            load[1 - source] += size[v]
+            side[v] = 1 - source
+            moved[done] = v
+            done += 1
+            for k in range(indptr[v], indptr[v + 1]):
+                u = indices[k]
+                if place[u] < 0:
+                    continue
+                s = side[u]
+                cost[u] += -2 * data[k] if s == source else 2 * data[k]
+                heap_fix(heaps[s], place, cost, int(counts[s]), int(u))
+            over = max(0, load[0] - limit0) + max(0, load[1] - limit1)
+            if over < best_over or (over == best_over and total < best_total):
+                best_over = over
+                best_total = total
+                best_done = done
+        for i in range(done - 1, best_done - 1, -1):
+            v = moved[i]
+            s = side[v]
+            side[v] = 1 - s
+            load[s] -= size[v]
+            load[1 - s] += size[v]
+        for v in range(n):
+            place[v] = -1
+        if best_done == 0:
+            break

@@ -1,0 +1,82 @@
+"""
+Dual recursive bisection: mesh and graph are cut together, each cut minds where the rest of the graph already is.
+
+Every stretch of cores holds the vertices that will be on them. It is cut across its longer side; a vertex is drawn to
+the half that is nearer to the vertices outside it is connected with, as far as their places are known by then (terminal
+propagation, Dunlop and Kernighan 1985). As hops are the sum over all lines between columns and rows of what crosses
+them, each cut minimises the crossings of one line.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...support.jit import Array, jit
+from ..kernels.graph import Graph, induced
+from ..mesh import Mesh
+from .bisect import bisect
+
+
+def dual_bisection(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array, *, tries: int = 4) -> Array:
+    """Core of each vertex ([n] int32), of `cores`; some are overfull by less than a vertex where sizes are awkward."""
+    n = graph.vertices
+    core_of = np.full(n, cores[0], np.int32)
+    # Places in units of half a hop, such that the middle of a stretch is a whole number.
+    at_x = np.full(n, mesh.x[cores].min() + mesh.x[cores].max(), np.int64)
+    at_y = np.full(n, mesh.y[cores].min() + mesh.y[cores].max(), np.int64)
+    local = np.full(n, -1, np.int32)
+    stretches = [(np.arange(n, dtype=np.int32), cores)]
+    while stretches:
+        following: list[tuple[Array, Array]] = []
+        for members, stretch in stretches:
+            if members.size == 0:
+                continue
+            if stretch.size == 1:
+                core_of[members] = stretch[0]
+                continue
+            along_x, first, second = _halves(stretch, mesh)
+            at, position = (at_x, mesh.x) if along_x else (at_y, mesh.y)
+            middle0 = int(position[first].min() + position[first].max())
+            middle1 = int(position[second].min() + position[second].max())
+            local[members] = 0
+            pull = _pull(graph.indptr, graph.indices, graph.data, members, local, at, middle0, middle1)
+            local[members] = -1
+            part = graph if members.size == n else induced(graph, members, local)
+            limit = (capacity * first.size, capacity * second.size)
+            side = bisect(part, pull, limit, first.size / stretch.size, state, tries=tries)
+            for half, cores_of_half in ((0, first), (1, second)):
+                inside = members[side == half]
+                x, y = mesh.x[cores_of_half], mesh.y[cores_of_half]
+                at_x[inside] = x.min() + x.max()
+                at_y[inside] = y.min() + y.max()
+                following.append((inside, cores_of_half))
+        stretches = following
+    return core_of
+
+
+def _halves(stretch: Array, mesh: Mesh) -> tuple[bool, Array, Array]:
+    """(whether the cut is across x, cores before and after the line that halves their number best)"""
+    x, y = mesh.x[stretch], mesh.y[stretch]
+    along_x = bool(x.max() - x.min() >= y.max() - y.min())
+    along = x if along_x else y
+    lines = np.unique(along)[1:]
+    before = np.array([(along < line).sum() for line in lines])
+    line = lines[np.abs(2 * before - stretch.size).argmin()]
+    return along_x, stretch[along < line], stretch[along >= line]
+
+
+@jit
+def _pull(
+    indptr: Array, indices: Array, data: Array, members: Array, inside: Array, at: Array, middle0: int, middle1: int
+) -> Array:
+    """What each member costs more on the second half, in crossings of the line; `inside` [n] is -1 for the others."""
+    pull = np.zeros(members.size, np.int64)
+    for i in range(members.size):
+        v = members[i]
+        total = 0.0
+        for k in range(indptr[v], indptr[v + 1]):
+            u = indices[k]
+            if inside[u] < 0:
+                total += data[k] * np.float64(abs(at[u] - middle1) - abs(at[u] - middle0))
+        pull[i] = int(np.rint(total / (middle1 - middle0)))
+    return pull

@@ -1,0 +1,177 @@
+"""Mapping for few hops: merge, find a start on a graph of few vertices, anneal every graph on the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...support.jit import Array
+from ..kernels.capacity import fit, fit_merged
+from ..kernels.graph import Graph
+from ..kernels.numbered import Numbered
+from ..mesh import Mesh
+from ..method import Watch
+from .anneal import anneal
+from .coarsen import undo
+from .hierarchy import MERGINGS, Hierarchy, hierarchies, hierarchy
+from .hop_table import hop_total
+from .scan_anneal import anneal_scanning
+from .schedule import Schedule
+from .starts import best_starts, first_start
+
+MAX_TABLE = 1 << 24
+"""Above so many entries of costs by vertex and column or row, the graph itself is annealed without such a table."""
+
+_COARSE_HOT, _COARSE_COLD = 0.8, 0.03
+_FINE_HOT, _LAST_HOT, _COLD = 0.6, 0.2, 0.01
+_SETTLING_HOT, _SETTLING_COLD = 0.02, 0.005
+"""Temperatures: the finer the graph, the more of what is there is kept, and most of what was annealed on the graph."""
+
+_SETTLING = 0.1
+"""Of the last sweeps: with no core over its capacity any more."""
+
+
+def map_hops(
+    graph: Graph,
+    mesh: Mesh,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    schedule: Schedule,
+    watch: Watch,
+    mergings: Sequence[str] = tuple(MERGINGS),
+) -> Array:
+    """Core of each vertex ([n] int32), of `cores`; `mergings` are the ways of merging that are tried."""
+    kept = watch.checkpoints.restore("place-coarse")
+    if kept is not None:
+        core_of = kept["core_of"]
+        state[:] = kept["state"]
+    else:
+        merged, found = _started(graph, mesh, cores, capacity, state, schedule, watch, mergings)
+        with watch.step("anneal coarse"):
+            core_of = _refined(merged, found, mesh, cores, capacity, state, schedule)
+        watch.checkpoints.save("place-coarse", {"core_of": core_of, "state": state})
+    with watch.step("anneal"):
+        sweeps = schedule.fine.sweeps_of(graph)
+        if _is_scanned(graph, mesh):
+            fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+            every = np.arange(mesh.cores)
+            distance = mesh.hops(every[:, None], every[None, :]).astype(np.int32)
+            anneal_scanning(graph, core_of, distance, capacity, state, hot=0.05, cold=0.01, sweeps=sweeps)
+        else:
+            hot = _FINE_HOT if schedule.trial.bounds(graph) else _LAST_HOT
+            _anneal_loosely(graph, core_of, mesh, cores, capacity, state, schedule, hot, (1 - _SETTLING) * sweeps)
+            fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+            hot, cold = _SETTLING_HOT, _SETTLING_COLD
+            anneal(graph, core_of, mesh, cores, capacity, state, hot=hot, cold=cold, sweeps=_SETTLING * sweeps)
+    return core_of
+
+
+def _started(
+    graph: Graph,
+    mesh: Mesh,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    schedule: Schedule,
+    watch: Watch,
+    mergings: Sequence[str],
+) -> tuple[Hierarchy, list[Array]]:
+    """(the levels, the best starts on the last), merged in the way whose first start was best."""
+    with watch.step("coarsen"):
+        if schedule.start.bounds(graph):
+            ways = hierarchies(graph, capacity, state, mergings, watch)
+        else:
+            # A small network is quickly tried in every way.
+            ways = [hierarchy(graph, capacity, state, name, watch) for name in mergings]
+    with watch.step("start"):
+        starts = [first_start(last, mesh, cores, capacity, state, schedule) for _, last in ways]
+        best = min(range(len(ways)), key=lambda way: starts[way].cost)
+        return ways[best][0], best_starts(starts[best], mesh, cores, capacity, state, schedule)
+
+
+def _refined(
+    merged: Hierarchy,
+    found: list[Array],
+    mesh: Mesh,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    schedule: Schedule,
+) -> Array:
+    """Core of each vertex of the network, from mappings of the last level, best first."""
+    for number, steps in reversed(list(enumerate(merged.levels))):
+        found = [undo(steps, core_of) for core_of in found]
+        if number:
+            # The few sweeps of a network that is scanned cannot make good for cores over their capacity.
+            is_loose = not _is_scanned(merged.network, mesh)
+            found = _annealed(Numbered(merged.finer(number)), found, mesh, cores, capacity, state, schedule, is_loose)
+        else:
+            found = _tried(merged.network, found, mesh, cores, capacity, state, schedule)
+    return found[0]
+
+
+def _is_scanned(graph: Graph, mesh: Mesh) -> bool:
+    return graph.vertices * (mesh.width + mesh.height) > MAX_TABLE
+
+
+def _annealed(
+    level: Numbered,
+    found: list[Array],
+    mesh: Mesh,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    schedule: Schedule,
+    is_loose: bool,
+) -> list[Array]:
+    """The mappings `found` annealed on a merged graph, best first; `is_loose`: a core may end over its capacity."""
+    if schedule.coarse.bounds(level.graph):
+        found = found[:1]
+    sweeps = schedule.coarse.sweeps_of(level.graph)
+    hot, cold = _COARSE_HOT, _COARSE_COLD
+    for core_of in found:
+        level.number(np.argsort(core_of, kind="stable"))
+        graph, annealed = level.graph, core_of[level.order]
+        room, limits = capacity, schedule.merged_limits(graph, capacity)
+        if not is_loose:
+            room, limits = fit_merged(graph, annealed, mesh.x, mesh.y, cores, capacity), None
+        anneal(graph, annealed, mesh, cores, room, state, hot=hot, cold=cold, sweeps=sweeps, limits=limits)
+        core_of[level.order] = annealed
+        del graph
+    if len(found) > 1:
+        found.sort(key=lambda core_of: hop_total(level.graph, core_of[level.order], mesh))
+    return found
+
+
+def _tried(
+    graph: Graph, found: list[Array], mesh: Mesh, cores: Array, capacity: int, state: Array, schedule: Schedule
+) -> list[Array]:
+    """The mappings `found` annealed on the graph itself, best first."""
+    if schedule.trial.bounds(graph):
+        return found[:1]
+    sweeps = schedule.trial.sweeps_of(graph)
+    for core_of in found:
+        _anneal_loosely(graph, core_of, mesh, cores, capacity, state, schedule, _FINE_HOT, sweeps)
+    return sorted(found, key=lambda core_of: hop_total(graph, core_of, mesh))
+
+
+def _anneal_loosely(
+    graph: Graph,
+    core_of: Array,
+    mesh: Mesh,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    schedule: Schedule,
+    hot: float,
+    sweeps: float,
+) -> None:
+    """Anneal `core_of` on the graph itself; a core may end over its capacity by little."""
+    limits = schedule.limits(capacity)
+    if graph.size.max() > limits[0] - capacity:
+        # Large vertices might not find room afterwards: all of it within the capacity.
+        fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+        limits = None
+    anneal(graph, core_of, mesh, cores, capacity, state, hot=hot, cold=_COLD, sweeps=sweeps, limits=limits)

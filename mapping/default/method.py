@@ -1,0 +1,89 @@
+"""The default method: what it does for each objective."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...support.errors import InputError
+from ...support.jit import Array
+from ..kernels.capacity import check_capacity, cores_to_pack
+from ..kernels.graph import Graph
+from ..kernels.random import random_state
+from ..kernels.rectangle import choose_rectangle
+from ..mesh import Mesh
+from ..method import Effort, Mapping, Objective, Watch
+from ..topology.csr_kernels import transposed
+from ..topology.topology import Topology
+from .cut import map_cut
+from .hops import map_hops
+from .links import LINK_PROPOSALS, level_links
+from .multicast import CYCLES, refine_multicast
+from .nets import nets_of
+from .schedule import SCHEDULES
+from .step import refine_step
+
+
+def map_default(
+    topology: Topology,
+    mesh: Mesh,
+    capacity: int,
+    *,
+    objective: Objective = Objective.HOPS,
+    effort: Effort = Effort.NORMAL,
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> Mapping:
+    """
+    Map `topology` onto `mesh`, such that `objective` is small.
+
+    No more cores are used than 1.05 times the total size needs (or packing large vertices does), in the rectangle of
+    least extent.
+
+    Raises MeshloomError if the vertices do not fit, InputError if multicast traffic or cycles are the objective of a
+    topology without directed edges.
+    """
+    watch = watch or Watch()
+    check_capacity(topology.size, capacity, mesh.usable_cores.size)
+    if topology.vertices == 0:
+        return Mapping(np.empty(0, np.int32), watch.seconds)
+    cores = _cores(topology.size, capacity, mesh)
+    graph = Graph(topology.indptr, topology.indices, topology.data, topology.size)
+    state = random_state(seed)
+    if objective == Objective.CUT:
+        return Mapping(map_cut(graph, mesh, cores, capacity, state, effort, watch), watch.seconds)
+    core_of = map_hops(graph, mesh, cores, capacity, state, SCHEDULES[effort], watch)
+    if objective == Objective.MULTICAST:
+        with watch.step("multicast"):
+            nets = nets_of(*_directed(topology))
+            core_of = refine_multicast(nets, graph, core_of, mesh, cores, capacity, state, CYCLES[effort])
+    elif objective == Objective.CYCLES:
+        with watch.step("cycles"):
+            nets = nets_of(*_directed(topology))
+            core_of = refine_step(nets, graph, core_of, mesh, cores, capacity, state, effort)
+    elif objective == Objective.LINK:
+        with watch.step("links"):
+            outgoing, incoming = _directions(topology, graph)
+            level_links(outgoing, incoming, core_of, mesh, cores, capacity, state, proposals=LINK_PROPOSALS[effort])
+    return Mapping(core_of, watch.seconds)
+
+
+def _directed(topology: Topology) -> tuple[Array, Array, Array]:
+    indptr, indices, spikes = topology.src_indptr, topology.src_indices, topology.spikes
+    if indptr is None or indices is None or spikes is None:
+        raise InputError("multicast traffic needs the directed edges: src_indptr, src_indices, spikes")
+    return indptr, indices, spikes
+
+
+def _directions(topology: Topology, graph: Graph) -> tuple[Graph, Graph]:
+    """What each vertex sends, and what it gets: the undirected graph twice, where no more is known."""
+    indptr, indices, spikes = topology.src_indptr, topology.src_indices, topology.spikes
+    if indptr is None or indices is None or spikes is None:
+        return graph, graph
+    return Graph(indptr, indices, spikes, graph.size), Graph(*transposed(indptr, indices, spikes), graph.size)
+
+
+def _cores(size: Array, capacity: int, mesh: Mesh) -> Array:
+    """The cores to use: so many that one in twenty-one may stay empty, which gives refinement some freedom."""
+    usable = mesh.usable_cores.size
+    needed = max(1, -(-int(size.sum()) * 105 // (100 * max(1, capacity))))
+    return choose_rectangle(mesh, cores_to_pack(size, capacity, min(needed, usable), usable))

@@ -1,0 +1,183 @@
+"""
+Mapping for little multicast traffic, over the hypergraph of sources and targets.
+
+A single vertex seldom changes what cores a source reaches, a cluster of vertices with the same sources does. From the
+mapping for few hops, a cycle therefore merges vertices that share sources and a core, anneals the clusters, and anneals
+on every level on the way back. A second start first makes parts whose nets span few of them, wherever they are: from
+clusters that pay no heed to any mapping, annealed hot. Then it puts the parts on the cores. The better one goes on with
+milder cycles, first of large clusters, then of small ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...support.jit import Array
+from ..kernels.capacity import fit, fit_merged
+from ..kernels.graph import Graph
+from ..mesh import Mesh
+from ..method import Effort
+from .multicast_anneal import Distances, anneal_multicast, apart, delivered_traffic, hop_distances, traffic_between
+from .nets import Nets, merge_nets, shared_nets
+from .parts_first import place_parts
+
+MAX_COUNTS = 1 << 27
+"""Above so many pairs of net and core, the counts would take too much memory: the mapping for few hops stays."""
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One cycle: how large its clusters are, and how much worse things may get (see `anneal_multicast`)."""
+
+    parts_of_capacity: int
+    """A cluster holds at most this fraction of a core."""
+    hot: float
+    """Share of worsening proposals that are accepted at first: of clusters,"""
+    warm: float
+    """and of the finer levels."""
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """How much work an effort is: sweeps are proposals per vertex, fewer on large networks (see `_sweeps`)."""
+
+    first: Cycle
+    """From the mapping for few hops."""
+    parts: tuple[Cycle, ...]
+    """Towards parts that nets span few of, the first one from clusters anew: none if there is to be no second start."""
+    following: tuple[Cycle, ...]
+    """From the best start."""
+    coarse_sweeps: float
+    coarse_work: float
+    fine_sweeps: float
+    fine_work: float
+
+
+_PARTS = (Cycle(8, 0.4, 0.15), Cycle(15, 0.1, 0.05))
+_FOLLOWING = (Cycle(4, 0.1, 0.05), Cycle(8, 0.1, 0.05), Cycle(15, 0.05, 0.02), Cycle(30, 0.05, 0.02))
+
+CYCLES = {
+    Effort.FAST: Cycles(Cycle(15, 0.1, 0.05), (), (), 100, 3e6, 20, 3e6),
+    Effort.NORMAL: Cycles(Cycle(8, 0.3, 0.1), _PARTS, _FOLLOWING, 500, 1e7, 100, 3e6),
+    Effort.HIGH: Cycles(Cycle(8, 0.3, 0.1), _PARTS, _FOLLOWING * 2, 2000, 1e8, 400, 5e7),
+}
+
+PLACED = Cycle(15, 0.1, 0.05)
+"""The cycle after parts were put on the cores: warm enough to move what lies between two of them."""
+
+COLD = 0.002
+"""Share of worsening proposals that are accepted at the end of every annealing."""
+
+
+def refine_multicast(
+    nets: Nets, graph: Graph, core_of: Array, mesh: Mesh, cores: Array, capacity: int, state: Array, cycles: Cycles
+) -> Array:
+    """Core of each vertex ([n] int32), from a mapping `core_of` within the capacity; `graph` is the same network."""
+    if nets.count * mesh.cores > MAX_COUNTS:
+        return core_of
+    hops = hop_distances(mesh)
+
+    def cycled(start: Array, cycle: Cycle, distances: Distances) -> Array:
+        return _cycled(nets, graph.size, start, distances, cores, capacity, state, cycle, cycles)
+
+    def traffic(mapping: Array) -> int:
+        return delivered_traffic(nets, mapping, mesh)
+
+    found = [core_of, cycled(core_of, cycles.first, hops)]
+    if cycles.parts:
+        parts = _from_clusters(nets, graph, core_of, mesh, cores, capacity, state, cycles)
+        for cycle in cycles.parts[1:]:
+            parts = cycled(parts, cycle, apart(mesh.cores))
+        placed = place_parts(parts, traffic_between(nets, parts, mesh.cores), mesh, cores, state)
+        found.append(cycled(placed, PLACED, hops))
+    best = min(found, key=traffic)
+    for cycle in cycles.following:
+        best = min(best, cycled(best, cycle, hops), key=traffic)
+    return best
+
+
+def _cycled(
+    nets: Nets,
+    size: Array,
+    core_of: Array,
+    distances: Distances,
+    cores: Array,
+    capacity: int,
+    state: Array,
+    cycle: Cycle,
+    cycles: Cycles,
+) -> Array:
+    """Merge vertices that share nets and a core, anneal the clusters, then every level on the way back."""
+    limit = max(1, capacity // cycle.parts_of_capacity)
+    levels, nets, size, core_of = _coarsened(nets, size, core_of, limit, state, by_core=True)
+    sweeps = _sweeps(nets, size, cycles.coarse_sweeps, cycles.coarse_work)
+    anneal_multicast(nets, size, core_of, distances, cores, capacity, state, hot=cycle.hot, cold=COLD, sweeps=sweeps)
+    for finer, size, coarse_of in reversed(levels):
+        core_of = core_of[coarse_of]
+        sweeps = _sweeps(finer, size, cycles.fine_sweeps, cycles.fine_work)
+        anneal_multicast(
+            finer, size, core_of, distances, cores, capacity, state, hot=cycle.warm, cold=COLD, sweeps=sweeps
+        )
+    return core_of
+
+
+def _from_clusters(
+    nets: Nets, graph: Graph, core_of: Array, mesh: Mesh, cores: Array, capacity: int, state: Array, cycles: Cycles
+) -> Array:
+    """
+    Parts ([n] int32, of `cores`) that nets span few of: as `_cycled`, but any vertices that share nets are merged.
+
+    What clusters are too bulky for the capacity is put right level by level; `core_of` is only where annealing starts.
+    """
+    cycle, distances = cycles.parts[0], apart(mesh.cores)
+    limit = max(1, capacity // cycle.parts_of_capacity)
+    levels, nets, size, core_of = _coarsened(nets, graph.size, core_of, limit, state, by_core=False)
+
+    def annealed(nets: Nets, size: Array, hot: float, sweeps: float) -> None:
+        room = fit_merged(_edgeless(size), core_of, mesh.x, mesh.y, cores, capacity)
+        anneal_multicast(nets, size, core_of, distances, cores, room, state, hot=hot, cold=COLD, sweeps=sweeps)
+
+    annealed(nets, size, cycle.hot, _sweeps(nets, size, cycles.coarse_sweeps, cycles.coarse_work))
+    for finer, size, coarse_of in reversed(levels):
+        core_of = core_of[coarse_of]
+        annealed(finer, size, cycle.warm, _sweeps(finer, size, cycles.fine_sweeps, cycles.fine_work))
+    fit(graph, core_of, mesh.x, mesh.y, cores, capacity)
+    return core_of
+
+
+def _coarsened(
+    nets: Nets, size: Array, core_of: Array, limit: int, state: Array, by_core: bool
+) -> tuple[list[tuple[Nets, Array, Array]], Nets, Array, Array]:
+    """
+    Merge vertices that share nets, up to clusters of size `limit`; with `by_core` those of different cores stay apart.
+
+    Returns the levels, finest first, as (nets, sizes, cluster of each vertex), and nets, sizes and cores of the
+    clusters.
+    """
+    levels: list[tuple[Nets, Array, Array]] = []
+    while True:
+        coarse_of, count = shared_nets(nets, size, limit, state, within=core_of if by_core else None)
+        if count > 0.9 * size.size:
+            return levels, nets, size, core_of.copy()
+        levels.append((nets, size, coarse_of))
+        nets, size = merge_nets(nets, coarse_of, count), np.bincount(coarse_of, size, count).astype(np.int64)
+        core_of = _of_merged(core_of, coarse_of, count)
+
+
+def _of_merged(core_of: Array, coarse_of: Array, count: int) -> Array:
+    """The core of one of the vertices of each merged one."""
+    merged = np.zeros(count, np.int32)
+    merged[coarse_of] = core_of
+    return merged
+
+
+def _edgeless(size: Array) -> Graph:
+    """Where only sizes matter."""
+    return Graph(np.zeros(size.size + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64), size)
+
+
+def _sweeps(nets: Nets, size: Array, sweeps: float, work: float) -> float:
+    """`sweeps`, or as many as `work` proposals are (a fiftieth of the pins counts too), but at least 10."""
+    return max(10.0, min(sweeps, work / (size.size + 0.02 * nets.pins.size)))

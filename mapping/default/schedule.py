@@ -1,0 +1,63 @@
+"""How much work the annealings for few hops and for a small cut get, by effort."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..kernels.graph import Graph
+from ..method import Effort
+
+
+@dataclass(frozen=True)
+class Work:
+    """One annealing: so many sweeps (a proposal a vertex each), but no more than make `work` proposals."""
+
+    sweeps: float
+    work: float
+    least: float = 0.0
+    """Proposals that a small graph gets, however many sweeps these are: full cores leave few ways out."""
+
+    def sweeps_of(self, graph: Graph) -> float:
+        """Sweeps for a graph (a fiftieth of a vertex's edges counts as a proposal too), at least 10 if any."""
+        sweep = max(1.0, graph.vertices + 0.02 * graph.indices.size)
+        return min(max(self.sweeps, self.least / sweep), max(10.0, self.work / sweep))
+
+    def bounds(self, graph: Graph) -> bool:
+        """Whether the graph is so large that it gets fewer sweeps."""
+        return self.sweeps_of(graph) < self.sweeps
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The annealings of an effort."""
+
+    starts: int
+    """How many times the smallest graph is annealed from a hot start: once where its work is bounded."""
+    start: Work
+    """Each start."""
+    kept: int
+    """How many starts are followed, until they come to a graph that is so large that work is bounded."""
+    coarse: Work
+    """Each merged graph, from the best start."""
+    trial: Work
+    """The graph itself, from each start that was followed to there."""
+    fine: Work
+    """The graph itself, from the best."""
+    spare: float = 0.1
+    """Of its capacity: how much more a core may hold at first in every annealing."""
+
+    def limits(self, capacity: int, last: int | None = None) -> tuple[int, int]:
+        """What a core may hold at first, and in the end: the capacity, where `last` is not given."""
+        last = last or capacity
+        return max(last, capacity + int(self.spare * capacity)), last
+
+    def merged_limits(self, graph: Graph, capacity: int) -> tuple[int, int]:
+        """The same for merged vertices: one more may always come where half of it has room."""
+        return self.limits(capacity, capacity + int(graph.size.max(initial=0)) // 2)
+
+
+SCHEDULES = {
+    Effort.FAST: Schedule(1, Work(150, 4e6), 1, Work(150, 1e7), Work(40, 2e6), Work(80, 1e7, 1e5)),
+    Effort.NORMAL: Schedule(4, Work(400, 1e7), 3, Work(500, 3e7), Work(200, 5e6), Work(800, 4e7, 1e6)),
+    Effort.HIGH: Schedule(8, Work(2000, 1e8), 5, Work(3000, 4e8), Work(800, 4e7), Work(2500, 4e8, 1e7)),
+}

@@ -1,0 +1,67 @@
+"""
+Where a mapping for few hops starts from: the best of several, each tried on a graph of few vertices a core.
+
+A single start sometimes ends with the network twisted over the mesh, which no later refinement gets out of. On a graph
+this small a start costs a fraction of a second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...support.jit import Array
+from ..kernels.graph import Graph
+from ..mesh import Mesh
+from .anneal import anneal
+from .dual import dual_bisection
+from .hop_table import hop_total
+from .parts_first import parts_first
+from .schedule import Schedule
+
+_PARTS_SCANNED = 1e8
+"""So many edges are looked at for the start from parts of a small cut, which scans the edges of every vertex."""
+
+_HOT, _COLD = 1.0, 0.03
+"""Hot enough to make the mapping anew, whatever it was before."""
+
+_MILD = 0.8
+"""Keeps most of what is there: for starts that are good by themselves."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A start on a graph."""
+
+    graph: Graph
+    bisected: Array
+    """[n] core of each vertex by cutting graph and mesh together."""
+    core_of: Array
+    """[n] the best mapping so far."""
+    cost: int
+    """Its hop cost."""
+
+
+def first_start(graph: Graph, mesh: Mesh, cores: Array, capacity: int, state: Array, schedule: Schedule) -> Start:
+    """Graph and mesh cut together, then annealed hot."""
+    bisected = dual_bisection(graph, mesh, cores, capacity, state)
+    core_of = bisected.copy()
+    sweeps, limits = schedule.start.sweeps_of(graph), schedule.merged_limits(graph, capacity)
+    anneal(graph, core_of, mesh, cores, capacity, state, hot=_HOT, cold=_COLD, sweeps=sweeps, limits=limits)
+    return Start(graph, bisected, core_of, hop_total(graph, core_of, mesh))
+
+
+def best_starts(start: Start, mesh: Mesh, cores: Array, capacity: int, state: Array, schedule: Schedule) -> list[Array]:
+    """Cores of the vertices ([n] int32), best first: the `schedule.kept` best of `start` and others on its graph."""
+    graph = start.graph
+    sweeps, limits = schedule.start.sweeps_of(graph), schedule.merged_limits(graph, capacity)
+    scans = min(sweeps, _PARTS_SCANNED / max(1, graph.indices.size))
+    from_parts = parts_first(graph, start.bisected, mesh, cores, capacity, state, sweeps=scans)
+    tries = [(from_parts, _MILD)]
+    if not schedule.start.bounds(graph):
+        tries += [(start.bisected, _HOT)] * (schedule.starts - 1) + [(start.bisected, _MILD)]
+    found = [start.core_of]
+    for begin, hot in tries:
+        core_of = begin.copy()
+        anneal(graph, core_of, mesh, cores, capacity, state, hot=hot, cold=_COLD, sweeps=sweeps, limits=limits)
+        found.append(core_of)
+    return sorted(found, key=lambda core_of: hop_total(graph, core_of, mesh))[: schedule.kept]

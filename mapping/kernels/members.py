@@ -1,0 +1,63 @@
+"""The vertices on each core, in rows of a table, so that a random one is found at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...support.jit import Array, jit
+
+
+@jit
+def member_table(core_of: Array, cores: int) -> tuple[Array, Array, Array]:
+    """
+    (members [cores, room], how many on each core, place of each vertex in its row).
+
+    A row has room for as many as the fullest core holds at first, and the mean number of vertices on a core more.
+    """
+    count = np.zeros(cores, np.int64)
+    for v in range(len(core_of)):
+        count[core_of[v]] += 1
+    room = min(count.max() + len(core_of) // cores + 16, max(len(core_of), 1))
+    members = np.empty((cores, room), np.int32)
+    place = np.empty(len(core_of), np.int32)
+    count[:] = 0
+    for v in range(len(core_of)):
+        _put(members, count, place, core_of[v], v)
+    return members, count, place
+
+
+@jit
+def move_member(members: Array, count: Array, place: Array, core_of: Array, v: int, to: int) -> None:
+    """Move a vertex to another core's row, which has room."""
+    home = core_of[v]
+    count[home] -= 1
+    last = members[home, count[home]]
+    members[home, place[v]] = last
+    place[last] = place[v]
+    _put(members, count, place, to, v)
+    core_of[v] = to
+
+
+@jit
+def swap_members(members: Array, place: Array, core_of: Array, v: int, u: int) -> None:
+    """Two vertices take each other's places."""
+    members[core_of[v], place[v]] = u
+    members[core_of[u], place[u]] = v
+    place[v], place[u] = place[u], place[v]
+    core_of[v], core_of[u] = core_of[u], core_of[v]
+
+
+@jit
+def core_loads(core_of: Array, size: Array, cores: int) -> Array:
+    """[cores] int64: the sizes on each core together."""
+    load = np.zeros(cores, np.int64)
+    for v in range(len(core_of)):
+        load[core_of[v]] += size[v]
+    return load
+
+
+@jit
+def _put(members: Array, count: Array, place: Array, core: int, v: int) -> None:
+    members[core, count[core]] = v
+    place[v] = count[core]
+    count[core] += 1

@@ -1,0 +1,60 @@
+"""A graph with its vertices numbered as suits what is done with it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...support.jit import Array, jit
+from .graph import Graph
+
+
+class Numbered:
+    """
+    A graph that is numbered anew array by array, such that there are never two copies of it.
+
+    Whoever makes it hands the graph over, and keeps no other reference to its arrays.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.order = np.arange(graph.vertices, dtype=np.int32)
+        """[n] number that each vertex had at first."""
+
+    def number(self, order: Array) -> None:
+        """Number the vertices in `order` ([n], of the numbers that they had at first); a row's entries keep theirs."""
+        rows = _inverse(self.order)[order]
+        indptr, indices, data, size = self.graph.indptr, self.graph.indices, self.graph.data, self.graph.size[rows]
+        # Each array goes as soon as the new one is there.
+        del self.graph
+        indices = _rows(indptr, indices, rows)
+        _relabel(indices, _inverse(rows))
+        data = _rows(indptr, data, rows)
+        indptr = np.concatenate([[0], np.cumsum(np.diff(indptr)[rows])])
+        self.graph = Graph(indptr, indices, data, size)
+        self.order = order
+
+
+def _inverse(order: Array) -> Array:
+    """[n] int32: where each number stands in `order`."""
+    inverse = np.empty(order.size, np.int32)
+    inverse[order] = np.arange(order.size, dtype=np.int32)
+    return inverse
+
+
+@jit
+def _rows(indptr: Array, values: Array, rows: Array) -> Array:
+    """`values`, [2 m], of the rows in another order."""
+    taken = np.empty_like(values)
+    out = 0
+    for i in range(rows.size):
+        for k in range(indptr[rows[i]], indptr[rows[i] + 1]):
+            taken[out] = values[k]
+            out += 1
+    return taken
+
+
+@jit
+def _relabel(indices: Array, number: Array) -> None:
+    """In place."""
+    for k in range(indices.size):
+        indices[k] = number[indices[k]]

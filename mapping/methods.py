@@ -1,0 +1,31 @@
+"""All methods of mapping by name. `METHODS` is the table that the tools read."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from ..support.errors import InputError
+from .method import MapMethod
+
+METHODS: dict[str, str | MapMethod] = {
+    "default": "default.method:map_default",
+    "literal": "literal.method:map_literal",
+    "row-major": "baselines.row_major:map_row_major",
+    "random": "baselines.random_order:map_random",
+    "greedy": "baselines.greedy:map_greedy",
+    "hilbert": "baselines.hilbert:map_hilbert",
+    "anneal": "baselines.anneal:map_anneal",
+}
+"""Name -> the method, or `module:function` to import when it is asked for, the module relative to this package."""
+
+
+def find_method(name: str) -> MapMethod:
+    """The method called `name`. Raises InputError listing the known ones."""
+    if name not in METHODS:
+        raise InputError(f"no mapping method '{name}': choose one of {', '.join(METHODS)}")
+    found = METHODS[name]
+    if not isinstance(found, str):
+        return found
+    module, function = found.split(":")
+    return cast(MapMethod, getattr(import_module(f".{module}", __package__), function))

@@ -1,0 +1,140 @@
+"""
+Traffic when every source sends to a core once, however many targets it has there.
+
+All follow one traversal of the directed edges: per source, the cores that hold targets of it, with the largest spikes
+into each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...support.errors import InputError
+from ...support.jit import jit
+from ..mesh import Mesh
+from ..topology.topology import Topology
+from .links import EAST, NORTH, SOUTH, WEST
+
+
+def delivered_traffic(topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np.int32]) -> int:
+    """
+    Sum over sources, and the other cores that hold targets of it, of the largest spikes into that core x hops.
+
+    Raises InputError without directed edges.
+    """
+    indptr, targets, spikes = directed_edges(topology)
+    return int(_delivered(indptr, targets, spikes, core_of_vertex, mesh.x, mesh.y))
+
+
+def multicast_loads(topology: Topology, mesh: Mesh, core_of_vertex: NDArray[np.int32]) -> NDArray[np.int64]:
+    """
+    [4, cores] spikes that leave each core east, west, north and south when sources send along trees of XY ways.
+
+    A link of a source's tree carries the largest spikes of the cores behind it, once. Raises InputError without
+    directed edges.
+    """
+    indptr, targets, spikes = directed_edges(topology)
+    return _tree_loads(indptr, targets, spikes, core_of_vertex, mesh.width, mesh.cores)
+
+
+def directed_edges(topology: Topology) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
+    """Rows, targets and spikes by source. Raises InputError if the topology has none."""
+    if topology.src_indptr is None or topology.src_indices is None or topology.spikes is None:
+        raise InputError(
+            "multicast traffic needs directed edges, and this topology has only undirected ones: give src_indptr, "
+            "src_indices and spikes, or choose another objective"
+        )
+    return topology.src_indptr, topology.src_indices, topology.spikes
+
+
+@jit
+def _reached(
+    low: int,
+    high: int,
+    targets: NDArray[Any],
+    spikes: NDArray[Any],
+    core: NDArray[np.int32],
+    largest: NDArray[np.int64],
+    found: NDArray[np.int64],
+) -> int:
+    """Write the cores of a row's targets to `found` and their largest spikes to `largest` (-1 elsewhere); how many."""
+    count = 0
+    for k in range(low, high):
+        there = core[targets[k]]
+        if largest[there] < 0:
+            found[count] = there
+            count += 1
+        largest[there] = max(largest[there], spikes[k])
+    return count
+
+
+@jit
+def _delivered(
+    indptr: NDArray[np.int64],
+    targets: NDArray[Any],
+    spikes: NDArray[Any],
+    core: NDArray[np.int32],
+    x: NDArray[np.int64],
+    y: NDArray[np.int64],
+) -> Any:
+    largest = np.full(len(x), -1, np.int64)
+    found = np.empty(len(x), np.int64)
+    total = 0
+    for source in range(len(indptr) - 1):
+        home = core[source]
+        count = _reached(indptr[source], indptr[source + 1], targets, spikes, core, largest, found)
+        for place in range(count):
+            there = found[place]
+            total += largest[there] * (abs(x[there] - x[home]) + abs(y[there] - y[home]))
+            largest[there] = -1
+    return total
+
+
+@jit
+def _tree_loads(
+    indptr: NDArray[np.int64],
+    targets: NDArray[Any],
+    spikes: NDArray[Any],
+    core: NDArray[np.int32],
+    width: int,
+    cores: int,
+) -> NDArray[np.int64]:
+    largest = np.full(cores, -1, np.int64)
+    found = np.empty(cores, np.int64)
+    loads = np.zeros((4, cores), np.int64)
+    carried = np.zeros((4, cores), np.int64)  # by the tree of the source at hand
+    used = np.empty(4 * cores, np.int64)
+    for source in range(len(indptr) - 1):
+        home = core[source]
+        home_x, home_y = home % width, home // width
+        count = _reached(indptr[source], indptr[source + 1], targets, spikes, core, largest, found)
+        links = 0
+        for place in range(count):
+            there = found[place]
+            need = largest[there]
+            largest[there] = -1
+            at_x, at_y = there % width, there // width
+            # Back from the target to the source, until a link carries as much already: so do all before it.
+            while True:
+                if at_y != home_y:
+                    way, step_x, step_y = (SOUTH, 0, -1) if at_y > home_y else (NORTH, 0, 1)
+                elif at_x != home_x:
+                    way, step_x, step_y = (EAST, -1, 0) if at_x > home_x else (WEST, 1, 0)
+                else:
+                    break
+                at_x, at_y = at_x + step_x, at_y + step_y
+                router = at_y * width + at_x
+                if carried[way, router] >= need:
+                    break
+                if carried[way, router] == 0:
+                    used[links] = way * cores + router
+                    links += 1
+                carried[way, router] = need
+        for place in range(links):
+            way, router = used[place] // cores, used[place] % cores
+            loads[way, router] += carried[way, router]
+            carried[way, router] = 0
+    return loads

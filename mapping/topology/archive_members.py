@@ -1,0 +1,124 @@
+"""Members of a zip archive that nobody vouches for: bounded memory, and one clear error for whatever is wrong."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from ...support.errors import InputError, shortened
+
+MOST_DEFLATED = 1040
+"""Deflate cannot expand a byte to more than 1,032; a member that claims more is damaged."""
+
+_ENCRYPTED = 1
+_PIECE = 1 << 22
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    OSError,
+)
+
+
+class Damage:
+    """Whatever goes wrong in this block is damage of member `name` of the file at `path`: an InputError says so."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path = path
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, (InputError, *_DAMAGE)):
+            said = shortened(str(error), 500) or "ends too early"
+            raise InputError(f"{self.path}: {self.name}: {said}") from error
+
+
+class Members:
+    """The members of the zip file at `path`, by name."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Raises InputError: not a zip file, two members of one name, members that claim impossible lengths."""
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise InputError(f"{path}: no such file")
+        with self.damage("the zip directory"):
+            self._archive = zipfile.ZipFile(path)
+        self.by_name: dict[str, zipfile.ZipInfo] = {}
+        for info in self._archive.infolist():
+            if info.filename in self.by_name:
+                self.close()
+                raise InputError(f"{path}: two members {info.filename!r}")
+            self.by_name[info.filename] = info
+        claimed = sum(info.file_size for info in self.by_name.values())
+        if claimed > MOST_DEFLATED * self.path.stat().st_size:
+            self.close()
+            raise InputError(f"{path}: the zip directory: {claimed} bytes of content do not fit this file")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._archive.close()
+
+    def damage(self, name: str) -> Damage:
+        """See `Damage`."""
+        return Damage(self.path, name)
+
+    def read(self, name: str, most: int, prefix: int | None = None) -> bytes:
+        """
+        The content of member `name`, of at most `most` bytes; just its first `prefix` bytes where that is given.
+
+        Raises InputError: missing, too long, damaged (its CRC is checked unless only a prefix is read).
+        """
+        with self.damage(name):
+            info = self._checked(name, most)
+            wanted = info.file_size if prefix is None else min(prefix, info.file_size)
+            with self._archive.open(info) as member:
+                data = member.read(wanted)
+                if prefix is None:
+                    data += member.read(1)  # at the end: the CRC
+            if len(data) != wanted:
+                raise InputError(f"{len(data)} bytes, the zip directory says {wanted}")
+            return data
+
+    def read_into(self, name: str, start: Callable[[IO[bytes], int], tuple[bytearray, int]]) -> bytearray:
+        """
+        The end of member `name`, read in place: `start(member, length)` reads its head, of the length that it returns
+        beside the memory for the rest. Raises InputError as `read`.
+        """
+        with self.damage(name):
+            info = self._checked(name, MOST_DEFLATED * self.path.stat().st_size)
+            with self._archive.open(info) as member:
+                data, head = start(member, info.file_size)
+                at = 0
+                while at < len(data) and (piece := member.read(min(_PIECE, len(data) - at))):
+                    data[at : at + len(piece)] = piece
+                    at += len(piece)
+                if at != len(data) or member.read(1) or head + at != info.file_size:
+                    raise InputError("its length is not what the zip directory says")
+            return data
+
+    def _checked(self, name: str, most: int) -> zipfile.ZipInfo:
+        """The entry of a member that can be read with at most `most` bytes of memory."""
+        if (info := self.by_name.get(name)) is None:
+            raise InputError("this member is missing")
+        if info.flag_bits & _ENCRYPTED or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError("encrypted, or compressed by another method than deflate")
+        if info.file_size > most or info.file_size > MOST_DEFLATED * (info.compress_size + 1):
+            raise InputError(
+                f"{info.file_size} bytes out of {info.compress_size} compressed ones; at most {most} are allowed"
+            )
+        return info

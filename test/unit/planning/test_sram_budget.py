@@ -1,0 +1,61 @@
+"""Plans kept by room: where one is taken again, planning anew gives the same."""
+
+from __future__ import annotations
+
+from meshloom.analysis.planning.placement import column_major
+from meshloom.analysis.planning.plan_network import readable_as
+from meshloom.analysis.planning.plan_task import Shortage, Source, TaskPlan, plan_task
+from meshloom.analysis.planning.sram_budget import BudgetMemo, SramBudget
+from meshloom.analysis.tasks.task_info import TaskInfo
+from meshloom.chips import load_chip
+from meshloom.dialects.dataflow import MatmulOp
+from meshloom.dialects.dataflow.types import tensor
+from meshloom.dialects.manycore import TaskOp
+from meshloom.lowering.dataflow_to_manycore import lower_block
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block
+
+TINY = load_chip("tiny")
+
+
+def matmul_task() -> TaskInfo:
+    block = Block(arg_types=[tensor(f32, (96, 200)), tensor(f32, (200, 160))])
+    block.add_op(MatmulOp(*block.args))
+    lower_block(block)
+    (task,) = [op for op in block.ops if isinstance(op, TaskOp)]
+    return TaskInfo.of(task)
+
+
+def test_a_plan_is_taken_again_just_where_it_would_be_found_again() -> None:
+    info = matmul_task()
+    sources = [Source(None, False), Source(None, True)]
+
+    def plan(budget: SramBudget) -> TaskPlan | Shortage:
+        return plan_task(info, TINY, sources, budget, readable_as(info, {(96, 160)}), column_major(TINY))
+
+    made: list[int] = []
+
+    def counted(budget: SramBudget) -> TaskPlan | Shortage:
+        made.append(budget.available)
+        return plan(budget)
+
+    kept = BudgetMemo[TaskPlan | Shortage]()
+    rooms = range(TINY.sram_bytes, 0, -512)
+    tilings: set[object] = set()
+    for available in rooms:
+        found, anew = kept.get("matmul", available, counted), plan(SramBudget(available))
+        if isinstance(anew, TaskPlan):
+            assert isinstance(found, TaskPlan)
+            assert (found.tiling, found.sizes, found.slots) == (anew.tiling, anew.sizes, anew.slots)
+            tilings.add(anew.tiling)
+        else:
+            assert found == anew
+    assert len(tilings) > 3
+    assert len(tilings) <= len(made) < len(rooms)
+
+
+def test_rooms_between_what_fits_and_what_does_not_answer_alike() -> None:
+    budget = SramBudget(100)
+    assert budget.fits(60)
+    assert not budget.fits(120)
+    assert [budget.same_answers(nbytes) for nbytes in (59, 60, 119, 120)] == [False, True, True, False]

@@ -1,0 +1,40 @@
+"""The option `chip` of passes."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
+
+from ...chips import Chip, load_chip
+from ...dialects.locations import located
+from ...dialects.manycore import CHIP, ChipAttr, ExecuteOp, TaskOp, chip_of
+from ...dialects.manycore.task_rules import verify_cores
+from ...support.errors import InputError
+
+
+def chip_for(module: ModuleOp, chip: str | None, usage: str, *, keeps_cores: bool = True) -> Chip:
+    """
+    The chip that a pass is given, which becomes the module's for the passes after it; without it, the module's.
+
+    Raises InputError, with `usage` as remedy, where neither names one, and for tasks on cores that the chip does not
+    have, unless the pass gives them others (`keeps_cores`).
+    """
+    if chip is not None:
+        found = load_chip(chip)
+        module.attributes[CHIP] = ChipAttr(chip)
+        if keeps_cores:
+            check_cores(module)
+        return found
+    if (own := chip_of(module)) is None:
+        raise InputError(f"no chip is given: use {usage}, or module attribute {CHIP}")
+    return own
+
+
+def check_cores(module: ModuleOp) -> None:
+    """Raises InputError for a task on a core that the module's chip does not have."""
+    for op in module.walk():
+        if isinstance(op, TaskOp | ExecuteOp):
+            try:
+                verify_cores(op, op.tiling)
+            except VerifyException as error:
+                raise located(InputError(f"task '{op.sym_name.data}': {error}"), op) from error

@@ -1,0 +1,371 @@
+"""
+Concat forwarding: the readers of a concatenation that is too large read its operands instead.
+
+A concatenation, or a slice of nearly all of a value, computes nothing; but a task that does it needs room for all of
+its operands and its result at once. Where there is none, operators that read the result are split, and their parts
+read slices of the pieces, put together as far as each part needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ...analysis.tasks.operator_parts import Parts
+from ...dialects.dataflow import ConcatOp, ReshapeOp, SliceOp
+from ...dialects.dataflow.base import ints
+from ...dialects.dataflow.tiling import Box, TilingInterface, split_evenly
+from ...dialects.dataflow.types import element_bytes, element_of, shape_of
+from ...dialects.locations import at, keeps_location
+from .blocks import blocks, boxes_in_order, count_blocks, count_common_blocks, start_of
+from .split_operator import Splitter, insert_before, join_boxes
+
+ON_HOST = "on_host"
+"""Attribute of what the host does with inputs and outputs of the network, along the outermost dimension: slices of an
+input, which come in by themselves, and the concatenation that gives an output, whose operands leave by themselves."""
+Pieces = dict[Box, SSAValue]
+"""Boxes that make up a value, cut along each dimension at the same positions everywhere, and what lies in each."""
+
+Naming = Callable[[str], str]
+"""Gives a name to a part of something that has one."""
+Replaced = dict[Operation, list[Operation]]
+"""The replacements of erased operations, by operation."""
+
+
+def pieces_of(value: SSAValue) -> Pieces:
+    """The operands of a concatenation, those of concatenations among them; of any other value the value itself."""
+    owner = value.owner
+    if not isinstance(owner, ConcatOp):
+        return {Box.whole(shape_of(value)): value}
+    axis, rank = owner.axis.value.data, len(shape_of(value))
+    inner = [pieces_of(operand) for operand in owner.inputs]
+    cuts = [{tuple((box.offsets[d], box.sizes[d]) for d in range(rank) if d != axis) for box in one} for one in inner]
+    if any(one != cuts[0] for one in cuts):  # not cut alike: only along the axis
+        inner = [{Box.whole(shape_of(operand)): operand} for operand in owner.inputs]
+    return _one_after_another(owner.inputs, inner, axis)
+
+
+def _one_after_another(values: Sequence[SSAValue], pieces: Sequence[Pieces], axis: int) -> Pieces:
+    """The pieces of what values make up that lie one after the other along an axis."""
+    found: Pieces = {}
+    start = 0
+    for value, own in zip(values, pieces, strict=True):
+        for box, piece in own.items():
+            found[box.along(axis, start + box.offsets[axis], box.sizes[axis])] = piece
+        start += shape_of(value)[axis]
+    return found
+
+
+def is_output(value: SSAValue) -> bool:
+    """Whether the function returns a value."""
+    return any(isinstance(reader, ReturnOp) for reader in _readers(value))
+
+
+@dataclass(frozen=True)
+class OperatorSplit:
+    """The cuts of a value and of its readers."""
+
+    splitter: Callable[[], Splitter]
+    """Gives a new one for each reader."""
+    parts_of: Callable[[TilingInterface], Parts]
+    """Into how many parts a reader is split; what it raises is raised before anything is changed."""
+    most: int
+    """Bytes of a block that the host moves, or that is given another shape."""
+    unique: Naming
+
+
+@keeps_location
+def forward_concat(concat: ConcatOp, cutting: OperatorSplit) -> Replaced | None:
+    """
+    Make all that reads a concatenation read its pieces, and remove it; where it is an output, the host puts it together
+    of blocks. Returns what stands in place of each operation; None (nothing is changed) where it is one block, and an
+    output or read in another shape.
+    """
+    value = concat.result
+    pieces = pieces_of(value)
+    given = is_output(value)
+    count = _count(value, cutting.most, list(pieces)) if given else 0
+    chosen = _chosen(value, cutting) if count != 1 else None
+    if chosen is None:
+        return None
+    replaced = _read_instead(value, pieces, chosen, cutting)
+    if given:
+        replaced[concat] = _join_on_host(concat, count, pieces, cutting.unique)
+    waiting: list[Operation] = [concat]
+    while waiting:
+        op = waiting.pop()
+        if op.results[0].first_use is None:
+            waiting += [one for value in op.operands if isinstance(one := value.owner, ConcatOp)]
+            replaced.setdefault(op, [])
+            Rewriter.erase_op(op)
+    return replaced
+
+
+def forward_input_slices(argument: BlockArgument, cutting: OperatorSplit) -> tuple[list[Operation], Replaced] | None:
+    """
+    Make all that reads an input of the network read blocks of it, each of which the host sends by itself, also where it
+    is an output. Returns what was added for that, and else as `forward_concat`.
+    """
+    slices = [op for op in _readers(argument) if isinstance(op, SliceOp) and set(ints(op.steps)) == {1}]
+    count = _count(argument, cutting.most, [Box(ints(op.starts), ints(op.sizes)) for op in slices])
+    first = argument.block.first_op
+    if count == 1 or first is None:
+        return None
+    chosen = _chosen(argument, cutting)
+    if chosen is None:
+        return None
+    boxes = blocks(shape_of(argument), count)
+    with at(argument):
+        made = _slices(argument, boxes, first, argument.name_hint, cutting.unique)
+    for one in made:
+        one.attributes[ON_HOST] = UnitAttr()
+    pieces: Pieces = {box: one.result for box, one in zip(boxes, made, strict=True)}
+    if is_output(argument):
+        with at(argument):
+            whole = _in_order([*pieces.values()], shape_of(argument), first, argument.name_hint, {ON_HOST: UnitAttr()})
+        _return_instead(argument, whole)
+    added = operations_between(None, first)
+    return added, _read_instead(argument, pieces, chosen, cutting)
+
+
+def _chosen(value: SSAValue, cutting: OperatorSplit) -> dict[Operation, Parts] | None:
+    """
+    Into how many parts readers of a value are split that do work, and into how many blocks those that give it another
+    shape; None where one of these is one block.
+    """
+    readers = [op for op in _readers(value) if isinstance(op, TilingInterface)]
+    chosen: dict[Operation, Parts] = {}
+    for reader in readers:
+        if isinstance(reader, ReshapeOp):
+            itemsize = element_bytes(element_of(value))
+            chosen[reader] = (count_common_blocks(shape_of(value), shape_of(reader.result), itemsize, cutting.most),)
+    if any(counts == (1,) for counts in chosen.values()):
+        return None
+    working = [reader for reader in readers if not isinstance(reader, SliceOp | ConcatOp | ReshapeOp)]
+    return chosen | {reader: cutting.parts_of(reader) for reader in working}
+
+
+def _read_instead(
+    value: SSAValue, pieces: Pieces, parts: Mapping[Operation, Parts], cutting: OperatorSplit
+) -> Replaced:
+    """Make operators that read a value read its pieces; `parts`: into how many those are split that do work."""
+    readers = [op for op in _readers(value) if isinstance(op, TilingInterface) and not _cuts_on_host(op)]
+    replaced: Replaced = {}
+    unique = cutting.unique
+    for reader in readers:
+        before, after = reader.prev_op, reader.next_op
+        if isinstance(reader, ConcatOp) and ON_HOST in reader.attributes:
+            _join_pieces_on_host(reader, value, pieces)
+        elif isinstance(reader, SliceOp):
+            _slice_pieces(reader, pieces, unique)
+        elif isinstance(reader, ConcatOp):
+            _concat_pieces(reader, value, pieces, unique)
+        elif isinstance(reader, ReshapeOp):
+            _reshape_pieces(reader, pieces, parts[reader][0], unique)
+        else:
+            cutting.splitter().split(reader, parts[reader])
+            for new in _readers(value):
+                if isinstance(new, SliceOp) and new not in readers and not _cuts_on_host(new):
+                    _slice_pieces(new, pieces, unique)
+        replaced[reader] = operations_between(before, after)
+    return replaced
+
+
+def _count(value: SSAValue, most: int, boxes: Sequence[Box]) -> int:
+    """Into how many blocks of at most `most` bytes a value is cut of which boxes are read or written."""
+    return count_blocks(shape_of(value), element_bytes(element_of(value)), most, boxes)
+
+
+@keeps_location
+def _join_on_host(concat: ConcatOp, count: int, pieces: Pieces, unique: Naming) -> list[Operation]:
+    """Give the network's caller blocks of a concatenation's pieces, in order. Returns what was added."""
+    value, before = concat.result, concat.prev_op
+    hint = value.name_hint
+    slices = _slices(value, blocks(shape_of(value), count), concat, hint, unique)
+    whole = _in_order([one.result for one in slices], shape_of(value), concat, hint, {ON_HOST: UnitAttr()})
+    for one in slices:
+        _slice_pieces(one, pieces, unique)
+    _return_instead(value, whole)
+    return operations_between(before, concat)
+
+
+def _slices(
+    value: SSAValue, boxes: Sequence[Box], before: Operation, hint: str | None, unique: Naming
+) -> list[SliceOp]:
+    """Slices of a value in front of an operation; `hint`: the name after which they are named."""
+    made = [SliceOp(value, box.offsets, box.sizes) for box in boxes]
+    for one in made:
+        insert_before(one, before).name_hint = unique(hint) if hint else None
+    return made
+
+
+def _return_instead(value: SSAValue, other: SSAValue) -> None:
+    """Give the network's caller another value."""
+    for use in list(value.uses):
+        if isinstance(use.operation, ReturnOp):
+            use.operation.operands[use.index] = other
+
+
+def _in_order(
+    values: Sequence[SSAValue],
+    shape: Sequence[int],
+    before: Operation,
+    hint: str | None,
+    attributes: Mapping[str, Attribute],
+) -> SSAValue:
+    """
+    A tensor of this shape out of values that hold its elements one after the other. An operation that puts them
+    together gets the name and these attributes.
+    """
+    whole = values[0]
+    if len(values) > 1:
+        flat = [insert_before(ReshapeOp(value, [math.prod(shape_of(value))]), before) for value in values]
+        joined = ConcatOp(flat, 0)
+        joined.result.name_hint = hint
+        joined.attributes |= attributes
+        whole = insert_before(joined, before)
+    return whole if shape_of(whole) == tuple(shape) else insert_before(ReshapeOp(whole, shape), before)
+
+
+def read_slices(op: SliceOp, unique: Naming) -> Replaced | None:
+    """Make a slice of a concatenation read what this puts together; None if it is a slice of something else."""
+    if not isinstance(op.operand.owner, ConcatOp):
+        return None
+    before, after = op.prev_op, op.next_op
+    _slice_pieces(op, pieces_of(op.operand), unique)
+    return {op: operations_between(before, after)}
+
+
+@keeps_location
+def split_slice(op: SliceOp, counts: Sequence[int], unique: Naming) -> Replaced:
+    """Replace a slice by slices of so many parts of it, and what puts these together."""
+    before, after = op.prev_op, op.next_op
+    ranges = [split_evenly(size, count) for size, count in zip(ints(op.sizes), counts, strict=True)]
+    found: Pieces = {}
+    for chosen in product(*ranges):
+        box = Box(tuple(low for low, _ in chosen), tuple(size for _, size in chosen))
+        found[box] = _slice_of(op, op.operand, box, (0,) * box.rank)
+    _replace(op, found, unique)
+    return {op: operations_between(before, after)}
+
+
+def _cuts_on_host(op: Operation) -> bool:
+    return isinstance(op, SliceOp) and ON_HOST in op.attributes
+
+
+def _readers(value: SSAValue) -> list[Operation]:
+    """Each once, in the order of the block."""
+    users = {use.operation for use in value.uses}
+    block = next(iter(users)).parent if users else None
+    return [op for op in block.ops if op in users] if block is not None else []
+
+
+def operations_between(before: Operation | None, after: Operation | None) -> list[Operation]:
+    """The operations between two others; None: from the block's begin on."""
+    assert after is not None
+    found: list[Operation] = []
+    op = after.prev_op
+    while op is not None and op is not before:
+        found.append(op)
+        op = op.prev_op
+    return found[::-1]
+
+
+@keeps_location
+def _replace(op: Operation, boxes: Pieces, unique: Naming) -> None:
+    """Put boxes together in place of an operation's result; new ones get names."""
+    hint = op.results[0].name_hint
+    for part in boxes.values():
+        if hint and part.name_hint is None:
+            part.name_hint = hint if len(boxes) == 1 else unique(hint)
+    whole = join_boxes(boxes, op)
+    whole.name_hint = whole.name_hint or hint
+    op.results[0].replace_all_uses_with(whole)
+    Rewriter.erase_op(op)
+
+
+@keeps_location
+def _slice_of(op: SliceOp, piece: SSAValue, box: Box, offsets: Sequence[int]) -> SSAValue:
+    """The part `box` of a slice's result, from a piece of its operand that lies at `offsets`."""
+    starts = tuple(
+        start + low * step - offset
+        for start, low, step, offset in zip(ints(op.starts), box.offsets, ints(op.steps), offsets, strict=True)
+    )
+    if starts == (0,) * box.rank and box.sizes == shape_of(piece) and set(ints(op.steps)) <= {1}:
+        return piece
+    return insert_before(SliceOp(piece, starts, box.sizes, ints(op.steps)), op)
+
+
+@keeps_location
+def _slice_pieces(op: SliceOp, pieces: Pieces, unique: Naming) -> None:
+    """A slice of a value as slices of its pieces."""
+    found: Pieces = {}
+    for box, piece in pieces.items():
+        ranges = [
+            _taken(*one)
+            for one in zip(ints(op.starts), ints(op.steps), ints(op.sizes), box.offsets, box.ends, strict=True)
+        ]
+        part = Box(tuple(low for low, _ in ranges), tuple(high - low for low, high in ranges))
+        if part.volume:
+            found[part] = _slice_of(op, piece, part, box.offsets)
+    if found:
+        _replace(op, found, unique)
+
+
+@keeps_location
+def _reshape_pieces(op: ReshapeOp, pieces: Pieces, count: int, unique: Naming) -> None:
+    """A value in another shape as so many blocks, each put together of the same elements of the value."""
+    found: Pieces = {}
+    operand, result = shape_of(op.operand), shape_of(op.result)
+    hint = op.result.name_hint
+    for box in blocks(result, count):
+        start = start_of(result, box)
+        slices = _slices(op.operand, boxes_in_order(operand, start, start + box.volume), op, hint, unique)
+        found[box] = _in_order([one.result for one in slices], box.sizes, op, unique(hint) if hint else None, {})
+        for one in slices:
+            _slice_pieces(one, pieces, unique)
+    _replace(op, found, unique)
+
+
+def _taken(start: int, step: int, size: int, low: int, high: int) -> tuple[int, int]:
+    """The numbers i below `size`, as a range, for which `low <= start + i * step < high`."""
+    if step < 0:
+        start, step, low, high = -start, -step, 1 - high, 1 - low
+    first = max(0, -((start - low) // step))
+    return first, max(first, min(size, -((start - high) // step)))
+
+
+@keeps_location
+def _concat_pieces(op: ConcatOp, value: SSAValue, pieces: Pieces, unique: Naming) -> None:
+    """A concatenation with the pieces of `value` in its place; its other operands are cut like it across the axis."""
+    axis = op.axis.value.data
+
+    def cut_alike(operand: SSAValue) -> Pieces:
+        across = dict.fromkeys(box.along(axis, 0, shape_of(operand)[axis]) for box in pieces)
+        return {box: _part_of(operand, box, op) for box in across}
+
+    inner = [pieces if operand is value else cut_alike(operand) for operand in op.inputs]
+    _replace(op, _one_after_another(op.inputs, inner, axis), unique)
+
+
+@keeps_location
+def _join_pieces_on_host(op: ConcatOp, value: SSAValue, pieces: Pieces) -> None:
+    """Let the host put an output together of the pieces of `value`, a vector, in its place."""
+    operands = [one for operand in op.inputs for one in (pieces.values() if operand is value else (operand,))]
+    joined = ConcatOp(operands, op.axis.value.data)
+    joined.attributes |= op.attributes
+    joined.result.name_hint = op.result.name_hint
+    Rewriter.replace_op(op, joined)
+
+
+def _part_of(value: SSAValue, box: Box, before: Operation) -> SSAValue:
+    if box.volume == math.prod(shape_of(value)):
+        return value
+    return insert_before(SliceOp(value, box.offsets, box.sizes), before)

@@ -1,0 +1,117 @@
+"""How tensors that are encoded while a program runs lie in panels, and as matrices before that."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+
+from ...chips import Chip
+from ...dialects.dataflow import ReshapeOp, TransposeOp
+from ...dialects.dataflow.types import Tensor, element_bytes, shape_of
+from ...dialects.sparse import IndexAttr, PanelsAttr
+from ...dialects.sparse.types import index_of
+from ...dialects.sparse.values import fibers_of
+from ...formats.sparse.index_formats import Order
+from ...formats.sparse.panels import Lanes, Panels, computed_panels, expected_work
+from .sparse_plan import MATRIX_RATES
+
+PANELS_OF_MEMORY = 6
+"""So many panels should fit in a core's memory, so that those of both sides of a product are there twice."""
+ELEMENT_BYTES = 5
+"""Of an element in them, index included; tensors of all types are cut alike, as connection data meets what it is of."""
+
+
+@dataclass(frozen=True)
+class EncodedLayout:
+    """Panels of an encoded tensor type."""
+
+    element: Attribute
+    index: IndexAttr
+    panels: Panels
+    attribute: PanelsAttr
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a panel."""
+        return self.panels.nbytes
+
+    @property
+    def density(self) -> float:
+        """The share of the places that should be taken."""
+        panels = self.panels
+        return self.attribute.work.entries / (panels.outputs * panels.format.positions(panels.inputs))
+
+
+def layout_of(type: Tensor, chip: Chip, density: float = 1.0) -> EncodedLayout:
+    """
+    The panels of an encoded type with room for all elements, of whose places `density` should be taken. How strings are
+    cut follows from the shape alone, so that tensors that are combined are cut alike.
+    """
+    index = index_of(type)
+    assert index is not None
+    strings = fibers_of(type, index)
+    width = panel_width(strings.count, strings.length, chip)
+    panels = computed_panels(index.format, strings.count, strings.length, width, element_bytes(type.element_type))
+    lanes = Lanes.of(chip, MATRIX_RATES.get(str(type.element_type), 1))
+    work = expected_work(panels, min(1.0, density), lanes)
+    return EncodedLayout(type.element_type, index, panels, PanelsAttr(panels, work))
+
+
+def panel_width(strings: int, length: int, chip: Chip) -> int:
+    """
+    Strings of a panel: a share of them for each core, but as many as a matrix unit has columns where there are so many,
+    and no more than there is room for. All panels but the last have this width, which follows from their number.
+    """
+    cores = len(chip.usable_cores)
+    width = min(strings, max(chip.mpu_cols, -(-strings // cores)))
+    room = chip.sram_bytes // PANELS_OF_MEMORY
+    width = max(1, min(width, room // (ELEMENT_BYTES * length)))
+    return -(-strings // -(-strings // width))
+
+
+def fiber_dim(type: Tensor, index: IndexAttr) -> tuple[int, bool]:
+    """
+    Where strings are in a tensor: along which dimension they are counted, or, for `order = input` beyond matrices, the
+    dimension that they run along, and True. Equal for all indices that have the same strings.
+    """
+    by_input = index.order == Order.INPUT
+    if by_input and len(type.get_shape()) == 2:
+        return 1 - index.axis, False
+    return index.axis, by_input
+
+
+def as_matrix(value: SSAValue, index: IndexAttr, rewriter: PatternRewriter) -> tuple[SSAValue, bool]:
+    """A dense tensor as a matrix whose rows are strings (or columns: True)."""
+    shape = shape_of(value)
+    axis, rank = index.axis, len(shape)
+    outputs, inputs = shape[axis], math.prod(shape[:axis] + shape[axis + 1 :])
+    rows = axis == 0
+    if 0 < axis < rank - 1:
+        others = [dim for dim in range(rank) if dim != axis]
+        value = rewriter.insert(TransposeOp(value, [axis, *others])).result
+        rows = True
+    matrix = (outputs, inputs) if rows else (inputs, outputs)
+    if shape_of(value) != matrix:
+        value = rewriter.insert(ReshapeOp(value, matrix)).result
+    return value, rows != (index.order == Order.OUTPUT)
+
+
+def is_transposed(type: Tensor, index: IndexAttr) -> bool:
+    """Whether `as_matrix` gives strings as columns."""
+    return (index.axis == 0 or index.axis < len(type.get_shape()) - 1) != (index.order == Order.OUTPUT)
+
+
+def as_tensor(matrix: SSAValue, type: Tensor, index: IndexAttr, rewriter: PatternRewriter) -> SSAValue:
+    """The tensor that `as_matrix` makes a matrix of, of the shape of a type."""
+    shape, axis = tuple(type.get_shape()), index.axis
+    moved = 0 < axis < len(shape) - 1
+    first = (shape[axis], *shape[:axis], *shape[axis + 1 :]) if moved else shape
+    if shape_of(matrix) != first:
+        matrix = rewriter.insert(ReshapeOp(matrix, first)).result
+    if moved:
+        back = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
+        matrix = rewriter.insert(TransposeOp(matrix, back)).result
+    return matrix

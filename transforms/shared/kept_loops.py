@@ -1,0 +1,39 @@
+"""Which loops of operators stay loops down to instructions. All others are unrolled."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.func import FuncOp
+
+from ...analysis.planning.loops import scan_shapes_fit
+from ...analysis.tasks.grouping import is_tiled
+from ...dialects.dataflow import LoopOp, ReshapeOp
+from ...dialects.dataflow.loop import YieldOp
+from ...dialects.dataflow.types import shape_of
+from ...dialects.manycore import TaskOp
+
+FEWEST_STEPS = 8
+"""A loop of fewer steps is unrolled: its code is short, and its first and last steps are most of it."""
+
+
+def stays_loop(loop: LoopOp) -> bool:
+    """
+    Whether the steps of a loop can be carried out as they stand: those of a function for one chip without plans to save
+    memory, of operators without loops, whose scanned and stacked values lie one after the other in DRAM.
+    """
+    function = loop.parent_op()
+    if not isinstance(function, FuncOp) or any(op.name.startswith("memory.") for op in function.body.block.ops):
+        return False
+    module = function.parent_op()
+    if module is not None and module.parent_op() is not None:  # of several chips
+        return False
+    inside = list(loop.body.block.ops)
+    values = [*loop.operands, *loop.results, *loop.body.block.args, *(one for op in inside for one in op.results)]
+    return (
+        loop.step_count >= FEWEST_STEPS
+        and len(inside) > 1
+        and all(is_tiled(op) or isinstance(op, ReshapeOp | TaskOp | YieldOp) for op in inside)
+        and all(prod(shape_of(value)) for value in values)
+        and scan_shapes_fit(loop)
+    )

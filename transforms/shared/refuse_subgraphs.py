@@ -1,0 +1,20 @@
+"""The error of passes that work on the operations of `@main` only, for functions with subgraphs."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...dialects.manycore import SubgraphOp
+from ...support.errors import InputError
+
+
+def refuse_subgraphs(module: ModuleOp, name: str) -> None:
+    """
+    Raises InputError for a module in subgraphs: pass `name` would leave what is in them as it is, without a word.
+    """
+    for op in module.walk():
+        if isinstance(op, SubgraphOp):
+            raise InputError(
+                f"{name} does not work inside subgraphs, and there is one, @{op.sym_name.data}: run it before "
+                f"manycore-outline-subgraphs, or manycore-inline-subgraphs before it"
+            )

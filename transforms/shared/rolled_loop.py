@@ -1,0 +1,347 @@
+"""One loop for steps that stand one after the other, where that is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.dataflow import Along, ConcatOp, LoopOp, ReshapeOp, SliceOp, YieldOp, ints
+from ...dialects.dataflow.base import DataflowOp
+from ...dialects.dataflow.types import element_of, shape_of, tensor
+from ...dialects.locations import at
+
+
+@dataclass(frozen=True)
+class Step:
+    """The operations of one step, as many and of the same forms as in each other step."""
+
+    ops: tuple[Operation, ...]
+
+
+Place = tuple[int, int]
+"""An operation of a step, by number, and which of its results."""
+
+
+@dataclass(frozen=True)
+class Inner:
+    """What an operation of the same step computes."""
+
+    place: Place
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What an operation of the step before computes; in the first step another value."""
+
+    place: Place
+    initial: SSAValue
+
+
+@dataclass(frozen=True)
+class Same:
+    """The same value in all steps, from before the first."""
+
+    value: SSAValue
+
+
+@dataclass(frozen=True)
+class Own:
+    """A value for each step, all from before the first step."""
+
+    values: tuple[SSAValue, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """
+    A slice for each step of one value from before the first: `first` is where the first step's begins, and each step's
+    begins `distance` further along `axis`, where it has one element.
+    """
+
+    value: SSAValue
+    axis: int
+    first: int
+    distance: int
+    starts: tuple[int, ...]
+    """Of the first step, along all axes."""
+    sizes: tuple[int, ...]
+    """Of each step's slice, which has no strides."""
+
+
+Source = Inner | Carried | Same | Own
+
+
+def rolled_loop(steps: Sequence[Step]) -> RolledLoop | None:
+    """The loop that computes what the steps do; None where a step reads what no loop's body can."""
+    where: dict[SSAValue, tuple[int, Place]] = {}
+    for number, step in enumerate(steps):
+        for index, op in enumerate(step.ops):
+            where.update((result, (number, (index, which))) for which, result in enumerate(op.results))
+    loop = RolledLoop(tuple(steps), where)
+    for index, op in enumerate(steps[0].ops):
+        members = [step.ops[index] for step in steps]
+        sources: list[Source] = []
+        for operand in range(len(op.operands)):
+            source = _source([one.operands[operand] for one in members], where)
+            if source is None:
+                return None
+            sources.append(source)
+        if isinstance(op, SliceOp):
+            starts = [ints(one.starts) for one in members if isinstance(one, SliceOp)]
+            if len(set(starts)) > 1:
+                part = _part(op, starts, sources[0])
+                if part is None:
+                    return None
+                loop.parts[index] = part
+        loop.sources.append(sources)
+    return loop
+
+
+def _source(values: Sequence[SSAValue], where: dict[SSAValue, tuple[int, Place]]) -> Source | None:
+    """Where an operand comes from, given that of each step."""
+    found = [where.get(value) for value in values]
+    if all(one is None for one in found):
+        return Same(values[0]) if len(set(values)) == 1 else Own(tuple(values))
+    ahead = [None if one is None else (number - one[0], one[1]) for number, one in enumerate(found)]
+    if len(set(ahead)) == 1 and ahead[0] is not None and ahead[0][0] == 0:
+        return Inner(ahead[0][1])
+    later = set(ahead[1:])
+    if ahead[0] is None and len(later) == 1 and (one := later.pop()) is not None and one[0] == 1:
+        return Carried(one[1], values[0])
+    return None
+
+
+def _part(op: SliceOp, starts: Sequence[tuple[int, ...]], source: Source) -> Part | None:
+    """Slices that begin at equal distances along an axis; None where they do not, or not of one value."""
+    if not isinstance(source, Same) or any(step != 1 for step in ints(op.steps)):
+        return None
+    axes = [axis for axis in range(len(starts[0])) if len({one[axis] for one in starts}) > 1]
+    if len(axes) != 1 or ints(op.sizes)[axes[0]] != 1:
+        return None
+    axis = axes[0]
+    distance = starts[1][axis] - starts[0][axis]
+    if not distance or any(one[axis] != starts[0][axis] + number * distance for number, one in enumerate(starts)):
+        return None
+    return Part(source.value, axis, starts[0][axis], distance, starts[0], ints(op.sizes))
+
+
+@dataclass
+class RolledLoop:
+    """A loop that is to be put in the place of its steps."""
+
+    steps: tuple[Step, ...]
+    where: dict[SSAValue, tuple[int, Place]]
+    """Each value that a step computes: the step and the place in it."""
+    sources: list[list[Source]] = field(default_factory=list[list[Source]])
+    """Of each operand of each operation of a step."""
+    parts: dict[int, Part] = field(default_factory=dict[int, Part])
+    """Operations that slice what they read somewhere else in each step."""
+
+    @property
+    def carried(self) -> list[Carried]:
+        """The carried values, each once."""
+        return list(dict.fromkeys(one for sources in self.sources for one in sources if isinstance(one, Carried)))
+
+    @property
+    def carried_initial(self) -> list[SSAValue]:
+        """What they begin as."""
+        return [one.initial for one in self.carried]
+
+    def result(self, step: int, place: Place) -> OpResult:
+        """The value at a place in a step."""
+        return self.steps[step].ops[place[0]].results[place[1]]
+
+    def replace(self) -> None:
+        """Put the loop in the place of the steps."""
+        before = InsertPoint.before(self.steps[0].ops[0])
+        self._free_sources(before)
+        with at([op for step in self.steps for op in step.ops]):
+            scanned: dict[Own | Part, tuple[SSAValue, Along]] = {}
+            for index, sources in enumerate(self.sources):
+                for source in [self.parts[index]] if index in self.parts else sources:
+                    if isinstance(source, Own | Part) and source not in scanned:
+                        scanned[source] = _whole(source, len(self.steps), before)
+            body, values = self._body(scanned)
+            outputs = self._outputs()
+            yields = [values[one.place] for one in self.carried]
+            for output in outputs:
+                value = values[output.place]
+                if output.drops_axis:
+                    value = _add(body, ReshapeOp(value, output.along.of_step(shape_of(value))))
+                yields.append(value)
+            body.add_op(YieldOp(yields))
+            alongs = [output.along for output in outputs]
+            loop = LoopOp(len(self.steps), self.carried_initial, list(scanned.values()), alongs, Region(body))
+            Rewriter.insert_op(loop, before)
+            self._hand_over(loop, outputs)
+
+    def _free_sources(self, before: InsertPoint) -> None:
+        """Move the constants that stand between the steps to before them."""
+        first, last = self.steps[0].ops[0], self.steps[-1].ops[-1]
+        members = {op for step in self.steps for op in step.ops}
+        op: Operation | None = first
+        while op is not None and op is not last:
+            following = op.next_op
+            if op not in members:
+                op.detach()
+                Rewriter.insert_op(op, before)
+            op = following
+
+    def _body(self, scanned: Mapping[Own | Part, tuple[SSAValue, Along]]) -> tuple[Block, dict[Place, SSAValue]]:
+        """The body, without its yield, and the values in it by their places."""
+        types: list[Attribute] = [one.initial.type for one in self.carried]
+        types += [tensor(element_of(value), along.of_step(shape_of(value))) for value, along in scanned.values()]
+        body = Block(arg_types=types)
+        arguments: dict[Source | Part, SSAValue] = dict(zip([*self.carried, *scanned], body.args, strict=True))
+        values: dict[Place, SSAValue] = {}
+        for index, (op, sources) in enumerate(zip(self.steps[0].ops, self.sources, strict=True)):
+            if index in self.parts:
+                sizes = shape_of(op.results[0])
+                values[index, 0] = _add(body, ReshapeOp(arguments[self.parts[index]], sizes))
+                continue
+            new = op.clone()
+            for operand, (value, source) in enumerate(zip(op.operands, sources, strict=True)):
+                new.operands[operand] = self._read(value, source, arguments, values)
+            body.add_op(new)
+            for which, result in enumerate(new.results):
+                values[index, which] = result
+        return body, values
+
+    @staticmethod
+    def _read(
+        value: SSAValue, source: Source, arguments: Mapping[Source | Part, SSAValue], values: Mapping[Place, SSAValue]
+    ) -> SSAValue:
+        """What an operation of the body reads in the place of the first step's operand."""
+        match source:
+            case Inner(place):
+                return values[place]
+            case Same():
+                return value
+            case _:
+                return arguments[source]
+
+    def _outputs(self) -> list[Output]:
+        """What is read of the steps behind them, but for carried values of the last."""
+        finals = {one.place for one in self.carried}
+        members = {op for step in self.steps for op in step.ops}
+        last = len(self.steps) - 1
+        found: list[Output] = []
+        for index, op in enumerate(self.steps[0].ops):
+            for which in range(len(op.results)):
+                place = index, which
+                rows = [self.result(number, place) for number in range(len(self.steps))]
+                users = [[use.operation for use in row.uses if use.operation not in members] for row in rows]
+                if not any(users) or (place in finals and not any(users[:last])):
+                    continue
+                stacked = _stack_of(rows, users, members)
+                if stacked is not None:
+                    found.append(Output(place, *stacked))
+                    users = [[user for user in of_row if not _feeds(user, stacked[2])] for of_row in users]
+                if any(users[:last]) or (users[last] and place not in finals):
+                    found.append(Output(place, Along(0), False, None))
+        return found
+
+    def _hand_over(self, loop: LoopOp, outputs: Sequence[Output]) -> None:
+        """Let the rest of the function read the loop in the place of the steps, which are erased."""
+        members = {op for step in self.steps for op in step.ops}
+        count = len(self.steps)
+        for output, result in zip(outputs, loop.stacked, strict=True):
+            if output.concat is not None:
+                rows = list(output.concat.inputs)
+                output.concat.result.replace_all_uses_with(result)
+                Rewriter.erase_op(output.concat)
+                for row in rows:
+                    if row.owner not in members and row.first_use is None and isinstance(row.owner, Operation):
+                        Rewriter.erase_op(row.owner)
+        for one, final in zip(self.carried, loop.final, strict=True):
+            self.result(count - 1, one.place).replace_uses_with_if(final, lambda use: use.operation not in members)
+        after = InsertPoint.after(loop)
+        for output, result in zip(outputs, loop.stacked, strict=True):
+            if output.concat is None:
+                shape = shape_of(result)
+                for number in range(count):
+                    row = self.result(number, output.place)
+                    if all(use.operation in members for use in row.uses):
+                        continue
+                    starts, sizes = [number, *(0,) * (len(shape) - 1)], [1, *shape[1:]]
+                    part = _insert(SliceOp(result, starts, sizes), after)
+                    own = _insert(ReshapeOp(part, shape[1:]), after)
+                    row.replace_uses_with_if(own, lambda use: use.operation not in members)
+        for step in self.steps[::-1]:
+            for op in step.ops[::-1]:
+                Rewriter.erase_op(op)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Values of all steps that are read behind them."""
+
+    place: Place
+    along: Along
+    drops_axis: bool
+    """Whether the value of a step has an axis of size 1 for the steps, which the body drops."""
+    concat: ConcatOp | None
+    """What puts them together; None: they are read one by one."""
+
+
+def _stack_of(
+    rows: Sequence[SSAValue], users: Sequence[Sequence[Operation]], members: set[Operation]
+) -> tuple[Along, bool, ConcatOp] | None:
+    """The concatenation of the values of all steps, in this order or the other, each with an axis for the steps."""
+    for user in users[0]:
+        concat = next((use.operation for use in user.results[0].uses), None) if isinstance(user, ReshapeOp) else user
+        if not isinstance(concat, ConcatOp) or len(concat.inputs) != len(rows) or concat in members:
+            continue
+        inputs = list(concat.inputs)
+        axis = concat.axis_index
+        for backwards in (False, True):
+            expected = list(rows[::-1] if backwards else rows)
+            along = Along(axis, backwards)
+            if inputs == expected and shape_of(rows[0])[axis] == 1:
+                return along, True, concat
+            wide = along.of_all(shape_of(rows[0]), 1) if axis <= len(shape_of(rows[0])) else ()
+            if all(
+                isinstance(one.owner, ReshapeOp)
+                and one.owner not in members
+                and one.owner.operand is row
+                and shape_of(one) == wide
+                for one, row in zip(inputs, expected, strict=True)
+            ):
+                return along, False, concat
+    return None
+
+
+def _feeds(user: Operation, concat: ConcatOp) -> bool:
+    """Whether a user of a step's value is the concatenation, or a reshape for it and nothing else."""
+    return user is concat or (
+        isinstance(user, ReshapeOp) and all(use.operation is concat for use in user.results[0].uses)
+    )
+
+
+def _whole(source: Own | Part, steps: int, before: InsertPoint) -> tuple[SSAValue, Along]:
+    """The values of all steps together."""
+    if isinstance(source, Own):
+        ones = [_insert(ReshapeOp(value, (1, *shape_of(value))), before) for value in source.values]
+        return _insert(ConcatOp(ones, 0), before), Along(0)
+    shape = shape_of(source.value)
+    axis, last = source.axis, source.first + (steps - 1) * source.distance
+    others = all(start == 0 for dim, start in enumerate(source.starts) if dim != axis)
+    whole = others and source.sizes == tuple(1 if dim == axis else size for dim, size in enumerate(shape))
+    if whole and abs(source.distance) == 1 and shape[axis] == steps and 0 in (source.first, last):
+        return source.value, Along(axis, source.distance < 0)
+    sizes, strides = [*source.sizes], [1] * len(shape)
+    sizes[axis], strides[axis] = steps, source.distance
+    return _insert(SliceOp(source.value, source.starts, sizes, strides), before), Along(axis)
+
+
+def _insert(op: DataflowOp, point: InsertPoint) -> SSAValue:
+    Rewriter.insert_op(op, point)
+    return op.results[0]
+
+
+def _add(block: Block, op: DataflowOp) -> SSAValue:
+    block.add_op(op)
+    return op.results[0]

@@ -1,0 +1,37 @@
+"""
+Bodies that are meant as they are: of tasks over buffers, beside which lists say where each of their operations reads
+and writes, and of tasks that only copy.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ...dialects.dataflow import CastOp
+from ...dialects.manycore import ExecuteOp, TaskOp
+
+
+def is_scheduled_body(block: Block | None) -> bool:
+    """Whether operations of a block cannot be changed one by one."""
+    op = block.parent_op() if block is not None else None
+    return isinstance(op, ExecuteOp) and op.body.block is block
+
+
+def is_copy(op: Operation) -> bool:
+    """Whether an operation is all that a task does, and gives what it reads."""
+    if not isinstance(op, CastOp) or op.operand.type != op.result.type or not isinstance(op.parent_op(), TaskOp):
+        return False
+    return op.prev_op is None and op.next_op is not None and op.next_op.next_op is None
+
+
+class KeepScheduledBodies(RewritePattern):
+    """Apply a pattern, but not to operations of such a body."""
+
+    def __init__(self, pattern: RewritePattern) -> None:
+        self.pattern = pattern
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        """Match an operation and rewrite it."""
+        if not is_scheduled_body(op.parent) and not is_copy(op):
+            self.pattern.match_and_rewrite(op, rewriter)

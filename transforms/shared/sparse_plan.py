@@ -1,0 +1,176 @@
+"""Which encoding each known weight tensor should have: the decisions of `sparse-select-encoding`, as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.ir import Attribute, Operation
+
+from ...analysis.execution.nonzero_activations import by_input
+from ...analysis.sparse.layer_cost import Layer, LayerCost, Objective, dense_cycles, fastest, layer_costs
+from ...analysis.sparse.observed_activations import ObservedActivations
+from ...analysis.sparse.smallest_encoding import Choice, smallest
+from ...chips import RATES, Chip
+from ...dialects.dataflow import ConvOp
+from ...dialects.dataflow.types import element_bytes, element_of, is_float
+from ...formats.sparse.encode import Mask, counts
+from ...formats.sparse.index_formats import Format, candidates
+from ...formats.sparse.nonzero import ALL_NONZERO, Activations, Nonzero
+from ...support.errors import InputError
+from .contraction_weights import WeightUse, numeric_values, stored_values, stored_weights, weight_uses
+
+ACCEPT_RATIO = 0.9
+"""Weights are encoded for speed only if that takes less than this share of the cycles."""
+NO_ZEROS = "none of them is zero"
+"""Why weights stay dense that an index could only add to."""
+MATRIX_RATES: dict[str, int] = {**RATES, "ui8": RATES["i8"]}
+"""Multiply-accumulates a cycle of the element types that a matrix unit takes, relative to f32."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedWeight:
+    """A weight of a contraction, and the best way to store it."""
+
+    use: WeightUse
+    choice: Choice
+    dense: LayerCost | None = None
+    """Cycles with dense weights, where cycles were asked for."""
+    chosen: LayerCost | None = None
+    """Cycles with the choice."""
+    neurons: Nonzero | None = None
+    """Which share of the neurons was not zero, where it was measured."""
+    encode_neurons: bool = False
+    """The neurons are encoded while the network runs: leaving out their zeros is worth while."""
+    reason: str = ""
+    """Why the weights stay dense; "" where they do not."""
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the layer is anything but dense."""
+        return self.choice.format is not None or self.encode_neurons
+
+
+def plan_encodings(
+    module: ModuleOp,
+    groups: Sequence[int] = (1,),
+    threshold: float = 0.0,
+    chip: Chip | None = None,
+    neurons: Mapping[Operation, Mask] | None = None,
+    objective: Objective = "cycles",
+) -> list[PlannedWeight]:
+    """
+    A plan for each known weight of a contraction: of fewest bytes, or with `chip` of fewest cycles on it.
+
+    A zero of either sign is not stored, and comes back as +0. `neurons` says, where it is known, which of a
+    contraction's neurons are not zero (`analysis.execution.nonzero_activations`); only cycles depend on it. `objective`
+    says how panels are chosen.
+    """
+    if any(group < 1 for group in groups):
+        raise InputError(f"groups={','.join(map(str, groups))}: expected at least 1")
+    formats = candidates(tuple(groups))
+    return [
+        _plan(use, formats, threshold, chip, None if neurons is None else neurons.get(use.op), objective)
+        for use in weight_uses(module)
+    ]
+
+
+def _plan(
+    use: WeightUse,
+    formats: Sequence[Format],
+    threshold: float,
+    chip: Chip | None,
+    counting: Mask | None,
+    objective: Objective,
+) -> PlannedWeight:
+    values, stored = numeric_values(use.source), stored_values(use.source)
+    all_count = bool(counts(values, threshold).all())
+    # Sizes are those of elements as they are stored; which count is a matter of their numbers.
+    if element_of(use.source.result) == bf16:
+        stored = np.where(counts(values, threshold), stored, np.uint16(0))
+        threshold = 0.0
+    if chip is None:
+        choice = smallest(stored, use.strings, formats, threshold)
+        reason = "" if choice.format else NO_ZEROS if all_count else "no encoding is smaller"
+        return PlannedWeight(use, choice, reason=reason)
+    if reason := not_on_panels(use):
+        formats = ()  # no unit of the chip takes such weights encoded
+    seen = None if counting is None else _seen(use, counting, chip)
+    # Only of first operands do matrix units leave out zeros.
+    skips = seen is not None and use.position == 1 and _matrix_types(use)
+    layer = layer_of(use, seen if seen is not None and skips else ALL_NONZERO, objective)
+    costs = layer_costs(chip, layer, stored, use.strings, formats, threshold)
+    best = fastest(costs)
+    best = best if is_faster(best, costs[0]) else costs[0]
+    if best.choice.format is None:
+        reason = reason or (NO_ZEROS if all_count else _why_dense(costs))
+    neurons = None
+    if seen is not None:
+        neurons = seen.on_dense_weights() if best.panels is None else seen.as_stored(best.panels)
+    encode = skips and neurons is not None and neurons.has_zeros and _encode_neurons(chip, layer, best)
+    return PlannedWeight(use, best.choice, costs[0], best, neurons, encode, reason)
+
+
+def is_faster(encoded: LayerCost, dense: LayerCost) -> bool:
+    """Whether to encode weights for speed: what is a little faster by an estimate may be slower in truth."""
+    return encoded.cycles < ACCEPT_RATIO * dense.cycles
+
+
+def _seen(use: WeightUse, counting: Mask, chip: Chip) -> ObservedActivations:
+    """What a contraction's weights meet; those that no panels take count as dense ones."""
+    counts = by_input(use.op, counting)
+    if use.position == 1 and (isinstance(use.op, ConvOp) or len(use.strings.shape) == 2):
+        stored = stored_weights(use)
+    else:
+        stored = np.ones((1, 1, len(counts)), np.bool_)
+    return ObservedActivations(counts, stored, chip, layer_of(use).rate)
+
+
+def _encode_neurons(chip: Chip, layer: Layer, best: LayerCost) -> bool:
+    """Whether to leave out zeros of the neurons: with dense weights, where that is worth while."""
+    if best.choice.format is not None:
+        return True
+    return dense_cycles(chip, layer) < ACCEPT_RATIO * dense_cycles(chip, replace(layer, neurons=ALL_NONZERO))
+
+
+def _why_dense(costs: Sequence[LayerCost]) -> str:
+    """Why no encoding of some weights is chosen."""
+    if len(costs) == 1:
+        return "no encoding fits their strings"
+    dense, best = costs[0], fastest(costs[1:])
+    return f"the best encoding ({best.choice.format}) takes {best.cycles / max(1.0, dense.cycles):.2f} of the cycles"
+
+
+def layer_of(use: WeightUse, neurons: Activations = ALL_NONZERO, objective: Objective = "cycles") -> Layer:
+    """The sizes of a contraction with known weights, of whose neurons `neurons` count."""
+    strings, shape = use.strings, use.strings.shape
+    taps = math.prod(shape[2:]) if isinstance(use.op, ConvOp) else 1
+    item_bytes = element_bytes(element_of(use.source.result))
+    groups = use.op.group_count if isinstance(use.op, ConvOp) else 1
+    return Layer(use.rows, strings.inputs, strings.outputs, item_bytes, taps, neurons, groups, objective)
+
+
+def on_panels(use: WeightUse) -> bool:
+    """Whether a matrix unit takes the weights of a contraction encoded, by panels."""
+    return not not_on_panels(use)
+
+
+def not_on_panels(use: WeightUse) -> str:
+    """Why a matrix unit does not take the weights of a contraction in panels; "" where it does."""
+    if use.position != 1:
+        return "they are the first operand"
+    if not _matrix_types(use):
+        return f"matrix units take no {element_of(use.source.result)} into {element_of(use.op.results[0])}"
+    return "" if isinstance(use.op, ConvOp) or len(use.strings.shape) == 2 else "they differ from batch to batch"
+
+
+def _matrix_types(use: WeightUse) -> bool:
+    return matrix_types(element_of(use.source.result), element_of(use.op.results[0]))
+
+
+def matrix_types(element: Attribute, result: Attribute) -> bool:
+    """Whether matrix units take elements of a type into a result: floats into f32 or their own, 8-bit integers."""
+    return str(element) in MATRIX_RATES and (not is_float(element) or result in (element, f32))
