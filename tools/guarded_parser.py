@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.utils.mlir_lexer import MLIRLexer
 
+from ..dialects import value_names as value_names
 from ..support.limits import size_problem
 
 MAX_ELEMENTS = 1 << 30

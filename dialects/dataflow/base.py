@@ -16,6 +16,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...formats.sparse.nonzero import ALL_NONZERO, Nonzero
+from .. import value_names as value_names
 from .tiling import Box, OpCost, OperandSlice, TilingInterface, Unit
 from .types import Shape, Tensor, element_bytes, shape_of, tensor_of, verify_tensor
 
