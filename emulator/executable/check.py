@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips.chip import Chip
+from ...dialects.coreasm.added_instructions import check_notes
 from ...dialects.coreasm.check import PATCHABLE, Limits, first_problem, structure_problem
 from ...dialects.coreasm.encoding import DESC, FIELDS, NO_SOURCE, TENSOR_TYPES, WORD
 from ...formats.sparse.encoded_interface import ENCODED
@@ -32,6 +33,7 @@ class WordError(InputError):
 
 def check_executable(exe: Executable, place: str = "executable") -> None:
     """Raise InputError, naming `place`, the part and what is wrong with it, unless `exe` makes sense."""
+    check_notes(exe.notes, place)
     chip, sets = exe.chip, exe.core_sets
     if sets.ndim != 2 or sets.shape[1] != chip.cores:
         raise InputError(f"{place}: core sets have shape {sets.shape}, the chip has {chip.cores} cores")
