@@ -71,7 +71,7 @@ class TensorInfo:
     nbytes: int
     """Bytes in DRAM, row-major; at least those of the elements."""
     host_address: int = -1
-    """Address in host memory, -1: not there."""
+    """Address in host memory, -1: not there. An output that is not there stays in DRAM, for another chip to take."""
 
     @property
     def element_bytes(self) -> int:

@@ -11,6 +11,9 @@ from ..linker.controller import Boundary, Copy
 from .dram_residency import Residency, Stay
 from .launch_sequence import LaunchSequence, NamedTensor, TensorSegment
 
+NOWHERE = -1
+"""In place of a host address."""
+
 
 class HostLayout:
     """The layout of host memory, given the residency in DRAM."""
@@ -26,7 +29,7 @@ class HostLayout:
             self._input_at |= {piece.number: host + piece.offset for piece in tensor.pieces}
             self._inputs.append((tensor, host))
         for tensor in sequence.outputs:
-            self._output_at.append((tensor, self._reserve(tensor.nbytes)))
+            self._output_at.append((tensor, NOWHERE if tensor.stays else self._reserve(tensor.nbytes)))
         self.weights_address = self._cursor
         self._block_at = {
             launch: self._reserve(sum(padded(constant_bytes(sequence.constants[one]).size) for one in block))
@@ -64,7 +67,12 @@ class HostLayout:
             dram = residency.address("value", number, first.first) if len(tensor.pieces) == 1 else 0
             add("input", tensor, dram, host)
         for tensor, host in self._output_at:
-            add("output", tensor, self._leaves_from(tensor.pieces[0]) if len(tensor.pieces) == 1 else 0, host)
+            if tensor.stays:
+                last = len(self._serial.parts) - 1
+                dram = residency.address(tensor.pieces[0].kind, tensor.pieces[0].number, last)
+            else:
+                dram = self._leaves_from(tensor.pieces[0]) if len(tensor.pieces) == 1 else 0
+            add("output", tensor, dram, host)
         return table
 
     def _leaves_from(self, piece: TensorSegment) -> int:
@@ -106,7 +114,7 @@ class HostLayout:
         return next(at for piece, at in self._outputs() if (piece.kind, piece.number) == ("value", stay.number))
 
     def _outputs(self) -> Iterator[tuple[TensorSegment, int]]:
-        """What holds the outputs, and where on the host it goes."""
+        """What holds the outputs that go to the host, and where there."""
         for tensor, host in self._output_at:
-            for piece in tensor.pieces:
+            for piece in () if tensor.stays else tensor.pieces:
                 yield piece, host + piece.offset
