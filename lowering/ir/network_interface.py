@@ -16,14 +16,14 @@ from ...dialects.memory import BufferType
 
 @dataclass(frozen=True)
 class NetworkInterface:
-    """Types of inputs and outputs by name, in their order: tensors, whatever they are in the module."""
+    """Tensor types of inputs and outputs by name, in order, whatever their types in the module."""
 
     inputs: dict[str, Attribute]
     outputs: dict[str, Attribute]
 
 
 def network_interface(module: ModuleOp) -> NetworkInterface:
-    """The interface of a module. Raises InputError where it has no `@main` and is no executable."""
+    """The interface of a module. Raises InputError if it has no `@main` and is no executable."""
     if is_executable(module):
         return NetworkInterface(tensor_types(module, "input"), tensor_types(module, "output"))
     main = find_main(module)

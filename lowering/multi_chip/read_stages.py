@@ -37,9 +37,9 @@ def read_stages(module: ModuleOp) -> Stages:
     """
     The stages of a module that has some (`stages_of`).
 
-    Raises InputError, located, where a module has not the inputs and outputs of its stage, where two stages share a
-    module, for other operations in `@main` than stages and reshapes between them, and for results that go by another
-    name there than in their stage.
+    Raises InputError, located, if a module does not have the inputs and outputs of its stage, if two stages share a
+    module, for other operations in `@main` than stages and reshapes between them, and for results whose name in `@main`
+    differs from that in their stage.
     """
     main = find_main(module)
     sources: dict[SSAValue, Feed] = {
@@ -71,7 +71,7 @@ def read_stages(module: ModuleOp) -> Stages:
 
 
 def _interface(stage: StageOp) -> NetworkInterface:
-    """The interface of a stage's module. Raises InputError where the stage has another one."""
+    """The interface of a stage's module. Raises InputError if it differs from that of the stage."""
     interface = network_interface(stage.module)
     for what, here, there in (
         ("inputs", stage.inputs, interface.inputs),

@@ -1,4 +1,4 @@
-"""Launches and operations of `memory` to a program of the `memory` level: places in DRAM, copies, waits."""
+"""Lower launches and operations of `memory` to a program of the `memory` level: DRAM addresses, copies, waits."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from .saved_module import CAPACITY, UNSAVED, noted_bytes
 
 @dataclass(frozen=True)
 class LoweredSaving:
-    """What was placed."""
+    """The layout in DRAM."""
 
     saving: LaunchCompilation
     launches: tuple[tuple[str, CompiledLaunch], ...]
-    """Name and code of each, in order."""
+    """Name and code of each launch, in order."""
 
 
 def lower_saved(module: ModuleOp, chip: Chip, cache: CompileCache) -> LoweredSaving:
     """
-    Lower `@main` of launches and operations of `memory`, into the bytes of DRAM that the module notes, or all. Raises
-    ResourceError where it does not fit.
+    Lower `@main` of launches and operations of `memory`, into the bytes of DRAM recorded in the module, or all of it.
+    Raises ResourceError if it does not fit.
     """
     ideal = note_ideal(module)
     saving = placed_launches(find_main(module), chip, cache, noted_bytes(module, CAPACITY))
