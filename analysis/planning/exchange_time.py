@@ -18,7 +18,7 @@ from ...support.jit import Array, jit
 from .dram_ports import port_homes
 from .transfers import Transfers
 
-AT_ONCE = 2
+PARTS_IN_FLIGHT = 2
 """Parts of an exchange for which there are credits at one time, where parts come in turn."""
 CREDIT_CYCLES = 100
 """Parts that take less are not worth waiting for one another."""
@@ -31,16 +31,16 @@ _WAY_BITS = 3
 
 def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
     """
-    Whether parts of an exchange are better sent one after the other, `PAIRS_PER_ROUND` of them at a time, than all at
+    Whether parts of an exchange are better sent one after the other, `PARTS_IN_FLIGHT` of them at a time, than all at
     once.
 
     So it is where several cores hold what comes: all would send at the same time, and no part would be there before the
     last. Not where parts are short, or where the senders of a part are too few to keep the links to receivers busy.
     """
-    if len(parts) <= AT_ONCE:
+    if len(parts) <= PARTS_IN_FLIGHT:
         return False
     senders = [set(messages.senders.tolist()) for messages in parts]
-    if all(later <= earlier for earlier, later in zip(senders, senders[AT_ONCE:], strict=False)):
+    if all(later <= earlier for earlier, later in zip(senders, senders[PARTS_IN_FLIGHT:], strict=False)):
         return False
     least = CREDIT_CYCLES * chip.link_bytes_per_cycle
     sent, received = sum(part.most_sent for part in parts), sum(part.most_received for part in parts)
@@ -155,7 +155,7 @@ def _follow(
             top[index, x], bottom[index, x] = min(top[index, x], y), max(bottom[index, x], y)
     opened = np.ones(parts, np.bool_)
     if in_turn:
-        opened[AT_ONCE:] = False
+        opened[PARTS_IN_FLIGHT:] = False
     link_free, loads = np.zeros(cores * _LINKS, np.int64), np.zeros(cores * _LINKS, np.int64)
     waiting = np.full(count, -1, np.int64)
     # Events are packets that come to a router, by time, message, router and way: all in one number.
@@ -211,7 +211,7 @@ def _follow(
                 own = part[index]
                 left[own] -= 1
                 ends[own] = max(ends[own], start + busy)
-                following = own + AT_ONCE
+                following = own + PARTS_IN_FLIGHT
                 if left[own] == 0 and following < parts and not opened[following]:
                     opened[following] = True
                     for other in range(count):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...analysis.planning.exchange_time import AT_ONCE, come_in_turn
+from ...analysis.planning.exchange_time import PARTS_IN_FLIGHT, come_in_turn
 from ...dialects.dataflow.tiling import Box
 from .machine import Machine
 from .messages import Messages
@@ -42,7 +42,7 @@ class Exchange:
     An exchange that is split into numbered parts, which are emitted and counted in order.
 
     The first credits are for all parts. If the parts are to be sent one after the other (`come_in_turn`), they are for
-    the first `PAIRS_PER_ROUND`, and senders of later parts get theirs when the part `PAIRS_PER_ROUND` before has come.
+    the first `PARTS_IN_FLIGHT`, and senders of later parts get theirs when the part `PARTS_IN_FLIGHT` before has come.
     """
 
     def __init__(self, machine: Machine, parts: Mapping[int, Messages]) -> None:
@@ -64,7 +64,7 @@ class Exchange:
     @cached_property
     def _first(self) -> Messages:
         """The parts that the first credits allow."""
-        first, *more = [messages for _, messages in self._parts[: AT_ONCE if self._in_turn else None]]
+        first, *more = [messages for _, messages in self._parts[: PARTS_IN_FLIGHT if self._in_turn else None]]
         return Messages.joined([first, *more]).by_distance(self._machine.chip.cores) if more else first
 
     def emit(self, number: int) -> None:
@@ -83,10 +83,10 @@ class Exchange:
 
     def _let_follow(self, place: int) -> None:
         """Receivers give credits for the next part; senders of this part wait for theirs."""
-        if AT_ONCE <= place + 1 < len(self._parts):
+        if PARTS_IN_FLIGHT <= place + 1 < len(self._parts):
             number, messages = self._parts[place + 1]
             _emit_ready(messages, self._machine, self._semaphores[number][0])
-        if place >= AT_ONCE:
+        if place >= PARTS_IN_FLIGHT:
             number, messages = self._parts[place]
             _emit_send_wait(messages, self._machine, self._semaphores[number][0])
 

@@ -56,7 +56,7 @@ LEAST_SHARE = 4
 
 
 def check_chips(chips: int) -> None:
-    """Check the number of chips. Raises InputError if it is not positive."""
+    """Check the number of chips. Raises InputError unless it is from 1 to `MOST_CHIPS`."""
     if not 1 <= chips <= MOST_CHIPS:
         raise InputError(f"--chips {chips}: expected a number from 1 to {MOST_CHIPS}")
 
