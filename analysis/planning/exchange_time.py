@@ -1,6 +1,6 @@
 """
-When the parts of an exchange arrive if nothing else uses the network: its messages are followed packet by packet over
-the links, by the rules of time that the emulator has (see `emulator/timing/reference.py`).
+Arrival times of the parts of an exchange on an idle network: its messages are simulated packet by packet over the
+links, by the timing rules of the emulator (see `emulator/timing/reference.py`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .dram_ports import port_homes
 from .transfers import Transfers
 
 PARTS_IN_FLIGHT = 2
-"""Parts of an exchange for which there are credits at one time, where parts come in turn."""
+"""Number of parts of an exchange with credits at one time, if parts are sent in turn."""
 CREDIT_CYCLES = 100
-"""Parts that take less are not worth waiting for one another."""
+"""Parts that take fewer cycles are sent all at once."""
 
 _SOURCE, _EAST, _WEST, _NORTH, _SOUTH = range(5)
 _EJECT = 4
@@ -31,11 +31,12 @@ _WAY_BITS = 3
 
 def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
     """
-    Whether parts of an exchange are better sent one after the other, `PARTS_IN_FLIGHT` of them at a time, than all at
-    once.
+    Whether the parts of an exchange should be sent one after the other, `PARTS_IN_FLIGHT` of them at a time, than all
+    at once.
 
-    So it is where several cores hold what comes: all would send at the same time, and no part would be there before the
-    last. Not where parts are short, or where the senders of a part are too few to keep the links to receivers busy.
+    This is the case if several cores hold the data: all would send at the same time, and no part would be complete
+    before the last. It is not if parts are short, or if the senders of a part are too few to keep the links to
+    receivers busy.
     """
     if len(parts) <= PARTS_IN_FLIGHT:
         return False
@@ -48,25 +49,25 @@ def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
 
 
 def credit_cycles(chip: Chip) -> int:
-    """From when a receiver may be written until its senders know it: a flit over half the chip."""
+    """Cycles from the credit of a receiver until its senders have it: one flit over half the chip."""
     return 2 + chip.hop_cycles * (chip.rows + chip.cols) // 2
 
 
 class Exchange(NamedTuple):
-    """What an exchange takes if nothing else uses the network."""
+    """Times of an exchange on an idle network."""
 
     times: list[int]
-    """Cycles after which each part, and all before it, is where it is needed; senders have credit and begin at 0."""
+    """Cycles after which each part, and all before it, has arrived; senders have credit and begin at 0."""
     crossing: tuple[tuple[float, float], ...]
     """
-    Of links that reads from DRAM cross, too: (the share of all that a port reads, for how much of the time the exchange
-    uses the link; 1 is for the link that it uses most).
+    Links shared with reads from DRAM: (share of a port's reads over the link, share of the time that the exchange uses
+    the link; 1 is for the link that it uses most).
     """
 
 
 def follow(parts: Sequence[Transfers], chip: Chip) -> Exchange:
     """
-    Follow the messages of an exchange.
+    Simulate the messages of an exchange.
 
     Each sender sends its messages of a part in the given order, nearest receivers first, then those of the next part.
     """
@@ -91,7 +92,7 @@ def follow(parts: Sequence[Transfers], chip: Chip) -> Exchange:
 
 @cache
 def dram_shares(chip: Chip) -> NDArray[np.float64]:
-    """[cores * 5] how much of what its DRAM port reads crosses a link, when all cores read as much."""
+    """[cores * 5] share of the reads of its DRAM port that crosses a link, if all cores read equally much."""
     ports, homes = port_homes(chip)
     shares = np.zeros(chip.cores * _LINKS)
     for core, port in enumerate(ports.tolist()):
@@ -110,7 +111,7 @@ def dram_shares(chip: Chip) -> NDArray[np.float64]:
 
 @jit
 def _bits(below: int) -> int:
-    """How many bits the numbers below one have."""
+    """Number of bits of the numbers below `count`."""
     bits = 0
     while 1 << bits < below:
         bits += 1
