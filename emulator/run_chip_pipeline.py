@@ -1,4 +1,4 @@
-"""Runs of networks on several chips: values, and who works when as one input follows another."""
+"""Runs of networks on several chips: values, and the schedule of the chips for a stream of inputs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .timing.engine import TimingResult, depends_on_values, run_timing
 
 @dataclass(frozen=True)
 class PipelineValues:
-    """What a run leaves behind."""
+    """The result of a run."""
 
     outputs: dict[str, Array]
     mapped: tuple[MappedWork | None, ...]
-    """Of each chip, where its cycles depend on values."""
+    """Work that depends on values, of each chip that has some."""
 
 
 def run_chip_pipeline(pipeline: ChipPipeline, inputs: Mapping[str, Array], check: bool = False) -> PipelineValues:
     """
     Run the chips one after the other on `inputs` (by name) and give the network's outputs.
 
-    `check` also looks for reads of unwritten memory and for races. Raises as `run_functional` does.
+    `check` also detects reads of unwritten memory and races. Raises as `run_functional` does.
     """
     given: list[dict[str, Array]] = []
     mapped: list[MappedWork | None] = []
@@ -44,7 +44,7 @@ def run_chip_pipeline(pipeline: ChipPipeline, inputs: Mapping[str, Array], check
 
 
 def time_chip_pipeline(pipeline: ChipPipeline, mapped: Sequence[MappedWork | None] = ()) -> list[TimingResult]:
-    """One run of each chip by itself; `mapped` as `run_chip_pipeline` gives it."""
+    """The timing of one run of each chip in isolation; `mapped` as from `run_chip_pipeline`."""
     work = mapped or [None] * len(pipeline.chips)
     return [run_timing(exe, mapped=one) for exe, one in zip(pipeline.chips, work, strict=True)]
 
@@ -52,11 +52,11 @@ def time_chip_pipeline(pipeline: ChipPipeline, mapped: Sequence[MappedWork | Non
 @dataclass(frozen=True)
 class PipelineSchedule:
     """
-    When the chips work, if an input enters every `interval` cycles: chip c works on input n from
-    `n * interval + start[c]` for `cycles[c]` cycles, its copies from and to the host included.
+    The schedule of the chips if an input enters every `interval` cycles: chip c works on input n from `n * interval +
+    start[c]` for `cycles[c]` cycles, its copies from and to the host included.
 
-    No chip gets its next input while it works on the one before, so this goes on for ever; no schedule in which chips
-    take one input after the other has a shorter interval.
+    No chip gets its next input while it works on the previous one, so this can continue indefinitely; no schedule in
+    which chips take one input after the other has a shorter interval.
     """
 
     cycles: tuple[int, ...]
@@ -79,8 +79,8 @@ class PipelineSchedule:
 
 def schedule(feeds: Sequence[Mapping[str, Feed]], cycles: Sequence[int]) -> PipelineSchedule:
     """
-    The schedule, from what feeds the inputs of each chip and the cycles of its run: each begins as soon as all that it
-    reads is there.
+    The schedule, from the feeds of each chip's inputs and the cycles of its run: each begins as soon as its inputs are
+    there.
     """
     start: list[int] = []
     for inputs in feeds:
@@ -92,7 +92,7 @@ def schedule(feeds: Sequence[Mapping[str, Feed]], cycles: Sequence[int]) -> Pipe
 def stream_cycles(pipeline: ChipPipeline, cycles: Sequence[Sequence[int]]) -> int:
     """
     Cycles from the first input to the results of the last: each chip takes one input after the other, as soon as it is
-    free and all that it reads is there. `cycles`: of each input's runs, one a chip.
+    free and its inputs are there. `cycles`: of each input's runs, one per chip.
     """
     free = [0] * len(pipeline.chips)
     for runs in cycles:
@@ -104,14 +104,14 @@ def stream_cycles(pipeline: ChipPipeline, cycles: Sequence[Sequence[int]]) -> in
 
 def host_bytes(pipeline: ChipPipeline, when: PipelineSchedule) -> int:
     """
-    Host memory for the tensors of all inputs that are under way, and for what each chip keeps there.
+    Host memory for the tensors of all inputs under way, and for the temporaries of each chip.
 
     A tensor lives from the start of the chip that writes it (an input of the network: from its entry) to the end of
     the last that reads it (an output: to the end of the network).
     """
 
     def copies(first: int, last: int) -> int:
-        """How many inputs' tensors of one kind are there at once."""
+        """Number of inputs whose tensors of one kind exist at the same time."""
         return max(1, -(-(last - first) // max(when.interval, 1)))
 
     ends = [start + cycles for start, cycles in zip(when.start, when.cycles, strict=True)]
@@ -138,7 +138,9 @@ def host_bytes(pipeline: ChipPipeline, when: PipelineSchedule) -> int:
 def collect_chips(
     pipeline: ChipPipeline, timings: Sequence[TimingResult], mapped: Sequence[MappedWork | None] = ()
 ) -> dict[str, Any]:
-    """All figures of a run, ready for JSON: those of the whole, and under `of_chip` what `collect` says of each."""
+    """
+    All figures of a run, JSON-serialisable: those of the whole, and under `of_chip` those of `collect` for each chip.
+    """
     when = schedule(pipeline.feeds, [timing.total_cycles for timing in timings])
     chip = pipeline.chip
     work = mapped or [None] * len(timings)

@@ -36,7 +36,7 @@ LARGEST_INLINE = 64
 
 def executable_to_coreasm(exe: Executable, data: Sequence[Data] | None = None) -> ModuleOp:
     """
-    The module that describes an executable, which must be valid (see `executable_check`).
+    The module that describes an executable, which must be valid (see `emulator.executable.check`).
 
     `data` are the contents of its images, whose bytes are then not read: they begin at the executable's addresses, and
     end with the image if it has bytes, else with the last entry. Without `data` they hold the executable's bytes, which

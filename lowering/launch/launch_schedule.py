@@ -29,7 +29,7 @@ class DramBuffer:
     """A value in DRAM, row-major and without gaps."""
 
     address: int
-    """`segment << SEGMENT_BITS` and the offset in the segment (see `dram_layout`)."""
+    """`segment << SEGMENT_BITS` and the offset in the segment (see `dram_segments`)."""
     nbytes: int
     task: int | None = None
     """Number of the task that computes it; None: it exists before the launch."""
