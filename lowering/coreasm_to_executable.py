@@ -1,4 +1,4 @@
-"""A module of the `coreasm` dialect as an executable: assembly of IR."""
+"""Assembly: a module of the `coreasm` dialect becomes an executable."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _EXECUTABLE = (
 
 def coreasm_to_executable(module: ModuleOp, place: str = "the module", load: bool = True) -> Executable:
     """
-    The executable that a module describes, its programs packed or not. Its images are memory-mapped where one piece of
-    data is all of one; without `load` they are left zero, for a check of all else.
+    The executable that a module describes, its programs packed or not. An image that consists of one data section is
+    memory-mapped; without `load`, images are left zero, for a check of everything else.
 
     Raises InputError that names the place in the text where it is known (else `place`), the program and the word.
     """
@@ -95,7 +95,7 @@ def _named(module: ModuleOp, program: str) -> Operation:
 
 
 def _where(op: Operation, place: str) -> str:
-    """`FILE:LINE` of an operation where it is known, else `place`."""
+    """`FILE:LINE` of an operation if it is known, else `place`."""
     if isinstance(op.location, FileLineColLoc):
         return f"{op.location.filename.data}:{op.location.line.data}"
     return place_of(op, 0) or place
@@ -167,7 +167,7 @@ class _Image:
     nbytes: int
     used: int
     pieces: Sequence[tuple[DataOp | BytesOp, Data]]
-    """By address; none overlaps another one or lies outside."""
+    """The data by address; none overlaps another or lies outside of the memory."""
     place: str
 
     @staticmethod
@@ -178,7 +178,10 @@ class _Image:
         tensors: Sequence[TensorInfo],
         place: str,
     ) -> _Image:
-        """As `coreasm.memory` says, or as follows from data and tensors. Raises InputError for data that overlap."""
+        """
+        The image that `coreasm.memory` describes, or that follows from data and tensors. Raises InputError for data
+        that overlap.
+        """
         pieces = sorted((each for each in data if each[1].space == space), key=lambda each: each[1].address)
         stated = [op for op in _all(module, MemoryOp) if op.space.data == space]
         if len(stated) > 1:
@@ -201,7 +204,7 @@ class _Image:
         return _Image(start, nbytes, used, pieces, place)
 
     def load(self) -> Buffer:
-        """The bytes."""
+        """The bytes of the image."""
         if len(self.pieces) == 1 and self.pieces[0][1].nbytes == self.nbytes:
             return self._piece(*self.pieces[0])
         image = self.zeros()
@@ -211,7 +214,7 @@ class _Image:
         return image
 
     def zeros(self) -> NDArray[np.uint8]:
-        """As many bytes, which take no memory until they are written."""
+        """Zeros of this size, which take no memory until they are written."""
         return np.zeros(self.nbytes, np.uint8)
 
     def _piece(self, op: Operation, piece: Data) -> NDArray[np.uint8]:

@@ -31,16 +31,16 @@ from .linker.executable_data import Data
 from .linker.program_code import SourceTable, controller_code, launch_programs
 
 LARGEST_INLINE = 64
-"""Bytes that stand in the text."""
+"""Largest number of bytes that are printed inline."""
 
 
 def executable_to_coreasm(exe: Executable, data: Sequence[Data] | None = None) -> ModuleOp:
     """
-    The module that says what the executable holds; it must make sense (see `executable_check`).
+    The module that describes an executable, which must be valid (see `emulator.executable.check`).
 
-    `data` says what its images hold, whose bytes then are not looked at: they begin at the executable's addresses, and
-    end with it where it has bytes, else where the last piece ends. Without `data` they hold the executable's bytes,
-    which the process keeps from then on (`formats.weights`).
+    `data` are the contents of its images, whose bytes are then not read: they begin at the executable's addresses, and
+    end with the image if it has bytes, else with the last entry. Without `data` they hold the executable's bytes, which
+    the process keeps from then on (`formats.weights`).
     """
     given = _own_data(exe) if data is None else data
     ops: list[Operation] = [NoteOp(key, exe.notes[key]) for key in sorted(exe.notes)]
@@ -73,7 +73,7 @@ def data_in_file(exe: Executable, file: memoryview, source: str) -> list[Data]:
 
 
 def chip_attr(chip: Chip) -> ChipAttr:
-    """The chip by its name, where that is enough, else by all its numbers."""
+    """The chip by its name if that identifies it, else by all its numbers."""
     if chip.name in chip_names() and load_chip(chip.name) == chip:
         return ChipAttr(chip.name)
     return ChipAttr(json.dumps(asdict(chip), sort_keys=True))

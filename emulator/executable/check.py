@@ -1,4 +1,4 @@
-"""Whether an executable makes sense as a whole: every reference in range, so that readers need not look again."""
+"""Validation of a whole executable: every reference is in range, so that readers need not check again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .executable import ROLES, Executable, Launch, Program, TensorInfo
 MAX_HOST_BYTES = 1 << 48
 MAX_PROGRAMS = 60000
 _PROGRAM_NAME = re.compile(r"[ !#-\[\]-~]{1,200}")
-"""What every tool and the dialect can write as it is."""
+"""Names that every tool and the dialect can print without quotes."""
 
 
 class WordError(InputError):
-    """A word that makes no sense: of the program of that name, or of the controller (None)."""
+    """An invalid word of the program of that name, or of the controller (None)."""
 
     def __init__(self, message: str, program: str | None, word: int) -> None:
         super().__init__(message)

@@ -1,5 +1,5 @@
 """
-Networks on several chips as `.mlx` files: an ELF64 file like that of one chip (see `executable_file`), with
+Networks on several chips as `.mlx` files: an ELF64 file like that of one chip (see `file`), with
 
     .chips           a checksum over all of the file's contents, then JSON: version, feeds, inputs and outputs
     .chip.NUMBER     one a chip: the whole of its executable
@@ -25,7 +25,7 @@ from .file import decode, encode, map_file
 CHIPS = ".chips"
 VERSION = 1
 MOST_CHIPS = 1024
-"""In a file; a chip's program takes kilobytes."""
+"""Largest number of chips in a file; a chip's program takes kilobytes."""
 _KEYS = {"version", "feeds", "inputs", "outputs"}
 _DIGEST_BYTES = 32
 _ALIGN = 4096
@@ -34,7 +34,7 @@ Pieces = list[bytes | memoryview]
 
 
 def encode_chip_pipeline(pipeline: ChipPipeline) -> Pieces:
-    """The file in pieces. Raises MeshloomError where `pipeline` makes no sense."""
+    """The file as a sequence of buffers. Raises MeshloomError if `pipeline` is not valid."""
     try:
         check_chip_pipeline(pipeline, "the network on several chips")
     except InputError as error:
@@ -53,7 +53,7 @@ def _facts(pipeline: ChipPipeline) -> bytes:
 
 
 def _pieces(facts: bytes, images: Sequence[Pieces]) -> Pieces:
-    """The file's head, then each image behind a gap."""
+    """The file's head, then each image after its padding."""
     sizes = [sum(len(piece) for piece in image) for image in images]
     sections = [Section(CHIPS, _DIGEST_BYTES + len(facts))]
     sections += [Section(f".chip.{number}", size, _ALIGN) for number, size in enumerate(sizes)]

@@ -1,5 +1,5 @@
 """
-Executables as `.mlx` files: an ELF64 file with one section a part, and a checksum over all of it.
+Executables as `.mlx` files: an ELF64 file with one section per part, and a checksum over all of it.
 
     .note.meshloom   checksum, versions, chip (JSON), its fingerprint, notes (JSON)
     .text.NAME       one a program, a segment at (number << 32): counts, name, words, descriptors, parameters
@@ -13,7 +13,7 @@ Executables as `.mlx` files: an ELF64 file with one section a part, and a checks
     .host_weights    weights that stay in host memory till the controller copies them; an address there, with bit 61 set
 
 The same executable gives the same bytes. A reader accepts exactly the bytes that a writer would produce: after decoding
-it lays the contents out again and compares, so no unnoticed rest can hide in a file.
+it lays the contents out again and compares, so that a file has no undetected extra bytes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _HOST_SEGMENT = 1 << 61
 
 
 def encode(exe: Executable) -> list[bytes | memoryview]:
-    """The file in pieces, the weights as they are. Raises MeshloomError where `exe` makes no sense."""
+    """The file as a sequence of buffers, without copying the weights. Raises MeshloomError if `exe` is not valid."""
     exe = _normal(exe)
     try:
         check_executable(exe)
@@ -127,7 +127,7 @@ def _notes(exe: Executable, checksum: bytes) -> bytes:
 
 
 def map_file(path: str | Path) -> memoryview:
-    """The file's bytes, memory-mapped. Raises InputError where it cannot be read."""
+    """The file's bytes, memory-mapped. Raises InputError if it cannot be read."""
     try:
         with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size == 0:

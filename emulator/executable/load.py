@@ -1,4 +1,4 @@
-"""A launch made ready to run: every core's words with its parameters patched in, split into flat arrays."""
+"""Loading of a launch: every core's words with its parameters patched in, as flat arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FAR_TARGET = np.array([name == "store" for name in MNEMONICS])
 
 
 def patched_words(program: Program, values: NDArray[np.uint32]) -> NDArray[Any]:
-    """The words of `program` with one core's parameter `values` in place. Raises EmulationError on a bad parameter."""
+    """The words of `program`, patched with one core's parameter `values`. Raises EmulationError on a bad parameter."""
     if len(values) != len(program.params):
         raise EmulationError(
             f"program '{program.name}' has {len(program.params)} parameters, but a core gives {len(values)}"

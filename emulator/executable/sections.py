@@ -20,13 +20,13 @@ _ALIGN = 32
 
 
 class Cursor:
-    """Reads through a section; every step checks that the bytes are there (InputError otherwise)."""
+    """Reads a section sequentially; every step checks that the bytes are there (InputError otherwise)."""
 
     def __init__(self, data: memoryview, part: str, place: str) -> None:
         self.data, self.part, self.place, self.at = data, part, place, 0
 
     def fail(self) -> InputError:
-        """The error for contents that cannot be right."""
+        """The error for invalid contents."""
         return InputError(f"{self.place} is damaged: {self.part} is cut off or inconsistent")
 
     def take(self, count: int) -> memoryview:
@@ -56,7 +56,7 @@ class Cursor:
         self.take(-self.at % to)
 
     def end(self) -> None:
-        """Nothing may be left."""
+        """Check that nothing is left."""
         if self.at != len(self.data):
             raise self.fail()
 
@@ -193,4 +193,4 @@ PARTS = (
     Part(".debug.sources", _encode_sources, _decode_sources),
     Part(".debug.names", _encode_names, _decode_names),
 )
-"""In the order of the file (and of reading: later ones may need earlier ones)."""
+"""The parts in the order of the file and of reading: later ones may need earlier ones."""

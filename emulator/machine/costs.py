@@ -1,6 +1,6 @@
 """
-What every instruction costs, from the numbers of the chip: `word_costs` applies the forms of `chips.cycles` to the
-words of a program. Both timing engines and the statistics use it. Cycles are integers.
+Costs of all instructions from the chip description: `word_costs` applies the formulas of `chips.cycles` to the words of
+a program. Both timing engines and the statistics use it. Cycles are integers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAX_POINTS = 1 << 40
 """More elements than any instruction of a real program touches; guards the arithmetic against damaged descriptors."""
 
 RATE = np.array([RATES.get(t.name, RATE_BY_WIDTH.get(t.bytes, 1)) for t in TYPES] + [1] * (16 - len(TYPES)), np.int64)
-"""Operations a cycle relative to f32 by type code; types without a rate of their own go by their width."""
+"""Operations per cycle relative to f32 by type code; types without a rate of their own use that of their width."""
 
 
 def _kinds(*costs: Cost) -> NDArray[np.bool_]:
@@ -112,15 +112,15 @@ def contiguous_run(sizes: Ints, strides: list[Ints], itemsize: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class WordCosts:
-    """Per word, all int64 arrays; 0 where it does not apply."""
+    """Costs per word, all int64 arrays; 0 if not applicable."""
 
     cycles: Ints
     """
     Cycles of instructions of MPU, VPU, DAU and MAP; as declared by the word where they depend on values. Of a put
-    without zeros, those in which they are found, before the first byte leaves.
+    without zeros, those in which zeros are found, before the first byte is sent.
     """
     traffic: Ints
-    """Bytes that travel: a put's data (without zeros: as the word declares), whole DRAM bursts of loads and stores."""
+    """Bytes sent: a put's data (without zeros: as the word declares), whole DRAM bursts of loads and stores."""
     macs: Ints
     """Multiply-accumulates of matmul and dot; of sparse products, those of the entries that blocks have room for."""
     vpu_ops: Ints
@@ -129,7 +129,7 @@ class WordCosts:
     """Bytes read and written in SRAM, as the unit sees them (each operand once)."""
 
     def take(self, at: NDArray[np.int32]) -> WordCosts:
-        """Those of words `at`."""
+        """The costs of words `at`."""
         return WordCosts(self.cycles[at], self.traffic[at], self.macs[at], self.vpu_ops[at], self.sram_bytes[at])
 
 
@@ -137,7 +137,7 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str 
     """
     Costs of `words` (WORD, [n]), whose descriptor fields index `descs` (DESC).
 
-    Raises EmulationError, naming `place` and the word, for a descriptor that does not exist or makes no sense.
+    Raises EmulationError, naming `place` and the word, for a descriptor that does not exist or is not valid.
     """
     return costs_by_descriptor(chip, words, words["desc"].astype(np.int64), descs, lambda word: f"{place}: word {word}")
 
@@ -148,7 +148,7 @@ def costs_by_descriptor(
     """
     As `word_costs`, but descriptors of operands are rows `desc` ([n, 4]) of `descs` (DESC) instead of the words' own.
 
-    `where` says where a word stands, for errors.
+    `where` gives the location of a word, for errors.
     """
     ops: NDArray[np.uint8] = words["op"]
     geometry = _Geometry(words, desc, descs, where)
@@ -205,7 +205,7 @@ def costs_by_descriptor(
 
 
 class _Geometry:
-    """Sizes and strides of all operands of some words: [n, 4, 5], and what follows from them."""
+    """Sizes and strides of all operands of some words: [n, 4, 5], and derived figures."""
 
     def __init__(self, words: NDArray[Any], desc: Ints, descs: NDArray[Any], where: Callable[[int], str]) -> None:
         ops = words["op"]
@@ -216,7 +216,7 @@ class _Geometry:
             raise EmulationError(f"{where(bad)}: operation code {ops[bad]} is not one of a core's program")
 
         def refuse(bad: NDArray[np.bool_], what: str) -> None:
-            """Say what is wrong with the first operand ([n, 4]) that is `bad`."""
+            """Raise the error of the first operand ([n, 4]) that is `bad`."""
             if bad.any():
                 word, slot = np.argwhere(bad)[0].tolist()
                 raise EmulationError(f"{where(word)}: " + what.format(words["desc"][word, slot]))
@@ -240,7 +240,7 @@ class _Geometry:
         """[n, 4] bytes of an element."""
         refuse(there & (self.item == 0), "element type does not exist")
         self.bytes: Ints = moved * self.item
-        """[n, 4] bytes that each operand touches, broadcast elements once; all of a block."""
+        """[n, 4] bytes that each operand accesses, broadcast elements once; all of a block."""
         at = np.where(blocks, desc, len(descs))
         self._blocks, self._sizes_of_blocks = blocks, all_sizes[at]
         real = all_sizes.astype(np.float64)
@@ -256,7 +256,7 @@ class _Geometry:
         return self._sizes[self._index[at, slot]]
 
     def largest(self, at: Ints) -> Ints:
-        """Bytes that the largest operand touches."""
+        """Bytes that the largest operand accesses."""
         part = self.bytes[at]
         return np.maximum(np.maximum(part[:, 0], part[:, 1]), np.maximum(part[:, 2], part[:, 3]))
 
@@ -278,7 +278,7 @@ class _Geometry:
         return total, run
 
     def sparse_macs(self, at: Ints) -> Ints:
-        """Pairs of sparse products as far as descriptors tell: each stored element meets a whole row or column."""
+        """Pairs of sparse products by the descriptors: each stored element is multiplied by a whole row or column."""
         d = self.points[at, 0]
         found = np.full(len(at), MAX_POINTS, np.int64)
         for slot in (1, 2):

@@ -1,8 +1,8 @@
 """
 Classes of instruction words that differ in addresses only: a launch has few classes, each executed many times.
 
-What a word costs, and what it does to time, follows from its operation, types, tokens, descriptors and a few fields.
-Words that agree in these share a class, so that everything about them is worked out once a class.
+The cost and timing of a word depend on its operation, types, tokens, descriptors and a few fields. Words that agree in
+these share a class, so that they are analysed once per class.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _OPERAND: NDArray[np.bool_] = by_operand(lambda o: True, np.bool_)
 
 @dataclass(frozen=True)
 class WordClasses:
-    """The classes of some words, numbered as they first appear, and the classes of these that cost alike."""
+    """The classes of some words, numbered in order of first appearance, and classes of these with equal costs."""
 
     of_word: NDArray[np.int32]
     first: NDArray[np.int64]
@@ -90,7 +90,7 @@ def classify(words: NDArray[Any], bounds: NDArray[np.int64], descs: list[NDArray
 
 def distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """
-    Which of `rows` ([n, k]) are equal: the number of each one's group, and the first row of each group.
+    Groups of equal `rows` ([n, k]): the number of each row's group, and the first row of each group.
 
     Groups are numbered in the order in which they first appear.
     """
@@ -102,8 +102,8 @@ def _word_keys(
     words: Array, part: Array, starts: Array, of_desc: Array, unknown: int, fields: Array, operand: Array
 ) -> Array:
     """
-    [n, 6] what tells words apart: a row for each of `words` ([n, 8] u32). Word i is of part[i], whose descriptors are
-    of_desc[starts[part[i]] : starts[part[i] + 1]].
+    [n, 6] keys that distinguish words: a row for each of `words` ([n, 8] u32). Word i is of part[i], whose descriptors
+    are of_desc[starts[part[i]] : starts[part[i] + 1]].
     """
     keys = np.empty((len(words), _KEYS), np.int64)
     for i in range(len(words)):

@@ -21,13 +21,15 @@ _TILED = "tiled"
 
 
 def subgraph_to_bytes(piece: SubgraphCode, chip: Chip) -> bytes:
-    """All of it as bytes; the same for the same part."""
+    """Serialise a compiled subgraph; equal subgraphs give equal bytes."""
     note = json.dumps({name: getattr(piece, name) for name in _FIGURES} | {_TILED: piece.tiled.text})
     return to_bytes(launch_image(piece.code, chip, piece.tasks, {_NOTE: note}))
 
 
 def subgraph_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> SubgraphCode:
-    """Read it back. Raises InputError naming `place` for bytes that are damaged or were made for another chip."""
+    """
+    Read a compiled subgraph. Raises InputError naming `place` for bytes that are damaged or were made for another chip.
+    """
     exe = from_bytes(data, place)
     if exe.chip != chip or len(exe.launches) != 1 or _NOTE not in exe.notes:
         raise InputError(f"{place} is no part compiled for chip '{chip.name}'")

@@ -28,23 +28,23 @@ class _Stream:
     version: int = -1
     piece: OperandSlice | None = None
     kept: View | None = None
-    """Where the slices of all steps lie together."""
+    """The view of the slices of all steps together."""
     views: dict[int, View] = field(default_factory=dict[int, View])
-    """Step -> where the slice lies that is new in it."""
+    """Step -> the view of the slice that is first used in it."""
 
     def view(self, step: int) -> View:
-        """Where the slice of a step lies."""
+        """The view of the slice of a step."""
         return self.views[max(known for known in self.views if known <= step)]
 
     def forget(self, step: int) -> None:
-        """Nobody asks for this step any more, nor for earlier ones."""
+        """Drop the views of this step and of earlier ones."""
         following = [known for known in self.views if known <= step + 1]
         for known in sorted(following)[:-1]:
             del self.views[known]
 
 
 class TaskReads:
-    """Everything that task `number` reads."""
+    """The reads of task `number`."""
 
     def __init__(
         self,
@@ -55,7 +55,9 @@ class TaskReads:
         steps: dict[int, list[Box]],
         loaded: Container[tuple[int, int]],
     ) -> None:
-        """`loaded`: (task, read) of what is loaded for its task; what is not lies in its buffer already."""
+        """
+        `loaded`: (task, read) of the reads that are loaded for their task; all others are in their buffers already.
+        """
         self.number, self.machine, self.views = number, machine, views
         self.task = schedule.tasks[number]
         self.info = self.task.info
@@ -65,15 +67,22 @@ class TaskReads:
         self._streams = [[_Stream(tuple(cores)) for cores in read.groups] for read in reads]
         self._stream_of = [{core: stream for stream in streams for core in stream.cores} for streams in self._streams]
         self._semaphores: dict[int, Pair] = {}
-        """By read: those with which cores pass on what they load, the same for all steps, so that steps are alike."""
+        """
+        By read: the semaphores with which cores pass on what they load; the same in all steps, so that the steps are
+        equal.
+        """
         self._parts: dict[Hashable, list[tuple[int, Box, View]]] = {}
-        """By read, cores and place in SRAM: who loads which part of a slice for the others, and where to."""
+        """
+        By read, cores and SRAM address: which core loads which part of a slice for the others, and to which address.
+        """
         self._passed_on: Emitted = {}
-        """By the same, where the exchange stands that passes it on: the same in each step that uses these buffers."""
+        """
+        By the same key, the position of the exchange that passes it on; the same in each step that uses these buffers.
+        """
         self._gathered: dict[int, Buffers] = {}
         """By read."""
         self._copies: dict[int, list[tuple[int, View, View]]] = {}
-        """Step -> (core, target, source) of what comes before it from the core itself."""
+        """Step -> (core, target, source) of copies within a core that come before it."""
         self._exchange: Exchange | None = None
         """The messages from other cores, by step."""
         for index, (read, streams) in enumerate(zip(self.task.reads, self._streams, strict=True)):
@@ -83,7 +92,7 @@ class TaskReads:
         self._read_of = {use: index for index, read in enumerate(self.info.reads) for use in read.uses}
 
     def gather(self, step: int) -> None:
-        """Bring the parts of spread values that cores need together for a step and for none before it."""
+        """Gather the parts of distributed values that cores need in a step but in none before it."""
         if self._exchange is None:
             self._begin_gather()
         assert self._exchange is not None
@@ -93,7 +102,7 @@ class TaskReads:
         self._exchange.emit(step)
 
     def _begin_gather(self) -> None:
-        """Fill the padding, and work out what is sent when."""
+        """Fill the padding, and decide which messages are sent in which step."""
         reads = [
             (index, read.plan)
             for index, read in enumerate(self.task.reads)
@@ -118,7 +127,10 @@ class TaskReads:
         self._exchange = Exchange(self.machine, {step: Messages.joined(found) for step, found in parts.items()})
 
     def _transfers(self, index: int, boxes: BoxArrays, own: list[tuple[int, View, View]]) -> Messages:
-        """How the boxes of a value come to their cores: by messages, or (core, target, source) within a core."""
+        """
+        The transfers that bring the boxes of a value to their cores: messages, and copies (core, target, source) within
+        a core.
+        """
         read = self.task.reads[index].plan.read
         tiles, buffers = self.views.tiles(self.number, read.operand), self._gathered[index]
         pairs = overlaps(tiles.boxes, boxes)
@@ -130,7 +142,7 @@ class TaskReads:
         return messages_between(tiles, buffers, pairs.taken(~within), self.info.nonzero(read))
 
     def load(self, index: int, step: int, multicast_from: int) -> None:
-        """Load the slices of a read for a step, where they are not there yet. `multicast_from`: see `Load`."""
+        """Load the slices of a read for a step, unless they are loaded already. `multicast_from`: see `Load`."""
         read = self.task.reads[index]
         for stream in self._streams[index]:
             boxes = [self.steps[core][step] for core in stream.cores]
@@ -157,7 +169,7 @@ class TaskReads:
             self._load(index, stream.cores, *self._all_in_one(index, stream), multicast_from)
 
     def _all_in_one(self, index: int, stream: _Stream) -> tuple[View, OperandSlice]:
-        """Where the slices of all steps lie together, and what they are, from now on."""
+        """Record that the slices of all steps lie together in one buffer from now on."""
         read = self.task.reads[index]
         wholes = (read.plan.whole[core] for core in stream.cores)
         stream.piece = max(wholes, key=lambda whole: whole.box.volume)
@@ -202,7 +214,7 @@ class TaskReads:
         machine.emit_again(self._passed_on, key, cores, pass_on)
 
     def operand(self, number: int, index: int, core: int, step: int) -> View:
-        """What operation `number` of the body reads as operand `index` on a core in a step."""
+        """The view that operation `number` of the body reads as operand `index` on a core in a step."""
         which = self._read_of[number, index]
         read = self.task.reads[which]
         if read.plan.kind is ReadKind.STREAM:
@@ -217,7 +229,7 @@ class TaskReads:
         return self.views.tiles(self.number, operand).view(core, piece.box.offsets, piece.box.sizes, piece.steps)
 
     def _streamed(self, read: ScheduledRead, stream: _Stream, step: int) -> View:
-        """What has been loaded for a group of cores."""
+        """The state of the loads of a group of cores."""
         if stream.kept is None and read.slots:
             return stream.view(step)
         box = max((self.steps[core][step] for core in stream.cores), key=lambda box: box.volume)
@@ -227,14 +239,14 @@ class TaskReads:
         return stream.kept.box(_minus(piece.box.offsets, stream.piece.box.offsets), piece.box.sizes)
 
     def finish(self) -> None:
-        """The task is over."""
+        """End the task."""
         for pair in self._semaphores.values():
             self.machine.release_semaphores(pair)
         if self._exchange is not None:
             self._exchange.release()
 
     def forget(self, step: int) -> None:
-        """The step is over."""
+        """End the step."""
         for streams in self._streams:
             for stream in streams:
                 stream.forget(step)

@@ -1,4 +1,4 @@
-"""Listings (see `listing`) as executables."""
+"""Assembler: listings (see `listing`) to executables."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class _Assembler:
         self.host_weights_address, self.host_weights = self._image(tokens, lines, host=True)
 
     def _image(self, tokens: LineTokens, lines: Iterator[tuple[int, str]], *, host: bool) -> tuple[int, Buffer]:
-        """The address and the bytes of what lies in DRAM, or in the host's memory, before the run."""
+        """The address and the bytes of the initial contents of DRAM, or of the host's memory."""
         self.code = None
         address = tokens.integer("an address")
         tokens.expect("bytes")
@@ -174,7 +174,7 @@ class _Assembler:
             raise InputError(f"{tokens.place}: cannot read the weights {path}: {error}") from error
 
     def _checked(self, tokens: LineTokens, found: bytes, size: int, digest: str, start: int) -> Buffer:
-        """`size` bytes of what the listing gives, or from `start` on of what the caller gives, with that hash."""
+        """`size` bytes from the listing, or from `start` on of the caller's weights, checked against the hash."""
         if self.given_weights is None and not found and size:
             tokens.fail("the listing has no weights: give them with --weights FILE")
         weights = memoryview(found)[:size] if self.given_weights is None else as_view(self.given_weights)[start:][:size]

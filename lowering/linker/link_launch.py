@@ -1,4 +1,4 @@
-"""Streams of all cores to the machine code of a launch: synchronise, roll, share."""
+"""Streams of all cores to the machine code of a launch: synchronise, reroll loops, deduplicate programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Move the machine code of a launch: DRAM addresses of segments to where these lie, core sets to the common table."""
+"""Relocation of the machine code of a launch: DRAM addresses of segments, and core sets in the common table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HAS_CORE_SET: NDArray[np.bool_] = by_opcode(lambda i: i.core_set, np.bool_)
 
 @dataclass(frozen=True)
 class LaunchCode:
-    """The machine code of one launch before it is linked; nothing in it depends on where it is put."""
+    """The position-independent machine code of one launch before it is linked."""
 
     programs: list[Program]
     """Program 0 is the idle one."""
@@ -44,7 +44,7 @@ class Relocation:
 
 
 def relocated(code: LaunchCode, to: Relocation) -> tuple[list[Program], Launch]:
-    """The programs and the launch (which numbers these programs) at their places. The code itself is left alone."""
+    """The relocated programs and launch (which numbers these programs). The code itself is not changed."""
     programs: list[Program] = []
     params: list[NDArray[np.uint32]] = list(code.launch.params_of_core)
     for number, program in enumerate(code.programs):
@@ -81,7 +81,7 @@ class _Moving:
     params: NDArray[np.uint32]
     values: NDArray[np.uint32]
     added: list[tuple[int, int, NDArray[np.int64]]]
-    """Parameters that moving has made necessary: word, field, values."""
+    """Parameters that relocation has added: word, field, values."""
 
     def _column(self, field: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """[rows] the parameter that sets this field, or -1."""
@@ -91,7 +91,9 @@ class _Moving:
         return found[rows]
 
     def addresses(self, rows: NDArray[np.int64], slot: int, high: int, segments: NDArray[np.int64]) -> None:
-        """Move the DRAM operands of words `rows`, whose low half is in address field `slot`, the upper in `high`."""
+        """
+        Relocate the DRAM operands of words `rows`, whose low half is in address field `slot`, the upper half in `high`.
+        """
         columns = {field: self._column(field, rows) for field in (slot, high)}
         fixed = (columns[slot] < 0) & (columns[high] < 0)
         plain = rows[fixed]

@@ -1,4 +1,4 @@
-"""Instruction words on their way from streams to programs: as in the binary, but with 32-bit descriptor operands."""
+"""Instruction words between streams and programs: as in the binary, but with 32-bit descriptor operands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def wide_words(stream: StreamArrays, wait: NDArray[np.uint8], signal: NDArray[np
 
 
 def address_operands(words: NDArray[np.void]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which operands are addresses (those with a descriptor), and their values with upper halves, each [n, 4]."""
+    """
+    Mask of the operands that are addresses (those with a descriptor), and their values with upper halves, each [n, 4].
+    """
     is_address = words["desc"] < CORE_SET_FLAG
     low = words["addr"].astype(np.int64)
     halves = HIGH_HALF[words["op"]].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Launches and operations of `memory` to a program of the `memory` level: places in DRAM, copies, waits."""
+"""Lower launches and operations of `memory` to a program of the `memory` level: DRAM addresses, copies, waits."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .saved_module import CAPACITY, UNSAVED, noted_bytes
 
 @dataclass(frozen=True)
 class LoweredSaving:
-    """What was placed."""
+    """The layout in DRAM."""
 
     saving: LaunchCompilation
     launches: tuple[tuple[str, CompiledLaunch], ...]
-    """Name and code of each, in order."""
+    """Name and code of each launch, in order."""
 
 
 def lower_saved(module: ModuleOp, chip: Chip, cache: CompileCache) -> LoweredSaving:

@@ -37,7 +37,7 @@ class HostLayout:
         }
         self._kept_at = {number: self._reserve(sequence.values[number].nbytes) for number in sorted(residency.spilled)}
         self.end = self._cursor
-        """One past the last byte used."""
+        """One past the last byte that is used."""
 
     def _reserve(self, nbytes: int) -> int:
         at = self._cursor
@@ -45,15 +45,15 @@ class HostLayout:
         return at
 
     def block_address(self, launch: int) -> int:
-        """Where the weights of a launch lie that come in as one block."""
+        """The host address of the weights of a launch that are copied in as one block."""
         return self._block_at[launch]
 
     def kept(self) -> list[tuple[int, int]]:
-        """(address, bytes) of values that are kept for a while."""
+        """(address, bytes) of values that are kept temporarily."""
         return [(address, self._serial.values[number].nbytes) for number, address in self._kept_at.items()]
 
     def tensors(self) -> list[TensorInfo]:
-        """The executable's table."""
+        """The executable's table of inputs and outputs."""
         residency = self._residency
         table: list[TensorInfo] = []
 
@@ -104,7 +104,7 @@ class HostLayout:
         return launches
 
     def _home(self, stay: Stay) -> int:
-        """Where on the host that lies which a stay begins with."""
+        """The host address of the initial content of a stay."""
         if stay.kind == "block":
             return self._block_at[stay.number]
         if stay.number in self._input_at:

@@ -41,7 +41,7 @@ def grain_of(exe: Executable) -> int:
     """
     The largest cell, 4, 2 or 1 bytes, that every address, stride and element of the programs is a multiple of.
 
-    Coarser cells make the checks quicker and no less exact.
+    Coarser cells make the checks faster and no less exact.
     """
     together = 4
     for program in exe.programs:
@@ -76,7 +76,7 @@ def _gcd(values: NDArray[Any]) -> int:
 
 
 class Checker:
-    """Follows a whole run: launches piece by piece, and the controller's copies between them."""
+    """Checks a whole run: launches, chunk by chunk, and the controller's copies between them."""
 
     def __init__(self, exe: Executable) -> None:
         self.exe = exe
@@ -96,7 +96,7 @@ class Checker:
         return cells[address // self.grain : -(-(address + nbytes) // self.grain)]
 
     def controller(self, step: ControllerStep) -> None:
-        """Follow one word of the controller's program, after it was executed. Raises EmulationError on a race."""
+        """Check one word of the controller's program, after it was executed. Raises EmulationError on a race."""
         where = f"controller, word {step.word} '{step.mnemonic}'"
         self.host.follow(step, where)
         if step.mnemonic in ("ctl.h2d", "ctl.d2h"):
@@ -123,13 +123,13 @@ class Checker:
             self.touched &= _VALID
 
     def launch(self, number: int, code: Code, steps: list[Steps], sequencer: Sequencer) -> Callable[[Stream], None]:
-        """Start checking a launch; the result takes its pieces, in order, before they are executed."""
+        """Start checking a launch; the result takes its chunks, in order, before they are executed."""
         return _LaunchCheck(self, code, steps, sequencer).piece
 
 
 @dataclass
 class _Room:
-    """Clocks in flight: of tokens and semaphores that nobody has taken yet."""
+    """Memory for clocks in flight: of tokens and semaphores that were not taken yet."""
 
     snapshots: NDArray[np.int32]
     references: NDArray[np.int32]
@@ -203,7 +203,7 @@ class _LaunchCheck:
             self.number[word] = self.checker.table.number(decoded, put)
 
     def piece(self, stream: Stream) -> None:
-        """Check one piece. Raises EmulationError at the first fault."""
+        """Check one chunk. Raises EmulationError at the first fault."""
         code, checker = self.code, self.checker
         flat = code.base[stream.core] + stream.word
         self._decode(stream, flat)

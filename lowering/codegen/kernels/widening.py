@@ -1,4 +1,4 @@
-"""Products of floats and 8-bit integers: the vector unit widens a piece while the matrix unit multiplies another."""
+"""Products of floats and 8-bit integers: the vector unit widens one slice while the matrix unit multiplies another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ Groups = tuple[int, int, int, int]
 
 def multiply(tile: Tile, out: View, a: View, b: View, groups: Groups, nonzero: Nonzero = ALL_NONZERO) -> None:
     """
-    D[b, m, n] = (or, where the tile accumulates, +=) sum over k of A[b, m, k] * B[b, k, n]; one of both may be narrow.
+    D[b, m, n] = (or, where the tile accumulates, +=) sum over k of A[b, m, k] * B[b, k, n]; one of the two may be of
+    8-bit integers.
     """
     if a.dtype == b.dtype or 0 in out.shape or 0 in a.shape:
         tile.emitter.matmul(out, a, b, groups, tile.accumulate, nonzero)
@@ -42,7 +43,7 @@ def multiply(tile: Tile, out: View, a: View, b: View, groups: Groups, nonzero: N
 
 
 def _widened(tile: Tile, source: View, address: int, dtype: int) -> View:
-    """The elements of a view in another type, one after the other in their order in memory."""
+    """The elements of a view cast to another type, contiguous, in their order in memory."""
     strides = _strides_in_order(source, ITEM_BYTES[dtype])
     shape = tuple(1 if stride == 0 else size for size, stride in zip(source.shape, source.strides, strict=True))
     target = View(source.space, address, dtype, shape, strides)
