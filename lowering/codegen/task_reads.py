@@ -226,7 +226,10 @@ class TaskReads:
         if read.plan.kind is ReadKind.GATHER:
             start = _minus(piece.box.offsets, piece.pad_low)
             return self._gathered[which].view(core, start, piece.shape, piece.steps)
-        return self.views.tiles(self.number, operand).view(core, piece.box.offsets, piece.box.sizes, piece.steps)
+        tiles, row = self.views.tiles(self.number, operand), self.views.row(self.number, operand)
+        if row is None:
+            return tiles.view(core, piece.box.offsets, piece.box.sizes, piece.steps)
+        return tiles.view(core, (row, *piece.box.offsets), (1, *piece.box.sizes), (1, *piece.steps)).drop((0,))
 
     def _streamed(self, read: ScheduledRead, stream: _Stream, step: int) -> View:
         """The state of the loads of a group of cores."""
