@@ -88,6 +88,12 @@ def save_in_launches(
         return None
     launches = _Launches(cutter, launch_codes, budget, unsaved)
     found = launches.fastest(capacity)
+    apart = cutter.cycles_in_turn() if budget.launch_bytes is None and capacity >= chip.dram_bytes else None
+    if apart is not None and (found is None or apart <= found[1].planned.time_ns):
+        what = "the subgraphs fit" if cutter.in_subgraphs else "parts of the network fit"
+        saved = "" if found is None else f", not {found[1].planned.time_ns:,.0f}"
+        warn(f"nothing is gained by saving memory: {what} in turn, in {apart:,.0f} cycles{saved}")
+        return None
     if found is None:
         enough = launches.smallest(capacity)
         reason = launches.reason(capacity, enough)
@@ -98,12 +104,6 @@ def save_in_launches(
                 warn(reason)
                 return None
         raise BudgetError(capacity, reason, enough)
-    if cutter.in_subgraphs and budget.launch_bytes is None and capacity >= chip.dram_bytes:
-        apart, saved = cutter.cycles_in_turn(), found[1].planned.time_ns
-        if apart is not None and apart <= saved:
-            why = f"the subgraphs fit in turn, in {apart:,.0f} cycles, not {saved:,.0f}"
-            warn(f"nothing is gained by saving memory: {why}")
-            return None
     return LaunchCompilation(*found, capacity, unsaved)
 
 
@@ -120,16 +120,22 @@ class _Launches:
         The first cut that fits, coarser ones first, since these compile the fewest subgraphs; with high effort, finer
         ones as long as they are faster.
         """
-        best: tuple[FuncOp, DeviceLayout] | None = None
+        best = self._fit(ALL_ROOM, capacity, self._search) if self._tries_all_room(capacity) else None
+        first = best
         for size in self._sizes(capacity):
             self.cutter.progress("save memory")
             found = self._fit(size, capacity, self._search)
-            if best is not None and (found is None or found[1].planned.time_ns >= best[1].planned.time_ns):
+            slower = found is None or (best is not None and found[1].planned.time_ns >= best[1].planned.time_ns)
+            if slower and best is not first:
                 break
-            best = found
-            if best is not None and (self.cutter.in_subgraphs or self.cutter.options.effort is not EFFORTS["high"]):
+            best = best if slower else found
+            if found is not None and (self.cutter.in_subgraphs or self.cutter.options.effort is not EFFORTS["high"]):
                 break
         return best
+
+    def _tries_all_room(self, capacity: int) -> bool:
+        """Whether launches of up to all the room that there is are tried; subgraphs are in any case."""
+        return self.budget.launch_bytes is None and not self.cutter.in_subgraphs and capacity < self.unsaved
 
     def smallest(self, capacity: int) -> int:
         """
@@ -146,7 +152,8 @@ class _Launches:
         fitting: list[int] = []
 
         def fits(budget: int) -> bool:
-            found = any(self._fit(size, budget, self._alike) is not None for size in self._sizes(budget))
+            sizes = [*self._sizes(budget), *([ALL_ROOM] if self._tries_all_room(budget) else [])]
+            found = any(self._fit(size, budget, self._alike) is not None for size in sizes)
             fitting.extend([budget] if found else [])
             return found
 
@@ -198,14 +205,14 @@ class _Launches:
         key = size, capacity
         if key not in self._known:
             self._known[key] = self._cut_alike(size, capacity) or LaunchSearch(
-                self.cutter.cut(size, capacity), self.launch_codes, self.budget.saving
+                self.cutter.cut(size or capacity, capacity), self.launch_codes, self.budget.saving
             )
         return self._known[key]
 
     def _cut_alike(self, size: int, capacity: int) -> LaunchSearch | None:
         """Launches of a cut with a larger limit, if those of several operators keep this limit too."""
         for (of_size, cut_for), search in self._known.items():
-            if cut_for == capacity and search.largest_of_several <= size <= of_size:
+            if cut_for == capacity and search.largest_of_several <= (size or capacity) <= (of_size or cut_for):
                 return search
         return None
 
