@@ -55,7 +55,7 @@ class NamedTensor:
     dtype: int
     shape: tuple[int, ...]
     nbytes: int
-    pieces: tuple[TensorSegment, ...]
+    segments: tuple[TensorSegment, ...]
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSeque
             )
         )
 
-    def pieces(roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
+    def segments(roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
         offset = 0
         for root in roots:
             owner = root.owner
@@ -295,12 +295,12 @@ def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSeque
             offset += bytes_of(root)
 
     def tensor(value: SSAValue, name: str, roots: Sequence[SSAValue]) -> NamedTensor:
-        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(pieces(roots)))
+        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(segments(roots)))
 
     names = argument_names(function), result_names(function)
     inputs = [tensor(*pair, _sent_as(pair[0])) for pair in zip(function.body.block.args, names[0], strict=True)]
     outputs = [tensor(*pair, _held_by(pair[0])) for pair in zip(returned, names[1], strict=True)]
-    given = {piece.number for one in outputs for piece in one.pieces if piece.kind == "value"}
+    given = {segment.number for one in outputs for segment in one.segments if segment.kind == "value"}
     values = tuple(
         Value(bytes_of(value), producer[value], tuple(readers[value]), number in given)
         for value, number in numbers.items()
