@@ -28,7 +28,7 @@ WORST = 512
 Number of operations, the worst ones, over which the bound is taken: it stays a lower bound, and is cheap for large
 graphs.
 """
-PIECES = 64
+SHARES = 64
 """Number of shares of the excess that are tried for recomputation in place of the link."""
 
 
@@ -86,10 +86,10 @@ def _bound(
                 candidates[count] = c
                 count += 1
         least, taken, again_taken, some = np.inf, 0, 0.0, 0.0
-        for piece in range(PIECES if len(cheap) else 1):
+        for share in range(SHARES if len(cheap) else 1):
             # Between these shares of the rest is computed again; without a link all of it.
-            low = left * piece / PIECES if link > 0.0 else float(left)
-            high = min(float(left), left * (piece + 1.0) / PIECES) if len(cheap) else 0.0
+            low = left * share / SHARES if link > 0.0 else float(left)
+            high = min(float(left), left * (share + 1.0) / SHARES) if len(cheap) else 0.0
             while taken < count and some + size[candidates[taken]] < low:
                 again_taken += size[candidates[taken]] * rate[candidates[taken]]
                 some += size[candidates[taken]]

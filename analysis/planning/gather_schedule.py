@@ -85,9 +85,9 @@ def _reaches(read: ReadPlan, info: TaskInfo, steps: Sequence[Box], axis: int, fi
     """
     reach, found = first, list[int]()
     for box in steps:
-        piece = info.read_slice(read.read, box) if box.volume else None
-        if piece is not None and piece.box.volume:
-            reach = max(reach, piece.bounds.ends[axis])
+        sliced = info.read_slice(read.read, box) if box.volume else None
+        if sliced is not None and sliced.box.volume:
+            reach = max(reach, sliced.bounds.ends[axis])
         found.append(reach)
     found[-1] = last
     return found

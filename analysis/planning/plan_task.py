@@ -536,7 +536,7 @@ class Cut:
     def _stored_bytes(self, step: Box) -> float:
         """Bytes over DRAM ports for the result, of which each step stores a part: whole bursts."""
         info = self.info
-        item, piece = value_bytes(info.result), info.root.largest_result(step)
+        item, sizes_stored = value_bytes(info.result), info.root.largest_result(step)
         whole = info.root.result_box(Box.whole(info.sizes))
-        share = burst_bytes(whole.sizes, piece, item, self.chip) / max(1, math.prod(piece) * item)
+        share = burst_bytes(whole.sizes, sizes_stored, item, self.chip) / max(1, math.prod(sizes_stored) * item)
         return share * whole.volume * item

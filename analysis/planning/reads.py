@@ -198,8 +198,8 @@ def _measure_stream(
     number, index = plan.read.uses[0]
     versions = version_count(info, tiling, plan.read)
     shape = plan_shape(plan, info)
-    piece = info.largest_slice(number, index, step)
-    size = math.prod(piece) * plan.item_bytes
+    slice_sizes = info.largest_slice(number, index, step)
+    size = math.prod(slice_sizes) * plan.item_bytes
     filled = info.filled(plan.read)
     groups = plan.whole.group_sizes
     if keep and versions > 1 and plan.whole.is_plain:
@@ -212,21 +212,21 @@ def _measure_stream(
             return ReadSize(1, whole, 0, loaded, kept=True)
     shared = any(is_shared(cores, size * versions) for cores in groups)
     loads = sum(count * (1 if is_shared(cores, size * versions) else cores) for cores, count in groups.items())
-    loaded = round(loads * versions * filled * burst_bytes(shape, piece, plan.item_bytes, chip))
+    loaded = round(loads * versions * filled * burst_bytes(shape, slice_sizes, plan.item_bytes, chip))
     return ReadSize(versions, size, round(size * versions * filled) if shared else 0, loaded)
 
 
-def burst_bytes(shape: Sequence[int], piece: Sequence[int], item_bytes: int, chip: Chip) -> int:
+def burst_bytes(shape: Sequence[int], slice_sizes: Sequence[int], item_bytes: int, chip: Chip) -> int:
     """
     Bytes over a DRAM port for a slice of these sizes of a value of `shape`, which is there in row-major order: whole
     bursts for each contiguous run.
     """
     run = 1
-    for size, whole in zip(reversed(piece), reversed(shape), strict=True):
+    for size, whole in zip(reversed(slice_sizes), reversed(shape), strict=True):
         run *= min(size, whole)
         if size != whole:
             break
-    return dram_traffic(chip, math.prod(piece) // max(run, 1), run * item_bytes)
+    return dram_traffic(chip, math.prod(slice_sizes) // max(run, 1), run * item_bytes)
 
 
 def gather_parts(plan: ReadPlan, info: TaskInfo, tiling: Tiling) -> int:

@@ -171,8 +171,8 @@ def _check_tensor(tensor: TensorInfo, chip: Chip, place: str) -> None:
     if (problem := size_problem(tensor.shape, tensor.element_bytes)) is not None:
         raise InputError(f"{place}: {problem}")
     # An input or output may come or leave in pieces, and be too large for DRAM as a whole.
-    in_pieces = tensor.host_address >= 0 and tensor.dram_address == 0 and tensor.nbytes > chip.dram_bytes
-    room, where = (MAX_HOST_BYTES, "host memory") if in_pieces else (chip.dram_bytes, "DRAM")
+    in_chunks = tensor.host_address >= 0 and tensor.dram_address == 0 and tensor.nbytes > chip.dram_bytes
+    room, where = (MAX_HOST_BYTES, "host memory") if in_chunks else (chip.dram_bytes, "DRAM")
     elements = 1
     for size in tensor.shape:
         elements *= size

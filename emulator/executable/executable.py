@@ -170,10 +170,10 @@ def from_bytes(data: bytes | bytearray | memoryview, place: str = "executable") 
 
 def write_executable(exe: Executable, path: str | Path) -> None:
     """Write `exe` to `path`, whole or not at all. Raises MeshloomError."""
-    from ...support.files import write_pieces
+    from ...support.files import write_chunks
     from .file import encode
 
-    write_pieces(path, encode(exe))
+    write_chunks(path, encode(exe))
 
 
 def read_executable(path: str | Path) -> Executable:

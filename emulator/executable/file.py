@@ -60,7 +60,7 @@ def encode(exe: Executable) -> list[bytes | memoryview]:
         check_executable(exe)
     except InputError as error:
         raise MeshloomError(str(error)) from error
-    return _pieces(exe)
+    return _chunks(exe)
 
 
 def _normal(exe: Executable) -> Executable:
@@ -78,7 +78,7 @@ def _normal(exe: Executable) -> Executable:
     )  # fmt: skip
 
 
-def _pieces(exe: Executable) -> list[bytes | memoryview]:
+def _chunks(exe: Executable) -> list[bytes | memoryview]:
     contents = [_notes(exe, bytes(_CHECKSUM_BYTES))]
     sections = [Section(".note.meshloom", len(contents[0]), 4, NOTE)]
     for number, program in enumerate(exe.programs):
@@ -101,8 +101,8 @@ def _pieces(exe: Executable) -> list[bytes | memoryview]:
         head[offset : offset + len(content)] = content
     head[layout.table_offset : layout.table_offset + len(layout.table)] = layout.table
     digest = hashlib.sha256(head)
-    for piece in (weights, gap, held):
-        digest.update(piece)
+    for chunk in (weights, gap, held):
+        digest.update(chunk)
     notes = layout.offsets[0]
     head[notes : notes + len(contents[0])] = _notes(exe, digest.digest())
     return [bytes(head), weights, gap, held]
@@ -165,7 +165,7 @@ def decode(data: bytes | bytearray | memoryview, place: str) -> Executable:
     for part in PARTS:
         part.decode(_part(parts, part.name, place), exe, place)
     check_executable(exe, place)
-    _compare(data, _pieces(exe), place)
+    _compare(data, _chunks(exe), place)
     return exe
 
 
@@ -175,8 +175,8 @@ def _part(parts: dict[str, memoryview], name: str, place: str) -> memoryview:
     return parts[name]
 
 
-def _compare(data: memoryview, pieces: Sequence[bytes | memoryview], place: str) -> None:
-    head, weights, gap, held = pieces
+def _compare(data: memoryview, chunks: Sequence[bytes | memoryview], place: str) -> None:
+    head, weights, gap, held = chunks
     start = len(head) + len(weights)
     same_size = start + len(gap) + len(held) == len(data)
     if not same_size or bytes(data[: len(head)]) != head or bytes(data[start : start + len(gap)]) != gap:

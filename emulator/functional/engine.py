@@ -134,7 +134,7 @@ class _Engine:
         check = None if self.checker is None else self.checker.launch(number, code, steps, sequencer)
         depends = DEPENDS_ON_DATA[np.concatenate([w["op"] for w in words])]
         depends = depends if depends.any() else None
-        for stream in sequencer.pieces():
+        for stream in sequencer.chunks():
             self.executed += np.bincount(stream.core, minlength=len(self.executed))
             if check is not None:
                 check(stream)

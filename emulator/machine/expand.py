@@ -116,7 +116,7 @@ class Sequencer:
         self.steps = np.zeros(1, np.int64)
         self.fault = np.zeros(3, np.int64)
 
-    def pieces(self, size: int = CHUNK) -> Iterator[Stream]:
+    def chunks(self, size: int = CHUNK) -> Iterator[Stream]:
         """Run to the end, in chunks of at most `size` instructions; afterwards `status` is the reason for the end."""
         code = self.code
         while True:

@@ -51,19 +51,19 @@ class Recorder:
     """Records costs as instructions are executed, and their locations chunk by chunk."""
 
     pending: list[MappedCost] = field(default_factory=list[MappedCost])
-    _pieces: list[tuple[NDArray[Any], ...]] = field(default_factory=list[tuple[NDArray[Any], ...]])
+    _chunks: list[tuple[NDArray[Any], ...]] = field(default_factory=list[tuple[NDArray[Any], ...]])
 
     def place(self, run: int, core: NDArray[np.int32], unit: NDArray[np.uint8], word: NDArray[np.int32]) -> None:
         """Record the locations of the pending costs: one core, unit and word each."""
         costs = np.array([astuple(cost) for cost in self.pending], np.int64).reshape(len(self.pending), len(COLUMNS))
         lane = core.astype(np.int32) * QUEUES + unit.astype(np.int32)
-        self._pieces.append((np.full(len(lane), run, np.int32), lane, word.astype(np.int32), costs))
+        self._chunks.append((np.full(len(lane), run, np.int32), lane, word.astype(np.int32), costs))
         self.pending.clear()
 
     def work(self) -> MappedWork:
         """All recorded work."""
-        if not self._pieces:
+        if not self._chunks:
             none = np.zeros(0, np.int32)
             return MappedWork(none, none, none, np.zeros((0, len(COLUMNS)), np.int64))
-        columns = cast("Sequence[Any]", [np.concatenate(parts) for parts in zip(*self._pieces, strict=True)])
+        columns = cast("Sequence[Any]", [np.concatenate(parts) for parts in zip(*self._chunks, strict=True)])
         return MappedWork(columns[0], columns[1], columns[2], columns[3])

@@ -236,12 +236,12 @@ def follow_controller(
 
 
 def _join(parts: list[tuple[Trace | None, int]]) -> Trace | None:
-    pieces = [(part, start) for part, start in parts if part is not None]
-    if not pieces:
+    found = [(part, start) for part, start in parts if part is not None]
+    if not found:
         return None
 
     def column(name: str, shift: bool = False) -> NDArray[Any]:
-        return np.concatenate([getattr(part, name) + (start if shift else 0) for part, start in pieces])
+        return np.concatenate([getattr(part, name) + (start if shift else 0) for part, start in found])
 
     same = [column(name) for name in ("core", "unit", "word", "program")]
     return Trace(same[0], same[1], same[2], same[3], column("start", True), column("end", True))

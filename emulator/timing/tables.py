@@ -122,11 +122,11 @@ def build_tables(exe: Executable, launch: Launch) -> Tables:
     Raises EmulationError for words that cannot be timed: unknown operations, descriptors, core sets or semaphores,
     loops that do not nest, a semaphore that two queues of a core wait for, transfers of nothing.
     """
-    programs, pieces, of_core = _segments(exe, launch)
-    bounds = np.cumsum([0, *(len(piece) + 1 for piece in pieces)], dtype=np.int64)
+    programs, segments, of_core = _segments(exe, launch)
+    bounds = np.cumsum([0, *(len(code) + 1 for code in segments)], dtype=np.int64)
     raw = np.zeros((bounds[-1], WORD.itemsize), np.uint8)
-    for start, piece in zip(bounds.tolist(), pieces, strict=False):
-        raw[start : start + len(piece)] = np.ascontiguousarray(piece).view(np.uint8).reshape(-1, WORD.itemsize)
+    for start, code in zip(bounds.tolist(), segments, strict=False):
+        raw[start : start + len(code)] = np.ascontiguousarray(code).view(np.uint8).reshape(-1, WORD.itemsize)
     words: NDArray[Any] = raw.view(WORD)[:, 0]
     words["op"][bounds[1:] - 1] = OPCODE["halt"]
     found = classify(words, bounds, [exe.programs[int(number)].descs for number in programs])
@@ -158,7 +158,7 @@ def build_tables(exe: Executable, launch: Launch) -> Tables:
 def _segments(exe: Executable, launch: Launch) -> tuple[NDArray[np.int64], list[NDArray[Any]], NDArray[np.int64]]:
     """Program and words of each segment, and the segment of each core."""
     programs: list[int] = []
-    pieces: list[NDArray[Any]] = []
+    segments: list[NDArray[Any]] = []
     known: dict[tuple[int, bytes], int] = {}
     relevant: dict[int, NDArray[np.bool_]] = {}
     of_core = np.zeros(exe.chip.cores, np.int64)
@@ -170,11 +170,11 @@ def _segments(exe: Executable, launch: Launch) -> tuple[NDArray[np.int64], list[
         matter = relevant[index]
         key = (index, values[matter].tobytes() if len(values) == len(matter) else b"")
         if key not in known:
-            known[key] = len(pieces)
+            known[key] = len(segments)
             programs.append(index)
-            pieces.append(patched_words(program, values))
+            segments.append(patched_words(program, values))
         of_core[core] = known[key]
-    return np.array(programs, np.int64), pieces, of_core
+    return np.array(programs, np.int64), segments, of_core
 
 
 def _relevant(program: Program) -> NDArray[np.bool_]:

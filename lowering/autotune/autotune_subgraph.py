@@ -156,13 +156,13 @@ class _SubgraphSearch:
             return True
         return False
 
-    def policy(self, piece: PlacedSubgraph) -> None:
+    def policy(self, variant: PlacedSubgraph) -> None:
         """Try a variant with another prefetch policy if its estimate differs."""
-        estimates = {piece.laid_out.estimated_cycles}
+        estimates = {variant.laid_out.estimated_cycles}
         for policy in PREFETCH_POLICIES:
             if self.search.is_over(str(policy)):
                 continue
-            self.try_plan(Plan(str(policy), piece.network), replace(piece.plan, policy=policy), estimates)
+            self.try_plan(Plan(str(policy), variant.network), replace(variant.plan, policy=policy), estimates)
 
     def arrange(self, network: NetworkPlan) -> None:
         """Put the tasks in the order of a plan, with its tilings."""
@@ -204,5 +204,5 @@ class _SubgraphSearch:
         timed = self.search.is_timed and self.effort.measure == "emulated"
         return AutotunedSubgraph(best, tuple(self.search.trials), best.emulated_cycles if timed else None)
 
-    def _cycles(self, piece: PlacedSubgraph) -> int:
-        return piece.laid_out.estimated_cycles if self.effort.measure == "estimated" else piece.emulated_cycles
+    def _cycles(self, variant: PlacedSubgraph) -> int:
+        return variant.laid_out.estimated_cycles if self.effort.measure == "estimated" else variant.emulated_cycles

@@ -60,10 +60,10 @@ def lay_out_subgraph(function: FuncOp, network: NetworkPlan, chip: Chip) -> Laid
 
 
 @phase("select instructions")
-def encode_subgraph(piece: LaidOutSubgraph, chip: Chip) -> EncodedSubgraph:
+def encode_subgraph(laid_out: LaidOutSubgraph, chip: Chip) -> EncodedSubgraph:
     """Generate the code of a planned function. Raises MeshloomError for tasks that no kernel can carry out."""
-    network, dram, sram = piece.network, piece.dram, piece.sram
+    network, dram, sram = laid_out.network, laid_out.dram, laid_out.sram
     schedule = schedule_launch(network, dram, sram)
     machine, code = select_launch(schedule, chip)
-    cycles = estimated_times(network, sram, chip, piece.works, machine.issued(len(network.tasks)))
+    cycles = estimated_times(network, sram, chip, laid_out.works, machine.issued(len(network.tasks)))
     return EncodedSubgraph(network, dram, sram, schedule, code, tuple(cycles))

@@ -20,10 +20,10 @@ _FIGURES = ("segments", "sram_peak", "sram_lower_bound", "task_cycles", "buffers
 _TILED = "tiled"
 
 
-def subgraph_to_bytes(piece: SubgraphCode, chip: Chip) -> bytes:
+def subgraph_to_bytes(compiled: SubgraphCode, chip: Chip) -> bytes:
     """Serialise a compiled subgraph; equal subgraphs give equal bytes."""
-    note = json.dumps({name: getattr(piece, name) for name in _FIGURES} | {_TILED: piece.tiled.text})
-    return to_bytes(launch_image(piece.code, chip, piece.tasks, {_NOTE: note}))
+    note = json.dumps({name: getattr(compiled, name) for name in _FIGURES} | {_TILED: compiled.tiled.text})
+    return to_bytes(launch_image(compiled.code, chip, compiled.tasks, {_NOTE: note}))
 
 
 def subgraph_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> SubgraphCode:

@@ -40,9 +40,9 @@ class SubgraphText:
         """A message in which numbered operations are replaced by the network's names."""
         return _NUMBERED.sub(lambda found: self.names[int(found[1])], message)
 
-    def task_names(self, piece: SubgraphCode) -> tuple[str, ...]:
+    def task_names(self, compiled: SubgraphCode) -> tuple[str, ...]:
         """The network's names of the tasks of a compiled subgraph, made unique."""
-        return tuple(unique_names([self.named(task) for task in piece.tasks]))
+        return tuple(unique_names([self.named(task) for task in compiled.tasks]))
 
 
 def subgraph_text(part: SubgraphModule) -> SubgraphText:

@@ -26,7 +26,7 @@ class _Stream:
 
     cores: tuple[int, ...]
     version: int = -1
-    piece: OperandSlice | None = None
+    sliced: OperandSlice | None = None
     kept: View | None = None
     """The view of the slices of all steps together."""
     views: dict[int, View] = field(default_factory=dict[int, View])
@@ -115,10 +115,10 @@ class TaskReads:
             dtype = self.task.operand_dtype(read.read.operand)
             buffers = self._gathered[index] = Buffers(address, dtype, boxes)
             if read.whole.is_padded:
-                for core, piece in read.whole.items():
-                    start = _minus(piece.bounds.offsets, piece.pad_low)
-                    buffer = buffers.view(core, start, piece.gathered_shape)
-                    pad(self.machine.emitters[core], buffer, piece.pad_low, piece.pad_high, piece.pad_value)
+                for core, sliced in read.whole.items():
+                    start = _minus(sliced.bounds.offsets, sliced.pad_low)
+                    buffer = buffers.view(core, start, sliced.gathered_shape)
+                    pad(self.machine.emitters[core], buffer, sliced.pad_low, sliced.pad_high, sliced.pad_value)
         parts: dict[int, list[Messages]] = {}
         for index, read in reads:
             for step, boxes in gather_schedule(read, self.info, self.task.tiling, self.steps).items():
@@ -150,21 +150,21 @@ class TaskReads:
             box = max(boxes, key=lambda box: box.volume)
             if not box.volume:
                 continue
-            piece = self.info.read_slice(read.plan.read, box)
-            if piece == stream.piece:
+            sliced = self.info.read_slice(read.plan.read, box)
+            if sliced == stream.sliced:
                 continue
             stream.version += 1
-            stream.piece = piece
-            slot = read.slots[stream.version % len(read.slots)] if 0 not in piece.shape else 0
+            stream.sliced = sliced
+            slot = read.slots[stream.version % len(read.slots)] if 0 not in sliced.shape else 0
             dtype = self.task.operand_dtype(read.plan.read.operand)
-            view = stream.views[step] = View.dense("sram", slot, dtype, piece.shape)
+            view = stream.views[step] = View.dense("sram", slot, dtype, sliced.shape)
             if view.volume:
-                self._load(index, stream.cores, view, piece, multicast_from)
+                self._load(index, stream.cores, view, sliced, multicast_from)
 
     def load_all(self, index: int, multicast_from: int) -> None:
         """Load the slices of a read for all steps together."""
         for stream in self._streams[index]:
-            if stream.piece is not None or not any(box.volume for core in stream.cores for box in self.steps[core]):
+            if stream.sliced is not None or not any(box.volume for core in stream.cores for box in self.steps[core]):
                 continue
             self._load(index, stream.cores, *self._all_in_one(index, stream), multicast_from)
 
@@ -172,20 +172,20 @@ class TaskReads:
         """Record that the slices of all steps lie together in one buffer from now on."""
         read = self.task.reads[index]
         wholes = (read.plan.whole[core] for core in stream.cores)
-        stream.piece = max(wholes, key=lambda whole: whole.box.volume)
+        stream.sliced = max(wholes, key=lambda whole: whole.box.volume)
         dtype = self.task.operand_dtype(read.plan.read.operand)
-        stream.kept = View.dense("sram", read.slots[0], dtype, stream.piece.shape)
-        return stream.kept, stream.piece
+        stream.kept = View.dense("sram", read.slots[0], dtype, stream.sliced.shape)
+        return stream.kept, stream.sliced
 
-    def _load(self, index: int, cores: tuple[int, ...], view: View, piece: OperandSlice, multicast_from: int) -> None:
+    def _load(self, index: int, cores: tuple[int, ...], view: View, sliced: OperandSlice, multicast_from: int) -> None:
         machine, read = self.machine, self.task.reads[index]
-        inner = view.box(piece.pad_low, piece.box.sizes)
+        inner = view.box(sliced.pad_low, sliced.box.sizes)
         whole = self.views.in_dram(self.number, read.plan.read.operand)
-        source = whole.box(piece.box.offsets, piece.box.sizes, piece.steps)
+        source = whole.box(sliced.box.offsets, sliced.box.sizes, sliced.steps)
         passed_on = multicast_from and len(cores) >= multicast_from
 
         def emit(emitter: Emitter) -> None:
-            pad(emitter, view, piece.pad_low, piece.pad_high, piece.pad_value)
+            pad(emitter, view, sliced.pad_low, sliced.pad_high, sliced.pad_value)
             if not passed_on:
                 emitter.load(inner, source)
 
@@ -196,7 +196,7 @@ class TaskReads:
         parts = self._parts.get(key)
         if parts is None:
             loaders = machine.loaders(cores)
-            boxes = split_outermost(piece.box.sizes, len(loaders))
+            boxes = split_outermost(sliced.box.sizes, len(loaders))
             parts = self._parts[key] = [
                 (loader, box, inner.box(box.offsets, box.sizes)) for loader, box in zip(loaders, boxes, strict=False)
             ]
@@ -219,10 +219,10 @@ class TaskReads:
         read = self.task.reads[which]
         if read.plan.kind is ReadKind.STREAM:
             return self._streamed(read, self._stream_of[which][core], step)
-        piece = self.info.read_slice(read.plan.read, self.steps[core][step])
+        sliced = self.info.read_slice(read.plan.read, self.steps[core][step])
         operand = read.plan.read.operand
         if read.plan.kind is ReadKind.INDEXED:
-            return self.views.in_dram(self.number, operand).box(piece.box.offsets, piece.box.sizes)
+            return self.views.in_dram(self.number, operand).box(sliced.box.offsets, sliced.box.sizes)
         if read.plan.kind is ReadKind.GATHER:
             start = _minus(piece.box.offsets, piece.pad_low)
             return self._gathered[which].view(core, start, piece.shape, piece.steps)
@@ -236,10 +236,10 @@ class TaskReads:
         if stream.kept is None and read.slots:
             return stream.view(step)
         box = max((self.steps[core][step] for core in stream.cores), key=lambda box: box.volume)
-        piece = self.info.read_slice(read.plan.read, box)
-        if stream.kept is None or stream.piece is None:  # there are no elements
-            return View.dense("sram", 0, self.task.operand_dtype(read.read.operand), piece.shape)
-        return stream.kept.box(_minus(piece.box.offsets, stream.piece.box.offsets), piece.box.sizes)
+        sliced = self.info.read_slice(read.plan.read, box)
+        if stream.kept is None or stream.sliced is None:  # there are no elements
+            return View.dense("sram", 0, self.task.operand_dtype(read.read.operand), sliced.shape)
+        return stream.kept.box(_minus(sliced.box.offsets, stream.sliced.box.offsets), sliced.box.sizes)
 
     def finish(self) -> None:
         """End the task."""

@@ -196,7 +196,7 @@ class _ChipsDriver:
         """The units between which the network may be cut, with their cycles from a compilation for one chip."""
         options = replace(self.options, split_failures=True)
         driver = Driver(self.function, self.chip, options, CompilationLog(), self.progress, self.cache)
-        compiled = driver.pieces(given)
+        compiled = driver.fitting(given)
         if self.in_subgraphs:
             self._said = {part.operators: part for part in compiled if part.operators}
             parts = list(self._said)

@@ -112,7 +112,7 @@ def compile_function(
         lower_module(module, chip)
     else:
         lowered = lower_saved(module, chip, cache)
-        saving, codes = lowered.saving, [piece.code for _, piece in lowered.launches]
+        saving, codes = lowered.saving, [compiled.code for _, compiled in lowered.launches]
         parts = tuple(_launch(name, code, log) for (name, _), code in zip(lowered.launches, codes, strict=True))
     executable = read_program(module, chip, {code.digest: code.code for code in codes})
     levels.append(("memory", module))

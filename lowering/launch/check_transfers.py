@@ -80,7 +80,7 @@ class _Stream:
     boxes: list[Box]
     """The box of each step."""
     version: int = -1
-    piece: OperandSlice | None = None
+    sliced: OperandSlice | None = None
     by_step: dict[int, tuple[OperandSlice, int]] = field(default_factory=dict[int, tuple[OperandSlice, int]])
     """Step of the load -> the slice, and its number."""
     whole: bool = False
@@ -190,19 +190,19 @@ class _Task:
             return
         if stream.version >= 0 and stream.whole != (step is None):
             self._refuse(f"read {op.read} is loaded for single steps and for all together: expected one of these", op)
-        piece = self.info.read_slice(self.reads[op.read].read, box)
-        if piece != stream.piece:
+        sliced = self.info.read_slice(self.reads[op.read].read, box)
+        if sliced != stream.sliced:
             stream.version += 1
-            stream.piece = piece
+            stream.sliced = sliced
             slots = len(self.task.reads[op.read].slots)
-            if slots and 0 not in piece.shape:
+            if slots and 0 not in sliced.shape:
                 if stream.version % slots >= len(op.targets):
                     self._refuse(f"its slice goes to buffer {stream.version % slots}, it names {len(op.targets)}", op)
-                nbytes = prod(piece.shape) * self.reads[op.read].item_bytes
+                nbytes = prod(sliced.shape) * self.reads[op.read].item_bytes
                 self._check_room(op.targets[stream.version % slots], nbytes, f"a slice of read {op.read}", op)
         stream.whole = step is None
         if step is not None:
-            stream.by_step[step] = piece, stream.version
+            stream.by_step[step] = sliced, stream.version
 
     # ---- computation
 
@@ -213,17 +213,17 @@ class _Task:
         for index, read in enumerate(self.reads):
             for stream in self.streams[index] if self.task.reads[index].slots else ():
                 if stream.boxes[step].volume and not stream.whole:
-                    piece = self.info.read_slice(read.read, stream.boxes[step])
-                    if 0 not in piece.shape:
-                        self._check_use(index, stream, piece, step)
+                    sliced = self.info.read_slice(read.read, stream.boxes[step])
+                    if 0 not in sliced.shape:
+                        self._check_use(index, stream, sliced, step)
 
-    def _check_use(self, index: int, stream: _Stream, piece: OperandSlice, step: int) -> None:
+    def _check_use(self, index: int, stream: _Stream, sliced: OperandSlice, step: int) -> None:
         known = stream.by_step.get(step)
         if known is None:
             known = stream.by_step.get(max((one for one in stream.by_step if one <= step), default=-1))
             if known is not None:
                 stream.by_step[step] = known  # found at once in later steps
-        if known is None or known[0] != piece:
+        if known is None or known[0] != sliced:
             self._refuse(f"uses read {index} in step {step} before it is transferred", self.op)
         if stream.version - known[1] >= len(self.task.reads[index].slots):
             self._refuse(f"uses read {index} in step {step} after a later slice has taken its buffer", self.op)

@@ -274,8 +274,8 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
         read = plan.reads[index]
         element = element_of(info.operands[read.read.operand])
         count = plan.sizes[index].buffer_bytes // read.item_bytes
-        pieces = [piece for piece in read.whole.values() if read.kind is ReadKind.GATHER]
-        shapes = [piece.gathered_shape for piece in pieces] or [info.largest_slice(*read.read.uses[0], step)]
+        gathered = [sliced for sliced in read.whole.values() if read.kind is ReadKind.GATHER]
+        shapes = [sliced.gathered_shape for sliced in gathered] or [info.largest_slice(*read.read.uses[0], step)]
         return max(shapes, key=prod) if max(map(prod, shapes)) == count else (count,), element
     if role == "temporary" and index == info.scratch_buffer:
         return (plan.scratch_bytes,), ui8

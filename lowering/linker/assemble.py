@@ -183,16 +183,16 @@ class _Assembler:
         return weights
 
     def _inline(self, tokens: LineTokens, lines: Iterator[tuple[int, str]]) -> bytes:
-        pieces: list[bytes] = []
+        chunks: list[bytes] = []
         for number, line in lines:
             line = line.strip()
             if line == ".end":
                 break
             try:
-                pieces.append(base64.b64decode(line, validate=True))
+                chunks.append(base64.b64decode(line, validate=True))
             except (binascii.Error, ValueError):
                 raise InputError(f"{self.place}:{number}: expected weights in base64, or '.end'") from None
-        return b"".join(pieces)
+        return b"".join(chunks)
 
     def finish(self) -> Executable:
         if not self.version or self.chip is None or self.controller is None:

@@ -143,12 +143,12 @@ class _Reader:
 
     def _image(self, space: Space) -> tuple[NDArray[np.uint8], int]:
         """The initial contents of a memory, and the address of the first byte: in DRAM always 0."""
-        pieces = [piece for piece in data_of(self.module) if piece.space == space.value]
-        start = 0 if space is Space.DRAM else min((piece.address for piece in pieces), default=0)
-        data = np.zeros(max((piece.end for piece in pieces), default=start) - start, np.uint8)
-        for piece in pieces:
-            at = piece.address - start
-            data[at : at + piece.nbytes] = piece.load()
+        entries = [entry for entry in data_of(self.module) if entry.space == space.value]
+        start = 0 if space is Space.DRAM else min((entry.address for entry in entries), default=0)
+        data = np.zeros(max((entry.end for entry in entries), default=start) - start, np.uint8)
+        for entry in entries:
+            at = entry.address - start
+            data[at : at + entry.nbytes] = entry.load()
         return data, start
 
     def _tensors(self) -> list[TensorInfo]:

@@ -50,11 +50,11 @@ def roll_steps(words: NDArray[np.void], loop: EmittedLoop, states: NDArray[np.ui
     count += alike
     while first and _follows(parts[first - 1], body, deltas, 1):
         first, count, body = first - 1, count + 1, parts[first - 1]
-    pieces = [reroll_loops(np.concatenate(parts[:first]))] if first else []
-    pieces.append(_loop(body, deltas, count))
+    rerolled = [reroll_loops(np.concatenate(parts[:first]))] if first else []
+    rerolled.append(_loop(body, deltas, count))
     if not alike:
-        pieces.append(reroll_loops(parts[-1]))
-    return np.concatenate(pieces)
+        rerolled.append(reroll_loops(parts[-1]))
+    return np.concatenate(rerolled)
 
 
 def _deltas(one: NDArray[np.void], other: NDArray[np.void]) -> NDArray[np.int64] | None:
@@ -99,20 +99,20 @@ def _loop(body: NDArray[np.void], deltas: NDArray[np.int64], count: int) -> NDAr
         raise MeshloomError(f"a step of a loop advances {len(steps)} addresses: unroll it")
     register = {delta: MAX_REGISTERS - number for number, delta in enumerate(steps)}
     advancing = np.flatnonzero(deltas.any(axis=1))
-    pieces: list[NDArray[np.void]] = []
+    rerolled: list[NDArray[np.void]] = []
     at = 0
     for place in (*advancing.tolist(), len(body)):
         if place > at:
-            pieces.append(_within(body[at:place], MAX_REGISTERS - len(steps)))
+            rerolled.append(_within(body[at:place], MAX_REGISTERS - len(steps)))
         if place < len(body):
             word = body[place : place + 1].copy()
             word["regs"] = sum(register[int(delta)] << 4 * slot for slot, delta in enumerate(deltas[place]) if delta)
-            pieces.append(word)
+            rerolled.append(word)
         at = place + 1
     like = body[:1]
     begin = [_control("li", register[delta], 0, 0, like) for delta in steps]
     again = [_control("addi", register[delta], delta, 0, like) for delta in steps]
-    inside = np.concatenate([*pieces, *again])
+    inside = np.concatenate([*rerolled, *again])
     return np.concatenate([*begin, _control("loop", 0, count, len(inside), like), inside])
 
 

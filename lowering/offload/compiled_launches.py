@@ -66,7 +66,7 @@ class CompiledLaunches:
 
     def _of_subgraph(self, subgraph: SubgraphOp) -> CompiledLaunch:
         """Compile a subgraph. Raises MeshloomError naming it if it does not compile."""
-        return self._piece(module_of_subgraph(subgraph), subgraph.sym_name.data)
+        return self._compile(module_of_subgraph(subgraph), subgraph.sym_name.data)
 
     def of_compress(self, type: Tensor, format: Format, name: str) -> CompiledLaunch:
         """The conversion of an f32 tensor to a narrower format."""
@@ -104,9 +104,9 @@ class CompiledLaunches:
         op = convert(body.args[0])
         op.result.name_hint = name
         body.add_op(op)
-        return self._piece(SubgraphModule(ModuleOp([main_function(body, [op.result])]), (), (), ()), name)
+        return self._compile(SubgraphModule(ModuleOp([main_function(body, [op.result])]), (), (), ()), name)
 
-    def _piece(self, part: SubgraphModule, name: str) -> CompiledLaunch:
+    def _compile(self, part: SubgraphModule, name: str) -> CompiledLaunch:
         text = subgraph_text(part)
         key = self.cache.key(text.text)
         if self.cache.get(key) is None:

@@ -34,7 +34,7 @@ class Place:
 class Run:
     """A launch."""
 
-    piece: CompiledLaunch
+    compiled: CompiledLaunch
     places: tuple[Place, ...]
     """Locations of the code's segments; the last one (values internal to the launch) only if it is not empty."""
 

@@ -119,8 +119,8 @@ class _Work:
 def _work(op: Step, launch_codes: CompiledLaunches) -> _Work:
     match op:
         case SubgraphOp():
-            piece = launch_codes.of_subgraph(op)
-            return _Work(piece.cycles, piece.code.segments[-1], piece.constants)
+            compiled = launch_codes.of_subgraph(op)
+            return _Work(compiled.cycles, compiled.code.segments[-1], compiled.constants)
         case RecomputeOp():
             found = [_work(one, launch_codes) for one in op.body.block.ops if isinstance(one, SubgraphOp)]
             inner = sum(padded(bytes_of(value)) for one in op.body.block.ops for value in one.results)

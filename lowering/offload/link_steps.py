@@ -38,12 +38,12 @@ def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str],
     """Functions with a launch by content: many launches may be equal."""
     for step, action in zip(steps.program.steps, steps.actions, strict=True):
         if isinstance(action, Run):
-            piece = action.piece
+            compiled = action.compiled
             segments = _segments(action, layout)
-            names, digest = piece.task_names, piece.code.digest
+            names, digest = compiled.task_names, compiled.code.digest
             if digest not in lowered:
-                lowered[digest] = lower_launch(find_main(piece.code.tiled.module), chip).function
-            launches.append(PlacedLaunch(step.name, lowered[digest], names, segments, len(names), piece.locations))
+                lowered[digest] = lower_launch(find_main(compiled.code.tiled.module), chip).function
+            launches.append(PlacedLaunch(step.name, lowered[digest], names, segments, len(names), compiled.locations))
     resident = [
         Datum("dram", address, (steps.constants[number],)) for number, address in sorted(layout.constants.items())
     ]
@@ -64,7 +64,7 @@ def _address(place: Place, layout: DeviceLayout) -> int:
 
 def _segments(run: Run, layout: DeviceLayout) -> tuple[int, ...]:
     """DRAM address of each segment; empty segments get 0."""
-    missing = len(run.piece.code.segments) - len(run.places)
+    missing = len(run.compiled.code.segments) - len(run.places)
     return (*(_address(place, layout) for place in run.places), *(0 for _ in range(missing)))
 
 

@@ -50,7 +50,7 @@ def lower_saved(module: ModuleOp, chip: Chip, cache: CompileCache) -> LoweredSav
     saving = replace(saving, unsaved_peak=noted_bytes(module, UNSAVED) or saving.unsaved_peak)
     steps = saving.layout.steps
     launches = tuple(
-        (step.name, action.piece)
+        (step.name, action.compiled)
         for step, action in zip(steps.program.steps, steps.actions, strict=True)
         if isinstance(action, Run)
     )

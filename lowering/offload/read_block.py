@@ -208,25 +208,25 @@ class _Reader:
 
     def _run(
         self,
-        piece: CompiledLaunch,
+        compiled: CompiledLaunch,
         operands: list[SSAValue],
         results: list[SSAValue],
         purpose: Purpose,
         waits: frozenset[int],
     ) -> Draft:
-        given = [*(self._constant(op) for op in piece.constants), *map(self._place, operands)]
+        given = [*(self._constant(op) for op in compiled.constants), *map(self._place, operands)]
         made = [self._define(value) for value in results]
         places = [*given, *(Place("buffer", buffer) for buffer in made)]
         writes = list(made)
         name = _name(results[0]) if results else "launch"
-        if scratch := piece.code.segments[-1]:
+        if scratch := compiled.code.segments[-1]:
             buffer = self._new(scratch, f"inside {name}")
             places.append(Place("buffer", buffer))
             writes.append(buffer)
         reads = [place.number for place in given if place.kind == "buffer"]
-        run = Run(piece, tuple(places))
+        run = Run(compiled, tuple(places))
         return self._add(
-            Draft(name, CORES, piece.cycles, run, purpose, tuple(dict.fromkeys(reads)), tuple(writes), waits)
+            Draft(name, CORES, compiled.cycles, run, purpose, tuple(dict.fromkeys(reads)), tuple(writes), waits)
         )
 
     def _recompute(self, op: RecomputeOp, waits: frozenset[int]) -> None:
@@ -276,8 +276,8 @@ class _Reader:
 
     def _convert(self, op: CompressOp | DecompressOp, waits: frozenset[int]) -> None:
         purpose: Purpose = "compress" if isinstance(op, CompressOp) else "decompress"
-        piece = self.launch_codes.of_conversion(op)
-        draft = self._run(piece, [op.source], [op.result], purpose, waits)
+        compiled = self.launch_codes.of_conversion(op)
+        draft = self._run(compiled, [op.source], [op.result], purpose, waits)
         self.control[op.token] = frozenset({id(draft)})
 
 

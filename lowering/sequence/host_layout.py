@@ -26,7 +26,7 @@ class HostLayout:
         self._output_at: list[tuple[NamedTensor, int]] = []
         for tensor in sequence.inputs:
             host = self._reserve(tensor.nbytes)
-            self._input_at |= {piece.number: host + piece.offset for piece in tensor.pieces}
+            self._input_at |= {segment.number: host + segment.offset for segment in tensor.segments}
             self._inputs.append((tensor, host))
         for tensor in sequence.outputs:
             self._output_at.append((tensor, NOWHERE if tensor.stays else self._reserve(tensor.nbytes)))
@@ -62,9 +62,9 @@ class HostLayout:
 
         # What comes or leaves in pieces is nowhere in DRAM as a whole.
         for tensor, host in self._inputs:
-            number = tensor.pieces[0].number
+            number = tensor.segments[0].number
             first = next(stay for stay in residency.stays if stay.kind == "value" and stay.number == number)
-            dram = residency.address("value", number, first.first) if len(tensor.pieces) == 1 else 0
+            dram = residency.address("value", number, first.first) if len(tensor.segments) == 1 else 0
             add("input", tensor, dram, host)
         for tensor, host in self._output_at:
             if tensor.stays:
@@ -75,9 +75,9 @@ class HostLayout:
             add("output", tensor, dram, host)
         return table
 
-    def _leaves_from(self, piece: TensorSegment) -> int:
-        launch = self._residency.leaving[piece.number][0] if piece.kind == "value" else 0
-        return self._residency.address(piece.kind, piece.number, launch)
+    def _leaves_from(self, segment: TensorSegment) -> int:
+        launch = self._residency.leaving[segment.number][0] if segment.kind == "value" else 0
+        return self._residency.address(segment.kind, segment.number, launch)
 
     def boundaries(self) -> list[Boundary]:
         """The copies around each launch."""
@@ -91,11 +91,11 @@ class HostLayout:
                 launches[stay.first].beside.append(copy)
             else:
                 launches[stay.arrives_for].before.append(copy)
-        for piece, host in self._outputs():
-            copy = Copy(False, self._leaves_from(piece), host, piece.nbytes)
+        for segment, host in self._outputs():
+            copy = Copy(False, self._leaves_from(segment), host, segment.nbytes)
             launch, beside = len(launches) - 1, False
-            if piece.kind == "value":
-                launch, beside = residency.leaving[piece.number]
+            if segment.kind == "value":
+                launch, beside = residency.leaving[segment.number]
             (launches[launch].after_beside if beside else launches[launch].after).append(copy)
         for number, host in self._kept_at.items():
             launch, beside = residency.leaving[number]
@@ -111,7 +111,7 @@ class HostLayout:
             return self._input_at[stay.number]
         if stay.number in self._kept_at:
             return self._kept_at[stay.number]
-        return next(at for piece, at in self._outputs() if (piece.kind, piece.number) == ("value", stay.number))
+        return next(at for segment, at in self._outputs() if (segment.kind, segment.number) == ("value", stay.number))
 
     def _outputs(self) -> Iterator[tuple[TensorSegment, int]]:
         """What holds the outputs that go to the host, and where there."""

@@ -288,7 +288,7 @@ def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSeque
             )
         )
 
-    def pieces(roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
+    def segments(roots: Sequence[SSAValue]) -> Iterator[TensorSegment]:
         offset = 0
         for root in roots:
             owner = root.owner
@@ -301,7 +301,7 @@ def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSeque
             offset += bytes_of(root)
 
     def tensor(value: SSAValue, name: str, roots: Sequence[SSAValue]) -> NamedTensor:
-        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(pieces(roots)))
+        return NamedTensor(name, dtype_code(value), shape_of(value), bytes_of(value), tuple(segments(roots)))
 
     names = argument_names(function), result_names(function)
     inputs = [tensor(*pair, _sent_as(pair[0])) for pair in zip(function.body.block.args, names[0], strict=True)]

@@ -22,7 +22,9 @@ def network_of(sequence: LaunchSequence, scratch: Sequence[int]) -> Network:
         for part, own in zip(sequence.parts, scratch, strict=True)
     )
     constants = tuple(constant_bytes(op).size for op in sequence.constants)
-    outputs = frozenset(piece.number for one in sequence.outputs for piece in one.pieces if piece.kind == "constant")
+    outputs = frozenset(
+        segment.number for one in sequence.outputs for segment in one.segments if segment.kind == "constant"
+    )
     return Network(launches, sequence.values, constants, outputs)
 
 

@@ -87,7 +87,7 @@ class Driver:
         with self._pool() as pool:
             return self._compiled(subgraphs_of(given) if given else [self.compiler.whole()], pool)
 
-    def pieces(self, given: Sequence[Group] = ()) -> list[Subgraph]:
+    def fitting(self, given: Sequence[Group] = ()) -> list[Subgraph]:
         """Subgraphs that all compile alone, whether or not all fit in DRAM in turn. Raises as `run` does."""
         with self._pool() as pool:
             return self._compiled(self._first(given), pool)
@@ -252,8 +252,8 @@ class Driver:
 
     def _parts(self, part: Subgraph, cuts: Sequence[int]) -> list[Subgraph]:
         bounds = [0, *cuts, len(part.nodes)]
-        pieces = [part.nodes[low:high] for low, high in pairwise(bounds)]
-        made = with_work([Subgraph("", nodes) for nodes in pieces if nodes])
+        fitting = [part.nodes[low:high] for low, high in pairwise(bounds)]
+        made = with_work([Subgraph("", nodes) for nodes in fitting if nodes])
         prefix = "" if part.label == "all" else f"{part.label}."
         return [
             Subgraph(f"{prefix}{number}", one.nodes, to_fit=part.to_fit, residence=part.residence)

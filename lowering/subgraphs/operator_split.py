@@ -64,7 +64,7 @@ class OperatorSplitter:
         module = function.parent_op()
         inner = module.walk() if isinstance(module, ModuleOp) else function.walk()
         self._names = {op.sym_name.data for op in inner if isinstance(op, WeightOp)}
-        self._pieces: dict[SSAValue, dict[Box, SSAValue]] = {}
+        self._known_parts: dict[SSAValue, dict[Box, SSAValue]] = {}
         self._grids: dict[SSAValue, Parts] = {}
 
     def split(self, op: Operation, failure: Failure) -> Split | None:
@@ -158,16 +158,16 @@ class OperatorSplitter:
         # Parts of a producer that was split are read as they are, unless they were split in turn; slices that others
         # made may stand further down.
         splitter = Splitter(self._names)
-        for value, boxes in self._pieces.items():
+        for value, boxes in self._known_parts.items():
             there = {box: part for box, part in boxes.items() if _is_there(part)}
-            splitter.pieces[value] = there
+            splitter.known_parts[value] = there
         splitter.grids = dict(self._grids)
         return splitter
 
     def _remember(self, splitter: Splitter) -> None:
         for value, grid in splitter.grids.items():
             if value not in self._grids:
-                self._pieces[value], self._grids[value] = dict(splitter.pieces[value]), grid
+                self._known_parts[value], self._grids[value] = dict(splitter.known_parts[value]), grid
 
     def _limit(self, op: TilingInterface, failure: Failure) -> int:
         """Target bytes of data of a part."""

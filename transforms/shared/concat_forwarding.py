@@ -33,7 +33,7 @@ Attribute of operations of the host on inputs and outputs of the network, along 
 input, which are copied in separately, and the concatenation that gives an output, whose operands are copied out
 separately.
 """
-Pieces = dict[Box, SSAValue]
+BoxValues = dict[Box, SSAValue]
 """A grid of boxes that make up a value, with the value of each."""
 
 Naming = Callable[[str], str]
@@ -42,26 +42,26 @@ Replaced = dict[Operation, list[Operation]]
 """The replacements of erased operations, by operation."""
 
 
-def pieces_of(value: SSAValue) -> Pieces:
+def box_values_of(value: SSAValue) -> BoxValues:
     """The operands of a concatenation, nested ones included; for any other value the value itself."""
     owner = value.owner
     if not isinstance(owner, ConcatOp):
         return {Box.whole(shape_of(value)): value}
     axis, rank = owner.axis.value.data, len(shape_of(value))
-    inner = [pieces_of(operand) for operand in owner.inputs]
+    inner = [box_values_of(operand) for operand in owner.inputs]
     cuts = [{tuple((box.offsets[d], box.sizes[d]) for d in range(rank) if d != axis) for box in one} for one in inner]
     if any(one != cuts[0] for one in cuts):  # not cut alike: only along the axis
         inner = [{Box.whole(shape_of(operand)): operand} for operand in owner.inputs]
     return _one_after_another(owner.inputs, inner, axis)
 
 
-def _one_after_another(values: Sequence[SSAValue], pieces: Sequence[Pieces], axis: int) -> Pieces:
+def _one_after_another(values: Sequence[SSAValue], box_values: Sequence[BoxValues], axis: int) -> BoxValues:
     """The grid of values that are consecutive along an axis."""
-    found: Pieces = {}
+    found: BoxValues = {}
     start = 0
-    for value, own in zip(values, pieces, strict=True):
-        for box, piece in own.items():
-            found[box.along(axis, start + box.offsets[axis], box.sizes[axis])] = piece
+    for value, own in zip(values, box_values, strict=True):
+        for box, box_value in own.items():
+            found[box.along(axis, start + box.offsets[axis], box.sizes[axis])] = box_value
         start += shape_of(value)[axis]
     return found
 
@@ -92,15 +92,15 @@ def forward_concat(concat: ConcatOp, cutting: OperatorSplit) -> Replaced | None:
     reshaped.
     """
     value = concat.result
-    pieces = pieces_of(value)
+    box_values = box_values_of(value)
     given = is_output(value)
-    count = _count(value, cutting.most, list(pieces)) if given else 0
+    count = _count(value, cutting.most, list(box_values)) if given else 0
     chosen = _chosen(value, cutting) if count != 1 else None
     if chosen is None:
         return None
-    replaced = _read_instead(value, pieces, chosen, cutting)
+    replaced = _read_instead(value, box_values, chosen, cutting)
     if given:
-        replaced[concat] = _join_on_host(concat, count, pieces, cutting.unique)
+        replaced[concat] = _join_on_host(concat, count, box_values, cutting.unique)
     waiting: list[Operation] = [concat]
     while waiting:
         op = waiting.pop()
@@ -129,13 +129,15 @@ def forward_input_slices(argument: BlockArgument, cutting: OperatorSplit) -> tup
         made = _slices(argument, boxes, first, argument.name_hint, cutting.unique)
     for one in made:
         one.attributes[ON_HOST] = UnitAttr()
-    pieces: Pieces = {box: one.result for box, one in zip(boxes, made, strict=True)}
+    box_values: BoxValues = {box: one.result for box, one in zip(boxes, made, strict=True)}
     if is_output(argument):
         with at(argument):
-            whole = _in_order([*pieces.values()], shape_of(argument), first, argument.name_hint, {ON_HOST: UnitAttr()})
+            whole = _in_order(
+                [*box_values.values()], shape_of(argument), first, argument.name_hint, {ON_HOST: UnitAttr()}
+            )
         _return_instead(argument, whole)
     added = operations_between(None, first)
-    return added, _read_instead(argument, pieces, chosen, cutting)
+    return added, _read_instead(argument, box_values, chosen, cutting)
 
 
 def _chosen(value: SSAValue, cutting: OperatorSplit) -> dict[Operation, Parts] | None:
@@ -156,7 +158,7 @@ def _chosen(value: SSAValue, cutting: OperatorSplit) -> dict[Operation, Parts] |
 
 
 def _read_instead(
-    value: SSAValue, pieces: Pieces, parts: Mapping[Operation, Parts], cutting: OperatorSplit
+    value: SSAValue, box_values: BoxValues, parts: Mapping[Operation, Parts], cutting: OperatorSplit
 ) -> Replaced:
     """Let operators that read a value read its operands; `parts`: number of parts of those that compute."""
     readers = [op for op in _readers(value) if isinstance(op, TilingInterface) and not _cuts_on_host(op)]
@@ -165,18 +167,18 @@ def _read_instead(
     for reader in readers:
         before, after = reader.prev_op, reader.next_op
         if isinstance(reader, ConcatOp) and ON_HOST in reader.attributes:
-            _join_pieces_on_host(reader, value, pieces)
+            _join_boxes_on_host(reader, value, box_values)
         elif isinstance(reader, SliceOp):
-            _slice_pieces(reader, pieces, unique)
+            _slice_boxes(reader, box_values, unique)
         elif isinstance(reader, ConcatOp):
-            _concat_pieces(reader, value, pieces, unique)
+            _concat_boxes(reader, value, box_values, unique)
         elif isinstance(reader, ReshapeOp):
-            _reshape_pieces(reader, pieces, parts[reader][0], unique)
+            _reshape_boxes(reader, box_values, parts[reader][0], unique)
         else:
             cutting.splitter().split(reader, parts[reader])
             for new in _readers(value):
                 if isinstance(new, SliceOp) and new not in readers and not _cuts_on_host(new):
-                    _slice_pieces(new, pieces, unique)
+                    _slice_boxes(new, box_values, unique)
         replaced[reader] = operations_between(before, after)
     return replaced
 
@@ -187,14 +189,14 @@ def _count(value: SSAValue, most: int, boxes: Sequence[Box]) -> int:
 
 
 @keeps_location
-def _join_on_host(concat: ConcatOp, count: int, pieces: Pieces, unique: Naming) -> list[Operation]:
+def _join_on_host(concat: ConcatOp, count: int, box_values: BoxValues, unique: Naming) -> list[Operation]:
     """Return blocks of a concatenation's operands to the network's caller, in order. Returns the added operations."""
     value, before = concat.result, concat.prev_op
     hint = value.name_hint
     slices = _slices(value, blocks(shape_of(value), count), concat, hint, unique)
     whole = _in_order([one.result for one in slices], shape_of(value), concat, hint, {ON_HOST: UnitAttr()})
     for one in slices:
-        _slice_pieces(one, pieces, unique)
+        _slice_boxes(one, box_values, unique)
     _return_instead(value, whole)
     return operations_between(before, concat)
 
@@ -242,7 +244,7 @@ def read_slices(op: SliceOp, unique: Naming) -> Replaced | None:
     if not isinstance(op.operand.owner, ConcatOp):
         return None
     before, after = op.prev_op, op.next_op
-    _slice_pieces(op, pieces_of(op.operand), unique)
+    _slice_boxes(op, box_values_of(op.operand), unique)
     return {op: operations_between(before, after)}
 
 
@@ -251,7 +253,7 @@ def split_slice(op: SliceOp, counts: Sequence[int], unique: Naming) -> Replaced:
     """Replace a slice by slices of so many parts of it, and their concatenation."""
     before, after = op.prev_op, op.next_op
     ranges = [split_evenly(size, count) for size, count in zip(ints(op.sizes), counts, strict=True)]
-    found: Pieces = {}
+    found: BoxValues = {}
     for chosen in product(*ranges):
         box = Box(tuple(low for low, _ in chosen), tuple(size for _, size in chosen))
         found[box] = _slice_of(op, op.operand, box, (0,) * box.rank)
@@ -282,7 +284,7 @@ def operations_between(before: Operation | None, after: Operation | None) -> lis
 
 
 @keeps_location
-def _replace(op: Operation, boxes: Pieces, unique: Naming) -> None:
+def _replace(op: Operation, boxes: BoxValues, unique: Naming) -> None:
     """Replace an operation's result by a concatenation of boxes; new values get names."""
     hint = op.results[0].name_hint
     for part in boxes.values():
@@ -295,37 +297,37 @@ def _replace(op: Operation, boxes: Pieces, unique: Naming) -> None:
 
 
 @keeps_location
-def _slice_of(op: SliceOp, piece: SSAValue, box: Box, offsets: Sequence[int]) -> SSAValue:
+def _slice_of(op: SliceOp, box_value: SSAValue, box: Box, offsets: Sequence[int]) -> SSAValue:
     """The part `box` of a slice's result, from a box of its operand at `offsets`."""
     starts = tuple(
         start + low * step - offset
         for start, low, step, offset in zip(ints(op.starts), box.offsets, ints(op.steps), offsets, strict=True)
     )
-    if starts == (0,) * box.rank and box.sizes == shape_of(piece) and set(ints(op.steps)) <= {1}:
-        return piece
-    return insert_before(SliceOp(piece, starts, box.sizes, ints(op.steps)), op)
+    if starts == (0,) * box.rank and box.sizes == shape_of(box_value) and set(ints(op.steps)) <= {1}:
+        return box_value
+    return insert_before(SliceOp(box_value, starts, box.sizes, ints(op.steps)), op)
 
 
 @keeps_location
-def _slice_pieces(op: SliceOp, pieces: Pieces, unique: Naming) -> None:
+def _slice_boxes(op: SliceOp, box_values: BoxValues, unique: Naming) -> None:
     """A slice of a value as slices of its boxes."""
-    found: Pieces = {}
-    for box, piece in pieces.items():
+    found: BoxValues = {}
+    for box, box_value in box_values.items():
         ranges = [
             _taken(*one)
             for one in zip(ints(op.starts), ints(op.steps), ints(op.sizes), box.offsets, box.ends, strict=True)
         ]
         part = Box(tuple(low for low, _ in ranges), tuple(high - low for low, high in ranges))
         if part.volume:
-            found[part] = _slice_of(op, piece, part, box.offsets)
+            found[part] = _slice_of(op, box_value, part, box.offsets)
     if found:
         _replace(op, found, unique)
 
 
 @keeps_location
-def _reshape_pieces(op: ReshapeOp, pieces: Pieces, count: int, unique: Naming) -> None:
+def _reshape_boxes(op: ReshapeOp, box_values: BoxValues, count: int, unique: Naming) -> None:
     """A reshape of a value as so many blocks, each concatenated from the same elements of the value."""
-    found: Pieces = {}
+    found: BoxValues = {}
     operand, result = shape_of(op.operand), shape_of(op.result)
     hint = op.result.name_hint
     for box in blocks(result, count):
@@ -333,7 +335,7 @@ def _reshape_pieces(op: ReshapeOp, pieces: Pieces, count: int, unique: Naming) -
         slices = _slices(op.operand, boxes_in_order(operand, start, start + box.volume), op, hint, unique)
         found[box] = _in_order([one.result for one in slices], box.sizes, op, unique(hint) if hint else None, {})
         for one in slices:
-            _slice_pieces(one, pieces, unique)
+            _slice_boxes(one, box_values, unique)
     _replace(op, found, unique)
 
 
@@ -346,24 +348,24 @@ def _taken(start: int, step: int, size: int, low: int, high: int) -> tuple[int, 
 
 
 @keeps_location
-def _concat_pieces(op: ConcatOp, value: SSAValue, pieces: Pieces, unique: Naming) -> None:
+def _concat_boxes(op: ConcatOp, value: SSAValue, box_values: BoxValues, unique: Naming) -> None:
     """
     A concatenation with the boxes of `value` in its place; its other operands are cut in the same way across the axis.
     """
     axis = op.axis.value.data
 
-    def cut_alike(operand: SSAValue) -> Pieces:
-        across = dict.fromkeys(box.along(axis, 0, shape_of(operand)[axis]) for box in pieces)
+    def cut_alike(operand: SSAValue) -> BoxValues:
+        across = dict.fromkeys(box.along(axis, 0, shape_of(operand)[axis]) for box in box_values)
         return {box: _part_of(operand, box, op) for box in across}
 
-    inner = [pieces if operand is value else cut_alike(operand) for operand in op.inputs]
+    inner = [box_values if operand is value else cut_alike(operand) for operand in op.inputs]
     _replace(op, _one_after_another(op.inputs, inner, axis), unique)
 
 
 @keeps_location
-def _join_pieces_on_host(op: ConcatOp, value: SSAValue, pieces: Pieces) -> None:
+def _join_boxes_on_host(op: ConcatOp, value: SSAValue, box_values: BoxValues) -> None:
     """Let the host assemble an output from the boxes of `value`, a vector."""
-    operands = [one for operand in op.inputs for one in (pieces.values() if operand is value else (operand,))]
+    operands = [one for operand in op.inputs for one in (box_values.values() if operand is value else (operand,))]
     joined = ConcatOp(operands, op.axis.value.data)
     joined.attributes |= op.attributes
     joined.result.name_hint = op.result.name_hint

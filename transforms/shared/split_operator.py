@@ -74,7 +74,7 @@ class Splitter:
     """
 
     names: set[str]
-    pieces: dict[SSAValue, dict[Box, SSAValue]] = field(default_factory=dict[SSAValue, dict[Box, SSAValue]])
+    known_parts: dict[SSAValue, dict[Box, SSAValue]] = field(default_factory=dict[SSAValue, dict[Box, SSAValue]])
     """Existing parts of values."""
     grids: dict[SSAValue, Parts] = field(default_factory=dict[SSAValue, Parts])
     """Positions of the cuts of results of split operators, by dimension."""
@@ -123,10 +123,10 @@ class Splitter:
         whole = join_boxes(results, op)
         whole.name_hint = hint
         op.results[0].replace_all_uses_with(whole)
-        for pieces, box in self.places.pop(op.results[0], ()):
-            pieces[box] = whole
-            self.places.setdefault(whole, []).append((pieces, box))
-        self.pieces[whole] = results
+        for known_parts, box in self.places.pop(op.results[0], ()):
+            known_parts[box] = whole
+            self.places.setdefault(whole, []).append((known_parts, box))
+        self.known_parts[whole] = results
         for box, part in results.items():
             self.places.setdefault(part, []).append((results, box))
         offsets = [sorted({box.offsets[dim] for box in results}) for dim in range(len(shape_of(whole)))]
@@ -175,7 +175,7 @@ class Splitter:
         stepped = any(step != 1 for step in part.steps)
         if not stepped and box == Box.whole(shape_of(value)):
             return value
-        known = self.pieces.setdefault(value, {})
+        known = self.known_parts.setdefault(value, {})
         if not stepped and box in known:
             return known[box]
         owner = value.owner

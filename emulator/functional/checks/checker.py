@@ -28,7 +28,7 @@ from .order import (
     OUT_OF_SRAM,
     RACE_READ,
     UNWRITTEN,
-    check_piece,
+    check_chunk,
     mark_stores,
 )
 from .runs import AccessTable
@@ -124,7 +124,7 @@ class Checker:
 
     def launch(self, number: int, code: Code, steps: list[Steps], sequencer: Sequencer) -> Callable[[Stream], None]:
         """Start checking a launch; the result takes its chunks, in order, before they are executed."""
-        return _LaunchCheck(self, code, steps, sequencer).piece
+        return _LaunchCheck(self, code, steps, sequencer).check
 
 
 @dataclass
@@ -180,7 +180,7 @@ class _LaunchCheck:
     def _stored_cells(self) -> NDArray[np.uint8]:
         """Cells of DRAM that the launch writes: only those can race."""
         stored = new_memory(len(self.checker.touched))
-        for stream in self.fresh().pieces():
+        for stream in self.fresh().chunks():
             flat = self.code.base[stream.core] + stream.word
             self._decode(stream, flat)
             mark_stores(flat, self.number, stream.address, *self.checker.table.arrays(), self.checker.grain, stored)
@@ -202,7 +202,7 @@ class _LaunchCheck:
             put = BY_CODE[int(steps.program.words["op"][local])].family is Family.PUT
             self.number[word] = self.checker.table.number(decoded, put)
 
-    def piece(self, stream: Stream) -> None:
+    def check(self, stream: Stream) -> None:
         """Check one chunk. Raises EmulationError at the first fault."""
         code, checker = self.code, self.checker
         flat = code.base[stream.core] + stream.word
@@ -211,7 +211,7 @@ class _LaunchCheck:
         at, what = 0, OK
         while at < len(flat):
             room = self.room
-            what, at = check_piece(
+            what, at = check_chunk(
                 at, stream.core, flat, self.number, stream.address, code.kind, code.unit, code.wait, code.signal,
                 code.imm, code.address[:, 0], code.core_set, code.core_sets, *checker.table.arrays(), checker.grain,
                 self.clocks, self.net, room.snapshots, room.references, room.free, room.nodes, self.token_ends,
@@ -249,7 +249,7 @@ class _LaunchCheck:
         core, unit = divmod(agent, AGENTS)
         puts = unit == 8
         count = 0
-        for stream in self.fresh().pieces():
+        for stream in self.fresh().chunks():
             flat = self.code.base[stream.core] + stream.word
             ours = (stream.core == core) & (self.code.unit[flat] == (5 if puts else unit))
             if puts:

@@ -22,7 +22,7 @@ OK, OUT_OF_SRAM, OUT_OF_DRAM, UNWRITTEN, RACE_WRITE, RACE_READ, BUSY, GROW = ran
 
 
 @jit
-def check_piece(
+def check_chunk(
     start: int, core: Any, flat: Any, number: Any, address: Any, kind: Any, unit: Any, wait: Any, signal: Any, imm: Any,
     need: Any, core_set: Any, core_sets: Any, first: Any, rows: Any, grain: int, clocks: Any, net: Any, snapshots: Any,
     references: Any, free: Any, nodes: Any, token_ends: Any, counter_ends: Any, written: Any, write_agent: Any,

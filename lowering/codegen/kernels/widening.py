@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ....dialects.dataflow.widening import piece_room, piece_rows
+from ....dialects.dataflow.widening import slice_buffer_bytes, slice_rows
 from ....formats.sparse.nonzero import ALL_NONZERO, Nonzero
 from ....support.errors import MeshloomError
 from ..view import ITEM_BYTES, View
@@ -31,14 +31,14 @@ def multiply(tile: Tile, out: View, a: View, b: View, groups: Groups, nonzero: N
     depth = narrow.shape[summed]
     moved = [1 if stride == 0 else size for size, stride in zip(narrow.shape, narrow.strides, strict=True)]
     row_bytes = math.prod(moved) // moved[summed] * wide.item_bytes
-    rows = piece_rows(depth, row_bytes, tile.emitter.chip.mpu_rows)
-    pieces = range(0, depth, rows)
-    for number, low in enumerate(pieces):
+    rows = slice_rows(depth, row_bytes, tile.emitter.chip.mpu_rows)
+    slices = range(0, depth, rows)
+    for number, low in enumerate(slices):
         size = min(rows, depth - low)
-        address = tile.scratch + (tile.step * len(pieces) + number) % 2 * piece_room(depth, row_bytes)
-        piece = _widened(tile, narrow.part(summed, low, size), address, wide.dtype)
+        address = tile.scratch + (tile.step * len(slices) + number) % 2 * slice_buffer_bytes(depth, row_bytes)
+        widened = _widened(tile, narrow.part(summed, low, size), address, wide.dtype)
         beside = wide.part(other, low, size)
-        left, right = (piece, beside) if first else (beside, piece)
+        left, right = (widened, beside) if first else (beside, widened)
         tile.emitter.matmul(out, left, right, groups, tile.accumulate or number > 0, nonzero)
 
 
