@@ -69,9 +69,9 @@ class HostLayout:
         for tensor, host in self._output_at:
             if tensor.stays:
                 last = len(self._serial.parts) - 1
-                dram = residency.address(tensor.pieces[0].kind, tensor.pieces[0].number, last)
+                dram = residency.address(tensor.segments[0].kind, tensor.segments[0].number, last)
             else:
-                dram = self._leaves_from(tensor.pieces[0]) if len(tensor.pieces) == 1 else 0
+                dram = self._leaves_from(tensor.segments[0]) if len(tensor.segments) == 1 else 0
             add("output", tensor, dram, host)
         return table
 
@@ -116,5 +116,5 @@ class HostLayout:
     def _outputs(self) -> Iterator[tuple[TensorSegment, int]]:
         """What holds the outputs that go to the host, and where there."""
         for tensor, host in self._output_at:
-            for piece in () if tensor.stays else tensor.pieces:
-                yield piece, host + piece.offset
+            for segment in () if tensor.stays else tensor.segments:
+                yield segment, host + segment.offset

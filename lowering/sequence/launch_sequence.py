@@ -59,7 +59,7 @@ class NamedTensor:
     dtype: int
     shape: tuple[int, ...]
     nbytes: int
-    pieces: tuple[TensorSegment, ...]
+    segments: tuple[TensorSegment, ...]
     stays: bool = False
     """It is an output that stays in DRAM, where it is."""
 
@@ -309,11 +309,11 @@ def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSeque
     said = said_of_results(function)
     outputs = [replace(one, stays=where is Space.DRAM) for one, where in zip(outputs, said, strict=True)]
     for one in outputs:
-        if one.stays and len(one.pieces) > 1:
-            message = f"result '{one.name}' of @main leaves in {len(one.pieces)} pieces: it cannot stay in dram"
+        if one.stays and len(one.segments) > 1:
+            message = f"result '{one.name}' of @main leaves in {len(one.segments)} pieces: it cannot stay in dram"
             raise located(InputError(message), function)
     copied, staying = (
-        {piece.number for one in outputs if one.stays == stays for piece in one.pieces if piece.kind == "value"}
+        {segment.number for one in outputs if one.stays == stays for segment in one.segments if segment.kind == "value"}
         for stays in (False, True)
     )
     values = tuple(

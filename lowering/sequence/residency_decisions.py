@@ -111,4 +111,4 @@ def write_inputs(function: FuncOp, sequence: LaunchSequence, decided: Decisions)
 
 def _inputs(sequence: LaunchSequence) -> list[int | None]:
     """The number of each input that is sent whole."""
-    return [one.pieces[0].number if len(one.pieces) == 1 else None for one in sequence.inputs]
+    return [one.segments[0].number if len(one.segments) == 1 else None for one in sequence.inputs]
