@@ -11,7 +11,8 @@ from xdsl.utils.exceptions import InterpretationError
 
 from ...support.errors import InputError, MeshloomError
 from ..semantic_effect import EXACT, SemanticEffect, semantic_effect_of
-from .interpret import Array, make_inputs, numbers, result_types, run_main
+from .input_sets import input_sets
+from .interpret import Array, numbers, result_types, run_main
 
 INTEGER_RANGES = ((0, 8), (0, 1))
 """Random integers come from the first range; where they are indices out of range, from the next."""
@@ -45,13 +46,15 @@ class SemanticsChecker:
     """
     Follows one module through a pipeline: call `visit` before the first pass and after each.
 
-    Where the module cannot be run, the last results that are known are kept for the next comparison.
+    Where the module cannot be run, the last results that are known are kept for the next comparison. It is run on
+    several sets of inputs (`input_sets`), of which those count on which it runs in the beginning.
     """
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.inputs: dict[str, Array] = {}
-        self.results: dict[str, Array] | None = None
+        self.inputs: list[dict[str, Array]] = []
+        self.results: list[dict[str, Array]] | None = None
+        """Of each set of inputs."""
         self.pending: list[tuple[str, SemanticEffect]] = []
         """Passes since `results` were computed."""
         self.checked: list[str] = []
@@ -81,7 +84,8 @@ class SemanticsChecker:
             raise MeshloomError(
                 f"{self._suspects()} made the module fail on inputs it ran on before: {error}"
             ) from error
-        self._compare(self.results, results)
+        for before, after in zip(self.results, results, strict=True):
+            self._compare(before, after)
         self.checked += [name for name, _ in self.pending]
         self.results, self.pending = results, []
 
@@ -99,8 +103,10 @@ class SemanticsChecker:
         reason = ""
         for integers in INTEGER_RANGES:
             try:
-                self.inputs = make_inputs(module, self.seed, integers=integers)
-                self.results, self.pending = self._run(module), []
+                first, *others = input_sets(module, self.seed, integers)
+                self.inputs, self.results, self.pending = [first], [self._results(module, first)], []
+                for one in others:
+                    self._start_with(module, one)
                 return
             except (MeshloomError, InterpretationError) as error:
                 reason = _first_line(error)
@@ -109,9 +115,23 @@ class SemanticsChecker:
         self.results = None
         self.skipped.append(f"{what} ({reason})")
 
-    def _run(self, module: ModuleOp) -> dict[str, Array]:
+    def _start_with(self, module: ModuleOp, inputs: dict[str, Array]) -> None:
+        """Keep the results of further inputs, where the module runs on them."""
+        assert self.results is not None
+        try:
+            results = self._results(module, inputs)
+        except (MeshloomError, InterpretationError):
+            return
+        self.inputs.append(inputs)
+        self.results.append(results)
+
+    def _run(self, module: ModuleOp) -> list[dict[str, Array]]:
+        return [self._results(module, inputs) for inputs in self.inputs]
+
+    def _results(self, module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
         types = result_types(module)
-        return {name: numbers(array, types[name]) for name, array in run_main(module, self.inputs).items()}
+        with np.errstate(all="ignore"):
+            return {name: numbers(array, types[name]) for name, array in run_main(module, inputs).items()}
 
     def _suspects(self) -> str:
         names = [name for name, _ in self.pending]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -36,22 +37,39 @@ Array: TypeAlias = NDArray[Any]
 Fill = Literal["random", "iota"]
 
 
-def make_inputs(
-    module: ModuleOp, seed: int = 0, fill: Fill = "random", integers: tuple[int, int] = (0, 8)
-) -> dict[str, Array]:
+def _normal(shape: tuple[int, ...], generator: np.random.Generator) -> NDArray[np.float64]:
+    return generator.standard_normal(shape)
+
+
+@dataclass(frozen=True)
+class InputDraw:
+    """How random values are drawn."""
+
+    floats: Callable[[tuple[int, ...], np.random.Generator], NDArray[np.float64]] = _normal
+    """Numbers of a shape."""
+    integers: tuple[int, int] = (0, 8)
+    """The half-open range that integers come from."""
+
+
+def make_inputs(module: ModuleOp, seed: int = 0, fill: Fill = "random") -> dict[str, Array]:
     """
     Values for the arguments of `@main` (or for an executable's inputs), by name and in storage form.
 
-    `random` draws floats from the normal distribution and integers from the half-open range `integers`; `iota` counts
-    -3, -2 ... 3, -3 ... (0 ... 3, 0 ... for integers). Raises InputError for arguments that are not tensors or buffers.
+    `random` draws floats from the normal distribution and integers from 0 to 7; `iota` counts -3, -2 ... 3, -3 ...
+    (0 ... 3, 0 ... for integers). Raises InputError for arguments that are not tensors or buffers.
     """
+    return draw_inputs(module, seed, InputDraw() if fill == "random" else None)
+
+
+def draw_inputs(module: ModuleOp, seed: int, draw: InputDraw | None) -> dict[str, Array]:
+    """As `make_inputs`, drawn as `draw` says; None: counted. Raises InputError as this does."""
     generator = np.random.default_rng(seed)
     inputs: dict[str, Array] = {}
     for name, type in _argument_types(module).items():
         if not isinstance(type, TensorType | BufferType):
             raise InputError(f"argument '{name}' of @main has type {type}: cannot make values for it")
         element = cast(Attribute, type.element_type)
-        inputs[name] = _values(tuple(type.get_shape()), element, generator, fill, integers)
+        inputs[name] = _values(tuple(type.get_shape()), element, generator, draw)
     return inputs
 
 
@@ -81,17 +99,17 @@ def _types_in_memory(module: ModuleOp) -> dict[str, Attribute]:
 
 
 def _values(
-    shape: tuple[int, ...], element: Attribute, generator: np.random.Generator, fill: Fill, integers: tuple[int, int]
+    shape: tuple[int, ...], element: Attribute, generator: np.random.Generator, draw: InputDraw | None
 ) -> Array:
     storage = numpy_type(element)
     floating = element == bf16 or storage.kind == "f"
-    if fill == "iota":
+    if draw is None:
         counted = np.arange(int(np.prod(shape))).reshape(shape)
         values = counted % 7 - 3 if floating else counted % 4
     elif floating:
-        values = generator.standard_normal(shape)
+        values = draw.floats(shape, generator)
     else:
-        values = generator.integers(*integers, size=shape)
+        values = generator.integers(*draw.integers, size=shape)
     if element == bf16:
         return narrow_bf16(np.asarray(values, np.float32))
     return np.asarray(values != 0 if storage.kind == "b" else values).astype(storage)

@@ -1,0 +1,85 @@
+"""Inputs with which `--check-semantics` sees wrong rewrites that standard normal values do not show."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from meshloom.analysis.execution.check_semantics import SemanticsChecker
+from meshloom.analysis.execution.input_sets import input_sets, numbers_of
+from meshloom.analysis.semantic_effect import EXACT, SemanticEffect
+from meshloom.support.errors import MeshloomError
+from meshloom.tools.universe import MESHLOOM
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass
+
+
+class WrongPass(ModulePass):
+    """Stands for a rewrite that promises to keep all bits."""
+
+    name = "wrong"
+    semantic_effect: ClassVar[SemanticEffect] = EXACT
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Nothing."""
+
+
+def module(body: str, result: str) -> ModuleOp:
+    context = Context()
+    for name, dialect in {**get_all_dialects(), **MESHLOOM.all_dialects}.items():
+        context.register_dialect(name, dialect)
+    text = (
+        f"func.func @main(%x: tensor<24xf32>) -> tensor<24xf32> {{\n{body}\nfunc.return {result} : tensor<24xf32>\n}}"
+    )
+    return Parser(context, text).parse_module()
+
+
+def maximum(number: str) -> str:
+    types = "(tensor<24xf32>, tensor<f32>) -> tensor<24xf32>"
+    return f"%c = dataflow.constant dense<{number}> : tensor<f32>\n%y = dataflow.maximum %x, %c : {types}"
+
+
+def unary(name: str) -> str:
+    return f"%y = dataflow.{name} %x : (tensor<24xf32>) -> tensor<24xf32>"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (maximum("-3.0"), "%y = dataflow.neg %x : (tensor<24xf32>) -> tensor<24xf32>"),
+        (maximum("-30.0"), ""),
+        (maximum("-3.0"), maximum("-3.0000002")),
+        (unary("round"), unary("floor")),
+        (unary("abs"), unary("relu")),
+        ("%p = dataflow.neg %x : (tensor<24xf32>) -> tensor<24xf32>\n" + unary("neg"), ""),
+    ],
+    ids=["clamp replaced", "clamp dropped", "clamp one step off", "ties", "sign", "negation dropped"],
+)
+def test_wrong_rewrites_are_found(right: str, wrong: str) -> None:
+    checker = SemanticsChecker()
+    checker.visit(None, module(right, "%y"))
+    with pytest.raises(MeshloomError, match="pass wrong changed result"):
+        checker.visit(WrongPass(), module(wrong, "%y" if "%y" in wrong else "%x"))
+
+
+def sets(seed: int) -> list[NDArray[Any]]:
+    """The values of %x in each set, for a module that names -37.5."""
+    return [next(iter(one.values())) for one in input_sets(module(maximum("-37.5"), "%y"), seed, (0, 8))]
+
+
+def test_inputs_hold_the_numbers_of_the_module_and_zeros_of_both_signs() -> None:
+    assert numbers_of(module(maximum("-37.5"), "%y")) == [-37.5]
+    values = np.concatenate([sets(seed)[1] for seed in range(20)])
+    assert (values == -37.5).any()
+    assert set(np.signbit(values[values == 0]).tolist()) == {False, True}
+
+
+def test_signs_of_all_elements_at_once() -> None:
+    signs = [set(np.sign(one).tolist()) for one in sets(0)]
+    assert {1.0} in signs
+    assert {-1.0} in signs
