@@ -39,7 +39,7 @@ from .subgraphs.micro_batching import Attempt, micro_batch, micro_batch_counts
 from .subgraphs.outline_function import outline_function
 from .subgraphs.subgraph import Subgraphs
 
-MOST_COMPARED = 256
+MOST_COMPARED = 128
 """Operations in all steps of loops up to which a network is compiled with these unrolled, too; the quicker is taken."""
 
 

@@ -224,15 +224,17 @@ def plan_task(
     *,
     limit: float = math.inf,
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
+    grid: tuple[int, ...] | None = None,
 ) -> TaskPlan | Shortage:
     """
     The cheapest tiling that fits `budget` on each core, by estimated cycles.
 
-    Only grids that `accept` takes are looked at, and only plans whose price may be less than `limit`.
+    Only grids that `accept` takes are looked at, and only plans whose price may be less than `limit`. `grid`: the only
+    one, which need not be a candidate.
 
     Where the result is not `readable`, it goes to DRAM. None: it goes there in any case.
     """
-    found = task_plans(info, chip, sources, budget, readable, place, 1, limit=limit, accept=accept)
+    found = task_plans(info, chip, sources, budget, readable, place, 1, limit=limit, accept=accept, grid=grid)
     return found if isinstance(found, Shortage) else found[0]
 
 
@@ -247,6 +249,7 @@ def task_plans(
     *,
     limit: float = math.inf,
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
+    grid: tuple[int, ...] | None = None,
 ) -> list[TaskPlan] | Shortage:
     """
     The cheapest tilings with different grids, the best first: `most` at most, and none that costs much more than the
@@ -255,9 +258,9 @@ def task_plans(
     found: list[TaskPlan] = []
     least = Shortage(1 << 62)
     tilings = [
-        Tiling(grid, place(info, grid), (1,) * len(grid), _default_order(info))
-        for grid in grid_candidates(info, chip)
-        if accept(grid)
+        Tiling(one, place(info, one), (1,) * len(one), _default_order(info))
+        for one in (grid_candidates(info, chip) if grid is None else (grid,))
+        if accept(one)
     ]
     for looked_at, bound in enumerate(_fastest_first(info, chip, sources, readable, tilings)):
         if found and looked_at >= MAX_GRIDS:
