@@ -136,9 +136,9 @@ def _fused_loops(
 def _with_loops(
     module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
 ) -> Attempt | None:
-    """A network with loops as one launch; None where it does not compile so, or is asked for in several."""
+    """A network with loops as one launch, or as those that a rule asks for; None where it does not compile so."""
     function = find_main(module)
-    if options.rule is not None or any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
+    if any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
         return None
     driver = Driver(function, chip, replace(options, split_failures=False), CompilationLog(), progress, cache)
     try:
