@@ -1,4 +1,4 @@
-"""The schedule that the operations of a launch say: what `write_launch` has written, or somebody by hand."""
+"""The schedule that the operations of a launch specify: those that `write_launch` wrote, or a user."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ from .launch_schedule import (
 
 @dataclass(frozen=True)
 class PlacedSchedule:
-    """A schedule whose DRAM addresses are in segments, and where these lie."""
+    """A schedule with DRAM addresses relative to segments, and the addresses of these."""
 
     schedule: LaunchSchedule
     segments: tuple[int, ...]
-    """DRAM address of each segment: values that enter or leave the launch, and last what stays within it."""
+    """DRAM address of each segment: values that enter or leave the launch, and last the values internal to it."""
 
 
 def read_launch(launch: LaunchOp, chip: Chip) -> PlacedSchedule:
-    """The schedule of a verified launch. Raises InputError naming the task where it cannot be carried out."""
+    """The schedule of a verified launch. Raises InputError naming the task if it cannot be carried out."""
     with at(launch):
         return _Reader(launch, chip).read()
 
@@ -88,13 +88,13 @@ class _Reader:
 
     @cached_property
     def scratch(self) -> dict[SSAValue, int]:
-        """Buffers in DRAM that stay within the launch -> their addresses."""
+        """Buffers in DRAM that are internal to the launch -> their addresses."""
         allocs = [op for op in self.block.ops if isinstance(op, AllocOp)]
         return {op.buffer: address_of(op.buffer) for op in allocs if buffer_of(op.buffer).space is Space.DRAM}
 
     @cached_property
     def outside(self) -> list[SSAValue]:
-        """Buffers in DRAM that enter or leave the launch: constants first, and else in the order of definition."""
+        """Buffers in DRAM that enter or leave the launch: constants first, otherwise in the order of definition."""
         used = {part_whole(value) for op in self.executes for value in (*op.inputs, op.target)}
         around = self.launch.parent_block()
         assert around is not None
@@ -108,7 +108,7 @@ class _Reader:
 
     @cached_property
     def reuses(self) -> dict[SSAValue, tuple[SSAValue, ...]]:
-        """Buffers in `scratch` -> those whose bytes they take."""
+        """Buffers in `scratch` -> those that had their bytes last."""
         values = [value for value in self.scratch if value in self.writer]
         values.sort(key=self.writer.__getitem__)
         sizes = [padded(buffer_of(value).nbytes) for value in values]
@@ -186,13 +186,13 @@ class _Reader:
     # ---- order
 
     def _issued(self, op: Operation) -> list[Issued]:
-        """What an operation of the launch issues."""
+        """The action of an operation of the launch."""
         if isinstance(op, RepeatOp):
             return [Repeat(op.step_count, tuple(one for inner in op.body.block.ops for one in self._top(inner)))]
         return [*self._top(op)]
 
     def _top(self, op: Operation) -> list[Load | Execute]:
-        """What an operation at the launch's own level issues."""
+        """The action of an operation directly in the launch."""
         match op:
             case LoadOp():
                 return [self._load(op)]

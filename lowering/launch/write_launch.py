@@ -38,8 +38,8 @@ def launch_function(
 ) -> FuncOp:
     """
     A function with the launch of a scheduled network, on buffers in DRAM that have no addresses yet: those of
-    constants, arguments and results, in the order of `dram.sizes`. What stays within the launch lies from address 0 on.
-    `cycles`: what each task is expected to add to the run.
+    constants, arguments and results, in the order of `dram.sizes`. Values internal to the launch have addresses from 0
+    on. `cycles`: what each task is expected to add to the run.
     """
     outside = [value for value in dram.addresses if value not in dram.lives]
     types = [BufferType(shape_of(value), element_of(value), Space.DRAM) for value in outside]
@@ -69,7 +69,7 @@ class _Writer:
         for key in self.sram.addresses:
             self.keys[key[1]].append(key)
         self.found: dict[Key, Key] = {}
-        """Of reads whose constants an earlier task has loaded: its buffer."""
+        """The buffers of reads whose constants an earlier task has loaded."""
         for read, first in self.network.kept.items():
             key: Key = ("read", *first, 0)
             if read != first and key in self.sram.addresses:
@@ -108,7 +108,7 @@ class _Writer:
 
     @cached_property
     def _by_task(self) -> list[list[Load | Execute]]:
-        """Each task, with the loads that stand between it and the task before it, or the beginning of its loop."""
+        """Each task, with the loads between it and the previous task, or the beginning of its loop."""
         found: list[list[Load | Execute]] = [[]]
         for one in self.schedule.order:
             if isinstance(one, Repeat):
@@ -121,7 +121,7 @@ class _Writer:
         return found[:-1]
 
     def _begin_loop(self, span: LoopSpan) -> RepeatOp:
-        """A loop without its body, whose arguments are known from now on."""
+        """Begin a loop, without its body; the arguments of the body are defined from now on."""
         loop = span.op
         values = [*loop.scanned_arguments, *loop.yielded[len(loop.initial) :]]
         parts = [(value, part) for value in values if (part := part_of(value)) is not None]
@@ -151,7 +151,7 @@ class _Writer:
         return dict(zip(self.sram.addresses, self.sram.buffers, strict=True))
 
     def _allocate(self, number: int, keys: Sequence[Key]) -> None:
-        """Buffers that are in use from a task on."""
+        """Allocate the buffers whose lifetime begins at a task."""
         value = memory_root(self.network.tasks[number].result)
         span = self.network.loop_of.get(number)
         for one in (value, *(span.op.stacked if span is not None and number == span.first else ())):
@@ -180,7 +180,7 @@ class _Writer:
         return AllocOp(BufferType(shape, element, Space.SRAM, placed.address), (placed.first, placed.last))
 
     def _buffers_of(self, number: int, role: str, index: int | None = None) -> list[SSAValue]:
-        """Those that are allocated already."""
+        """The buffers that are allocated already."""
         keys = [key for key in self.keys[number] if key[0] == role and (index is None or key[2] == index)]
         places = (self.found.get(key, key) for key in sorted(keys))
         return [self.allocated[key].buffer for key in places if key in self.allocated]
@@ -257,7 +257,7 @@ def _row_type(whole: BufferType, rows: int) -> BufferType:
 
 
 def _unnamed(body: Region) -> Region:
-    """A copy of a task's body without names of values, which say less than those of tasks."""
+    """A copy of a task's body without names of values; those of tasks are more useful."""
     copy = body.clone()
     for value in (*copy.block.args, *(result for op in copy.block.ops for result in op.results)):
         value.name_hint = None
@@ -274,8 +274,8 @@ def _shape_of_buffer(role: str, index: int, info: TaskInfo, plan: TaskPlan) -> t
         read = plan.reads[index]
         element = element_of(info.operands[read.read.operand])
         count = plan.sizes[index].buffer_bytes // read.item_bytes
-        pieces = [piece for piece in read.whole.values() if read.kind is ReadKind.GATHER]
-        shapes = [piece.gathered_shape for piece in pieces] or [info.largest_slice(*read.read.uses[0], step)]
+        gathered = [sliced for sliced in read.whole.values() if read.kind is ReadKind.GATHER]
+        shapes = [sliced.gathered_shape for sliced in gathered] or [info.largest_slice(*read.read.uses[0], step)]
         return max(shapes, key=prod) if max(map(prod, shapes)) == count else (count,), element
     if role == "temporary" and index == info.scratch_buffer:
         return (plan.scratch_bytes,), ui8

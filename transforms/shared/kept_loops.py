@@ -1,4 +1,4 @@
-"""Which loops of operators stay loops down to instructions. All others are unrolled."""
+"""Selection of the loops of operators that stay loops down to instructions; all others are unrolled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...dialects.manycore import SubgraphOp, TaskOp
 from ...dialects.sparse import MatmulOp as SparseMatmulOp
 
 FEWEST_STEPS = 8
-"""A loop of fewer steps is unrolled: its code is short, and its first and last steps are most of it."""
+"""A loop of fewer steps is unrolled: its code is short, and consists mostly of its first and last steps."""
 
 
 def _is_carried_out(op: Operation) -> bool:
@@ -26,9 +26,8 @@ def _is_carried_out(op: Operation) -> bool:
 
 def stays_loop(loop: LoopOp) -> bool:
     """
-    Whether the steps of a loop can be carried out as they stand: those of a function for one chip, or of a subgraph in
-    one, without plans to save memory, of operators without loops, whose scanned and stacked values lie in rows, one
-    after the other.
+    Whether a loop can be executed as a loop: those of a function for one chip, or of one of its subgraphs, without
+    memory saving, of operators without nested loops, with scanned and stacked values contiguous in memory.
     """
     function = loop.parent_op()
     if isinstance(function, SubgraphOp):
