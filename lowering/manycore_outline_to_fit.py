@@ -39,7 +39,7 @@ from .subgraphs.micro_batching import Attempt, micro_batch, micro_batch_counts
 from .subgraphs.outline_function import outline_function
 from .subgraphs.subgraph import Subgraphs
 
-MOST_COMPARED = 256
+MOST_COMPARED = 128
 """
 Largest number of operations in all steps of loops for which a network is compiled with its loops unrolled as well; the
 faster variant is taken.
@@ -139,9 +139,11 @@ def _fused_loops(
 def _with_loops(
     module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
 ) -> Attempt | None:
-    """Compile a network with loops as one launch; None if it does not compile, or options ask for several subgraphs."""
+    """
+    Compile a network with loops as one launch, or in the subgraphs that a rule asks for; None if it does not compile.
+    """
     function = find_main(module)
-    if options.rule is not None or any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
+    if any(isinstance(op, SubgraphOp) for op in function.body.block.ops):
         return None
     driver = Driver(function, chip, replace(options, split_failures=False), CompilationLog(), progress, cache)
     try:

@@ -12,6 +12,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ...chips import Chip
+from ...dialects.dataflow.tiling import DimKind
 from ...dialects.manycore import Tiling
 from ..tasks.task_info import TaskInfo
 from .loops import LoopSpan, memory_root
@@ -36,14 +37,14 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
     """
     numbers = {info.result: number for number, info in enumerate(tasks)}
     pairs = list(_carried(spans, numbers))
-    begins = {begin: list(grid_candidates(tasks[begin], chip)) for begin, _ in pairs}
+    begins = {begin: _with_even(tasks[begin], chip) for begin, _ in pairs}
     counts = sorted({prod(grid) for found in begins.values() for grid in found}, reverse=True)
     made: list[LoopGrids] = []
     for count in counts:
         tilings: dict[int, Tiling] = {}
         grids: dict[int, tuple[int, ...]] = {}
         for begin, again in pairs:
-            grid = max((one for one in begins[begin] if prod(one) <= count), key=lambda one: (prod(one), one[::-1]))
+            grid = _of_cores(begins[begin], count)
             rank = len(grid)
             tilings[begin] = Tiling(grid, place(tasks[begin], grid), (1,) * rank, tuple(range(rank)))
             grids[again] = _with_reductions(tasks[again], grid)
@@ -53,6 +54,20 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
             if found not in made:
                 made.append(found)
     return made
+
+
+def _with_even(info: TaskInfo, chip: Chip) -> list[tuple[int, ...]]:
+    """Candidates for a carried value, and the grid of the most cores of which all have equally much of it."""
+    found = list(grid_candidates(info, chip))
+    size = info.sizes[-1]
+    count = max(count for count in range(1, min(size, len(chip.usable_cores)) + 1) if size % count == 0)
+    even = (*(1 for _ in info.sizes[1:]), count)
+    return found if even in found or info.reductions else [*found, even]
+
+
+def _of_cores(grids: Sequence[tuple[int, ...]], count: int) -> tuple[int, ...]:
+    """Of at most so many cores, the one of the most, along the innermost dimension if there are several."""
+    return max((one for one in grids if prod(one) <= count), key=lambda one: (prod(one), one[::-1]))
 
 
 def _carried(spans: Sequence[LoopSpan], numbers: dict[SSAValue, int]) -> Iterator[tuple[int, int]]:
@@ -71,14 +86,28 @@ def _with_reductions(info: TaskInfo, grid: Sequence[int]) -> tuple[int, ...]:
 
 
 def _alike(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, chip: Chip) -> dict[int, tuple[int, ...]]:
-    """Grids of so many cores for the tasks of loops, along the innermost dimension that can be cut so, or several."""
+    """
+    Grids of so many cores for the tasks of loops, along the innermost dimension of which all cores have equally much,
+    or else along the innermost that can be cut so, or several.
+    """
     found: dict[int, tuple[int, ...]] = {}
     for span in spans:
         for number in range(span.first, span.last + 1):
+            even = _even_grid(tasks[number], count)
             cut = [grid for grid in grid_candidates(tasks[number], chip) if prod(grid) == count]
-            if cut:
+            if even is not None:
+                found[number] = even
+            elif cut:
                 found[number] = max(cut, key=lambda grid: (max(grid), grid[::-1]))
     return found
+
+
+def _even_grid(info: TaskInfo, count: int) -> tuple[int, ...] | None:
+    """The grid of so many cores along the innermost dimension of which all have equally much; None: there is none."""
+    for dim in range(len(info.sizes) - 1, -1, -1):
+        if info.space[dim].kind is DimKind.PARALLEL and info.sizes[dim] and info.sizes[dim] % count == 0:
+            return tuple(count if one == dim else 1 for one in range(len(info.sizes)))
+    return None
 
 
 def _scanned(
@@ -89,12 +118,15 @@ def _scanned(
     core has its part of every step.
     """
     numbers = {info.result: number for number, info in enumerate(tasks)}
+    roots = {memory_root(value) for span in spans for value in span.op.scanned}
     found: dict[int, tuple[int, ...]] = {}
-    for number in {
-        numbers[root] for span in spans for value in span.op.scanned if (root := memory_root(value)) in numbers
-    }:
-        inner = max((dim for dim in range(len(tasks[number].space)) if dim not in tasks[number].reductions), default=-1)
-        cut = [grid for grid in grid_candidates(tasks[number], chip) if prod(grid) == count == grid[inner]]
+    for number in (numbers[root] for root in roots if root in numbers):
+        info = tasks[number]
+        inner = max((dim for dim in range(len(info.space)) if dim not in info.reductions), default=-1)
+        cut = [grid for grid in grid_candidates(info, chip) if prod(grid) == count == grid[inner]]
+        even = _even_grid(info, count)
+        if even is not None and even[inner] == count:
+            cut = [even]
         if cut:
             found[number] = cut[0]
     return found

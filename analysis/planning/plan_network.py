@@ -461,18 +461,15 @@ def _plan_next(
     that is allowed.
     """
 
-    def accept(found: tuple[int, ...]) -> bool:
-        return grid is None or found == grid
-
     def plan(budget: SramBudget) -> TaskPlan | Shortage:
         if stays and read_as:
-            plan = plan_task(info, chip, sources, budget, readable_as(info, read_as), place, accept=accept)
+            plan = plan_task(info, chip, sources, budget, readable_as(info, read_as), place, grid=grid)
             if isinstance(plan, TaskPlan):
                 if not plan.resident or plan.fitting_steps < CROWDED_STEPS:
                     return plan
-                other = plan_task(info, chip, sources, budget, None, place, accept=accept)
+                other = plan_task(info, chip, sources, budget, None, place, grid=grid)
                 return other if isinstance(other, TaskPlan) and other.cycles < plan.cycles else plan
-        return plan_task(info, chip, sources, budget, None, place, accept=accept)
+        return plan_task(info, chip, sources, budget, None, place, grid=grid)
 
     return memo.plan(info, sources, available, (stays, frozenset(read_as), grid), plan)
 

@@ -227,15 +227,17 @@ def plan_task(
     *,
     limit: float = math.inf,
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
+    grid: tuple[int, ...] | None = None,
 ) -> TaskPlan | Shortage:
     """
     The cheapest tiling that fits `budget` on each core, by estimated cycles.
 
-    Only grids that `accept` allows are tried, and only plans whose price may be below `limit`.
+    Only grids that `accept` allows are tried, and only plans whose price may be below `limit`. `grid`: the only one to
+    try, which need not be a candidate.
 
     A result that is not `readable` goes to DRAM. None: it goes there in any case.
     """
-    found = task_plans(info, chip, sources, budget, readable, place, 1, limit=limit, accept=accept)
+    found = task_plans(info, chip, sources, budget, readable, place, 1, limit=limit, accept=accept, grid=grid)
     return found if isinstance(found, Shortage) else found[0]
 
 
@@ -250,6 +252,7 @@ def task_plans(
     *,
     limit: float = math.inf,
     accept: Callable[[tuple[int, ...]], bool] = lambda grid: True,
+    grid: tuple[int, ...] | None = None,
 ) -> list[TaskPlan] | Shortage:
     """
     The cheapest tilings with different grids, the best first: at most `most`, and none that costs much more than the
@@ -258,9 +261,9 @@ def task_plans(
     found: list[TaskPlan] = []
     least = Shortage(1 << 62)
     tilings = [
-        Tiling(grid, place(info, grid), (1,) * len(grid), _default_order(info))
-        for grid in grid_candidates(info, chip)
-        if accept(grid)
+        Tiling(one, place(info, one), (1,) * len(one), _default_order(info))
+        for one in (grid_candidates(info, chip) if grid is None else (grid,))
+        if accept(one)
     ]
     for looked_at, bound in enumerate(_fastest_first(info, chip, sources, readable, tilings)):
         if found and looked_at >= MAX_GRIDS:

@@ -178,11 +178,15 @@ def _run(node: Node, gates: int, together: int, defaults: Sequence[str], step: S
 def _gates(b: Builder, x: Tensor, count: int, activation: Activation | None = None) -> list[Tensor]:
     """The gates of products whose columns alternate, after their `activation`, but for that of the last."""
     batch, size = x.shape[0], x.shape[1] // count
-    gates = [b.slice(x, [0, gate], [batch, size], [1, count]) for gate in range(count)]
+
+    def gate(number: int) -> Tensor:
+        return b.slice(x, [0, number], [batch, size], [1, count])
+
     if activation is None:
-        return gates
+        return [gate(number) for number in range(count)]
     active = activation(b.slice(b.reshape(x, [batch, size, count]), [0, 0, 0], [batch, size, count - 1]))
-    return [*_gates(b, b.reshape(active, [batch, size * (count - 1)]), count - 1), gates[-1]]
+    # A task begins with a slice: the last gate comes last, so that those before it take what they are multiplied with.
+    return [*_gates(b, b.reshape(active, [batch, size * (count - 1)]), count - 1), gate(count - 1)]
 
 
 @onnx_op("LSTM")
@@ -222,7 +226,7 @@ def gru(node: Node) -> Sequence[Tensor]:
         def update_and_reset(x: Tensor) -> Tensor:
             return b.slice(b.reshape(x, [batch, size, 3]), [0, 0, 0], [batch, size, 2])
 
-        both, last = update_and_reset(products), b.slice(products, [0, 2], [batch, size], [1, 3])
+        both = update_and_reset(products)
         if after:
             state = b.matmul(one.hidden, one.r)
             if one.state_bias is not None:
@@ -239,7 +243,7 @@ def gru(node: Node) -> Sequence[Tensor]:
             inside = b.matmul(b.mul(r, one.hidden), b.slice_axis(one.r, 1, 2 * size, size))
             if one.state_bias is not None:
                 inside = b.add(inside, b.slice_axis(one.state_bias, 0, 2 * size, size))
-        new = inner(b.add(last, inside))
+        new = inner(b.add(b.slice(products, [0, 2], [batch, size], [1, 3]), inside))
         # (1 - z) new + z old
         one.hidden = b.add(new, b.mul(z, b.sub(one.hidden, new)))
 

@@ -22,15 +22,17 @@ from ...chips import Chip
 from ...chips.cycles import bound_by_weights
 from ...dialects.dataflow import Dataflow
 from ...dialects.dataflow.types import Shape
-from ...dialects.dataflow.unroll_loops import unroll_loops
+from ...dialects.dataflow.unroll_loops import no_loop, unroll_loops
 from ...dialects.locations import located
 from ...support.errors import BudgetError, InputError
 from ...support.warn import held_back, warn
 from ...transforms.canonicalize import CanonicalizePass
 from ...transforms.dataflow_fold_affine import DataflowFoldAffinePass
+from ...transforms.dataflow_hoist_from_loops import hoist_from_loops
 from ...transforms.dataflow_note_loops import note_loops
 from ...transforms.dataflow_remove_zero_channels import remove_zero_channels
 from ...transforms.shared.contraction_weights import weight_uses, weights_out_of_reach
+from ...transforms.shared.kept_loops import stays_loop
 from ...transforms.shared.sparse_plan import PlannedWeight, plan_encodings
 from ...transforms.sparse_balance_lanes import balance_lanes
 from ...transforms.sparse_select_encoding import convert
@@ -80,7 +82,7 @@ def encode_weights(
     The same as the passes canonicalize, dataflow-fold-affine, and with this objective sparse-balance-lanes,
     sparse-split-inputs and sparse-select-encoding.
     """
-    _simplify(module)
+    _simplify(module, unroll=calibration is not None)
     # Afterwards, scales cannot move into weights any more.
     balance_lanes(module, chip, objective)
     split_inputs(module, chip, objective)
@@ -90,10 +92,11 @@ def encode_weights(
     return plans
 
 
-def _simplify(module: ModuleOp) -> None:
+def _simplify(module: ModuleOp, unroll: bool = False) -> None:
+    """`unroll`: all loops, not only those that cannot be carried out as they stand."""
     context = Context()
     context.load_dialect(Dataflow)
-    unroll_loops(module)
+    unroll_loops(module, no_loop if unroll else stays_loop)
     CanonicalizePass().apply(context, module)
     DataflowFoldAffinePass().apply(context, module)
 
@@ -133,7 +136,8 @@ def compile_encoded(
     """
     check_operators(module)
     note_loops(module)
-    unroll_loops(module)
+    hoist_from_loops(module)
+    unroll_loops(module, no_loop if calibration is not None else stays_loop)
     smaller, removed = without_zero_channels(module)
     bound = any(bound_by_weights(chip, use.rows) for use in weight_uses(smaller))
     objectives: list[Objective] = ["loads", "cycles"] if bound else ["cycles"]

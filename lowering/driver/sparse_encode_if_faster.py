@@ -12,7 +12,6 @@ from xdsl.passes import ModulePass
 
 from ...analysis.semantic_effect import SemanticEffect, reassociating
 from ...chips import Chip
-from ...dialects.dataflow.unroll_loops import unroll_loops
 from ...transforms.dataflow_note_loops import note_loops
 from ...transforms.shared.chip_option import chip_for
 from ..cache.compile_cache import cache_for
@@ -42,7 +41,6 @@ class SparseEncodeIfFasterPass(SearchOptions, ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         chip = chip_for(op, self.chip, f"{self.name}{{chip=NAME}}")
         note_loops(op)
-        unroll_loops(op)
         encode_if_faster(op, chip, self.read(op, sparse=True))
 
 

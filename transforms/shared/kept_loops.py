@@ -5,24 +5,33 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from ...analysis.planning.loops import scan_shapes_fit
 from ...analysis.tasks.grouping import is_tiled
 from ...dialects.dataflow import LoopOp, ReshapeOp
 from ...dialects.dataflow.loop import YieldOp
 from ...dialects.dataflow.types import shape_of
-from ...dialects.manycore import TaskOp
+from ...dialects.manycore import SubgraphOp, TaskOp
+from ...dialects.sparse import MatmulOp as SparseMatmulOp
 
 FEWEST_STEPS = 8
 """A loop of fewer steps is unrolled: its code is short, and consists mostly of its first and last steps."""
 
 
+def _is_carried_out(op: Operation) -> bool:
+    """Whether an operation becomes a task, or a part of one; of `sparse`, what it is brought into does."""
+    return is_tiled(op) or isinstance(op, ReshapeOp | TaskOp | YieldOp) or op.name == SparseMatmulOp.name
+
+
 def stays_loop(loop: LoopOp) -> bool:
     """
-    Whether a loop can be executed as a loop: those of a function for one chip without memory saving, of operators
-    without nested loops, with scanned and stacked values contiguous in DRAM.
+    Whether a loop can be executed as a loop: those of a function for one chip, or of one of its subgraphs, without
+    memory saving, of operators without nested loops, with scanned and stacked values contiguous in memory.
     """
     function = loop.parent_op()
+    if isinstance(function, SubgraphOp):
+        function = function.parent_op()
     if not isinstance(function, FuncOp) or any(op.name.startswith("memory.") for op in function.body.block.ops):
         return False
     module = function.parent_op()
@@ -33,7 +42,7 @@ def stays_loop(loop: LoopOp) -> bool:
     return (
         loop.step_count >= FEWEST_STEPS
         and len(inside) > 1
-        and all(is_tiled(op) or isinstance(op, ReshapeOp | TaskOp | YieldOp) for op in inside)
+        and all(_is_carried_out(op) for op in inside)
         and all(prod(shape_of(value)) for value in values)
         and scan_shapes_fit(loop)
     )

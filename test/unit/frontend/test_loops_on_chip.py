@@ -8,9 +8,10 @@ import numpy as np
 import onnx
 import pytest
 from meshloom.chips import load_chip
-from meshloom.dialects.manycore import LaunchOp, RepeatOp
+from meshloom.dialects.manycore import ExecuteOp, LaunchOp, RepeatOp
 from meshloom.dialects.memory import LoadOp, Space
 from meshloom.dialects.memory.ops import buffer_of
+from meshloom.emulator.executable.executable import to_bytes
 from meshloom.emulator.reports.stats import collect
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering import manycore_outline_to_fit
@@ -252,12 +253,25 @@ def test_the_quicker_of_a_loop_and_of_single_steps_is_taken(monkeypatch: pytest.
     assert meshloom.compile(model, "edge").timing.cycles == min(looped, unrolled)
 
 
-def test_loops_are_unrolled_where_a_rule_cuts_the_network() -> None:
-    model, inputs = layer("RNN", "forward", 8, 4, 3)
+def test_loops_stay_in_the_subgraphs_of_a_rule() -> None:
+    """Each layer is a launch with a loop; what was written after the subgraphs were made gives the same bytes."""
+    constants = {"w": random(1, 48, 6), "r": random(1, 48, 12), "w2": random(1, 36, 12), "r2": random(1, 36, 12)}
+    nodes = [
+        helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=12),
+        helper.make_node("Squeeze", ["y", "axes"], ["z"]),
+        helper.make_node("GRU", ["z", "w2", "r2"], ["out"], hidden_size=12),
+    ]
+    inputs = {"x": random(40, 1, 6)}
+    model = model_of(nodes, inputs, ["out"], {**constants, "axes": np.array([1], np.int64)})
     rule = SubgraphOptions(*parse_subgraphs("fewest-bytes,parts=2"))
-    outputs = meshloom.compile(model, chip="tiny", subgraphs=rule).run(inputs).outputs
-    for name, expected in run_reference(model, inputs).items():
-        np.testing.assert_allclose(outputs[name], expected, rtol=2e-5, atol=2e-5)
+    found = compile_module(import_onnx(model), load_chip("tiny"), options=rule)
+    launches = [op for op in found.module.walk() if isinstance(op, LaunchOp)]
+    assert [sum(isinstance(op, RepeatOp) for op in one.walk()) for one in launches] == [1, 1]
+    outputs = CompiledNetwork(found.executable).run(inputs, check=True).outputs
+    np.testing.assert_allclose(outputs["out"], run_reference(model, inputs)["out"], rtol=2e-5, atol=2e-5)
+    level = next(module for name, module in found.levels() if name == "subgraphs")
+    again = compile_module(level.clone(), load_chip("tiny"))
+    assert to_bytes(again.executable) == to_bytes(found.executable)
 
 
 def test_loops_are_unrolled_for_several_chips() -> None:
@@ -265,3 +279,55 @@ def test_loops_are_unrolled_for_several_chips() -> None:
     outputs = meshloom.compile(model, chip="tiny", chips=2).run(inputs).outputs
     for name, expected in run_reference(model, inputs).items():
         np.testing.assert_allclose(outputs[name], expected, rtol=2e-5, atol=2e-5)
+
+
+def pruned(array: Array, share: float) -> Array:
+    """Without the smallest elements."""
+    return np.where(np.abs(array) < np.quantile(np.abs(array), share), np.float32(0), array)
+
+
+def test_encoded_weights_stay_in_the_cores_for_all_steps() -> None:
+    """With nine of ten weights zero, steps multiply by what is encoded, and DRAM is read for each weight once."""
+    constants = {"w": pruned(random(1, 512, 96), 0.9), "r": pruned(random(1, 512, 128), 0.9)}
+    inputs = {"x": random(64, 1, 96)}
+    model = model_of([helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=128)], inputs, ["y"], constants)
+    network = meshloom.compile(model, "edge", sparse=True)
+    result = network.run(inputs, check=True)
+    np.testing.assert_allclose(result.outputs["y"], run_reference(model, inputs)["y"], rtol=2e-5, atol=2e-5)
+    assert sum(len(program.words) for program in network.executable.programs) < 1000
+    dense = 4 * sum(array.size for array in constants.values())
+    assert collect(network.executable, network.timing)["bytes"]["dram_read"] < dense / 2
+
+
+def test_channels_without_weights_before_and_after_a_loop() -> None:
+    """They leave where that is right, and what a loop reads has all that it needs."""
+    first, last = random(12, 24), random(16, 8)
+    first[:, 5:15] = 0
+    last[:, 2:4] = 0
+    last[9:14] = 0
+    layer = {"w": pruned(random(1, 64, 24), 0.8), "r": pruned(random(1, 64, 16), 0.8)}
+    layer["w"][:, :, 20:] = 0
+    layer["r"][:, :, 3:6] = 0
+    nodes = [
+        helper.make_node("MatMul", ["x", "first"], ["a"]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("LSTM", ["b", "w", "r"], ["y"], hidden_size=16),
+        helper.make_node("Squeeze", ["y", "axes"], ["z"]),
+        helper.make_node("MatMul", ["z", "last"], ["c"]),
+        helper.make_node("Relu", ["c"], ["d"]),
+        helper.make_node("MatMul", ["d", "end"], ["out"]),
+    ]
+    constants = {**layer, "first": first, "last": last, "end": random(8, 4), "axes": np.array([1], np.int64)}
+    inputs = {"x": random(12, 1, 12)}
+    model = model_of(nodes, inputs, ["out"], constants)
+    outputs = meshloom.compile(model, "tiny", sparse=True).run(inputs).outputs
+    np.testing.assert_allclose(outputs["out"], run_reference(model, inputs)["out"], rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_sizes_that_are_no_powers_of_two_are_cut_evenly(kind: str) -> None:
+    """A state of 100 elements lies on 10 of 16 cores or more, not on 4 of them."""
+    model, inputs = layer(kind, "forward", 24, 100, 40)
+    network, (loop,) = with_repeats(model, inputs, "edge", 1)
+    assert min(len(op.tiling.data.cores) for op in loop.walk() if isinstance(op, ExecuteOp)) >= 10
+    assert network.timing.cycles < 13_000
