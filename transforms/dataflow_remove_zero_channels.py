@@ -440,8 +440,8 @@ class _Rewrite:
             return None
         if mine is not None:
             indices = indices[mine]
-        places = indices if kept is None else (np.cumsum(kept) - 1)[indices]
-        return [source_of(places.astype(np.int64), i64, "rows")]
+        positions = indices if kept is None else (np.cumsum(kept) - 1)[indices]
+        return [source_of(positions.astype(np.int64), i64, "rows")]
 
     def _types(self) -> None:
         """Set the types of values to their kept shapes."""
@@ -509,10 +509,10 @@ class _Rewrite:
         rows = np.where(kept, np.cumsum(kept) - 1, 0)
         rows[~kept] = int(kept.sum()) + which.reshape(-1)
         together = ConcatOp([value, whole.result], axis)
-        places = source_of(rows.astype(np.int64), i64, "rows")
-        gather = GatherOp(together, places.results[0], axis)
+        positions = source_of(rows.astype(np.int64), i64, "rows")
+        gather = GatherOp(together, positions.results[0], axis)
         gather.result.name_hint = value.name_hint
-        Rewriter.insert_op([source, whole, together, places, gather], InsertPoint.before(border.op))
+        Rewriter.insert_op([source, whole, together, positions, gather], InsertPoint.before(border.op))
         border.op.operands[border.position] = gather.result
 
 

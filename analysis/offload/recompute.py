@@ -58,16 +58,16 @@ def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> i
     while height:
         height -= 1
         op = stack[height]
-        place = count
-        while place > 0 and ops[place - 1] > op:
-            place -= 1
-        if place > 0 and ops[place - 1] == op:
+        position = count
+        while position > 0 and ops[position - 1] > op:
+            position -= 1
+        if position > 0 and ops[position - 1] == op:
             continue
         if count == LONGEST:
             return -1
-        for k in range(count, place, -1):
+        for k in range(count, position, -1):
             ops[k] = ops[k - 1]
-        ops[place] = op
+        ops[position] = op
         count += 1
         for k in range(net.input_start[op], net.input_start[op + 1]):
             value = net.inputs[k]

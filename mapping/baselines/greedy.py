@@ -67,7 +67,7 @@ def _construct(
     core_of = np.full(n, -1, np.int32)
     load = np.zeros(len(cores), np.int64)
     heap = np.empty(n, np.int32)
-    place = np.full(n, -1, np.int64)
+    position = np.full(n, -1, np.int64)
     key = np.zeros(n, np.int64)  # minus the weight of the edges to vertices placed
     hops = np.empty(len(cores), np.int64)
     count = 0
@@ -79,7 +79,7 @@ def _construct(
             vertex = unseen
         else:
             vertex = heap[0]
-            count = heap_remove(heap, place, key, count, vertex)
+            count = heap_remove(heap, position, key, count, vertex)
         hops[:] = 0
         for k in range(indptr[vertex], indptr[vertex + 1]):
             there = core_of[indices[k]]
@@ -99,9 +99,9 @@ def _construct(
             if core_of[other] >= 0:
                 continue
             key[other] -= data[k]
-            if place[other] < 0:
-                heap_up(heap, place, key, other, count)
+            if position[other] < 0:
+                heap_up(heap, position, key, other, count)
                 count += 1
             else:
-                heap_fix(heap, place, key, count, other)
+                heap_fix(heap, position, key, count, other)
     return core_of, -1
