@@ -49,7 +49,7 @@ def load_chip(name_or_path: str) -> Chip:
 
 
 def chip_from_table(table: dict[str, Any], location: str) -> Chip:
-    """Build and check a `Chip` from a parsed TOML table (or from JSON); `place` names it in errors."""
+    """Build and check a `Chip` from a parsed TOML table (or from JSON); `location` names it in errors."""
     table = dict(table)
     energy: object = table.pop("energy", None)
     if not isinstance(energy, dict):

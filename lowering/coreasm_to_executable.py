@@ -48,7 +48,7 @@ def coreasm_to_executable(module: ModuleOp, location: str = "the module", load: 
     The executable that a module describes, its programs packed or not. An image that consists of one data section is
     memory-mapped; without `load`, images are left zero, for a check of everything else.
 
-    Raises InputError that names the place in the text where it is known (else `place`), the program and the word.
+    Raises InputError that names the line of the text if it is known (else `location`), the program and the word.
     """
     for op in module.ops:
         if not isinstance(op, _EXECUTABLE):
@@ -95,7 +95,7 @@ def _named(module: ModuleOp, program: str) -> Operation:
 
 
 def _where(op: Operation, location: str) -> str:
-    """`FILE:LINE` of an operation if it is known, else `place`."""
+    """`FILE:LINE` of an operation if it is known, else `location`."""
     if isinstance(op.location, FileLineColLoc):
         return f"{op.location.filename.data}:{op.location.line.data}"
     return location_of(op, 0) or location

@@ -20,6 +20,7 @@ from ..dialects.manycore import SubgraphOp
 from ..dialects.manycore.stage import networks_of
 from ..emulator.reports.roofline import Work, roofline
 from ..support.errors import MeshloomError
+from ..transforms.dataflow_fuse_loops import fuse_main
 from ..transforms.shared.chip_option import chip_for
 from ..transforms.shared.kept_loops import stays_loop
 from .cache.compile_cache import CompileCache, cache_for
@@ -93,7 +94,9 @@ def outline_to_fit(
     unroll_loops(module, stays_loop)
     ideal = note_ideal(module)
     loops = loops_in(find_main(module).body.block)
-    kept = _with_loops(module.clone(), chip, options, cache, progress) if loops else None
+    kept = _fused_loops(module, chip, options, cache, progress) if loops else None
+    if loops and kept is None:
+        kept = _with_loops(module.clone(), chip, options, cache, progress)
     if kept is not None and sum(map(_operations, loops)) > MOST_COMPARED:
         best = kept
     else:
@@ -123,6 +126,14 @@ def _without_loops(module: ModuleOp, driver: Driver, ideal: dict[str, int]) -> A
     whole = Attempt(module, driver, driver.run(given))
     least = roofline(driver.chip, Work(**ideal)).bound
     return micro_batch(before, counts, whole, least) if counts else whole
+
+
+def _fused_loops(
+    module: ModuleOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
+) -> Attempt | None:
+    """As `_with_loops`, where loops that do not wait for each other are one; None also where there are none such."""
+    fused = module.clone()
+    return _with_loops(fused, chip, options, cache, progress) if fuse_main(fused, chip) else None
 
 
 def _with_loops(

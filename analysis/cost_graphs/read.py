@@ -35,7 +35,7 @@ def read_cost_graph(path: str | Path) -> CostGraph:
 
 
 def parse_cost_graph(data: object, location: str = "graph", name: str = "graph") -> CostGraph:
-    """The graph in decoded JSON; `place` begins the messages. Raises InputError."""
+    """The graph in decoded JSON; `location` begins the messages. Raises InputError."""
     table = _table(data, location)
     tensors = [_table(item, f"{location}: tensors[{i}]") for i, item in enumerate(_list(table, "tensors", location))]
     ops = [_table(item, f"{location}: ops[{i}]") for i, item in enumerate(_list(table, "ops", location))]

@@ -26,7 +26,7 @@ class LoopGrids:
     tilings: dict[int, Tiling]
     """Tilings of tasks that compute the initial value of a carried one."""
     grids: dict[int, tuple[int, ...]]
-    """Grids of tasks in loops."""
+    """Of tasks in loops, and of those that compute what loops scan."""
 
 
 def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip, place: PlaceTiles) -> list[LoopGrids]:
@@ -48,7 +48,7 @@ def loop_grids(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], chip: Chip,
             tilings[begin] = Tiling(grid, place(tasks[begin], grid), (1,) * rank, tuple(range(rank)))
             grids[again] = _with_reductions(tasks[again], grid)
         for everywhere in (True, False):
-            rest = {} if not everywhere else _alike(tasks, spans, count, chip)
+            rest = {} if not everywhere else _scanned(tasks, spans, count, chip) | _alike(tasks, spans, count, chip)
             found = LoopGrids(tilings, {**rest, **grids})
             if found not in made:
                 made.append(found)
@@ -71,11 +71,30 @@ def _with_reductions(info: TaskInfo, grid: Sequence[int]) -> tuple[int, ...]:
 
 
 def _alike(tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, chip: Chip) -> dict[int, tuple[int, ...]]:
-    """Grids of so many cores for the tasks of loops, along the innermost dimension of results that can be cut so."""
+    """Grids of so many cores for the tasks of loops, along the innermost dimension that can be cut so, or several."""
     found: dict[int, tuple[int, ...]] = {}
     for span in spans:
         for number in range(span.first, span.last + 1):
             cut = [grid for grid in grid_candidates(tasks[number], chip) if prod(grid) == count]
             if cut:
-                found[number] = max(cut, key=lambda grid: grid[::-1])
+                found[number] = max(cut, key=lambda grid: (max(grid), grid[::-1]))
+    return found
+
+
+def _scanned(
+    tasks: Sequence[TaskInfo], spans: Sequence[LoopSpan], count: int, chip: Chip
+) -> dict[int, tuple[int, ...]]:
+    """
+    Grids of so many cores for the tasks that compute what loops scan: along the innermost dimension alone, so that each
+    core has its part of every step.
+    """
+    numbers = {info.result: number for number, info in enumerate(tasks)}
+    found: dict[int, tuple[int, ...]] = {}
+    for number in {
+        numbers[root] for span in spans for value in span.op.scanned if (root := memory_root(value)) in numbers
+    }:
+        inner = max((dim for dim in range(len(tasks[number].space)) if dim not in tasks[number].reductions), default=-1)
+        cut = [grid for grid in grid_candidates(tasks[number], chip) if prod(grid) == count == grid[inner]]
+        if cut:
+            found[number] = cut[0]
     return found

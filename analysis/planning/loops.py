@@ -42,7 +42,10 @@ class LoopSpan:
 
 @dataclass(frozen=True)
 class Part:
-    """The part of a value in DRAM that a step reads or writes; its offset advances in every step."""
+    """
+    What a step sees of a value, or adds to it: some bytes of it, which lie further on in every step. Where the value is
+    spread over the cores, each of them sees as many of the bytes that it holds: a row of its own tile.
+    """
 
     whole: SSAValue
     loop: LoopOp
@@ -50,6 +53,21 @@ class Part:
     """Bytes before the part of the first step."""
     advance: int
     """Bytes from the part of a step to that of the next; negative for reverse order."""
+
+    @property
+    def rows(self) -> int:
+        """How many such parts the value has."""
+        return self.loop.step_count
+
+    @property
+    def first_row(self) -> int:
+        """The part of the first step."""
+        return self.rows - 1 if self.advance < 0 else 0
+
+    @property
+    def next_row(self) -> int:
+        """From the part of a step to that of the next, counted in parts."""
+        return -1 if self.advance < 0 else 1
 
 
 def tasks_in(function: FuncOp) -> Iterator[TaskOp]:

@@ -21,7 +21,7 @@ from ...dialects.dataflow import ConstantOp, ReshapeOp, WeightOp
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
 from ...dialects.manycore import Tiling
-from ...support.errors import ResourceError
+from ...support.errors import InputError, ResourceError
 from ...support.phases import phase
 from ..tasks.task_info import TaskInfo, value_bytes
 from .estimate import PASS_THROUGH
@@ -40,6 +40,7 @@ from .plan_memo import PlanMemo
 from .plan_specified import is_specified, plan_specified, plan_tiled
 from .plan_task import PlaceTiles, Readable, Shortage, Source, TaskPlan, aligned, plan_task
 from .prefetch_candidates import PREFETCH_POLICIES, PrefetchPolicy
+from .reads import ReadKind
 from .sram_budget import SramBudget
 from .storage import Distribution
 
@@ -164,7 +165,8 @@ def _plan_all(
     fixed: Mapping[int, Tiling],
     grids: Mapping[int, tuple[int, ...]],
 ) -> NetworkPlan:
-    """As `plan_network`, with given tilings and grids of some tasks, by number."""
+    """As `plan_network`, with the tilings and the grids of some tasks given by number."""
+    grids = dict(grids)
     tasks = tuple(map(memo.info, tasks_in(function)))
     last_use = last_uses(tasks)
     in_dram = _must_be_in_dram(function, tasks)
@@ -206,7 +208,15 @@ def _plan_all(
                     in_dram.update(victims)
                     begun.go_back(victims)
                     continue
-        if isinstance(plan, TaskPlan):
+        if isinstance(plan, TaskPlan) and (apart := _rows_elsewhere(info, plan, resident)):
+            # A step sees rows where they lie: what is to come from other cores comes from DRAM.
+            if specified := next((value for value in apart if value not in movable), None):
+                raise _rows_misplaced(info, specified)
+            in_dram.update(apart)
+            for value in apart:
+                grids.pop(begun.numbers[value], None)
+            begun.go_back(apart)
+        elif isinstance(plan, TaskPlan):
             begun.add(plan)
         elif kept and not is_specified(info):
             begun.go_back_to(keeping.give_up(kept))
@@ -231,6 +241,26 @@ def _plan_all(
             )  # fmt: skip
             raise located(error, info.op)
     return NetworkPlan(tasks, with_loads(tasks, begun.plans), last_use)
+
+
+def _rows_elsewhere(info: TaskInfo, plan: TaskPlan, resident: Mapping[SSAValue, TaskPlan]) -> set[SSAValue]:
+    """Values in the cores of which a task in a loop reads rows that do not lie where it needs them."""
+    found: set[SSAValue] = set()
+    for read in plan.reads:
+        part = part_of(memory_root(info.operands[read.read.operand]))
+        if part is not None and part.whole in resident and read.kind is not ReadKind.DIRECT:
+            found.add(part.whole)
+    return found
+
+
+def _rows_misplaced(info: TaskInfo, value: SSAValue) -> InputError:
+    name = value.name_hint
+    what = "a value" if name is None else f"'{name}'"
+    error = InputError(
+        f"task '{info.name}' of a loop scans {what} in sram, where cores do not hold the rows that they need: place it "
+        "in dram"
+    )
+    return located(error, info.op)
 
 
 @dataclass
@@ -369,13 +399,12 @@ def _no_loop(span: LoopSpan, why: str) -> ResourceError:
 
 
 def _must_be_in_dram(function: FuncOp, tasks: tuple[TaskInfo, ...]) -> set[SSAValue]:
-    """Values that must be in DRAM: results of the function, values read by index, and scanned and stacked values."""
+    """Results of the function, values read by index, and what loops stack."""
     found: set[SSAValue] = set()
     last = function.body.block.last_op
     if last is not None:
         found.update(memory_root(value) for value in last.operands)
     for loop in loops_in(function.body.block):
-        found.update(map(memory_root, loop.scanned))
         found.update(loop.yielded[len(loop.initial) :])
     for info in tasks:
         for read in info.reads:
@@ -408,6 +437,9 @@ def shapes_read(tasks: tuple[TaskInfo, ...]) -> dict[SSAValue, set[tuple[int, ..
     found: dict[SSAValue, set[tuple[int, ...]]] = {}
     for info in tasks:
         for value in info.operands:
+            found.setdefault(memory_root(value), set()).add(shape_of(value))
+    for span in spans_of(tasks):
+        for value in span.op.scanned:
             found.setdefault(memory_root(value), set()).add(shape_of(value))
     return found
 
@@ -496,6 +528,10 @@ def _must_leave(info: TaskInfo, in_dram: set[SSAValue], read_as: set[tuple[int, 
 def source_of(value: SSAValue, resident: Mapping[SSAValue, TaskPlan]) -> Source:
     """The source of a value, given the plans of the tasks whose results are in the cores."""
     root = memory_root(value)
+    part = part_of(root)
+    if part is not None and part.whole in resident:
+        whole = shape_of(part.whole)
+        return Source(resident[part.whole].distribution.row(whole, part.rows, shape_of(value)), False)
     if root not in resident:
         return Source(None, isinstance(root.owner, ConstantOp | WeightOp))
     distribution = resident[root].distribution

@@ -19,8 +19,9 @@ from .interleaved import parts_interleave
 from .loops import is_carry
 from .network_estimate import Code, TaskWorks, network_estimate
 from .plan_network import NetworkPlan
-from .plan_task import ALIGNMENT, aligned
+from .plan_task import ALIGNMENT, TaskPlan, aligned
 from .prefetch_candidates import prefetch_starts
+from .reads import ReadKind
 from .shift_prefetch import shift_prefetch
 
 DOUBLING = 4
@@ -120,24 +121,51 @@ def lay_out_sram(network: NetworkPlan, chip: Chip, works: TaskWorks | None = Non
 
 def _around_loops(ahead: Mapping[int, int], network: NetworkPlan) -> dict[int, int]:
     """
-    `ahead` without loads in loops for later tasks. Constants that stay in the cores during a loop are loaded with the
-    first task after the previous loop, so that no other load of these tasks has to wait for them.
+    `ahead` without loads in loops that are for later tasks. Constants of the tasks after a loop, and those that stay in
+    the cores while the next one runs, come while it runs, where its steps load nothing: they are asked for before it
+    begins. Else they come with the first task after it, as nothing that steps load has to wait for them then. What
+    stays in the cores during a loop comes behind all that tasks before it load themselves.
     """
     found: dict[int, int] = {}
     before = 0
-    """The first task after the latest loop so far."""
+    """The first task whose time later constants may take."""
+    after = 0
+    """The first task after the last loop so far."""
+    streaming = 0
+    """The last task so far, outside of loops, that itself loads what it computes with."""
     for number, plan in enumerate(network.plans):
         span = network.loop_of.get(number)
+        start = after if _pass_on_constants(plan) else before
+        reads = zip(plan.reads, plan.sizes, strict=True)
+        loaded = [size for read, size in reads if read.constant and size.buffer_bytes and not size.found]
         if span is not None:
-            reads = zip(plan.reads, plan.sizes, strict=True)
-            loaded = [size for read, size in reads if read.constant and not size.found]
-            if before < span.first and loaded and all(size.kept for size in loaded):
-                found[number] = before
+            if start < span.first and loaded and all(size.kept for size in loaded):
+                found[number] = start if start < after else max(start, streaming)
             if number == span.last:
-                before = number + 1
-        elif number in ahead and max(ahead[number], before) < number:
-            found[number] = max(ahead[number], before)
+                after = number + 1
+                quiet = span.first > before and not any(map(_loads_in_steps, network.plans[span.first : after]))
+                before = max(before, span.first - 1) if quiet else after
+            continue
+        if any(read.kind is ReadKind.STREAM and not read.constant for read in plan.reads):
+            streaming = number
+        if start < after and loaded:
+            found[number] = start
+        elif number in ahead and max(ahead[number], start) < number:
+            found[number] = max(ahead[number], start)
     return found
+
+
+def _pass_on_constants(plan: TaskPlan) -> bool:
+    """Whether cores send constants on to each other, which takes the place of what steps send."""
+    return any(read.constant and size.received_bytes for read, size in zip(plan.reads, plan.sizes, strict=True))
+
+
+def _loads_in_steps(plan: TaskPlan) -> bool:
+    """Whether a task of a loop loads something in each step."""
+    return any(
+        read.kind is ReadKind.INDEXED or (read.kind is ReadKind.STREAM and size.buffer_bytes and not size.kept)
+        for read, size in zip(plan.reads, plan.sizes, strict=True)
+    )
 
 
 def estimated_times(
@@ -204,8 +232,9 @@ def _tight(network: NetworkPlan, chip: Chip, ahead: dict[int, int], multi_buffer
                 )  # fmt: skip
             crowded = crowded or list(ahead)
         for task in crowded:
-            ahead[task] += 1
-            if ahead[task] == task:
+            later = network.loop_of.get(ahead[task] + 1)
+            ahead[task] = ahead[task] + 1 if later is None else later.last + 1
+            if ahead[task] >= task:
                 del ahead[task]
 
 

@@ -34,6 +34,20 @@ class Distribution:
         arrays = self.arrays
         return arrays.low.shape, arrays.cores.tobytes(), arrays.low.tobytes(), arrays.high.tobytes(), self.tile_bytes
 
+    def row(self, shape: tuple[int, ...], rows: int, row: tuple[int, ...]) -> Distribution | None:
+        """
+        Where one of so many `rows` of a value of a shape lies, each of shape `row`; None where a core does not hold its
+        part of all rows one after the other.
+        """
+        seen = self.reshaped(shape, (rows, *row))
+        if seen is None:
+            return None
+        held = {core: box for core, box in seen.boxes.items() if box.volume}
+        if any(box.sizes[0] != rows for box in held.values()):
+            return None
+        boxes = {core: Box(box.offsets[1:], box.sizes[1:]) for core, box in held.items()}
+        return Distribution(boxes, self.tile_bytes // rows)
+
     def reshaped(self, old: tuple[int, ...], new: tuple[int, ...]) -> Distribution | None:
         """The same memory viewed in another shape; None if a tile is not a box in that shape."""
         if old == new:

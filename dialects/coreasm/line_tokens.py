@@ -28,7 +28,7 @@ class LineTokens:
     """The tokens of a line, taken one by one; every failure is a LineError naming file and line."""
 
     def __init__(self, text: str, location: str = "") -> None:
-        """`place` is `FILE:LINE`."""
+        """`location` is `FILE:LINE`."""
         self.location = location
         self.kinds: list[str] = []
         self.texts: list[str] = []

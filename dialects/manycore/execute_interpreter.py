@@ -32,7 +32,7 @@ from ..memory.ops import AllocOp, buffer_of
 from .execute import ComputeOp, ExecuteOp
 from .interpreter import combine_partials, materialise
 from .launch import LaunchOp
-from .repeat import RepeatOp
+from .repeat import RepeatOp, tile_row
 
 
 def _index(box: Box, origin: Sequence[int]) -> Any:
@@ -57,6 +57,9 @@ class CoreMemories:
     )
     """(Core, buffer) -> the value of which it holds a slice for all steps of a task, and that slice."""
 
+    rows: dict[SSAValue, tuple[SSAValue, int, int]] = field(default_factory=dict[SSAValue, tuple[SSAValue, int, int]])
+    """What a step of a loop sees of a spread value -> its buffer, the number of its rows, and the row that it is."""
+
     def view(self, core: int, buffer: SSAValue, element: Attribute, shape: Sequence[int]) -> Array:
         """The first bytes of a buffer on a core as an array. Raises MeshloomError where the buffer is too small."""
         type = cast(BufferType, buffer.type)
@@ -72,6 +75,9 @@ class CoreMemories:
 
     def collect(self, buffer: SSAValue, element: Attribute) -> Array:
         """The whole value that is spread over the cores' tiles."""
+        if buffer in self.rows:
+            whole, count, row = self.rows[buffer]
+            return self.collect(whole, element).reshape(count, -1)[row]
         if buffer not in self.held:
             raise MeshloomError(f"{buffer.type} is read before any task has written it")
         boxes, shape = self.held[buffer]
@@ -119,9 +125,12 @@ class _Launch:
                 self.interpreter.set_values(zip(op.results, results, strict=True))
 
     def _step(self, op: RepeatOp, step: int) -> None:
-        """A step of a loop, on its parts of values in DRAM."""
+        """A step of a loop, on its parts of values."""
         for argument in op.body.block.args:
             whole, start, advance = op.part(argument)
+            if (row := tile_row(argument)) is not None:
+                self.memories.rows[argument] = row.whole, row.rows, row.first + step * row.advance
+                continue
             memory = cast(Array, self.interpreter.get_values((whole,))[0])
             type = buffer_of(argument)
             low = (start + step * advance) // memory.itemsize

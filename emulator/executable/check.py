@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...chips.chip import Chip
+from ...dialects.coreasm.added_instructions import check_notes
 from ...dialects.coreasm.check import PATCHABLE, Limits, first_problem, structure_problem
 from ...dialects.coreasm.encoding import DESC, FIELDS, NO_SOURCE, TENSOR_TYPES, WORD
 from ...formats.sparse.encoded_interface import ENCODED
@@ -31,7 +32,8 @@ class WordError(InputError):
 
 
 def check_executable(exe: Executable, location: str = "executable") -> None:
-    """Raise InputError, naming `place`, the part and its defect, unless `exe` is valid."""
+    """Raise InputError, naming `location`, the part and its defect, unless `exe` is valid."""
+    check_notes(exe.notes, location)
     chip, sets = exe.chip, exe.core_sets
     if sets.ndim != 2 or sets.shape[1] != chip.cores:
         raise InputError(f"{location}: core sets have shape {sets.shape}, the chip has {chip.cores} cores")
@@ -189,8 +191,8 @@ def _check_tensor(tensor: TensorInfo, chip: Chip, location: str) -> None:
         )
     if tensor.host_address < -1 or tensor.host_address + tensor.nbytes > MAX_HOST_BYTES:
         raise InputError(f"{location}: host address {tensor.host_address} is out of range")
-    if tensor.role in ("input", "output") and tensor.host_address < 0:
-        raise InputError(f"{location}: an {tensor.role} needs a host address")
+    if tensor.role == "input" and tensor.host_address < 0:
+        raise InputError(f"{location}: an input needs a host address")
 
 
 def _check_host(exe: Executable, location: str) -> None:

@@ -1,9 +1,10 @@
 """
 Networks on several equal chips: an executable for each, and the feeds of tensors between them.
 
-Every chip has memory and a host link of its own. Results for later chips go to host memory, where they read them: the
-host passes tensors without a copy, so they cost the time on the two links. Chips work in parallel, each on another
-input of the network.
+Every chip has memory and a host link of its own. What a chip computes for later ones goes to host memory, where they
+read it: the host hands tensors over in place, so they cost what the two links cost. Or it stays in the DRAM of its chip
+(an output without a host address), and each reader copies it from there instead: once over both links, while the chip
+that has it takes no further input. Chips work side by side, each on another input of the network.
 """
 
 from __future__ import annotations
@@ -54,6 +55,10 @@ class ChipPipeline:
                     found.setdefault(feed.name, replace(info, name=feed.name))
         return [found[name] for name in self.inputs]
 
+    def stays(self, feed: Feed) -> bool:
+        """Whether a tensor stays in the memory of the chip that computes it."""
+        return feed.chip != NETWORK and output_of(self.chips[feed.chip], feed.name).host_address < 0
+
     def output_tensors(self) -> list[TensorInfo]:
         """The network's outputs, as tensors of the chips that compute them."""
         return [output_of(self.chips[chip], name) for name, chip in self.outputs]
@@ -68,7 +73,7 @@ def output_of(exe: Executable, name: str) -> TensorInfo:
 
 
 def check_chip_pipeline(pipeline: ChipPipeline, location: str) -> None:
-    """Raises InputError naming `place` if feeds do not match the chips."""
+    """Raises InputError naming `location` if feeds do not match the chips."""
 
     def wrong(what: str) -> InputError:
         return InputError(f"{location} is damaged: {what}")
@@ -97,8 +102,11 @@ def check_chip_pipeline(pipeline: ChipPipeline, location: str) -> None:
     if len(set(names)) != len(names):
         raise wrong("an output has its name twice")
     for name, chip in pipeline.outputs:
-        if _output(pipeline, chip, name) is None:
+        found = _output(pipeline, chip, name)
+        if found is None:
             raise wrong(f"chip {chip} has no output '{name}'")
+        if found.host_address < 0:
+            raise wrong(f"output '{name}' stays in the memory of chip {chip}")
     _check_input_shapes(pipeline, location)
 
 

@@ -97,7 +97,7 @@ def read_any(path: str | Path) -> Executable | ChipPipeline:
 
 
 def decode_any(data: bytes | bytearray | memoryview, location: str) -> Executable | ChipPipeline:
-    """The bytes of a `.mlx` file; `place` names them in errors. Raises InputError."""
+    """The bytes of a `.mlx` file; `location` names them in errors. Raises InputError."""
     data = memoryview(data).cast("B")
     sections = find_sections(data, location)
     if not sections or sections[0][0] != CHIPS:

@@ -71,7 +71,7 @@ class TensorInfo:
     nbytes: int
     """Bytes in DRAM, row-major; at least those of the elements."""
     host_address: int = -1
-    """Address in host memory, -1: not there."""
+    """Address in host memory, -1: not there. An output that is not there stays in DRAM, for another chip to take."""
 
     @property
     def element_bytes(self) -> int:
@@ -162,7 +162,7 @@ def to_bytes(exe: Executable) -> bytes:
 
 
 def from_bytes(data: bytes | bytearray | memoryview, location: str = "executable") -> Executable:
-    """Read `.mlx` bytes, without copying words or weights; `place` names them in errors. Raises InputError."""
+    """Read `.mlx` bytes, without copying words or weights; `location` names them in errors. Raises InputError."""
     from .file import decode
 
     return decode(data, location)

@@ -33,6 +33,7 @@ import numpy as np
 
 from ...chips.chip import Chip
 from ...chips.load import chip_from_table
+from ...dialects.coreasm.added_instructions import noted
 from ...dialects.coreasm.check import canonical_words
 from ...dialects.coreasm.isa import ISA_VERSION
 from ...support.errors import InputError, MeshloomError
@@ -71,7 +72,8 @@ def _normal(exe: Executable) -> Executable:
     return Executable(
         chip_from_table(cast("dict[str, Any]", json.loads(json.dumps(asdict(exe.chip)))), f"chip '{exe.chip.name}'"),
         exe.tensors, programs, exe.launches, exe.core_sets, canonical_words(exe.controller), exe.weights,
-        exe.weights_address, exe.dram_bytes_used, exe.source_names, exe.notes, exe.host_weights,
+        exe.weights_address, exe.dram_bytes_used, exe.source_names, noted(exe.notes, [p.words for p in programs]),
+        exe.host_weights,
         exe.host_weights_address, exe.host_bytes_used,
     )  # fmt: skip
 
@@ -137,7 +139,7 @@ def map_file(path: str | Path) -> memoryview:
 
 
 def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
-    """Read and check; words and weights of the result share `data`. Raises InputError naming `place`."""
+    """Read and check; words and weights of the result share `data`. Raises InputError naming `location`."""
     data = memoryview(data).cast("B")
     sections = find_sections(data, location)
     parts = {name: content for name, content in sections if not name.startswith(".text.")}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dialects.coreasm.isa import MNEMONICS, UNIT_OF_OPCODE, Unit
+from ...dialects.coreasm.isa import MNEMONICS, UNIT_OF_OPCODE, Unit, by_opcode
 from ..machine.errors import EmulationError
 from ..machine.expand import ADDI, DATA, HALT, LI, LOOP, NOP, POST, WAIT, Code
 from .executable import Executable, Launch, Program
@@ -17,8 +17,9 @@ _CONTROL = {
     "put": POST, "put.z": POST, "signal": POST, "ready": POST, "send.wait": WAIT, "wait": WAIT,
 }  # fmt: skip
 _UNKNOWN = 255
-_KIND = np.array([_CONTROL.get(name, DATA) for name in MNEMONICS], np.uint8)
-_KIND[UNIT_OF_OPCODE > Unit.SEQ] = _UNKNOWN
+_KIND: NDArray[np.uint8] = by_opcode(
+    lambda i: _UNKNOWN if i.unit > Unit.SEQ else _CONTROL.get(i.mnemonic, DATA), np.uint8, _UNKNOWN
+)
 _FAR_SOURCE = np.array([name in ("load", "load.gather") for name in MNEMONICS])
 _FAR_TARGET = np.array([name == "store" for name in MNEMONICS])
 

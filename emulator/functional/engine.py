@@ -94,7 +94,11 @@ def run_functional(
             if engine.checker is not None:
                 engine.checker.controller(step)
     return FunctionalResult(
-        read_outputs(exe, host), engine.executed, engine.machine, exe, engine.decoder.recorder.work()
+        read_outputs(exe, host, engine.machine.dram),
+        engine.executed,
+        engine.machine,
+        exe,
+        engine.decoder.recorder.work(),
     )
 
 

@@ -16,22 +16,20 @@ from ...chips import cycles as cycles_of
 from ...chips.chip import RATES, Chip
 from ...chips.cycles import RATE_BY_WIDTH, ceil_div, copy_cycles, dram_traffic
 from ...dialects.coreasm.isa import (
-    BY_CODE,
-    COST_KINDS,
-    COST_OF_OPCODE,
     DEPENDS_ON_DATA,
     ENCODED,
     FACTOR_OF_OPCODE,
     ITEMSIZE,
     NO_DESC,
     OPCODE,
-    SLOTS,
     TYPES,
     UNIT_OF_OPCODE,
     Cost,
     Family,
     TypeOf,
     Unit,
+    by_opcode,
+    by_operand,
 )
 from .errors import EmulationError
 
@@ -45,11 +43,11 @@ RATE = np.array([RATES.get(t.name, RATE_BY_WIDTH.get(t.bytes, 1)) for t in TYPES
 
 
 def _kinds(*costs: Cost) -> NDArray[np.bool_]:
-    return np.isin(COST_OF_OPCODE, [COST_KINDS.index(cost) for cost in costs])
+    return by_opcode(lambda i: i.cost in costs, np.bool_)
 
 
 def _families(*families: Family) -> NDArray[np.bool_]:
-    return np.array([c in BY_CODE and BY_CODE[c].family in families for c in range(256)])
+    return by_opcode(lambda i: i.family in families, np.bool_)
 
 
 _MATMUL, _VECTOR, _COPY, _FILL, _ROWS = (
@@ -62,16 +60,13 @@ _FROM_A = _families(Family.REDUCE, Family.ARG_REDUCE, Family.DOT, Family.CUMSUM)
 _DOT = _families(Family.DOT)
 _DENSE_SLOT: Ints = _families(Family.SCATTER).astype(np.int64)
 """The operand of gathers and scatters that walks all rows: D (0) of a gather, S (1) of a scatter."""
-_OPERAND_TYPE = np.zeros((256, SLOTS), np.uint8)
+_TYPE_NUMBER = {TypeOf.SOURCE: 1, TypeOf.DESTINATION: 2, TypeOf.BOOL: 3, TypeOf.F32: 4}
+_OPERAND_TYPE: NDArray[np.uint8] = by_operand(lambda o: _TYPE_NUMBER[o.type], np.uint8)
 """0: no operand in memory in this slot; else 1 source type, 2 destination type, 3 bool, 4 f32."""
 _ITEM = np.zeros((5, 256), np.int64)
 """Bytes of an element by operand type as above and by a word's `dtype`."""
 _ITEM[1], _ITEM[2] = ITEMSIZE[np.arange(256) & 15], ITEMSIZE[np.arange(256) >> 4]
 _ITEM[3], _ITEM[4] = (next(t.bytes for t in TYPES if t.name == name) for name in ("bool", "f32"))
-_TYPE_NUMBER = {TypeOf.SOURCE: 1, TypeOf.DESTINATION: 2, TypeOf.BOOL: 3, TypeOf.F32: 4}
-for _code, _entry in BY_CODE.items():
-    for _operand in _entry.operands:
-        _OPERAND_TYPE[_code, _operand.slot] = _TYPE_NUMBER[_operand.type]
 
 
 def matmul_cycles(chip: Chip, code: Ints, batch: Ints, m: Ints, k: Ints, n: Ints) -> Ints:
@@ -142,7 +137,7 @@ def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], location: s
     """
     Costs of `words` (WORD, [n]), whose descriptor fields index `descs` (DESC).
 
-    Raises EmulationError, naming `place` and the word, for a descriptor that does not exist or is not valid.
+    Raises EmulationError, naming `location` and the word, for a descriptor that does not exist or is not valid.
     """
     return costs_by_descriptor(
         chip, words, words["desc"].astype(np.int64), descs, lambda word: f"{location}: word {word}"

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...dialects.coreasm.isa import BY_CODE, ITEMSIZE, OPCODE, SLOTS, TypeOf
+from ...dialects.coreasm.isa import ITEMSIZE, OPCODE, TypeOf, by_operand
 from ...support.jit import jit
 
 Ints = NDArray[np.int64]
@@ -21,10 +21,7 @@ LOOPS = 8
 """An upper bound of the nesting of loops."""
 
 _TYPES = [TypeOf.SOURCE, TypeOf.DESTINATION, TypeOf.BOOL, TypeOf.F32]
-_TYPE = np.zeros((256, SLOTS), np.uint8)
-for _code, _entry in BY_CODE.items():
-    for _operand in _entry.operands:
-        _TYPE[_code, _operand.slot] = _TYPES.index(_operand.type)
+_TYPE: NDArray[np.uint8] = by_operand(lambda o: _TYPES.index(o.type), np.uint8)
 _LOOP, _ADDI, _LI, _HALT = (OPCODE[name] for name in ("loop", "addi", "li", "halt"))
 
 

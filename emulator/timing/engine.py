@@ -99,6 +99,8 @@ class HostCopy:
     nbytes: int
     start: int
     end: int
+    host: int = 0
+    """Address on the side of the host."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ def follow_controller(
                 inward = step.mnemonic == "ctl.h2d"
                 start = max(now, host_free[inward])
                 host_free[inward] = start + host_cycles(chip, step.nbytes)
-                copies.append((step.number, HostCopy(inward, step.nbytes, start, host_free[inward])))
+                copies.append((step.number, HostCopy(inward, step.nbytes, start, host_free[inward], step.host)))
             case "ctl.wait":
                 now = max([now, *(copy.end for tag, copy in copies if tag == step.number)])
             case "ctl.launch":

@@ -23,7 +23,7 @@ def write_entry(key: str, content: bytes) -> bytes:
 
 
 def read_entry(key: str, data: memoryview, location: str) -> memoryview:
-    """The content of an entry. Raises InputError naming `place` if it is damaged or belongs to another key."""
+    """The content of an entry. Raises InputError naming `location` if it is damaged or belongs to another key."""
     name, checksum = bytes(data[:KEY_BYTES]), bytes(data[KEY_BYTES : 2 * KEY_BYTES])
     content = data[2 * KEY_BYTES :]
     if checksum != _checksum(name, content):

@@ -28,7 +28,7 @@ def subgraph_to_bytes(compiled: SubgraphCode, chip: Chip) -> bytes:
 
 def subgraph_from_bytes(data: bytes | memoryview, chip: Chip, location: str) -> SubgraphCode:
     """
-    Read a compiled subgraph. Raises InputError naming `place` for bytes that are damaged or were made for another chip.
+    Read a compiled subgraph. Raises InputError naming `location` for bytes that are damaged or for another chip.
     """
     exe = from_bytes(data, location)
     if exe.chip != chip or len(exe.launches) != 1 or _NOTE not in exe.notes:

@@ -6,7 +6,7 @@ All cores take part in transfers in the same order, that of the schedule, so the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,7 +37,7 @@ from .machine import Machine
 from .operand_views import OperandViews
 from .stream import CoreStream
 from .task_reads import TaskReads
-from .view import View
+from .view import ITEM_BYTES, View
 
 KEPT_LIKE = 1 << 12
 """Number of instruction groups of a task that are kept for copying."""
@@ -101,6 +101,7 @@ class _Generator:
             self._machine.set_source(task)
             self._passing.wait_write_after_read(task)
         loaded = loads_of(repeat.body)
+        begin = {core: len(stream) for core, stream in self._machine.streams.items()}
         self._machine.begin_loop(repeat.steps)
         for step in _emitted_steps(repeat.steps, self._front):
             self._views.step = step
@@ -111,9 +112,22 @@ class _Generator:
                 self._issue(one, in_loop=True)
         self._views.step = 0
         self._machine.end_loop()
+        for number in {number for task in tasks for number in self._schedule.tasks[task].operands}:
+            self._rows_as_one(number, begin)
         for task in tasks:
             self._machine.set_source(task)
             self._passing.signal_read_after_write(task)
+
+    def _rows_as_one(self, number: int, begin: Mapping[int, int]) -> None:
+        """Let whoever sees a row of a value in the cores, since these instructions, count as seeing all rows."""
+        buffer = self._schedule.buffers[number]
+        if not isinstance(buffer, TileBuffer) or buffer.rows is None:
+            return
+        task = self._schedule.tasks[buffer.task]
+        for core, box in task.distribution.boxes.items():
+            if core in begin and box.volume:
+                high = buffer.address + box.volume * ITEM_BYTES[task.result_dtype]
+                self._machine.streams[core].as_one_since(buffer.address, high, begin[core])
 
     def _execute(self, execute: Execute) -> None:
         task = self._tasks[execute.task]

@@ -32,6 +32,16 @@ class OperandViews:
         """The address of a buffer in this step."""
         return buffer.address + self.step * buffer.advance
 
+    def row(self, task: int, operand: int) -> int | None:
+        """
+        Which row of an operand that stays in the cores this step of a loop sees, where it sees one: `tiles` then has a
+        dimension more, the first, along which rows follow each other.
+        """
+        buffer = self._schedule.operand_buffer(task, operand)
+        if not isinstance(buffer, TileBuffer) or buffer.rows is None:
+            return None
+        return buffer.rows.first + self.step * buffer.rows.advance
+
     def tiles(self, task: int, operand: int) -> Buffers:
         """The SRAM buffers of an operand that stays in the cores, in the shape in which the task reads it."""
         own = self._schedule.tasks[task]
@@ -41,7 +51,8 @@ class OperandViews:
             buffer = self._schedule.operand_buffer(task, operand)
             assert isinstance(buffer, TileBuffer)
             producer = self._schedule.tasks[buffer.task]
-            seen = producer.distribution.reshaped(producer.shape, key[1])
+            shape = key[1] if buffer.rows is None else (buffer.rows.count, *key[1])
+            seen = producer.distribution.reshaped(producer.shape, shape)
             if seen is None:
                 raise AssertionError("values that are read in another shape are planned to lie in DRAM")
             found = self._tiles[key] = Buffers(buffer.address, own.operand_dtype(operand), seen.arrays)

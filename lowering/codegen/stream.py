@@ -143,7 +143,8 @@ class CoreStream:
         self._numbers: list[int] = []
         self._starts: list[int] = []
         self._steps = 0
-        self._wholes: list[tuple[int, int]] = []
+        self._wholes: list[tuple[int, int, int, int | None, int | None]] = []
+        """(Space, first byte, one past the last, first and last instruction for which they count as one)."""
 
     def begin_step(self, number: int, steps: int) -> None:
         """Begin this step of a loop of so many steps."""
@@ -157,11 +158,12 @@ class CoreStream:
         self._numbers, self._starts = [], []
 
     def as_one(self, low: int, high: int) -> None:
-        """
-        Treat an access to some of these bytes of DRAM as an access to all of them, so that the steps of loops are
-        equal.
-        """
-        self._wholes.append((low, high))
+        """Whoever touches some of these bytes of DRAM counts as touching them all, so that steps of loops are alike."""
+        self._wholes.append((DRAM, low, high, None, None))
+
+    def as_one_since(self, low: int, high: int, first: int) -> None:
+        """As `as_one`, of bytes of SRAM, for the instructions from `first` on that are there."""
+        self._wholes.append((SRAM, low, high, first, len(self)))
 
     def __len__(self) -> int:
         return len(self._effect_ends)
@@ -225,9 +227,10 @@ class CoreStream:
         starts = np.zeros(count + 1, dtype=np.int64)
         starts[1:] = self._effect_ends
         effects = np.array(self._effects, dtype=np.int64).reshape(-1, 4)
-        for low, high in self._wholes:
-            inside = (effects[:, 0] == DRAM) & (effects[:, 1] >= low) & (effects[:, 2] <= high)
-            effects[inside, 1], effects[inside, 2] = low, high
+        for space, low, high, first, last in self._wholes:
+            some = effects if first is None or last is None else effects[starts[first] : starts[last]]
+            inside = (some[:, 0] == space) & (some[:, 1] >= low) & (some[:, 2] <= high)
+            some[inside, 1], some[inside, 2] = low, high
         return StreamArrays(
             op=fields[:, 0].astype(np.uint8),
             dtype=fields[:, 1].astype(np.uint8),

@@ -226,7 +226,10 @@ class TaskReads:
         if read.plan.kind is ReadKind.GATHER:
             start = _minus(sliced.box.offsets, sliced.pad_low)
             return self._gathered[which].view(core, start, sliced.shape, sliced.steps)
-        return self.views.tiles(self.number, operand).view(core, sliced.box.offsets, sliced.box.sizes, sliced.steps)
+        tiles, row = self.views.tiles(self.number, operand), self.views.row(self.number, operand)
+        if row is None:
+            return tiles.view(core, sliced.box.offsets, sliced.box.sizes, sliced.steps)
+        return tiles.view(core, (row, *sliced.box.offsets), (1, *sliced.box.sizes), (1, *sliced.steps)).drop((0,))
 
     def _streamed(self, read: ScheduledRead, stream: _Stream, step: int) -> View:
         """The state of the loads of a group of cores."""

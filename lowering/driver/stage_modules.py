@@ -11,10 +11,12 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...analysis.planning.plan_network import storage_root
 from ...analysis.tasks.grouping import group_operations
-from ...dialects.dataflow.entry_function import argument_names, main_function, result_names
+from ...dialects.dataflow.entry_function import argument_names, find_main, main_function, result_names
+from ...dialects.memory.attributes import Space
 from ...dialects.module_notes import add_note, notes_of
 from ...emulator.executable.chip_pipeline import NETWORK, Feed
 from ...formats.sparse.encoded_interface import ENCODED, EncodedInterface, read_interface
+from ..ir.residence_attribute import let_results_say
 from ..sequence.launch_sequence import Operators, operators, sources
 
 
@@ -86,6 +88,7 @@ def stage_modules(function: FuncOp, stages: Sequence[Operators]) -> list[StageMo
         feeds |= {value: Feed(home[value], named[value]) for value in entering if value in home}
         names = _distinct(feed.name for feed in feeds.values())
         module, clones = _module(held, dict(zip(feeds, names, strict=True)), given[number])
+        let_results_say(find_main(module), dict.fromkeys(given[number].keys() - {*outputs[number]}, Space.HOST))
         mine = {op: clones[op] for op in stages[number]}
         taken = dict(zip(names, feeds.values(), strict=True))
         if encoded:

@@ -45,12 +45,26 @@ class DramBuffer:
 
 
 @dataclass(frozen=True)
+class Rows:
+    """Which row of a value that is spread over the cores a step of a loop sees."""
+
+    count: int
+    """How many there are: each core has its part of all of them, one after the other."""
+    first: int
+    """That of the first step."""
+    advance: int
+    """From that of a step to that of the next."""
+
+
+@dataclass(frozen=True)
 class TileBuffer:
     """A value spread over the cores: each holds, at one address in its SRAM, the tile that it computed."""
 
     address: int
     task: int
     """Number of the task that computes it."""
+    rows: Rows | None = None
+    """It is a row of the value, for each step of a loop another one."""
 
 
 Buffer: TypeAlias = DramBuffer | TileBuffer

@@ -16,7 +16,7 @@ from ...chips import Chip
 from ...dialects.dataflow.types import shape_of
 from ...dialects.locations import at, located
 from ...dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, RepeatOp, Tiling
-from ...dialects.manycore.repeat import part_whole
+from ...dialects.manycore.repeat import TileRow, part_whole, tile_row
 from ...dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, GlobalOp, LoadOp, Space, StoreOp
 from ...dialects.memory.ops import buffer_of
 from ...support.errors import InputError
@@ -32,6 +32,7 @@ from .launch_schedule import (
     LaunchSchedule,
     Load,
     Repeat,
+    Rows,
     ScheduledRead,
     ScheduledTask,
     Store,
@@ -119,9 +120,12 @@ class _Reader:
         if value not in self.numbers:
             type = buffer_of(value)
             if type.space is Space.SRAM:
-                if value not in self.writer:
+                whole = part_whole(value)
+                if whole not in self.writer:
                     raise InputError(f"a task reads {type} as a whole, which no task of the launch writes")
-                made: Buffer = TileBuffer(address_of(value), self.writer[value])
+                row = tile_row(value)
+                rows = None if row is None else Rows(row.rows, row.first, row.advance)
+                made: Buffer = TileBuffer(address_of(whole), self.writer[whole], rows)
             elif (whole := part_whole(value)) is not value:
                 assert isinstance(value, BlockArgument)
                 loop = value.block.parent_op()
@@ -166,14 +170,17 @@ class _Reader:
         value = op.inputs[read.operand]
         source = None
         if buffer_of(value).space is Space.SRAM:
-            producer = self.tasks[self.writer[value]] if value in self.writer else None
+            whole = part_whole(value)
+            producer = self.tasks[self.writer[whole]] if whole in self.writer else None
             if producer is None:
                 raise InputError(f"task @{info.name} reads {value.type} as a whole, which no task of the launch writes")
             source = producer
         slots = tuple(map(address_of, op.read_buffers(index)))
         constant = isinstance(value.owner, GlobalOp)  # not a part of one, which is another in each step
         return ScheduledRead(
-            read, slots, partial(_plan_read, self.chip, info, op.tiling.data, index, slots, source, constant)
+            read,
+            slots,
+            partial(_plan_read, self.chip, info, op.tiling.data, index, slots, source, constant, tile_row(value)),
         )
 
     # ---- order
@@ -228,18 +235,31 @@ def _plan_read(
     slots: Sequence[int],
     source: ScheduledTask | None,
     constant: bool,
+    row: TileRow | None,
 ) -> ReadPlan:
-    """The slices of a read; `source`: the task in whose tiles the operand lies, None for DRAM. Raises InputError."""
+    """
+    The slices of a read; `source`: the task in whose tiles the operand lies, None for DRAM, `row`: which row of it is
+    read in a step of a loop. Raises InputError.
+    """
     read = info.reads[index]
     held = None
     if source is not None:
-        held = source.distribution.reshaped(source.shape, shape_of(info.arguments[read.operand]))
+        shape = shape_of(info.arguments[read.operand])
+        if row is None:
+            held = source.distribution.reshaped(source.shape, shape)
+        else:
+            held = source.distribution.row(source.shape, row.rows, shape)
         if held is None:
             raise InputError(
                 f"task @{info.name} reads the result of @{source.info.name} in a shape in which its tiles are not "
                 "contiguous: put that in dram"
             )
     plan = plan_read(info, chip, Tiles.of(tiling, info.sizes), read, held, constant)
+    if row is not None and (plan.kind is not ReadKind.DIRECT or slots):
+        raise InputError(
+            f"task @{info.name} reads rows of {row.whole.type}, which lie on other cores than those that need them: "
+            "put that in dram"
+        )
     if plan.kind is ReadKind.DIRECT and slots:
         gathered = int(plan.whole.gathered.prod(axis=1).max(initial=0)) * plan.item_bytes
         return replace(plan, kind=ReadKind.GATHER, gathered=gathered)

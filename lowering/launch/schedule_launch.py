@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from xdsl.ir import SSAValue
@@ -24,6 +25,7 @@ from .launch_schedule import (
     LaunchSchedule,
     Load,
     Repeat,
+    Rows,
     ScheduledRead,
     ScheduledTask,
     Store,
@@ -88,12 +90,17 @@ class _Values:
         root = memory_root(value)
         if root not in self._numbers:
             task = self._producer.get(root)
-            if (part := part_of(root)) is not None:
+            part = part_of(root)
+            if part is not None and self._in_cores(part.whole):
+                whole = self.buffers[self.number(part.whole)]
+                assert isinstance(whole, TileBuffer)
+                buffer = replace(whole, rows=Rows(part.rows, part.first_row, part.next_row))
+            elif part is not None:
                 whole = self.number(part.whole)
                 buffer = DramBuffer(
                     self._dram.addresses[part.whole] + part.start, bytes_of(root), task, (), whole, part.advance
                 )
-            elif task is not None and self._network.plans[task].resident:
+            elif task is not None and self._in_cores(root):
                 buffer = TileBuffer(self._sram.addresses.get(("tile", task, 0, 0), 0), task)
             else:
                 reuses = tuple(self.number(other) for other in self._dram.before.get(root, ()))
@@ -101,6 +108,14 @@ class _Values:
             self._numbers[root] = len(self.buffers)
             self.buffers.append(buffer)
         return self._numbers[root]
+
+    def _in_cores(self, root: SSAValue) -> bool:
+        task = self._producer.get(root)
+        return (
+            task is not None
+            and part_of(self._network.tasks[task].result) is None
+            and self._network.plans[task].resident
+        )
 
 
 def _task(

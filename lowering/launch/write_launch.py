@@ -22,6 +22,7 @@ from ...dialects.dataflow.types import element_bytes, element_of, shape_of, ui8
 from ...dialects.locations import at
 from ...dialects.manycore import ComputeOp, ExecuteOp, LaunchOp, RepeatOp, Scratch
 from ...dialects.memory import AllocOp, BufferType, FreeOp, GatherOp, LoadOp, Space, StoreOp
+from ...dialects.memory.ops import buffer_of
 from ..ir.launch_names import name_buffers, unique_names
 from .dram_segments import SEGMENT_BITS, DramSegments, bytes_of
 from .launch_schedule import Action, Compute, Execute, Gather, LaunchSchedule, Load, Repeat, Store
@@ -124,14 +125,23 @@ class _Writer:
         loop = span.op
         values = [*loop.scanned_arguments, *loop.yielded[len(loop.initial) :]]
         parts = [(value, part) for value in values if (part := part_of(value)) is not None]
-        block = Block(arg_types=[BufferType(shape_of(value), element_of(value), Space.DRAM) for value, _ in parts])
+        wholes = [buffer_of(self.buffers[part.whole]) for _, part in parts]
+        rows = [
+            one.nbytes // part.rows if one.space is Space.SRAM else 0
+            for one, (_, part) in zip(wholes, parts, strict=True)
+        ]
+        types = [
+            _row_type(whole, part.rows) if row else BufferType(shape_of(value), element_of(value), Space.DRAM)
+            for (value, part), whole, row in zip(parts, wholes, rows, strict=True)
+        ]
+        block = Block(arg_types=types)
         for (value, _), argument in zip(parts, block.args, strict=True):
             self.buffers[value] = argument
         return RepeatOp(
             span.steps,
             [self.buffers[part.whole] for _, part in parts],
-            [part.start for _, part in parts],
-            [part.advance for _, part in parts],
+            [part.first_row * row if row else part.start for (_, part), row in zip(parts, rows, strict=True)],
+            [part.next_row * row if row else part.advance for (_, part), row in zip(parts, rows, strict=True)],
             Region(block),
         )
 
@@ -237,6 +247,13 @@ class _Writer:
             return LoadOp(
                 source, targets, self.names[load.task], load.read, load.step, load.relative, load.multicast_from
             )
+
+
+def _row_type(whole: BufferType, rows: int) -> BufferType:
+    """Of one of so many rows of the largest tile of a value."""
+    outer, *inner = whole.shape
+    shape = (outer // rows, *inner) if outer % rows == 0 else (prod(whole.shape) // rows,)
+    return BufferType(shape, whole.element_type, Space.SRAM)
 
 
 def _unnamed(body: Region) -> Region:

@@ -85,7 +85,7 @@ def core_sets_of(sets: Sequence[tuple[Sequence[int], str]], cores: int) -> NDArr
 
 def launch_of(runs: Iterable[tuple[Run, str]], numbers: Mapping[str, int], cores: int, location: str) -> Launch:
     """
-    The launch from its runs, each with its location in the text, of programs with these `numbers`; `place` is the
+    The launch from its runs, each with its location in the text, of programs with these `numbers`; `location` is the
     location of the launch. Raises InputError.
     """
     program_of_core = np.full(cores, -1, np.int32)

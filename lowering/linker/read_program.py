@@ -160,10 +160,13 @@ class _Reader:
 
         def add(value: SSAValue, name: str, role: Role, dram: int) -> None:
             type = buffer_of(value)
+            code = DTYPE_CODES[type.element_type]
+            if role == "output" and type.space is Space.DRAM and type.offset is not None:  # it stays there
+                table.append(TensorInfo(name, role, code, type.shape, type.offset, type.nbytes))
+                return
             if type.space is not Space.HOST or type.offset is None:
                 message = f"@main has {role} '{name}' of type {type}: expected a buffer with an offset in host"
                 raise located(InputError(message), value)
-            code = DTYPE_CODES[type.element_type]
             table.append(TensorInfo(name, role, code, type.shape, dram, type.nbytes, type.offset))
 
         whole = self._copied_whole()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dialects.coreasm.encoding import NO_SOURCE
-from ...dialects.coreasm.isa import INSTRUCTIONS
+from ...dialects.coreasm.isa import by_opcode
 from ...emulator.executable.executable import Launch, Program
 from ..launch.dram_segments import SEGMENT_BITS
 from .wide_words import HIGH_HALF
@@ -17,9 +17,7 @@ from .wide_words import HIGH_HALF
 _LOW = np.int64(0xFFFF_FFFF)
 _WITHIN = np.int64((1 << SEGMENT_BITS) - 1)
 _SET_FIELD = 3
-_HAS_CORE_SET = np.zeros(256, np.bool_)
-for _instruction in INSTRUCTIONS:
-    _HAS_CORE_SET[_instruction.code] = _instruction.core_set
+_HAS_CORE_SET: NDArray[np.bool_] = by_opcode(lambda i: i.core_set, np.bool_)
 
 
 @dataclass(frozen=True)

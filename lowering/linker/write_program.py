@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -99,7 +100,7 @@ def _host_type(tensor: TensorInfo) -> BufferType:
 
 
 def _free_after_last_use(block: Block) -> None:
-    """Free buffers in DRAM after their last use has ended."""
+    """Free buffers in DRAM once what uses them last has ended, but for those that are returned."""
     ops = list(block.ops)
     ended = {op.token: op for op in ops if isinstance(op, WaitOp)}
     """Token -> the operation that waits for it."""
@@ -115,7 +116,8 @@ def _free_after_last_use(block: Block) -> None:
                 waiting += [result for result in user.results if isinstance(user, ViewOp)]
                 end = next((ended[result] for result in user.results if result in ended), user)
                 last = end if last.is_before_in_block(end) else last
-        block.insert_op_after(FreeOp(op), last)
+        if not isinstance(last, ReturnOp):
+            block.insert_op_after(FreeOp(op), last)
 
 
 class _Writer:
@@ -138,12 +140,14 @@ class _Writer:
             argument = self.block.insert_arg(_host_type(tensor), len(self.block.args))
             argument.name_hint = value_name(tensor.name, "tensor")
             self.host.add(argument)
-        results: list[SSAValue] = []
+        results: dict[str, SSAValue] = {}
         for tensor in outputs:
+            if tensor.host_address < 0:
+                continue
             alloc = self.add(AllocOp(_host_type(tensor)))
             alloc.results[0].name_hint = value_name(tensor.name, "tensor")
             self.host.add(alloc.results[0])
-            results.append(alloc.results[0])
+            results[tensor.name] = alloc.results[0]
         for datum in program.data:
             self._hold(datum)
         for address, nbytes in program.kept:
@@ -159,8 +163,12 @@ class _Writer:
                     tokens[action] = self._launch(program.launches[number])
                 case Join(number):
                     self.add(WaitOp(tokens[Begin(number)]))
+        for tensor in outputs:
+            if tensor.host_address < 0:  # it stays in DRAM
+                type = BufferType(tensor.shape, ELEMENT_TYPES[tensor.dtype], Space.DRAM, tensor.dram_address)
+                results[tensor.name] = self.dram.get(type)
         names = [tensor.name for tensor in inputs], [tensor.name for tensor in outputs]
-        module = ModuleOp([main_function(self.block, results, names)])
+        module = ModuleOp([main_function(self.block, [results[name] for name in names[1]], names)])
         _free_after_last_use(self.block)
         name_chip(module, chip)
         if program.notes:

@@ -1,6 +1,6 @@
 """
-The compile driver for limited device memory: every group of operators is a launch, and tensors are offloaded from DRAM
-between their uses (spec 1; docs/memory-saving.md).
+The compile driver where device memory is limited: every group of operators is a launch, and tensors leave DRAM while
+nobody uses them (spec 1; DESIGN, from network to binary).
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ from .read_block import read_block
 from .save_memory import LaunchPlanning, Saving, planning_of, save_memory
 
 ATTEMPTS = 8
-"""Largest number of limits that are planned for, when fragmentation makes an allocation exceed its limit."""
+"""Limits that a plan is made for at most, where places for one have gaps between them."""
 SHARES = (1, 2, 4, 8, 16, 64)
-"""A launch may need this fraction (1 / share) of what the whole network needs, and at most half of the budget."""
+"""A launch may need this part of what the whole network does, and half of the budget at most."""
+ALL_ROOM = 0
+"""In place of the bytes of a launch: all that there are."""
 BUDGETS = 10
-"""Number of budgets that are tried between one that is too small and one that works, to name a small one."""
+"""Budgets that are tried between one that is too small and one that works, to name a small one."""
 
 
 @dataclass(frozen=True)
@@ -45,39 +47,41 @@ class Budget:
     """A budget of device memory, and the kinds of memory saving that are allowed."""
 
     amount: float | None = None
-    """Bytes; values up to 1 are a share of what the network needs without saving; None: all of the chip's DRAM."""
+    """Bytes; up to 1 a share of what the network needs without saving; None: all of the chip's DRAM."""
     saving: Saving = field(default_factory=Saving)
     launch_bytes: int | None = None
-    """DRAM that one launch may need for itself; None: derived from the network and the budget (`SHARES`)."""
+    """DRAM that one launch may need for itself; None: as the network and the budget give it (`SHARES`)."""
     thresholds: Thresholds | None = None
-    """Tensors are chosen by these, not for the least time."""
+    """What leaves is chosen by these, and not for the least time."""
 
 
 @dataclass(frozen=True)
 class LaunchCompilation:
-    """A function as launches with memory saving between them, and its DRAM layout."""
+    """A function as launches with memory saving between them, placed in DRAM."""
 
     function: FuncOp
     """Subgraphs and operations of `memory`."""
     layout: DeviceLayout
     capacity: int
-    """Bytes of DRAM that were available."""
+    """Bytes of DRAM that were there."""
     unsaved_peak: int
-    """Bytes of DRAM that the network needs without saving."""
+    """Bytes of DRAM that the network needs if nothing is saved."""
 
 
 def save_in_launches(
     function: FuncOp, chip: Chip, options: SubgraphOptions, budget: Budget, cache: CompileCache, progress: Progress
 ) -> LaunchCompilation | None:
     """
-    A function of `dataflow` operations, or of subgraphs, as launches that save memory, for a chip and a budget; None,
-    with a note, if nothing is gained: it fits as it is, or a share of what it needs is requested and nothing needs
-    less, or all of the chip's DRAM suffices for its subgraphs one after another, which takes no longer.
+    A function of `dataflow` operations, or of subgraphs, as launches that save memory, for a chip and a budget; None
+    where nothing is gained, which is said: as it is it fits, or a share of what that needs is asked for and nothing
+    needs less, or all of the chip's DRAM is enough for parts of it (its subgraphs) one after another, which takes no
+    longer.
 
-    The function is cut into as few launches as leave enough DRAM for the values between them. Subgraphs are the
-    launches if they fit, else they are cut, too. The same launches give the same bits with every budget; different
-    launches may add in another order. Raises ResourceError if the function does not fit in DRAM, BudgetError for a
-    budget within which no plan is found, with the smallest one that works.
+    The function is cut into launches by what they need for themselves: as few as leave room for others beside them, and
+    as few as fit at all; what takes less time is taken. Subgraphs are the launches where they fit so, else they are
+    cut, too. The same launches give the same bits with every budget: other ones may add in another order. Raises
+    ResourceError where the function does not fit in DRAM, BudgetError for a budget within which no plan is found, with
+    the smallest one that works.
     """
     launch_codes = CompiledLaunches(chip, cache)
     cutter = _Cutter(function, chip, options, progress, cache)
@@ -88,6 +92,12 @@ def save_in_launches(
         return None
     launches = _Launches(cutter, launch_codes, budget, unsaved)
     found = launches.fastest(capacity)
+    apart = cutter.cycles_in_turn() if budget.launch_bytes is None and capacity >= chip.dram_bytes else None
+    if apart is not None and (found is None or apart <= found[1].planned.time_ns):
+        what = "the subgraphs fit" if cutter.in_subgraphs else "parts of the network fit"
+        saved = "" if found is None else f", not {found[1].planned.time_ns:,.0f}"
+        warn(f"nothing is gained by saving memory: {what} in turn, in {apart:,.0f} cycles{saved}")
+        return None
     if found is None:
         enough = launches.smallest(capacity)
         reason = launches.reason(capacity, enough)
@@ -98,45 +108,47 @@ def save_in_launches(
                 warn(reason)
                 return None
         raise BudgetError(capacity, reason, enough)
-    if cutter.in_subgraphs and budget.launch_bytes is None and capacity >= chip.dram_bytes:
-        apart, saved = cutter.cycles_in_turn(), found[1].planned.time_ns
-        if apart is not None and apart <= saved:
-            why = f"the subgraphs fit in turn, in {apart:,.0f} cycles, not {saved:,.0f}"
-            warn(f"nothing is gained by saving memory: {why}")
-            return None
     return LaunchCompilation(*found, capacity, unsaved)
 
 
 class _Launches:
-    """The cuts of a function into launches, and the DRAM that each fits into."""
+    """Ways to cut a function into launches, and which of them fit into how much DRAM."""
 
     def __init__(self, cutter: _Cutter, launch_codes: CompiledLaunches, budget: Budget, unsaved: int) -> None:
         self.cutter, self.launch_codes, self.budget, self.unsaved = cutter, launch_codes, budget, unsaved
         self._known: dict[tuple[int, int], LaunchSearch] = {}
-        """Results by bytes of a launch and the capacity that it is cut for."""
+        """By bytes of a launch (`ALL_ROOM`: the capacity), and the capacity that it is cut for."""
 
     def fastest(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
         """
-        The first cut that fits, coarser ones first, since these compile the fewest subgraphs; with high effort, finer
-        ones as long as they are faster.
+        The first way to cut that fits, coarser ones first, since that compiles the fewest parts; with high effort,
+        finer ones as long as that makes it faster. Launches that leave no room for others beside them are tried, too:
+        they have the fewest borders between them.
         """
-        best: tuple[FuncOp, DeviceLayout] | None = None
+        best = self._fit(ALL_ROOM, capacity, self._search) if self._tries_all_room(capacity) else None
+        first = best
         for size in self._sizes(capacity):
             self.cutter.progress("save memory")
             found = self._fit(size, capacity, self._search)
-            if best is not None and (found is None or found[1].planned.time_ns >= best[1].planned.time_ns):
+            slower = found is None or (best is not None and found[1].planned.time_ns >= best[1].planned.time_ns)
+            if slower and best is not first:
                 break
-            best = found
-            if best is not None and (self.cutter.in_subgraphs or self.cutter.options.effort is not EFFORTS["high"]):
+            best = best if slower else found
+            if found is not None and (self.cutter.in_subgraphs or self.cutter.options.effort is not EFFORTS["high"]):
                 break
         return best
 
+    def _tries_all_room(self, capacity: int) -> bool:
+        """Whether launches of up to all the room that there is are tried; subgraphs are in any case."""
+        return self.budget.launch_bytes is None and not self.cutter.in_subgraphs and capacity < self.unsaved
+
     def smallest(self, capacity: int) -> int:
         """
-        A budget that works, above one that does not, within 1 / 1,024 of the difference of the least.
+        A budget that works, over one that does not: near the least, by a part in 1,024 of the difference.
 
-        Budgets are tried with launches that were cut for more, as long as these fit. If the found budget by itself
-        leads to another cut, and does not work, the next larger one that was tried is taken.
+        Budgets are tried with launches that were cut for more, as long as these fit. Where the one that is found is cut
+        otherwise by itself, and does not work so, it is the next one that was tried: for some of these, launches have
+        been cut.
         """
         low, high = capacity, self.unsaved
         if self.budget.launch_bytes is not None:
@@ -146,7 +158,8 @@ class _Launches:
         fitting: list[int] = []
 
         def fits(budget: int) -> bool:
-            found = any(self._fit(size, budget, self._alike) is not None for size in self._sizes(budget))
+            sizes = [*self._sizes(budget), *([ALL_ROOM] if self._tries_all_room(budget) else [])]
+            found = any(self._fit(size, budget, self._alike) is not None for size in sizes)
             fitting.extend([budget] if found else [])
             return found
 
@@ -154,17 +167,14 @@ class _Launches:
         return next((budget for budget in reversed(fitting) if self.fastest(budget) is not None), high)
 
     def reason(self, capacity: int, enough: int) -> str:
-        """
-        The reason why a capacity is too small, although `enough` bytes suffice: the launch that needs most, and its
-        bytes.
-        """
+        """Why a capacity is too small, though so much would be enough: what needs how much."""
         error = self.cutter.refused.get(capacity)
         if error is not None and error.operator and error.needed <= enough:
             return f"operator '{error.operator}' works on {error.needed} bytes, and is not split any further"
         return self._search(self._sizes(capacity)[-1], capacity).reason(capacity, enough)
 
     def _sizes(self, capacity: int) -> list[int]:
-        """The limits of bytes per launch that are tried, in this order."""
+        """Bytes that a launch may need, to be tried in this order."""
         if self.budget.launch_bytes is not None:
             return [self.budget.launch_bytes]
         if capacity >= self.unsaved:
@@ -176,7 +186,7 @@ class _Launches:
     def _fit(
         self, size: int, capacity: int, search: Callable[[int, int], LaunchSearch]
     ) -> tuple[FuncOp, DeviceLayout] | None:
-        """Launches of at most so many bytes that fit; they are split further if resident constants leave too little."""
+        """Launches of at most so many bytes that fit; more is split where constants that stay leave too little."""
         cut = search(size, capacity)
         found = cut.fit(capacity)
         if found is None and (stays := cut.resident_beside_too_much(capacity)):
@@ -185,8 +195,7 @@ class _Launches:
 
     def _alike(self, size: int, capacity: int) -> LaunchSearch:
         """
-        As `_search`, but a cut for a larger capacity is reused if all its launches fit by themselves: usually the cut
-        would be the same.
+        As `_search`, but what was cut for more does if all launches fit by themselves: mostly it would be cut alike.
         """
         for (of_size, cut_for), search in self._known.items():
             if of_size == size and search.largest <= capacity < cut_for:
@@ -194,25 +203,25 @@ class _Launches:
         return self._search(size, capacity)
 
     def _search(self, size: int, capacity: int) -> LaunchSearch:
-        """Search launches of at most so many bytes, cut for a capacity."""
+        """Launches of at most so many bytes, cut for a capacity."""
         key = size, capacity
         if key not in self._known:
             self._known[key] = self._cut_alike(size, capacity) or LaunchSearch(
-                self.cutter.cut(size, capacity), self.launch_codes, self.budget.saving
+                self.cutter.cut(size or capacity, capacity), self.launch_codes, self.budget.saving
             )
         return self._known[key]
 
     def _cut_alike(self, size: int, capacity: int) -> LaunchSearch | None:
-        """Launches of a cut with a larger limit, if those of several operators keep this limit too."""
+        """Launches that were allowed more, where those of several operators need no more than these may."""
         for (of_size, cut_for), search in self._known.items():
-            if cut_for == capacity and search.largest_of_several <= size <= of_size:
+            if cut_for == capacity and search.largest_of_several <= (size or capacity) <= (of_size or cut_for):
                 return search
         return None
 
 
 @dataclass(frozen=True)
 class _Cutter:
-    """Cuts a function into launches: its subgraphs, if any, as far as they are small enough."""
+    """Cuts a function into launches: its subgraphs, where it has some, as far as they are small enough."""
 
     function: FuncOp
     chip: Chip
@@ -220,21 +229,21 @@ class _Cutter:
     progress: Progress
     cache: CompileCache
     refused: dict[int, ResourceError] = field(default_factory=dict[int, ResourceError])
-    """Capacity -> the reason why operators could not be split for it."""
+    """By capacity: why operators could not be split for it."""
 
     @property
     def in_subgraphs(self) -> bool:
-        """Whether the launches are specified as subgraphs."""
+        """Whether somebody has said already what is to be a launch."""
         return any(isinstance(op, SubgraphOp) for op in self.function.body.block.ops)
 
     def needed(self, launch_codes: CompiledLaunches) -> int:
-        """Bytes of DRAM without saving."""
+        """Bytes of DRAM if nothing is saved."""
         return peak_of(self.cut(self.chip.dram_bytes, self.chip.dram_bytes), launch_codes, self.chip.dram_bytes)
 
     def cycles_in_turn(self) -> float | None:
         """
         Cycles of the subgraphs one after another, with host copies of values and of weights that are loaded for each;
-        None if they do not fit in the chip's DRAM.
+        None where that does not fit in the chip's DRAM.
         """
         driver, given = self._driver()
         try:
@@ -245,7 +254,7 @@ class _Cutter:
     def cut(self, most: int, capacity: int) -> FuncOp:
         """
         A copy of the function in subgraphs that need no more than `most` bytes of DRAM each; operators that need more
-        are launches of their own, those that need more than the capacity are split if possible.
+        stand alone, those that need more than the capacity are split where that can be done.
         """
         try:
             return self._cut(max(most, 1), capacity)
@@ -262,7 +271,7 @@ class _Cutter:
         return outline_function(driver.function, named, launches=True)
 
     def _driver(self) -> tuple[Driver, Sequence[Group]]:
-        """A driver for a copy of the function, and its specified subgraphs."""
+        """For a copy of the function, and the subgraphs that it comes in."""
         copy = self.function.clone()
         given = inline_subgraphs(copy)
         log = CompilationLog(lambda line: None)
@@ -272,14 +281,14 @@ class _Cutter:
 def needed_as_one(
     function: FuncOp, chip: Chip, options: SubgraphOptions, cache: CompileCache, progress: Progress
 ) -> int:
-    """Bytes of DRAM that a function of `dataflow` operations needs without saving."""
+    """Bytes of DRAM that a function of `dataflow` operations needs if nothing is saved."""
     return _Cutter(function, chip, options, progress, cache).needed(CompiledLaunches(chip, cache))
 
 
 def placed_launches(function: FuncOp, chip: Chip, cache: CompileCache, capacity: float | None) -> LaunchCompilation:
     """
-    The DRAM layout of a function of launches and operations of `memory`, which does not change. `capacity`: as
-    `Budget.amount`. Raises ResourceError if it does not fit.
+    A function of launches and of operations of `memory`, placed in DRAM as it stands. `capacity`: as
+    `Budget.amount`. Raises ResourceError where it does not fit.
     """
     launch_codes = CompiledLaunches(chip, cache)
     unsaved = peak_of(function, launch_codes, chip.dram_bytes)
@@ -294,7 +303,7 @@ def placed_launches(function: FuncOp, chip: Chip, cache: CompileCache, capacity:
 
 
 def number_launches(function: FuncOp, launch_codes: CompiledLaunches) -> None:
-    """Compile all subgraphs without a number, and number them; copies of a subgraph keep its number."""
+    """Compile all subgraphs that have no number; each gets one, which its copies keep."""
     for op in function.body.block.walk():
         if isinstance(op, SubgraphOp) and CompiledLaunches.NUMBER not in op.attributes:
             op.attributes[CompiledLaunches.NUMBER] = IntAttr(launch_codes.add(op))
@@ -308,7 +317,7 @@ def capacity_of(amount: float | None, unsaved: int, chip: Chip) -> int:
 
 
 def peak_of(function: FuncOp, launch_codes: CompiledLaunches, capacity: int) -> int:
-    """Bytes that the function needs without changes; its compiled subgraphs are kept."""
+    """Bytes that the function needs as it stands; its subgraphs are compiled for good."""
     number_launches(function, launch_codes)
     layout = lay_out(read_block(function, launch_codes, capacity), 1 << 62)
     assert layout is not None, "everything fits without a limit"
@@ -316,7 +325,7 @@ def peak_of(function: FuncOp, launch_codes: CompiledLaunches, capacity: int) -> 
 
 
 class LaunchSearch:
-    """Searches limits for the planner such that an allocation within a capacity is found."""
+    """Looks for limits on the planner for which places within a capacity are found."""
 
     def __init__(self, function: FuncOp, launch_codes: CompiledLaunches, saving: Saving) -> None:
         self.function, self.launch_codes, self.saving = function, launch_codes, saving
@@ -324,17 +333,17 @@ class LaunchSearch:
         launches = [op for op in function.body.block.ops if isinstance(op, SubgraphOp)]
         needed = {op: launch_codes.of_subgraph(op).code.dram_bytes for op in launches}
         self.largest = max(needed.values(), default=0)
-        """Largest number of bytes that one launch needs for itself."""
+        """Bytes that one launch needs for itself."""
         self._planning: dict[int, LaunchPlanning] = {}
         """By capacity."""
         self._fitted: dict[int, tuple[FuncOp, DeviceLayout] | None] = {}
-        """Results by capacity: cuts of several sizes are often equal, and requested again."""
+        """By capacity: launches of several sizes are often cut alike, and asked for again."""
         several = [op for op in launches if sum(map(is_operator, list(op.body.block.ops)[:-1])) > 1]
         self.largest_of_several = max((needed[op] for op in several), default=0)
-        """Largest number of bytes that a launch of several operators needs for itself."""
+        """Bytes that a launch of several operators needs for itself."""
 
     def fit(self, capacity: int) -> tuple[FuncOp, DeviceLayout] | None:
-        """The function with memory saved until it fits, and its layout."""
+        """The function with memory saved until it fits, and its places."""
         if capacity not in self._fitted:
             self._fitted[capacity] = self._fit(capacity)
         return self._fitted[capacity]
@@ -374,13 +383,13 @@ class LaunchSearch:
         return None if layout is None else (function, layout)
 
     def smallest(self, capacity: int, enough: int) -> int:
-        """A small budget that works, between one that does not and one that does."""
+        """A budget that works, from one that does not and one that does."""
         return _bisected(capacity, enough, lambda budget: self.fit(budget) is not None)
 
     def resident_beside_too_much(self, capacity: int) -> int:
         """
-        Bytes of resident constants if a launch does not fit beside them (it may fit if operators are split further); 0
-        if all launches fit.
+        Bytes of constants that stay, where a launch does not fit beside them: operators that are split for less may. 0
+        where all launches fit.
         """
         launches = self._planned_for(capacity).launches
         stays = launches.resident_bytes
@@ -401,7 +410,7 @@ class LaunchSearch:
 
 
 def _bisected(low: int, high: int, works: Callable[[int], bool]) -> int:
-    """Bisection: a number close to the least that works, if `low` does not and `high` does."""
+    """A number close to the least that works: `low` does not, `high` does."""
     for _ in range(BUDGETS):
         if high - low > 1:
             middle = (low + high) // 2
@@ -410,7 +419,7 @@ def _bisected(low: int, high: int, works: Callable[[int], bool]) -> int:
 
 
 def _limits(room: int, least: int, capacity: int) -> list[int]:
-    """Limits from the whole capacity down to the least that can be planned for."""
+    """Limits from all that is there down to the least that can be planned for."""
     step = max(capacity // 64, 64)
     found = [room - step * number for number in range(ATTEMPTS)]
     found = [limit for limit in found if limit > least]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -36,6 +36,9 @@ class Value:
     readers: tuple[int, ...]
     """Numbers of the launches that read it, ascending."""
     is_output: bool
+    """It is copied to the host."""
+    stays: bool = False
+    """It is a result that stays in DRAM, from where another chip takes it: it is there until the end."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +218,7 @@ class _Choice:
         idle = [
             (value.nbytes, number)
             for number, value in enumerate(self.network.values)
-            if number not in self.given.values and number not in self.spilled
+            if number not in self.given.values and number not in self.spilled and not value.stays
             if _covers(self._value(number, spilled=False), slot)
             if not _covers(self._value(number, spilled=True), slot)
         ]
@@ -305,6 +308,8 @@ class _Choice:
             else:
                 last = max(before.last, reader)
                 stays[-1] = Stay("value", number, value.nbytes, before.first, last, before.arrives_for)
+        if value.stays:
+            stays[-1] = replace(stays[-1], last=self.count - 1)
         return stays
 
     def stays(self) -> list[Stay]:
@@ -347,7 +352,8 @@ class _Choice:
 
     def _decided(self) -> Decisions:
         launches = range(self.count)
-        leaving = {number for number, value in enumerate(self.network.values) if value.is_output and not value.readers}
+        values = enumerate(self.network.values)
+        leaving = {number for number, value in values if value.is_output and not value.stays and not value.readers}
         return Decisions(
             {number: number in self.spilled or number in leaving for number in range(len(self.network.values))},
             {launch: launch in self.streamed for launch in launches},

@@ -11,6 +11,9 @@ from ..linker.controller import Boundary, Copy
 from .dram_residency import Residency, Stay
 from .launch_sequence import LaunchSequence, NamedTensor, TensorSegment
 
+NOWHERE = -1
+"""In place of a host address."""
+
 
 class HostLayout:
     """The layout of host memory, given the residency in DRAM."""
@@ -26,7 +29,7 @@ class HostLayout:
             self._input_at |= {segment.number: host + segment.offset for segment in tensor.segments}
             self._inputs.append((tensor, host))
         for tensor in sequence.outputs:
-            self._output_at.append((tensor, self._reserve(tensor.nbytes)))
+            self._output_at.append((tensor, NOWHERE if tensor.stays else self._reserve(tensor.nbytes)))
         self.weights_address = self._cursor
         self._block_at = {
             launch: self._reserve(sum(padded(constant_bytes(sequence.constants[one]).size) for one in block))
@@ -64,7 +67,12 @@ class HostLayout:
             dram = residency.address("value", number, first.first) if len(tensor.segments) == 1 else 0
             add("input", tensor, dram, host)
         for tensor, host in self._output_at:
-            add("output", tensor, self._leaves_from(tensor.segments[0]) if len(tensor.segments) == 1 else 0, host)
+            if tensor.stays:
+                last = len(self._serial.parts) - 1
+                dram = residency.address(tensor.segments[0].kind, tensor.segments[0].number, last)
+            else:
+                dram = self._leaves_from(tensor.segments[0]) if len(tensor.segments) == 1 else 0
+            add("output", tensor, dram, host)
         return table
 
     def _leaves_from(self, segment: TensorSegment) -> int:
@@ -106,7 +114,7 @@ class HostLayout:
         return next(at for segment, at in self._outputs() if (segment.kind, segment.number) == ("value", stay.number))
 
     def _outputs(self) -> Iterator[tuple[TensorSegment, int]]:
-        """The values that hold the outputs, and their host addresses."""
+        """What holds the outputs that go to the host, and where there."""
         for tensor, host in self._output_at:
-            for segment in tensor.segments:
+            for segment in () if tensor.stays else tensor.segments:
                 yield segment, host + segment.offset

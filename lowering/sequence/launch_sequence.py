@@ -8,7 +8,7 @@ copied into every subgraph that reads them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import mul
 from typing import Literal
@@ -26,8 +26,12 @@ from ...dialects.dataflow.entry_function import argument_names, main_function, r
 from ...dialects.dataflow.loop_reads import values_read
 from ...dialects.dataflow.partial_conv import PartialConvOp
 from ...dialects.dataflow.types import dtype_code, shape_of
+from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp, TaskOp, YieldOp
+from ...dialects.memory.attributes import Space
+from ...support.errors import InputError
 from ...transforms.shared.concat_forwarding import ON_HOST
+from ..ir.residence_attribute import said_of_results
 from ..launch.dram_segments import bytes_of
 from ..linker.constants import ConstantTable
 from .dram_residency import Value
@@ -56,6 +60,8 @@ class NamedTensor:
     shape: tuple[int, ...]
     nbytes: int
     segments: tuple[TensorSegment, ...]
+    stays: bool = False
+    """It is an output that stays in DRAM, where it is."""
 
 
 @dataclass(frozen=True)
@@ -300,9 +306,18 @@ def launch_sequence(function: FuncOp, parts: Sequence[Operators]) -> LaunchSeque
     names = argument_names(function), result_names(function)
     inputs = [tensor(*pair, _sent_as(pair[0])) for pair in zip(function.body.block.args, names[0], strict=True)]
     outputs = [tensor(*pair, _held_by(pair[0])) for pair in zip(returned, names[1], strict=True)]
-    given = {segment.number for one in outputs for segment in one.segments if segment.kind == "value"}
+    said = said_of_results(function)
+    outputs = [replace(one, stays=where is Space.DRAM) for one, where in zip(outputs, said, strict=True)]
+    for one in outputs:
+        if one.stays and len(one.segments) > 1:
+            message = f"result '{one.name}' of @main leaves in {len(one.segments)} pieces: it cannot stay in dram"
+            raise located(InputError(message), function)
+    copied, staying = (
+        {segment.number for one in outputs if one.stays == stays for segment in one.segments if segment.kind == "value"}
+        for stays in (False, True)
+    )
     values = tuple(
-        Value(bytes_of(value), producer[value], tuple(readers[value]), number in given)
+        Value(bytes_of(value), producer[value], tuple(readers[value]), number in copied, number in staying)
         for value, number in numbers.items()
     )
     return LaunchSequence(tuple(crossings), values, tuple(constants.ops), tuple(inputs), tuple(outputs))

@@ -1,8 +1,8 @@
 """
 Where values that subgraphs share are kept between launches: as specified in the IR, else as decided.
 
-`manycore.subgraph` specifies its results and weights; for inputs that several subgraphs read, it is the attribute
-`RESIDENCE` of the argument of `@main`.
+`manycore.subgraph` says it of its results and weights; of inputs that several subgraphs read, the attribute `RESIDENCE`
+of the argument of `@main`; of results that stay for another chip, that of the result.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from ...analysis.planning.plan_network import storage_root
+from ...dialects.locations import located
 from ...dialects.manycore import SubgraphOp
 from ...dialects.memory.attributes import Space, SpaceAttr
+from ...support.errors import InputError
+from ..ir.residence_attribute import RESIDENCE, said_of_arguments
 from .dram_residency import Decisions
 from .launch_sequence import LaunchSequence
-
-RESIDENCE = "manycore.residence"
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,17 @@ class Residence:
 def given_decisions(function: FuncOp, sequence: LaunchSequence, said: Sequence[Residence]) -> Decisions:
     """The decisions that subgraphs and arguments of the function specify."""
     values: dict[int, bool] = {}
-    for number, space in zip(_inputs(sequence), _of_arguments(function), strict=True):
+    for number, space in zip(_inputs(sequence), said_of_arguments(function), strict=True):
         if number is not None and space is not None:
             values[number] = space is Space.HOST
     for part, one in zip(sequence.parts, said, strict=True):
         for value, number in zip(part.values, part.results, strict=True):
             if value in one.values:
                 values[number] = one.values[value] is Space.HOST
+    for number, value in enumerate(sequence.values):
+        if value.stays and values.setdefault(number, False):
+            message = "a result of @main is to stay in dram, and to lie on the host between subgraphs: say dram of both"
+            raise located(InputError(message), function)
     weights = {launch: one.weights is Space.HOST for launch, one in enumerate(said) if one.weights is not None}
     alone = {launch: one.alone for launch, one in enumerate(said) if one.alone is not None}
     return Decisions(values, weights, alone)
@@ -107,9 +112,3 @@ def write_inputs(function: FuncOp, sequence: LaunchSequence, decided: Decisions)
 def _inputs(sequence: LaunchSequence) -> list[int | None]:
     """The number of each input that is sent whole."""
     return [one.segments[0].number if len(one.segments) == 1 else None for one in sequence.inputs]
-
-
-def _of_arguments(function: FuncOp) -> list[Space | None]:
-    said = [one.data.get(RESIDENCE) for one in function.arg_attrs or ()]
-    said += [None] * (len(function.body.block.args) - len(said))
-    return [one.data if isinstance(one, SpaceAttr) else None for one in said]

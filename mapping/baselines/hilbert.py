@@ -78,7 +78,7 @@ def swap_neighbours(graph: Graph, position: NDArray[np.int32], mesh: Mesh, sweep
     """
     Swap clusters on neighbouring usable cores while that lowers the sum of weight x hops.
 
-    `place` [cores]: core of cluster c (clusters without vertices included); changes.
+    `position` [cores]: core of cluster c (clusters without vertices included); changes.
     """
     at = np.empty_like(position)
     at[position] = np.arange(mesh.cores, dtype=np.int32)

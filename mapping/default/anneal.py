@@ -103,7 +103,7 @@ def _move(
     """
     Move v to core `to`, and bring the tables of its neighbours and the members of both cores up to date.
 
-    A core's entries in a row of `table` are `column` and `line` [cores], what they stand for lies at `places` [W + H].
+    A core's entries in a row of `table` are `column` and `line` [cores], and `positions` [W + H] what they stand for.
     `shift` [W + H] is scratch: what a weight of 1 adds to the costs of a neighbour.
     """
     at = int(core_of[v])

@@ -1,7 +1,7 @@
 """
 A binary heap of vertices with their places known, so that a key can change: least key first.
 
-`heap` [n] holds the vertices, `place` [n] where each stands (-1: not in the heap), `key` [n] the keys. The caller
+`heap` [n] holds the vertices, `position` [n] where each stands (-1: not in the heap), `key` [n] the keys. The caller
 counts the vertices in the heap.
 """
 

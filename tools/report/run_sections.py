@@ -146,8 +146,8 @@ def timeline(facts: RunFacts) -> Section | None:
         ]
     note = (
         f"Cycles from left to right, from the host's first copy to its last; a lane is full where the unit works all "
-        f"the time. Each step of the outline is the mean over {significant(bin_cycles)} cycles. The strip shows when "
-        f"each task ended; figures on the right: shares of the run, first launch to last."
+        f"the time. Each step of the outline is the mean over {significant(bin_cycles)} cycles. The strip shows until "
+        f"when each task ran; figures on the right: shares of the run, first launch to last."
     )
     return Section("Timeline", join(parts), note)
 

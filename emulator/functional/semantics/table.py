@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from ....dialects.coreasm.isa import BY_MNEMONIC
 from ...machine.errors import Fault
@@ -24,7 +24,7 @@ def synchronisation(ins: Instruction) -> Decoded:
     return Decoded(_nothing)
 
 
-SEMANTICS: Mapping[str, Callable[[Instruction], Decoded]] = {
+SEMANTICS: dict[str, Callable[[Instruction], Decoded]] = {
     **dict.fromkeys(UNARY, unary),
     **dict.fromkeys(BINARY, binary),
     "matmul": matmul,
