@@ -32,7 +32,7 @@ def subgraph_from_bytes(data: bytes | memoryview, chip: Chip, location: str) -> 
     """
     exe = from_bytes(data, location)
     if exe.chip != chip or len(exe.launches) != 1 or _NOTE not in exe.notes:
-        raise InputError(f"{location} is no part compiled for chip '{chip.name}'")
+        raise InputError(f"{location} is not a subgraph compiled for chip '{chip.name}'")
     try:
         note: object = json.loads(exe.notes[_NOTE])
     except ValueError as error:

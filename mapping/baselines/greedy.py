@@ -8,28 +8,16 @@ from ...support.errors import MeshloomError
 from ...support.jit import Array, jit
 from ..kernels.heap import heap_fix, heap_remove, heap_up
 from ..kernels.random import random_below, random_state
-from ..mesh import Mesh
-from ..method import Effort, Mapping, Objective, Watch
-from ..topology.topology import Topology
+from ..method import Mapping, MapRequest
 
 
-def map_greedy(
-    topology: Topology,
-    mesh: Mesh,
-    capacity: int,
-    *,
-    objective: Objective = Objective.HOPS,
-    effort: Effort = Effort.NORMAL,
-    seed: int = 0,
-    watch: Watch | None = None,
-) -> Mapping:
+def map_greedy(request: MapRequest) -> Mapping:
     """
-    Greedy construction by hops, from a random vertex. See `mapping.MapMethod` for the arguments.
+    Greedy construction by hops, from a random vertex.
 
     Each placement looks at all usable cores. Raises MeshloomError if a vertex finds no core with room.
     """
-    del objective, effort
-    watch = watch or Watch()
+    topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("construct"):
         core_of, stuck = _construct(
             topology.indptr,
@@ -40,7 +28,7 @@ def map_greedy(
             mesh.x,
             mesh.y,
             capacity,
-            random_state(seed),
+            random_state(request.seed),
         )
     if stuck >= 0:
         raise MeshloomError(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...support.jit import Array, jit
 from ..kernels.graph import Graph, merge_vertices
 from ..mesh import Mesh
-from ..method import Effort, Mapping, Objective, Watch
+from ..method import Effort, Mapping, MapRequest
 from ..topology.topology import Topology
 from .packing import pack
 
@@ -21,19 +21,9 @@ SWEEPS = {Effort.FAST: 4, Effort.NORMAL: 64, Effort.HIGH: 1024}
 """At most as many passes over all pairs of neighbouring cores."""
 
 
-def map_hilbert(
-    topology: Topology,
-    mesh: Mesh,
-    capacity: int,
-    *,
-    objective: Objective = Objective.HOPS,
-    effort: Effort = Effort.NORMAL,
-    seed: int = 0,
-    watch: Watch | None = None,
-) -> Mapping:
-    """A Hilbert curve with forces on clusters, by hops. See `mapping.MapMethod` for the arguments."""
-    del objective, seed
-    watch = watch or Watch()
+def map_hilbert(request: MapRequest) -> Mapping:
+    """A Hilbert curve with forces on clusters, by hops."""
+    topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("order"):
         order = vertex_order(topology)
     with watch.step("curve"):
@@ -44,7 +34,7 @@ def map_hilbert(
             Graph(topology.indptr, topology.indices, topology.data.astype(np.int64), topology.size), core_of, mesh.cores
         )
         position = np.arange(mesh.cores, dtype=np.int32)
-        swap_neighbours(graph, position, mesh, SWEEPS[effort])
+        swap_neighbours(graph, position, mesh, SWEEPS[request.effort])
     return Mapping(position[core_of], watch.seconds)
 
 
