@@ -90,7 +90,7 @@ def balance_lanes(module: ModuleOp, chip: Chip, objective: Objective = "cycles")
             continue
         channels = Channels()
         result = use.op.results[0]
-        axis = 1 if isinstance(use.op, ConvOp) else len(shape_of(result)) - 1
+        axis = use.op.result_axis(use.position)
         channels.follow(result, ChannelAxis(axis, shape_of(result)[axis]))
         seen.update(channels.axes)
         if channels.fixed or (found := _order(channels, uses, chip, objective)) is None:

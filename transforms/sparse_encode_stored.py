@@ -134,10 +134,8 @@ def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCo
     if op.is_depthwise if isinstance(op, ConvOp) else len(shape_of(weights)) != 2:
         return None
     strings = fibers_of(op)
-    shape = shape_of(weights)
     rows = math.prod(shape_of(op.result)) // max(1, strings.outputs)
-    taps, groups = (math.prod(shape[2:]), op.group_count) if isinstance(op, ConvOp) else (1, 1)
-    layer = Layer(rows, strings.inputs, strings.outputs, element_bytes(f32), taps, groups=groups)
+    layer = Layer(rows, strings.inputs, strings.outputs, element_bytes(f32), op.taps, groups=op.group_count)
     dense, *choices = all_choices(connected.astype(np.float32), strings)
     # Fillers would be zeros that have to be stored: distances that are long enough need none.
     choices = [one for one in choices if one.entries == np.count_nonzero(connected)]
@@ -150,8 +148,7 @@ def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCo
 
 def fibers_of(op: MatmulOp | ConvOp) -> Fibers:
     """The weights of a contraction as fibers, one for each output neuron."""
-    axis = 1 if isinstance(op, MatmulOp) and op.transpose_b is None else 0
-    return Fibers(shape_of(op.operands[1]), axis=axis)
+    return Fibers(shape_of(op.operands[1]), axis=op.output_axis(1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,7 +91,7 @@ def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> i
 def recomputations(net: Any, plan: Any):
     """
     (due, ns, room): [c] when each gap's tensor must be back, how long its recomputation takes (-1: too many
-    operations), and the bytes that other results on the way take beside the tensor's own working memory.
+    operations), and the bytes of intermediate results beside the tensor itself.
     """
     m = len(net.after)
     due = net.after.copy()
