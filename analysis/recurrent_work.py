@@ -29,7 +29,7 @@ def recurrent_layers(function: FuncOp) -> list[RecurrentLayer]:
 
 
 def _find(
-    ops: Iterable[Operation], place: tuple[int, ...], runs: int, found: list[tuple[tuple[int, ...], int, LoopOp]]
+    ops: Iterable[Operation], position: tuple[int, ...], runs: int, found: list[tuple[tuple[int, ...], int, LoopOp]]
 ) -> None:
     """
     Note each loop with its place, the loops that it waits for in its block and in those around it, and its runs.
@@ -41,7 +41,7 @@ def _find(
         operands = [value for inner in op.walk() for value in inner.operands]
         before = max((depth.get(value, 0) for value in operands), default=0)
         if isinstance(op, LoopOp):
-            here = (*place, before)
+            here = (*position, before)
             steps = runs * op.step_count
             if steps:
                 found.append((here, steps, op))

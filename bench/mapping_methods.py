@@ -43,7 +43,7 @@ def one(method: str, archive: Path, seed: int) -> dict[str, Any]:
     import numpy as np
     from mapping_variants import VARIANTS
     from meshloom.mapping.mesh import Mesh
-    from meshloom.mapping.method import Effort, Objective, Watch, default_capacity
+    from meshloom.mapping.method import Effort, MapRequest, Objective, Watch, default_capacity
     from meshloom.mapping.methods import find_method
     from meshloom.mapping.metrics.costs import costs_of
     from meshloom.mapping.topology.topology import Topology
@@ -94,9 +94,13 @@ def one(method: str, archive: Path, seed: int) -> dict[str, Any]:
     else:
         mapper = find_method(name)
         warm, warm_mesh = small()
-        mapper(warm, warm_mesh, default_capacity(warm.total_size, warm_mesh), objective=objective, effort=Effort.FAST)
+        mapper(
+            MapRequest(
+                warm, warm_mesh, default_capacity(warm.total_size, warm_mesh), objective=objective, effort=Effort.FAST
+            )
+        )
         start = time.process_time()
-        found = mapper(topology, mesh, capacity, objective=objective, effort=effort, seed=seed, watch=watch)
+        found = mapper(MapRequest(topology, mesh, capacity, objective=objective, effort=effort, seed=seed, watch=watch))
         core_of, seconds = found.core_of_vertex, time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     if method == "metis placed":

@@ -23,7 +23,7 @@ import numpy as np
 from mapping_methods import make_input, mean
 from meshloom.chips import load_chip
 from meshloom.mapping.mesh import Mesh
-from meshloom.mapping.method import Effort, Objective, default_capacity
+from meshloom.mapping.method import Effort, MapRequest, Objective, default_capacity
 from meshloom.mapping.methods import find_method
 from meshloom.mapping.metrics.costs import costs_of
 from meshloom.mapping.topology.topology import Topology
@@ -50,7 +50,9 @@ def one(method: str, archive: Path, seed: int) -> dict[str, Any]:
         name, _, objective = method.partition(" ")
         wanted = Objective(objective) if objective else Objective.CYCLES
         mapper = find_method(name)
-        core_of = mapper(topology, mesh, capacity, objective=wanted, effort=Effort.NORMAL, seed=seed).core_of_vertex
+        core_of = mapper(
+            MapRequest(topology, mesh, capacity, objective=wanted, effort=Effort.NORMAL, seed=seed)
+        ).core_of_vertex
     seconds = time.process_time() - start
     start = time.process_time()
     step = emulate_step(topology, mesh, core_of, load_chip("grid")).figures()

@@ -48,39 +48,39 @@ def load_chip(name_or_path: str) -> Chip:
         raise InputError(f"{path} is not valid TOML: {error}") from error
 
 
-def chip_from_table(table: dict[str, Any], place: str) -> Chip:
-    """Build and check a `Chip` from a parsed TOML table (or from JSON); `place` names it in errors."""
+def chip_from_table(table: dict[str, Any], location: str) -> Chip:
+    """Build and check a `Chip` from a parsed TOML table (or from JSON); `location` names it in errors."""
     table = dict(table)
     energy: object = table.pop("energy", None)
     if not isinstance(energy, dict):
-        raise InputError(f"{place}: needs a table [energy] with {', '.join(f.name for f in fields(Energy))}")
-    values = _checked(Chip, table, place, skip=frozenset({"energy"}))
-    chip = Chip(**values, energy=Energy(**_checked(Energy, cast("dict[str, Any]", energy), f"{place} [energy]")))
-    _check_consistency(chip, place)
+        raise InputError(f"{location}: needs a table [energy] with {', '.join(f.name for f in fields(Energy))}")
+    values = _checked(Chip, table, location, skip=frozenset({"energy"}))
+    chip = Chip(**values, energy=Energy(**_checked(Energy, cast("dict[str, Any]", energy), f"{location} [energy]")))
+    _check_consistency(chip, location)
     return chip
 
 
-def _checked(cls: type, table: dict[str, Any], place: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
+def _checked(cls: type, table: dict[str, Any], location: str, skip: frozenset[str] = frozenset()) -> dict[str, Any]:
     known = {f.name: f for f in fields(cls) if f.name not in skip}
     for key in table:
         if key not in known:
-            raise InputError(f"{place}: unknown key '{key}'; known keys: {', '.join(known)}")
+            raise InputError(f"{location}: unknown key '{key}'; known keys: {', '.join(known)}")
     values: dict[str, Any] = {}
     for name, field in known.items():
         if name not in table:
             if field.default is MISSING:
-                raise InputError(f"{place}: key '{name}' is missing")
+                raise InputError(f"{location}: key '{name}' is missing")
             continue
-        values[name] = _typed(table[name], str(field.type), name, place)
+        values[name] = _typed(table[name], str(field.type), name, location)
     return values
 
 
-def _typed(value: Any, kind: str, name: str, place: str) -> Any:
+def _typed(value: Any, kind: str, name: str, location: str) -> Any:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     match kind:
         case "int" if number and isinstance(value, int) and value >= (0 if name in _MAY_BE_ZERO else 1):
             if value > (limit := _LARGEST_OF.get(name, _LARGEST)):
-                raise InputError(f"{place}: '{name}' is {value}, at most {limit:,} is supported")
+                raise InputError(f"{location}: '{name}' is {value}, at most {limit:,} is supported")
             return value
         case "float" if number and 0 <= value < float("inf"):
             return float(value)
@@ -90,28 +90,28 @@ def _typed(value: Any, kind: str, name: str, place: str) -> Any:
             items = cast("list[Any]", value)
             if all(type(item) is int for item in items):
                 return tuple(sorted(set(items)))
-            raise InputError(f"{place}: '{name}' is {value!r}, expected a list of integers")
+            raise InputError(f"{location}: '{name}' is {value!r}, expected a list of integers")
         case _:
             wanted = {"int": "a positive integer", "float": "a non-negative number", "str": "a string"}
-            raise InputError(f"{place}: '{name}' is {value!r}, expected {wanted.get(kind, 'a list of integers')}")
+            raise InputError(f"{location}: '{name}' is {value!r}, expected {wanted.get(kind, 'a list of integers')}")
 
 
-def _check_consistency(chip: Chip, place: str) -> None:
+def _check_consistency(chip: Chip, location: str) -> None:
     if chip.clock_ghz == 0:
-        raise InputError(f"{place}: 'clock_ghz' must be greater than 0")
+        raise InputError(f"{location}: 'clock_ghz' must be greater than 0")
     if chip.rows > 64 or chip.cols > 64:
-        raise InputError(f"{place}: the mesh is {chip.rows} x {chip.cols}, at most 64 x 64 is supported")
+        raise InputError(f"{location}: the mesh is {chip.rows} x {chip.cols}, at most 64 x 64 is supported")
     if any(core < 0 or core >= chip.cores for core in chip.unusable_cores):
-        raise InputError(f"{place}: 'unusable_cores' must lie in 0..{chip.cores - 1}")
+        raise InputError(f"{location}: 'unusable_cores' must lie in 0..{chip.cores - 1}")
     if not chip.usable_cores:
-        raise InputError(f"{place}: 'unusable_cores' leaves no core to work")
+        raise InputError(f"{location}: 'unusable_cores' leaves no core to work")
     if chip.dram_ports > chip.rows:
         raise InputError(
-            f"{place}: 'dram_ports' is {chip.dram_ports}, but there are only {chip.rows} rows to put them at"
+            f"{location}: 'dram_ports' is {chip.dram_ports}, but there are only {chip.rows} rows to put them at"
         )
     if chip.map_caches not in MAP_CACHES:
         wanted = " or ".join(f"'{where}'" for where in MAP_CACHES)
-        raise InputError(f"{place}: 'map_caches' is '{chip.map_caches}', expected {wanted} (the mapping unit)")
+        raise InputError(f"{location}: 'map_caches' is '{chip.map_caches}', expected {wanted} (the mapping unit)")
     if chip.map_lanes not in MAP_LANES:
         wanted = " or ".join(f"'{how}'" for how in MAP_LANES)
-        raise InputError(f"{place}: 'map_lanes' is '{chip.map_lanes}', expected {wanted}")
+        raise InputError(f"{location}: 'map_lanes' is '{chip.map_lanes}', expected {wanted}")

@@ -113,14 +113,14 @@ REDUCE: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max, "min": np
 def scatter(mode: str, data: Array, indices: Array, updates: Array, batch: int) -> Array:
     """Rows put (`set`; the last one wins) or joined (`add`, `max`): see `dataflow.scatter`."""
     wide = data.astype(np.float32) if data.dtype == BFLOAT16 else data.copy()  # rounded once, at the end
-    place = (*np.indices((*data.shape[:batch], 1))[:batch], indices)
+    position = (*np.indices((*data.shape[:batch], 1))[:batch], indices)
     match mode:
         case "add":
-            np.add.at(wide, place, updates.astype(wide.dtype))
+            np.add.at(wide, position, updates.astype(wide.dtype))
         case "max":
-            np.maximum.at(wide, place, updates.astype(wide.dtype))
+            np.maximum.at(wide, position, updates.astype(wide.dtype))
         case _:
-            wide[place] = updates
+            wide[position] = updates
     return wide.astype(data.dtype)
 
 

@@ -74,10 +74,10 @@ def fixed_inputs(where: str, graph: onnx.GraphProto, values: Mapping[str, Any]) 
 
 
 def _fixed(where: str, info: onnx.ValueInfoProto, value: Any) -> Array:
-    place = f"{where}: the value of input {info.name!r}"
+    position = f"{where}: the value of input {info.name!r}"
     given: Array = np.asarray(value)
     if given.dtype.kind not in "biufV":
-        raise InputError(f"{place} is no array of numbers")
+        raise InputError(f"{position} is no array of numbers")
     dims = info.type.tensor_type.shape.dim
     if given.size == 1 and info.type.tensor_type.HasField("shape") and all(static_size(dim) == 1 for dim in dims):
         given = given.reshape([1] * len(dims))
@@ -87,7 +87,7 @@ def _fixed(where: str, info: onnx.ValueInfoProto, value: Any) -> Array:
         held = given.astype(dtype)
         exact = is_float(dtype) or bool(np.all(held.astype(given.dtype) == given))
     if not exact:
-        raise InputError(f"{place} does not fit its type {dtype}")
+        raise InputError(f"{position} does not fit its type {dtype}")
     return held
 
 

@@ -45,7 +45,7 @@ def unroll(
     state = list(carried)
     rows: list[list[Tensor]] = []
     for step in range(steps):
-        slices = [_slice(b, value, along, along.place(step, steps)) for value, along in scanned]
+        slices = [_slice(b, value, along, along.position(step, steps)) for value, along in scanned]
         after, given = body(state, slices)
         state = list(after)
         rows.append(list(given))
@@ -64,8 +64,8 @@ def unroll(
     return state, stacked
 
 
-def _slice(b: Builder, value: Tensor, along: Along, place: int) -> Tensor:
-    return b.reshape(b.slice_axis(value, along.axis, place, 1), along.of_step(value.shape))
+def _slice(b: Builder, value: Tensor, along: Along, position: int) -> Tensor:
+    return b.reshape(b.slice_axis(value, along.axis, position, 1), along.of_step(value.shape))
 
 
 def build_loop(

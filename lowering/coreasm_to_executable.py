@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..chips import Chip
-from ..dialects.coreasm.block_text import place_of, text_of
+from ..dialects.coreasm.block_text import location_of, text_of
 from ..dialects.coreasm.code import Code
 from ..dialects.coreasm.encoding import TYPE_BY_NAME
 from ..dialects.coreasm.executable_ops import (
@@ -43,34 +43,34 @@ _EXECUTABLE = (
 )  # fmt: skip
 
 
-def coreasm_to_executable(module: ModuleOp, place: str = "the module", load: bool = True) -> Executable:
+def coreasm_to_executable(module: ModuleOp, location: str = "the module", load: bool = True) -> Executable:
     """
     The executable that a module describes, its programs packed or not. An image that consists of one data section is
     memory-mapped; without `load`, images are left zero, for a check of everything else.
 
-    Raises InputError that names the place in the text where it is known (else `place`), the program and the word.
+    Raises InputError that names the line of the text if it is known (else `location`), the program and the word.
     """
     for op in module.ops:
         if not isinstance(op, _EXECUTABLE):
-            raise InputError(f"{_where(op, place)}: '{op.name}' does not belong in an executable")
-    chip = _chip(module, place)
+            raise InputError(f"{_where(op, location)}: '{op.name}' does not belong in an executable")
+    chip = _chip(module, location)
     controllers = [op for op in module.ops if isinstance(op, ControllerOp | UnpackedControllerOp)]
     if len(controllers) != 1:
-        where = _where(controllers[1], place) if controllers else place
+        where = _where(controllers[1], location) if controllers else location
         raise InputError(f"{where}: an executable has one 'coreasm.controller', there are {len(controllers)}")
     sources = SourceTable([name for op in _all(module, SourcesOp) for name in op.all])
-    programs = [_program(op, sources, place) for op in module.ops if isinstance(op, ProgramOp | UnpackedProgramOp)]
+    programs = [_program(op, sources, location) for op in module.ops if isinstance(op, ProgramOp | UnpackedProgramOp)]
     numbers = {program.name: number for number, program in enumerate(programs)}
     data = [_data(op) for op in module.ops if isinstance(op, DataOp | BytesOp)]
     tensors = [_tensor(op) for op in _all(module, TensorOp)]
-    dram, host = (_Image.of(module, space, data, tensors, place) for space in ("dram", "host"))
+    dram, host = (_Image.of(module, space, data, tensors, location) for space in ("dram", "host"))
     exe = Executable(
         chip=chip,
         tensors=tensors,
         programs=programs,
-        launches=[_launch(op, numbers, chip, place) for op in _all(module, LaunchOp)],
-        core_sets=_core_sets(module, chip, place),
-        controller=_code(controllers[0], place).words,
+        launches=[_launch(op, numbers, chip, location) for op in _all(module, LaunchOp)],
+        core_sets=_core_sets(module, chip, location),
+        controller=_code(controllers[0], location).words,
         weights=dram.load() if load else dram.zeros(),
         weights_address=dram.start,
         dram_bytes_used=dram.used,
@@ -81,11 +81,11 @@ def coreasm_to_executable(module: ModuleOp, place: str = "the module", load: boo
         host_bytes_used=host.used,
     )
     try:
-        check_executable(exe, place)
+        check_executable(exe, location)
     except WordError as error:
         owner = controllers[0] if error.program is None else _named(module, error.program)
-        line = place_of(owner, error.word)
-        raise InputError(str(error).replace(place, line, 1) if line else str(error)) from error
+        line = location_of(owner, error.word)
+        raise InputError(str(error).replace(location, line, 1) if line else str(error)) from error
     return exe
 
 
@@ -94,47 +94,47 @@ def _named(module: ModuleOp, program: str) -> Operation:
     return next(op for op in ops if op.sym_name.data == program)
 
 
-def _where(op: Operation, place: str) -> str:
-    """`FILE:LINE` of an operation if it is known, else `place`."""
+def _where(op: Operation, location: str) -> str:
+    """`FILE:LINE` of an operation if it is known, else `location`."""
     if isinstance(op.location, FileLineColLoc):
         return f"{op.location.filename.data}:{op.location.line.data}"
-    return place_of(op, 0) or place
+    return location_of(op, 0) or location
 
 
 def _all(module: ModuleOp, kind: type[_Op]) -> list[_Op]:
     return [op for op in module.ops if isinstance(op, kind)]
 
 
-def _chip(module: ModuleOp, place: str) -> Chip:
+def _chip(module: ModuleOp, location: str) -> Chip:
     try:
         chip = chip_of(module)
     except VerifyException as error:
-        raise InputError(f"{place}: {error}") from error
+        raise InputError(f"{location}: {error}") from error
     if chip is None:
-        raise InputError(f'{place}: no chip is named: give the module {CHIP} = #manycore.chip<"NAME">')
+        raise InputError(f'{location}: no chip is named: give the module {CHIP} = #manycore.chip<"NAME">')
     return chip
 
 
-def _code(op: PackedOp | UnpackedOp, place: str) -> Code:
+def _code(op: PackedOp | UnpackedOp, location: str) -> Code:
     try:
         return op.code
     except VerifyException as error:
-        raise InputError(f"{_where(op, place)}: {error}") from error
+        raise InputError(f"{_where(op, location)}: {error}") from error
 
 
-def _program(op: ProgramOp | UnpackedProgramOp, sources: SourceTable, place: str) -> Program:
-    return sources.program(op.sym_name.data, _code(op, place))
+def _program(op: ProgramOp | UnpackedProgramOp, sources: SourceTable, location: str) -> Program:
+    return sources.program(op.sym_name.data, _code(op, location))
 
 
-def _launch(op: LaunchOp, numbers: Mapping[str, int], chip: Chip, place: str) -> Launch:
-    where = _where(op, place)
-    runs = [(run, place_of(op, number) or where) for number, run in enumerate(op.runs)]
+def _launch(op: LaunchOp, numbers: Mapping[str, int], chip: Chip, location: str) -> Launch:
+    where = _where(op, location)
+    runs = [(run, location_of(op, number) or where) for number, run in enumerate(op.runs)]
     return launch_of(runs, numbers, chip.cores, where)
 
 
-def _core_sets(module: ModuleOp, chip: Chip, place: str) -> NDArray[np.bool_]:
+def _core_sets(module: ModuleOp, chip: Chip, location: str) -> NDArray[np.bool_]:
     sets = [
-        (members, place_of(op, number) or _where(op, place))
+        (members, location_of(op, number) or _where(op, location))
         for op in _all(module, SetsOp)
         for number, members in enumerate(op.all)
     ]
@@ -168,7 +168,7 @@ class _Image:
     used: int
     entries: Sequence[tuple[DataOp | BytesOp, Data]]
     """The data by address; none overlaps another or lies outside of the memory."""
-    place: str
+    location: str
 
     @staticmethod
     def of(
@@ -176,7 +176,7 @@ class _Image:
         space: Space,
         data: Iterable[tuple[DataOp | BytesOp, Data]],
         tensors: Sequence[TensorInfo],
-        place: str,
+        location: str,
     ) -> _Image:
         """
         The image that `coreasm.memory` describes, or that follows from data and tensors. Raises InputError for data
@@ -185,7 +185,7 @@ class _Image:
         entries = sorted((each for each in data if each[1].space == space), key=lambda each: each[1].address)
         stated = [op for op in _all(module, MemoryOp) if op.space.data == space]
         if len(stated) > 1:
-            raise InputError(f"{_where(stated[1], place)}: 'coreasm.memory {space}' is given twice")
+            raise InputError(f"{_where(stated[1], location)}: 'coreasm.memory {space}' is given twice")
         if stated:
             start, nbytes, used = (n.value.data for n in (stated[0].image, stated[0].bytes, stated[0].used))
         else:
@@ -197,11 +197,11 @@ class _Image:
         for op, entry in entries:
             if entry.address < at or entry.end > start + nbytes:
                 raise InputError(
-                    f"{_where(op, place)}: data at {space} {entry.address:#x} to {entry.end:#x} overlaps other data or"
-                    f" lies outside of the image, {start:#x} to {start + nbytes:#x}"
+                    f"{_where(op, location)}: data at {space} {entry.address:#x} to {entry.end:#x} overlaps other data"
+                    f" or lies outside of the image, {start:#x} to {start + nbytes:#x}"
                 )
             at = entry.end
-        return _Image(start, nbytes, used, entries, place)
+        return _Image(start, nbytes, used, entries, location)
 
     def load(self) -> Buffer:
         """The bytes of the image."""
@@ -221,4 +221,4 @@ class _Image:
         try:
             return entry.load()
         except InputError as error:
-            raise InputError(f"{_where(op, self.place)}: {error}") from error
+            raise InputError(f"{_where(op, self.location)}: {error}") from error

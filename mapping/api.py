@@ -20,7 +20,7 @@ from ..support.arguments import check_argument
 from ..support.errors import InputError
 from .limits import Limits, apply_limits
 from .mesh import Mesh
-from .method import Effort, Mapping, Objective, Watch
+from .method import Effort, Mapping, MapRequest, Objective, Watch
 from .methods import METHODS, find_method
 from .metrics.costs import Costs, costs_of
 from .topology.topology import Topology, from_directed, make_topology
@@ -108,13 +108,15 @@ def map_with_steps(
     target = _mesh(mesh)
     topology, limit = apply_limits(_topology(network, size), target, Limits(capacity, max_vertices, max_edges))
     return find_method(method)(
-        topology,
-        target,
-        limit,
-        objective=_choice(Objective, objective, "objective"),
-        effort=_choice(Effort, effort, "effort"),
-        seed=seed,
-        watch=watch,
+        MapRequest(
+            topology,
+            target,
+            limit,
+            objective=_choice(Objective, objective, "objective"),
+            effort=_choice(Effort, effort, "effort"),
+            seed=seed,
+            watch=watch or Watch(),
+        )
     )
 
 

@@ -81,9 +81,9 @@ def messages_of(
     senders = np.concatenate([sender[whole], sender[one_by_one]])
     numbers = np.concatenate([set_number[number[whole]], len(sets) - mesh.cores + members[apart]])
     amounts = np.concatenate([amount[whole], amount[one_by_one]])
-    key, place = np.unique(senders * len(sets) + numbers, return_inverse=True)
+    key, position = np.unique(senders * len(sets) + numbers, return_inverse=True)
     total = np.zeros(len(key), np.int64)
-    np.add.at(total, place, amounts)
+    np.add.at(total, position, amounts)
     used, set_of = np.unique(key % len(sets), return_inverse=True)
     return Messages(key // len(sets), set_of.astype(np.int64), total, sets[used])
 
@@ -117,8 +117,8 @@ def _multicasts(
         below = 0
         while True:
             level = 0
-            for place in range(reached):
-                here = largest[found[place]]
+            for position in range(reached):
+                here = largest[found[position]]
                 if here > below and (level == 0 or here < level):
                     level = here
             if level == 0:
@@ -129,17 +129,17 @@ def _multicasts(
             while filled + reached > len(members):
                 members = _longer(members)
             name = np.uint64(0)
-            for place in range(reached):
-                if largest[found[place]] >= level:
-                    members[filled] = found[place]
+            for position in range(reached):
+                if largest[found[position]] >= level:
+                    members[filled] = found[position]
                     filled += 1
-                    name += marks[found[place]]
+                    name += marks[found[position]]
             sender[count], mark[count], amount[count] = home, name, level - below
             count += 1
             start[count] = filled
             below = level
-        for place in range(reached):
-            largest[found[place]] = 0
+        for position in range(reached):
+            largest[found[position]] = 0
     return sender[:count], mark[:count], amount[:count], start[: count + 1], members[:filled]
 
 

@@ -1,4 +1,4 @@
-"""Mappings, the interface of all methods of mapping, and the callbacks of a running method."""
+"""Mappings, the request and interface of all methods of mapping, and the callbacks of a running method."""
 
 from __future__ import annotations
 
@@ -74,19 +74,19 @@ class NoCheckpoints:
 
 
 class Watch:
-    """What a method calls while it works: times its steps, tells them, keeps and restores their results."""
+    """The callbacks of a method: it times and reports the steps, and keeps and restores their results."""
 
     def __init__(self, checkpoints: Checkpoints | None = None) -> None:
         self.checkpoints: Checkpoints = checkpoints or NoCheckpoints()
         self.seconds: dict[str, float] = {}
 
-    def tell(self, step: str) -> None:
-        """Called as a step begins; what shows progress overrides it."""
+    def on_step(self, step: str) -> None:
+        """Called as a step begins; subclasses that show progress override it."""
 
     @contextmanager
     def step(self, name: str) -> Generator[None]:
-        """Time the body under `name`; times of equal names add up. Steps may not lie within each other."""
-        self.tell(name)
+        """Time the body under `name`; times of equal names add up. Steps may not be nested."""
+        self.on_step(name)
         start = process_time()
         try:
             yield
@@ -94,27 +94,29 @@ class Watch:
             self.seconds[name] = self.seconds.get(name, 0.0) + process_time() - start
 
 
+@dataclass(frozen=True)
+class MapRequest:
+    """What to map, onto what, and how."""
+
+    topology: Topology
+    mesh: Mesh
+    capacity: int
+    """Largest sum of the sizes of the vertices on a core."""
+    objective: Objective = Objective.HOPS
+    effort: Effort = Effort.NORMAL
+    seed: int = 0
+    watch: Watch = field(default_factory=Watch)
+    """Collects the CPU seconds of the steps; it does not change the result."""
+
+
 class MapMethod(Protocol):
     """
-    A way of mapping: every method, and every baseline, is called like this.
-
-    `capacity` bounds the sum of sizes of the vertices on a core. The result depends on the arguments alone; `watch`
-    collects the CPU seconds of the steps.
+    A method of mapping, also a baseline. The result depends on the request alone.
 
     Raises MeshloomError if the vertices do not fit.
     """
 
-    def __call__(
-        self,
-        topology: Topology,
-        mesh: Mesh,
-        capacity: int,
-        *,
-        objective: Objective = Objective.HOPS,
-        effort: Effort = Effort.NORMAL,
-        seed: int = 0,
-        watch: Watch | None = None,
-    ) -> Mapping: ...
+    def __call__(self, request: MapRequest, /) -> Mapping: ...
 
 
 def default_capacity(total_size: int, mesh: Mesh) -> int:

@@ -52,16 +52,16 @@ def _run(options: argparse.Namespace) -> None:
         write_any(read_executable_ir(listing_file), options.output)
         return
     weights = None if options.weights is None else map_file(options.weights)
-    place = "standard input" if options.listing == "-" else str(options.listing)
+    location = "standard input" if options.listing == "-" else str(options.listing)
     folder = Path() if options.listing == "-" else Path(options.listing).parent
     try:
         if options.listing == "-":
-            exe = assemble(sys.stdin, place, folder, weights)
+            exe = assemble(sys.stdin, location, folder, weights)
         else:
             with TextIOWrapper(open_regular(options.listing), "utf-8") as lines:
-                exe = assemble(lines, place, folder, weights)
+                exe = assemble(lines, location, folder, weights)
     except UnicodeDecodeError as error:
-        raise InputError(f"{place} is not a listing: it is not UTF-8 text") from error
+        raise InputError(f"{location} is not a listing: it is not UTF-8 text") from error
     write_any(exe, options.output)
 
 

@@ -110,8 +110,8 @@ class Verdict:
 
 
 def _sentence(node: NodeProto, name: str, difference: float) -> str:
-    place = f"operator {node.op_type}" + (f", node '{node.name}'" if node.name else "")
-    return f"the first tensor of the network that differs is '{name}' ({place}), by {difference:.3g}"
+    location = f"operator {node.op_type}" + (f", node '{node.name}'" if node.name else "")
+    return f"the first tensor of the network that differs is '{name}' ({location}), by {difference:.3g}"
 
 
 def _same(outputs: Mapping[str, Array], others: Mapping[str, Array]) -> bool:

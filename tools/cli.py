@@ -177,10 +177,10 @@ def check_folders(*paths: Path | None, inputs: Sequence[Path | None] = ()) -> No
             raise InputError(f"{path} is a folder: give the name of a file")
         if path.exists() and not path.is_file():
             continue
-        place = os.path.realpath(path)
-        if place in taken:
-            raise InputError(f"{path} cannot be written, {taken[place]}: give another name")
-        taken[place] = "it is given for two results"
+        location = os.path.realpath(path)
+        if location in taken:
+            raise InputError(f"{path} cannot be written, {taken[location]}: give another name")
+        taken[location] = "it is given for two results"
 
 
 def check_is_file(path: Path) -> None:

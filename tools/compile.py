@@ -16,7 +16,7 @@ from .chips import chips_summary, file_of_chip
 from .cli import check_folders, make_parser, parse_shapes, run_tool
 from .pass_plugins import add_pass_plugin_option, load_passes
 from .progress import Progress
-from .subgraphs import LogLines, add_subgraph_options, read_subgraph_options, serial_list_table
+from .subgraphs import LogLines, add_subgraph_options, launch_sequence_table, read_subgraph_options
 from .values import add_value_option, parse_values
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def _report(model: Path, compilation: Compilation, stages: Stages, layers: Seque
 
 
 def summary(name: str, compilation: Compilation) -> str:
-    """Size of the executable, use of the cores' memories, and the serial list where there are several subgraphs."""
+    """Size of the executable, use of the cores' memories, and the launch sequence if there are several subgraphs."""
     from ..dialects.coreasm.encoding import DESC, WORD
 
     exe = compilation.executable
@@ -306,7 +306,7 @@ def summary(name: str, compilation: Compilation) -> str:
     )
     if compilation.saving is not None:
         return f"{text}\n{saving_table(compilation.saving)}"
-    return text if len(compilation.parts) == 1 else f"{text}\n{serial_list_table(compilation.parts)}"
+    return text if len(compilation.parts) == 1 else f"{text}\n{launch_sequence_table(compilation.parts)}"
 
 
 if __name__ == "__main__":

@@ -41,10 +41,10 @@ def one_line(text: str) -> str:
 
 def report(message: str, error: BaseException | None = None) -> str:
     """What to print for an error: `PLACE: error: MESSAGE`, and the line of the text below where there is one."""
-    place = None if error is None else place_of(error)
-    if place is None:
+    location = None if error is None else location_of(error)
+    if location is None:
         return f"error: {message}"
-    return f"{place.text}: error: {message}" + ("" if place.excerpt is None else f"\n{place.excerpt}")
+    return f"{location.text}: error: {message}" + ("" if location.excerpt is None else f"\n{location.excerpt}")
 
 
 def in_file(name: str, error: BaseException) -> str:
@@ -53,7 +53,7 @@ def in_file(name: str, error: BaseException) -> str:
     return message if _in_text(error) is not None else f"{name}: {message}"
 
 
-def place_of(error: BaseException) -> Place | None:
+def location_of(error: BaseException) -> Place | None:
     """Where an error, or what it was raised from, arose; None where that is not known."""
     if (text := _in_text(error)) is not None:
         name, line, column = text

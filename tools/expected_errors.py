@@ -55,14 +55,14 @@ def mismatches(name: str, expected: Sequence[ExpectedError], found: Sequence[Fou
     matched once.
     """
 
-    def place(line: int | None) -> str:
+    def location(line: int | None) -> str:
         return name if line is None else f"{name}:{line}"
 
     left = list(found)
     for one in expected:
         match = next((error for error in left if error.line == one.line and one.text in error.text), None)
         if match is None:
-            yield f'{place(one.line)}: expected error "{one.text}" was not produced'
+            yield f'{location(one.line)}: expected error "{one.text}" was not produced'
         else:
             left.remove(match)
-    yield from (f"{place(error.line)}: unexpected error: {error.text}" for error in left)
+    yield from (f"{location(error.line)}: unexpected error: {error.text}" for error in left)

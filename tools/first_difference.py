@@ -129,15 +129,15 @@ class NetworkSearch:
 
     def first_wrong_on_chip(self, chip: Chip, right: Mapping[str, Array]) -> tuple[NodeProto, str, float] | None:
         """A tensor that the chip computes wrongly, none of those compared before it being wrong; None: all right."""
-        places = [(node, name) for node, name in self.tensors if name in right]
-        low, high = 0, len(places)
+        positions = [(node, name) for node, name in self.tensors if name in right]
+        low, high = 0, len(positions)
         worst: tuple[NodeProto, str, float] | None = None
         while low < high:
             step = max(1, -(-(high - low) // PROBES))
             picks = sorted({*range(low + step - 1, high, step), high - 1})
-            got = self._on_chip([places[pick][1] for pick in picks], chip)
+            got = self._on_chip([positions[pick][1] for pick in picks], chip)
             for pick in picks:
-                node, name = places[pick]
+                node, name = positions[pick]
                 if not (found := compare(name, got[name], right[name])).equal:
                     worst = node, name, found.difference
                     high = pick

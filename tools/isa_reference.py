@@ -133,11 +133,11 @@ _FIELD_TEXT = {
 def _operands(ins: Instruction) -> str:
     texts: list[str] = []
     for o in ins.operands:
-        place = "" if o.space is Space.SRAM else f" in {o.space.value}"
+        location = "" if o.space is Space.SRAM else f" in {o.space.value}"
         kind = " (immediate)" if o.always_immediate else " (or immediate)" if o.immediate else ""
         kind += " (encoded block)" if o.encoded else ""
         high = "" if o.high is None else f", upper address in slot {o.high}"
-        texts.append(f"{o.slot}: {o.name}{place}{kind}{high}")
+        texts.append(f"{o.slot}: {o.name}{location}{kind}{high}")
     texts += [f"addr{s.slot}{f'|addr{s.slot + 1}<<32' if s.wide else ''}: {s.name}" for s in ins.scalars]
     if ins.core_set:
         texts.append("desc3: core set")

@@ -15,7 +15,7 @@ from ..frontend.topology.read import read_topology
 from ..mapping.checkpoints import FolderCheckpoints, fingerprint
 from ..mapping.limits import Limits, apply_limits
 from ..mapping.mesh import Mesh
-from ..mapping.method import Effort, Mapping, Objective, Watch
+from ..mapping.method import Effort, Mapping, MapRequest, Objective, Watch
 from ..mapping.methods import find_method
 from ..mapping.metrics.costs import Costs, costs_of
 from ..mapping.metrics.multicast import directed_edges
@@ -78,7 +78,7 @@ class _ProgressWatch(Watch):
         super().__init__(checkpoints)
         self._progress = progress
 
-    def tell(self, step: str) -> None:
+    def on_step(self, step: str) -> None:
         self._progress(step)
 
 
@@ -104,7 +104,9 @@ def run_mapping(options: argparse.Namespace, progress: Progress) -> Result:
     watch = _ProgressWatch(progress, _checkpoints(options, mesh, bounded, capacity))
     method = find_method(options.method)
     mapping = method(
-        bounded, mesh, capacity, objective=objective, effort=Effort(options.effort), seed=options.seed, watch=watch
+        MapRequest(
+            bounded, mesh, capacity, objective=objective, effort=Effort(options.effort), seed=options.seed, watch=watch
+        )
     )
     progress("count costs")
     before = process_time()

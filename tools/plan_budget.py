@@ -185,7 +185,7 @@ def run_budget(options: argparse.Namespace, graph: CostGraph, progress: Progress
         else:
             placed = plan_placed(evaluator, budget, kinds, Preset(options.preset), options.seed)
             plan, held = placed.plan, placed.residency
-            figures["offsets_peak_bytes"] = placed.places.peak
+            figures["offsets_peak_bytes"] = placed.allocation.peak
             write_atomically(options.offsets, json.dumps(_places(graph, placed), indent=1) + "\n")
         seconds = time.process_time() - began
         if options.offsets is None:
@@ -300,7 +300,7 @@ def _figures(
 def _places(graph: CostGraph, placed: PlacedPlan) -> list[dict[str, Any]]:
     """Buffers by their start; what comes back is another buffer."""
     held = placed.residency
-    rows = zip(held.tensor, held.size, placed.places.offsets, held.start, held.end, strict=True)
+    rows = zip(held.tensor, held.size, placed.allocation.offsets, held.start, held.end, strict=True)
     return [
         {
             "tensor": None if tensor < 0 else graph.tensor_ids[tensor],

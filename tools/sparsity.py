@@ -144,7 +144,9 @@ def table(plans: Sequence[PlannedWeight]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     words = {0, 1, 2, 3, len(rows[0]) - 1} if any(reasons) else {0, 1, 2, 3}
     return "\n".join(
-        "  ".join(cell.ljust(width) if place in words else cell.rjust(width) for place, (cell, width) in line).rstrip()
+        "  ".join(
+            cell.ljust(width) if position in words else cell.rjust(width) for position, (cell, width) in line
+        ).rstrip()
         for line in (list(enumerate(zip(row, widths, strict=True))) for row in rows)
     )
 

@@ -106,8 +106,8 @@ class LogLines:
             write_atomically(self.file, "".join(line + "\n" for line in self.lines))
 
 
-def serial_list_table(parts: Sequence[CompiledPart]) -> str:
-    """The serial list of subgraphs with what each needs."""
+def launch_sequence_table(parts: Sequence[CompiledPart]) -> str:
+    """The launch sequence, with the resources of each subgraph."""
     rows = [("subgraph", "operators", "tasks", "cycles (estimate)", "SRAM a core", "DRAM", "weights", "")]
     rows += [
         (

@@ -33,28 +33,28 @@ TARGETS = {"interpret": "tools.interpret:InterpretTarget", "emulate": "tools.emu
 """Target name -> `module:Class`, the module relative to the package."""
 
 
-def load(place: str) -> Any:
+def load(location: str) -> Any:
     """The object at `module:Name`, the module given relative to the package."""
-    module, _, name = place.partition(":")
+    module, _, name = location.partition(":")
     return getattr(import_module(f"{ROOT}.{module}"), name)
 
 
-def _factory(place: str) -> Callable[[], Any]:
-    return lambda: load(place)
+def _factory(location: str) -> Callable[[], Any]:
+    return lambda: load(location)
 
 
 def _dialects() -> dict[str, Callable[[], Dialect]]:
-    return {name: _factory(place) for name, place in DIALECTS.items()}
+    return {name: _factory(location) for name, location in DIALECTS.items()}
 
 
 def _passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    places = {name: f"transforms.{place}" for name, place in TRANSFORM_PASSES.items()}
-    places |= {name: f"lowering.{place}" for name, place in LOWERING_PASSES.items()}
-    return {name: _factory(place) for name, place in places.items()}
+    places = {name: f"transforms.{location}" for name, location in TRANSFORM_PASSES.items()}
+    places |= {name: f"lowering.{location}" for name, location in LOWERING_PASSES.items()}
+    return {name: _factory(location) for name, location in places.items()}
 
 
 def _targets() -> dict[str, Callable[[], type[Target]]]:
-    return {name: _factory(place) for name, place in TARGETS.items()}
+    return {name: _factory(location) for name, location in TARGETS.items()}
 
 
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:

@@ -12,34 +12,34 @@ from .diagnostics import one_line, verify
 from .guarded_parser import MAX_ELEMENTS
 
 
-def verify_input(module: ModuleOp, place: str) -> None:
+def verify_input(module: ModuleOp, location: str) -> None:
     """
     Verify a module. Raises xDSL's exceptions where a verifier refuses it, and InputError where a verifier itself fails.
 
     Verifiers of xDSL's own operations rely on properties that the text may lack. Values of more than MAX_ELEMENTS
     elements are refused: a few characters of text must not claim all memory.
     """
-    _check_sizes(module, place)
+    _check_sizes(module, location)
     try:
         verify(module)
     except (DiagnosticException, MeshloomError, MemoryError):
         raise
     except KeyError as error:
-        raise InputError(f"{place}: an operation has no {error}, which it must have") from error
+        raise InputError(f"{location}: an operation has no {error}, which it must have") from error
     except RecursionError as error:
-        raise InputError(f"{place}: nested too deeply") from error
+        raise InputError(f"{location}: nested too deeply") from error
     except Exception as error:
         message = one_line(str(error)) or type(error).__name__
-        raise InputError(f"{place}: the module is not valid: {message}") from error
+        raise InputError(f"{location}: the module is not valid: {message}") from error
 
 
-def _check_sizes(module: ModuleOp, place: str) -> None:
+def _check_sizes(module: ModuleOp, location: str) -> None:
     for op in module.walk():
         arguments = [argument for region in op.regions for block in region.blocks for argument in block.args]
         for value in (*op.results, *arguments):
             get_shape = getattr(value.type, "get_shape", None)
             if get_shape is not None and (count := math.prod(get_shape())) > MAX_ELEMENTS:
                 raise InputError(
-                    f"{place}: {op.name} has a value of type {value.type}, which is {count:,} elements: "
+                    f"{location}: {op.name} has a value of type {value.type}, which is {count:,} elements: "
                     f"values may have {MAX_ELEMENTS:,}"
                 )

@@ -126,19 +126,11 @@ def _known_operand(op: MatmulOp | ConvOp) -> int | None:
     return next((position for position in (1, 0) if is_constant(op.operands[position])), None)
 
 
-def _inner_axis(op: MatmulOp | ConvOp, position: int) -> int:
-    """The axis of an operand that a contraction sums over; for a convolution, the channels."""
-    if isinstance(op, ConvOp):
-        return 1
-    rank, flag = len(shape_of(op.operands[position])), (op.transpose_a, op.transpose_b)[position] is not None
-    return rank - 1 if flag == (position == 1) else rank - 2
-
-
 def _has_zeros(op: MatmulOp | ConvOp, constants: ConstantChannels) -> bool:
     """Whether a contraction has an input channel without weights."""
     position = _known_operand(op)
     assert position is not None
-    if isinstance(op, ConvOp) and op.group_count > 1:
+    if op.group_count > 1:
         return False
     return bool(_zero_slices(op, position, constants).any())
 
@@ -147,7 +139,7 @@ def _zero_slices(op: MatmulOp | ConvOp, position: int, constants: ConstantChanne
     """Mask of the input channels of a contraction without weights."""
     weights = constants.weights(op.operands[position])
     assert weights is not None
-    axis = _inner_axis(op, position)
+    axis = op.inner_axis(position)
     stored: Mask = (weights != 0).any(axis=tuple(other for other in range(weights.ndim) if other != axis))
     return ~stored
 
@@ -155,9 +147,9 @@ def _zero_slices(op: MatmulOp | ConvOp, position: int, constants: ConstantChanne
 def _inner_spot(spot: Spot) -> bool:
     """Whether a contraction sums over the axis with separate indices."""
     op = spot.op
-    if isinstance(op, ConvOp):
-        return spot.position == 0 and spot.axis == 1 and op.group_count == 1
-    return isinstance(op, MatmulOp) and spot.position != RESULT and spot.axis == _inner_axis(op, spot.position)
+    if not isinstance(op, MatmulOp | ConvOp) or spot.position == RESULT or op.group_count > 1:
+        return False
+    return spot.axis == op.inner_axis(spot.position) and not (isinstance(op, ConvOp) and spot.position == 1)
 
 
 def _may_drop(spot: Spot, constants: ConstantChannels) -> Mask:
@@ -174,11 +166,11 @@ def _may_drop(spot: Spot, constants: ConstantChannels) -> Mask:
     mask, numbers = constants.numbers(spot.value, spot.axis)
     weights = constants.weights(op.operands[other])
     if weights is None:
-        theirs, of_them = constants.numbers(op.operands[other], _inner_axis(op, other))
+        theirs, of_them = constants.numbers(op.operands[other], op.inner_axis(other))
         return (mask & (numbers == 0)) | (theirs & (of_them == 0))
-    if isinstance(op, ConvOp) and any((*ints(op.pad_low), *ints(op.pad_high))):
+    if op.is_padded:
         mask = mask & (numbers == 0)  # what lies around is zero
-    lines = np.moveaxis(weights, _inner_axis(op, other), 0).reshape(spot.size, -1)
+    lines = np.moveaxis(weights, op.inner_axis(other), 0).reshape(spot.size, -1)
     finite = np.asarray(np.isfinite(lines).all(axis=1))
     return _zero_slices(op, other, constants) | (mask & finite)
 
@@ -224,10 +216,9 @@ class _Plan:
         for op in contractions:
             position = _known_operand(op)
             assert position is not None
-            rank = len(shape_of(op.result))
-            links.follow(op.result, 1 if isinstance(op, ConvOp) else rank - (1 if position == 1 else 2))
+            links.follow(op.result, op.result_axis(position))
             if not is_constant(inputs := op.operands[1 - position]):
-                links.follow(inputs, _inner_axis(op, 1 - position))
+                links.follow(inputs, op.inner_axis(1 - position))
         channel, spots = links.channels(), list(all_spots(ops, links))
         stays = np.zeros(links.count, bool)
         sources = {key for key in links.first if isinstance(key[0], BlockArgument)}
@@ -365,7 +356,7 @@ class _Rewrite:
         """
         if not isinstance(op, MatmulOp | ConvOp) or (position := _known_operand(op)) is None:
             return None
-        spot = Spot(op, 1 - position, _inner_axis(op, 1 - position))
+        spot = Spot(op, 1 - position, op.inner_axis(1 - position))
         if not _inner_spot(spot) or (kept := self._mask(spot)) is None:
             return None
         mask, numbers = self.constants.numbers(spot.value, spot.axis)
@@ -374,15 +365,14 @@ class _Rewrite:
         if weights is None or not numbers.any():
             return None
         rows = np.where(numbers != 0)[0]
-        axis = _inner_axis(op, position)
+        axis = op.inner_axis(position)
         weights = np.moveaxis(np.take(weights, rows, axis=axis), axis, -1)
         sums = weights @ numbers[rows]
         if isinstance(op, ConvOp):
             sums = sums.sum(axis=tuple(range(1, sums.ndim))).reshape(1, -1, *[1] * op.spatial)
-            out = 1
         else:
             sums = np.expand_dims(sums, -2 if position == 1 else -1)
-            out = len(shape_of(op.result)) - (1 if position == 1 else 2)
+        out = op.result_axis(position)
         stay = self._mask(Spot(op, RESULT, out))
         if stay is not None:
             sums = np.compress(stay, sums, axis=out - len(shape_of(op.result)))
@@ -440,8 +430,8 @@ class _Rewrite:
             return None
         if mine is not None:
             indices = indices[mine]
-        places = indices if kept is None else (np.cumsum(kept) - 1)[indices]
-        return [source_of(places.astype(np.int64), i64, "rows")]
+        positions = indices if kept is None else (np.cumsum(kept) - 1)[indices]
+        return [source_of(positions.astype(np.int64), i64, "rows")]
 
     def _types(self) -> None:
         """Set the types of values to their kept shapes."""
@@ -509,10 +499,10 @@ class _Rewrite:
         rows = np.where(kept, np.cumsum(kept) - 1, 0)
         rows[~kept] = int(kept.sum()) + which.reshape(-1)
         together = ConcatOp([value, whole.result], axis)
-        places = source_of(rows.astype(np.int64), i64, "rows")
-        gather = GatherOp(together, places.results[0], axis)
+        positions = source_of(rows.astype(np.int64), i64, "rows")
+        gather = GatherOp(together, positions.results[0], axis)
         gather.result.name_hint = value.name_hint
-        Rewriter.insert_op([source, whole, together, places, gather], InsertPoint.before(border.op))
+        Rewriter.insert_op([source, whole, together, positions, gather], InsertPoint.before(border.op))
         border.op.operands[border.position] = gather.result
 
 

@@ -61,9 +61,9 @@ def _best(block: Block, least: int) -> RolledLoop | None:
     ops = [op for op in block.ops if not isinstance(op, SOURCES) and not op.has_trait(IsTerminator)]
     numbers: dict[object, int] = {}
     forms = [numbers.setdefault(_form(op), len(numbers)) for op in ops]
-    place = {op: number for number, op in enumerate(ops)}
+    position = {op: number for number, op in enumerate(ops)}
     tried: set[tuple[int, int]] = set()
-    for anchors in _anchors(block, place):
+    for anchors in _anchors(block, position):
         for first, second in pairwise(anchors):
             period = second - first
             low, high = _equal_range(forms, first, period)
@@ -76,13 +76,13 @@ def _best(block: Block, least: int) -> RolledLoop | None:
     return None
 
 
-def _anchors(block: Block, place: dict[Operation, int]) -> Iterator[list[int]]:
+def _anchors(block: Block, position: dict[Operation, int]) -> Iterator[list[int]]:
     """For each value that several contractions read as their second operand, the positions of these."""
     readers: dict[SSAValue, list[int]] = {}
     for op in block.ops:
         if isinstance(op, ContractionOp):
-            readers.setdefault(op.operands[1], []).append(place[op])
-    return (places for places in readers.values() if len(places) > 1)
+            readers.setdefault(op.operands[1], []).append(position[op])
+    return (positions for positions in readers.values() if len(positions) > 1)
 
 
 def _form(op: Operation) -> object:

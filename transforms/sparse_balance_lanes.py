@@ -24,7 +24,7 @@ from ..dialects.dataflow.unroll_loops import unroll_loops
 from ..dialects.locations import keeps_location
 from ..formats.sparse.bits import Ints
 from ..formats.sparse.encode import Mask
-from .shared.channel_provenance import Channels, Place
+from .shared.channel_provenance import ChannelAxis, Channels
 from .shared.chip_option import chip_for
 from .shared.constants import Doubles, constant_array, constant_source, source_name, source_of
 from .shared.contraction_weights import WeightUse, stored_values, weight_uses
@@ -84,21 +84,21 @@ def balance_lanes(module: ModuleOp, chip: Chip, objective: Objective = "cycles")
     uses = {use.op: use for use in weight_uses(module) if use.position == 1}
     seen: set[SSAValue] = set()
     reports: list[Balanced] = []
-    edits: dict[tuple[Operation, int], list[tuple[Place, Ints]]] = {}
+    edits: dict[tuple[Operation, int], list[tuple[ChannelAxis, Ints]]] = {}
     for use in uses.values():
         if use.op.results[0] in seen:
             continue
         channels = Channels()
         result = use.op.results[0]
-        axis = 1 if isinstance(use.op, ConvOp) else len(shape_of(result)) - 1
-        channels.follow(result, Place(axis, shape_of(result)[axis]))
-        seen.update(channels.places)
+        axis = use.op.result_axis(use.position)
+        channels.follow(result, ChannelAxis(axis, shape_of(result)[axis]))
+        seen.update(channels.axes)
         if channels.fixed or (found := _order(channels, uses, chip, objective)) is None:
             continue
         permutation, report = found
         reports.append(report)
         for edit in channels.edits:
-            edits.setdefault((edit.op, edit.operand), []).append((edit.place, permutation))
+            edits.setdefault((edit.op, edit.operand), []).append((edit.axis_of_channels, permutation))
     for (op, operand), orders in edits.items():
         _reorder(op, operand, orders)
     return reports
@@ -112,8 +112,12 @@ def _order(
     for edit in (edit for edit in channels.edits if edit.produces):
         if not isinstance(edit.op, MatmulOp | ConvOp) or (use := uses.get(edit.op)) is None:
             return None
-        place = edit.place
-        if use.position != edit.operand or (place.outer, place.inner, place.offset) != (1, 1, 0):
+        axis_of_channels = edit.axis_of_channels
+        if use.position != edit.operand or (
+            axis_of_channels.outer,
+            axis_of_channels.inner,
+            axis_of_channels.offset,
+        ) != (1, 1, 0):
             return None
         if on_panels(use):
             producers.append(_Producer.of(use, chip, objective))
@@ -194,15 +198,17 @@ def _efficiency(producers: list[_Producer], order: Ints) -> float:
 
 
 @keeps_location
-def _reorder(op: Operation, operand: int, orders: list[tuple[Place, Ints]]) -> None:
+def _reorder(op: Operation, operand: int, orders: list[tuple[ChannelAxis, Ints]]) -> None:
     """Permute a constant operand of an operation."""
     value = op.operands[operand]
     source, array = constant_source(value), constant_array(value)
     assert source is not None
     assert array is not None
     array = np.broadcast_to(array, shape_of(value))
-    for place, permutation in orders:
-        array = np.take(array, place.order(array.shape[place.axis], permutation), axis=place.axis)
+    for axis_of_channels, permutation in orders:
+        array = np.take(
+            array, axis_of_channels.order(array.shape[axis_of_channels.axis], permutation), axis=axis_of_channels.axis
+        )
     new = source_of(np.ascontiguousarray(array), element_of(value), f"{source_name(source)}_balanced")
     new.results[0].name_hint = value.name_hint
     op.operands[operand] = insert_before(new, op)

@@ -96,7 +96,7 @@ class EncodeStoredWeights(RewritePattern):
         cost = best_encoding(self.chip, op, numbers != 0)
         if cost is None or cost.panels is None:
             return
-        panels = PanelPlaces.of(self.chip, op, numbers, cost.panels)
+        panels = PanelPositions.of(self.chip, op, numbers, cost.panels)
         filled = self._filled(values, panels, rewriter)
         layout, type = panels.layout, tensor_of(op.result)
         if isinstance(op, MatmulOp):
@@ -109,7 +109,7 @@ class EncodeStoredWeights(RewritePattern):
         erase_unread(weights)
         self.count += 1
 
-    def _filled(self, values: SSAValue, panels: PanelPlaces, rewriter: PatternRewriter) -> FillPanelsOp:
+    def _filled(self, values: SSAValue, panels: PanelPositions, rewriter: PatternRewriter) -> FillPanelsOp:
         """Panels with these values: as they are in memory, or gathered into order."""
         name, numbers = values.name_hint or "weights", panels.numbers
         index = rewriter.insert(source_of(panels.index, ui8, f"{name}_index{self.count}")).results[0]
@@ -117,10 +117,10 @@ class EncodeStoredWeights(RewritePattern):
         if shape_of(values) == (numbers.size,) and bool(((numbers == there) | (numbers == 0)).all()):
             return rewriter.insert(FillPanelsOp(index, rewriter.insert(ReshapeOp(values, numbers.shape))))
         order = np.maximum(numbers - 1, 0).astype(np.int32)  # what no entry of the index reads may be any value
-        places = rewriter.insert(source_of(order, i32, f"{name}_order{self.count}")).results[0]
+        positions = rewriter.insert(source_of(order, i32, f"{name}_order{self.count}")).results[0]
         if tensor_bytes(tensor_of(values)) <= self.chip.sram_bytes // SHARE:
-            return rewriter.insert(FillPanelsOp(index, values, places))
-        return rewriter.insert(FillPanelsOp(index, rewriter.insert(GatherOp(values, places, 0))))
+            return rewriter.insert(FillPanelsOp(index, values, positions))
+        return rewriter.insert(FillPanelsOp(index, rewriter.insert(GatherOp(values, positions, 0))))
 
 
 def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCost | None:
@@ -134,10 +134,8 @@ def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCo
     if op.is_depthwise if isinstance(op, ConvOp) else len(shape_of(weights)) != 2:
         return None
     strings = fibers_of(op)
-    shape = shape_of(weights)
     rows = math.prod(shape_of(op.result)) // max(1, strings.outputs)
-    taps, groups = (math.prod(shape[2:]), op.group_count) if isinstance(op, ConvOp) else (1, 1)
-    layer = Layer(rows, strings.inputs, strings.outputs, element_bytes(f32), taps, groups=groups)
+    layer = Layer(rows, strings.inputs, strings.outputs, element_bytes(f32), op.taps, groups=op.group_count)
     dense, *choices = all_choices(connected.astype(np.float32), strings)
     # Fillers would be zeros that have to be stored: distances that are long enough need none.
     choices = [one for one in choices if one.entries == np.count_nonzero(connected)]
@@ -150,12 +148,11 @@ def best_encoding(chip: Chip, op: MatmulOp | ConvOp, connected: Mask) -> LayerCo
 
 def fibers_of(op: MatmulOp | ConvOp) -> Fibers:
     """The weights of a contraction as fibers, one for each output neuron."""
-    axis = 1 if isinstance(op, MatmulOp) and op.transpose_b is None else 0
-    return Fibers(shape_of(op.operands[1]), axis=axis)
+    return Fibers(shape_of(op.operands[1]), axis=op.output_axis(1))
 
 
 @dataclass(frozen=True, eq=False)
-class PanelPlaces:
+class PanelPositions:
     """Panels of weights whose elements are numbered from 1 on; 0: not stored."""
 
     layout: PanelsAttr
@@ -165,12 +162,12 @@ class PanelPlaces:
     """[panels, parts, entries] numbers of the values after the index; 0: unused."""
 
     @staticmethod
-    def of(chip: Chip, op: MatmulOp | ConvOp, numbers: Ints, panels: Panels) -> PanelPlaces:
+    def of(chip: Chip, op: MatmulOp | ConvOp, numbers: Ints, panels: Panels) -> PanelPositions:
         """The numbers, in the shape of a contraction's weights, arranged in panels."""
         matrix = np.ascontiguousarray(fibers_of(op).matrix(numbers.astype(np.uint32)))
         packed, work, data = pack(matrix, panels, Lanes.of(chip, MATRIX_RATES["f32"]))
         behind = np.ascontiguousarray(data[:, :, packed.values_at :]).view(np.uint32).astype(np.int64)
-        return PanelPlaces(PanelsAttr(packed, work), np.ascontiguousarray(data[:, :, : packed.values_at]), behind)
+        return PanelPositions(PanelsAttr(packed, work), np.ascontiguousarray(data[:, :, : packed.values_at]), behind)
 
 
 class PlacedByGather(RewritePattern):
@@ -186,8 +183,8 @@ class PlacedByGather(RewritePattern):
         zero = source_of(np.zeros(1, np.float32), f32, "zero")
         both = ConcatOp([values, zero.results[0]], 0)
         order = np.where(numbers == 0, shape_of(values)[0], numbers - 1).astype(np.int32)
-        places = source_of(order, i32, f"{values.name_hint or 'weights'}_numbers")
-        rewriter.replace(op, [zero, both, places, GatherOp(both.result, places.results[0], 0)])
+        positions = source_of(order, i32, f"{values.name_hint or 'weights'}_numbers")
+        rewriter.replace(op, [zero, both, positions, GatherOp(both.result, positions.results[0], 0)])
 
 
 def placed_values(value: SSAValue) -> Placed | None:
@@ -198,18 +195,18 @@ def placed_values(value: SSAValue) -> Placed | None:
     owner = value.owner
     match owner:
         case ScatterOp():
-            places, data = constant_array(owner.indices), constant_array(owner.data)
-            if places is None or data is None or data.any() or len(shape_of(owner.data)) != 1:
+            positions, data = constant_array(owner.indices), constant_array(owner.data)
+            if positions is None or data is None or data.any() or len(shape_of(owner.data)) != 1:
                 return None
             rows = shape_of(owner.data)[0]
-            places = np.where(places < 0, places + rows, np.broadcast_to(places, shape_of(owner.indices)))
-            if ((places < 0) | (places >= rows)).any():  # an error where it is computed
+            positions = np.where(positions < 0, positions + rows, np.broadcast_to(positions, shape_of(owner.indices)))
+            if ((positions < 0) | (positions >= rows)).any():  # an error where it is computed
                 return None
             here = _not_masked(owner.updates)
-            if owner.mode.data is not ScatterMode.ADD or len(np.unique(places[here])) != len(places[here]):
+            if owner.mode.data is not ScatterMode.ADD or len(np.unique(positions[here])) != len(positions[here]):
                 return None
             numbers = np.zeros(shape_of(owner.data), np.int64)
-            numbers[places[here]] = here + 1
+            numbers[positions[here]] = here + 1
             return owner.updates, numbers
         case ReshapeOp() | TransposeOp() | SliceOp():
             if (placed := placed_values(owner.operand)) is None:

@@ -29,7 +29,7 @@ from .shared.chip_option import chip_for
 from .shared.constants import Array, source_of
 from .shared.contraction_weights import stored_values
 from .shared.options import Number, number
-from .sparse_encode_stored import PanelPlaces, best_encoding
+from .sparse_encode_stored import PanelPositions, best_encoding
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Connections:
     """The stored elements of a parameter, and their positions in storage."""
 
     shape: Shape
-    places: Ints
+    positions: Ints
     """Numbers of the stored elements in the parameter in row-major order; in the order of storage."""
     slots: Ints
     """Position of each in storage, ascending."""
@@ -47,8 +47,8 @@ class Connections:
     @staticmethod
     def of(weights: Array) -> Connections:
         """The elements that are not zero, in row-major order."""
-        places = np.flatnonzero(weights)
-        return Connections(weights.shape, places, np.arange(len(places)), len(places))
+        positions = np.flatnonzero(weights)
+        return Connections(weights.shape, positions, np.arange(len(positions)), len(positions))
 
     @staticmethod
     def in_panels(weights: Array, reader: MatmulOp | ConvOp, chip: Chip) -> Connections:
@@ -58,8 +58,8 @@ class Connections:
         if cost is None or cost.panels is None:
             return connections
         numbers = np.zeros(weights.size, np.int64)
-        numbers[connections.places] = connections.places + 1
-        panels = PanelPlaces.of(chip, reader, numbers.reshape(weights.shape), cost.panels)
+        numbers[connections.positions] = connections.positions + 1
+        panels = PanelPositions.of(chip, reader, numbers.reshape(weights.shape), cost.panels)
         stored = panels.numbers.reshape(-1)
         slots = np.flatnonzero(stored)
         return Connections(weights.shape, stored[slots] - 1, slots, stored.size)
@@ -67,13 +67,13 @@ class Connections:
     def stored(self, weights: Array) -> Array:
         """The stored elements, [size]."""
         values = np.zeros(self.size, weights.dtype)
-        values[self.slots] = weights.reshape(-1)[self.places]
+        values[self.slots] = weights.reshape(-1)[self.positions]
         return values
 
     def dense(self, values: Array) -> Array:
         """The whole parameter, zeros elsewhere."""
         whole = np.zeros(math.prod(self.shape), values.dtype)
-        whole[self.places] = values[self.slots]
+        whole[self.positions] = values[self.slots]
         return whole.reshape(self.shape)
 
 
@@ -153,17 +153,17 @@ def _placed(value: SSAValue, connections: Connections, name: str, before: Operat
     """The dense parameter: its stored values among zeros."""
     size, element = math.prod(connections.shape), element_of(value)
     numbers, mask = np.zeros(connections.size, np.int32), np.zeros(connections.size, np.bool_)
-    numbers[connections.slots], mask[connections.slots] = connections.places, True
+    numbers[connections.slots], mask[connections.slots] = connections.positions, True
     with at(before):
         zero = source_of(np.zeros(1, numpy_type(element)), element, "zero")
         zeros = BroadcastOp(zero.results[0], (size,))
-        places = source_of(numbers, i32, f"{name}_places")
+        positions = source_of(numbers, i32, f"{name}_places")
         # What is in no slot stays zero: it goes nowhere, and has no gradient.
         used = [] if mask.all() else [source_of(mask, i1, f"{name}_slots")]
         values = [SelectOp(one.results[0], value, zero.results[0]) for one in used]
-        flat = ScatterOp("add", zeros.result, places.results[0], values[0].result if values else value)
+        flat = ScatterOp("add", zeros.result, positions.results[0], values[0].result if values else value)
         whole = ReshapeOp(flat, connections.shape)
-    Rewriter.insert_op([zero, zeros, places, *used, *values, flat, whole], InsertPoint.before(before))
+    Rewriter.insert_op([zero, zeros, positions, *used, *values, flat, whole], InsertPoint.before(before))
     return whole.result
 
 

@@ -87,11 +87,11 @@ def _turns(sizes: bytes, begins: bytes, ends: bytes, capacity: int, work: int, s
         rank = _rank(name, size, begin, end).astype(np.float64)
         if turn >= len(_ORDERS):
             rank += lots.normal(0, len(size) / 60 * (1 + turn // len(_ORDERS) % 4), len(size))
-        place = np.empty(len(size), np.int64)
-        place[np.argsort(rank, kind="stable")] = np.arange(len(size))
+        position = np.empty(len(size), np.int64)
+        position[np.argsort(rank, kind="stable")] = np.arange(len(size))
         # Most turns are short, some longer.
         limit = min(work, TURN * (turn + 1 & -(turn + 1)))
-        result, left = _search(size, begin, end, place, touching, capacity, limit, offsets)
+        result, left = _search(size, begin, end, position, touching, capacity, limit, offsets)
         if result != UNKNOWN:
             offsets.setflags(write=False)
             return offsets if result == FOUND else None

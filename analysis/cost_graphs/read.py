@@ -34,16 +34,16 @@ def read_cost_graph(path: str | Path) -> CostGraph:
     return parse_cost_graph(data, str(path), path.stem)
 
 
-def parse_cost_graph(data: object, place: str = "graph", name: str = "graph") -> CostGraph:
-    """The graph in decoded JSON; `place` begins the messages. Raises InputError."""
-    table = _table(data, place)
-    tensors = [_table(item, f"{place}: tensors[{i}]") for i, item in enumerate(_list(table, "tensors", place))]
-    ops = [_table(item, f"{place}: ops[{i}]") for i, item in enumerate(_list(table, "ops", place))]
+def parse_cost_graph(data: object, location: str = "graph", name: str = "graph") -> CostGraph:
+    """The graph in decoded JSON; `location` begins the messages. Raises InputError."""
+    table = _table(data, location)
+    tensors = [_table(item, f"{location}: tensors[{i}]") for i, item in enumerate(_list(table, "tensors", location))]
+    ops = [_table(item, f"{location}: ops[{i}]") for i, item in enumerate(_list(table, "ops", location))]
     numbers: dict[int, int] = {}
     ids, kinds, shapes, sizes = list[int](), list[str](), list[tuple[int, ...]](), list[int]()
     for index, tensor in enumerate(tensors):
-        ids.append(_whole(tensor, "id", f"{place}: tensors[{index}]"))
-        where = f"{place}: tensor {ids[-1]}"
+        ids.append(_whole(tensor, "id", f"{location}: tensors[{index}]"))
+        where = f"{location}: tensor {ids[-1]}"
         if numbers.setdefault(ids[-1], index) != index:
             raise InputError(f"{where} is there twice")
         kinds.append(_text(tensor, "kind", where))
@@ -55,9 +55,9 @@ def parse_cost_graph(data: object, place: str = "graph", name: str = "graph") ->
     durations, flops, ins, outs = list[int](), list[int](), list[list[int]](), list[list[int]]()
     seen: set[int] = set()
     for index, op in enumerate(ops):
-        op_ids.append(_whole(op, "id", f"{place}: ops[{index}]"))
-        op_names.append(_text(op, "name", f"{place}: op {op_ids[-1]}", str(op_ids[-1])))
-        where = f"{place}: op {op_ids[-1]} ({op_names[-1]})"
+        op_ids.append(_whole(op, "id", f"{location}: ops[{index}]"))
+        op_names.append(_text(op, "name", f"{location}: op {op_ids[-1]}", str(op_ids[-1])))
+        where = f"{location}: op {op_ids[-1]} ({op_names[-1]})"
         if op_ids[-1] in seen:
             raise InputError(f"{where} is there twice")
         seen.add(op_ids[-1])
@@ -68,19 +68,19 @@ def parse_cost_graph(data: object, place: str = "graph", name: str = "graph") ->
         ins.append(list(dict.fromkeys(_tensors(op, "ins", numbers, where))))
         outs.append(_tensors(op, "outs", numbers, where))
     if sum(durations) > LARGEST or sum(sizes) > LARGEST:
-        raise InputError(f"{place}: durations or sizes add up to more than 2^62")
+        raise InputError(f"{location}: durations or sizes add up to more than 2^62")
     names = [f"op {number} ({text})" for number, text in zip(op_ids, op_names, strict=True)]
     there = {number for number, kind in enumerate(kinds) if kind in FROM_THE_START}.union(*outs)
     for op, operands in enumerate(ins):
         if missing := [tensor for tensor in operands if tensor not in there]:
             raise InputError(
-                f"{place}: {names[op]} reads tensor {ids[missing[0]]}, which no operation computes: what is there from "
-                f"the start is of kind {' or '.join(FROM_THE_START)}"
+                f"{location}: {names[op]} reads tensor {ids[missing[0]]}, which no operation computes: tensors without "
+                f"a producer are of kind {' or '.join(FROM_THE_START)}"
             )
-    _check_order(ins, outs, names, ids, place)
+    _check_order(ins, outs, names, ids, location)
     unit_names = tuple(dict.fromkeys(units))
     return CostGraph(
-        _text(table, "name", place, name),
+        _text(table, "name", location, name),
         tuple(op_names),
         tuple(op_ids),
         unit_names,
@@ -97,23 +97,23 @@ def parse_cost_graph(data: object, place: str = "graph", name: str = "graph") ->
     )
 
 
-def _check_order(ins: list[list[int]], outs: list[list[int]], names: list[str], ids: list[int], place: str) -> None:
+def _check_order(ins: list[list[int]], outs: list[list[int]], names: list[str], ids: list[int], location: str) -> None:
     """Every tensor has at most one producer, and every operation follows the producers of what it reads."""
     producer: dict[int, int] = {}
     for op, results in enumerate(outs):
         for tensor in results:
             if tensor in producer:
                 both = f"{names[producer[tensor]]} and {names[op]}"
-                raise InputError(f"{place}: tensor {ids[tensor]} is computed twice, by {both}")
+                raise InputError(f"{location}: tensor {ids[tensor]} is computed twice, by {both}")
             producer[tensor] = op
     for op, operands in enumerate(ins):
         for tensor in operands:
             source = producer.get(tensor, -1)
             if source >= op:
                 if _reaches(op, source, ins, producer):
-                    raise InputError(f"{place}: {names[op]} waits for itself: there is a cycle through it")
+                    raise InputError(f"{location}: {names[op]} waits for itself: there is a cycle through it")
                 raise InputError(
-                    f"{place}: {names[op]} reads tensor {ids[tensor]} before {names[source]} computes it: "
+                    f"{location}: {names[op]} reads tensor {ids[tensor]} before {names[source]} computes it: "
                     f"put the operations in an order in which they can run"
                 )
 
@@ -131,58 +131,60 @@ def _reaches(first: int, last: int, ins: list[list[int]], producer: dict[int, in
     return False
 
 
-def _table(data: object, place: str) -> dict[str, Any]:
+def _table(data: object, location: str) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise InputError(f"{place}: expected an object, found {_shown(data)}")
+        raise InputError(f"{location}: expected an object, found {_shown(data)}")
     return cast(dict[str, Any], data)
 
 
-def _list(table: dict[str, Any], key: str, place: str) -> list[Any]:
-    return _get(table, key, place, lambda value: isinstance(value, list), "a list", None)
+def _list(table: dict[str, Any], key: str, location: str) -> list[Any]:
+    return _get(table, key, location, lambda value: isinstance(value, list), "a list", None)
 
 
-def _text(table: dict[str, Any], key: str, place: str, default: str | None = None) -> str:
-    return _get(table, key, place, lambda value: isinstance(value, str), "a string", default)
+def _text(table: dict[str, Any], key: str, location: str, default: str | None = None) -> str:
+    return _get(table, key, location, lambda value: isinstance(value, str), "a string", default)
 
 
 def _is_whole(value: object) -> bool:
     return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
 
 
-def _whole(table: dict[str, Any], key: str, place: str) -> int:
-    return int(_get(table, key, place, _is_whole, "a whole number", None))
+def _whole(table: dict[str, Any], key: str, location: str) -> int:
+    return int(_get(table, key, location, _is_whole, "a whole number", None))
 
 
-def _count(table: dict[str, Any], key: str, place: str, default: int | None = None) -> int:
+def _count(table: dict[str, Any], key: str, location: str, default: int | None = None) -> int:
     def good(value: Any) -> bool:
         return _is_whole(value) and 0 <= value <= LARGEST
 
-    return int(_get(table, key, place, good, "a whole number from 0 to 2^62", default))
+    return int(_get(table, key, location, good, "a whole number from 0 to 2^62", default))
 
 
-def _dims(table: dict[str, Any], place: str) -> list[int]:
+def _dims(table: dict[str, Any], location: str) -> list[int]:
     def good(value: Any) -> bool:
         return isinstance(value, list) and all(_is_whole(dim) and dim >= 0 for dim in cast(list[Any], value))
 
-    return [int(dim) for dim in _get(table, "shape", place, good, "a list of whole numbers from 0 on", list[int]())]
+    return [int(dim) for dim in _get(table, "shape", location, good, "a list of whole numbers from 0 on", list[int]())]
 
 
-def _tensors(table: dict[str, Any], key: str, numbers: dict[int, int], place: str) -> list[int]:
+def _tensors(table: dict[str, Any], key: str, numbers: dict[int, int], location: str) -> list[int]:
     found: list[int] = []
-    for tensor in _list(table, key, place):
+    for tensor in _list(table, key, location):
         if not _is_whole(tensor) or int(tensor) not in numbers:
-            raise InputError(f"{place}: '{key}' names tensor {_shown(tensor)}, which is not in 'tensors'")
+            raise InputError(f"{location}: '{key}' names tensor {_shown(tensor)}, which is not in 'tensors'")
         found.append(numbers[int(tensor)])
     return found
 
 
-def _get(table: dict[str, Any], key: str, place: str, good: Callable[[Any], bool], kind: str, default: object) -> Any:
+def _get(
+    table: dict[str, Any], key: str, location: str, good: Callable[[Any], bool], kind: str, default: object
+) -> Any:
     if key not in table:
         if default is None:
-            raise InputError(f"{place} has no '{key}'")
+            raise InputError(f"{location} has no '{key}'")
         return default
     if not good(value := table[key]):
-        raise InputError(f"{place}: '{key}' is {_shown(value)}, expected {kind}")
+        raise InputError(f"{location}: '{key}' is {_shown(value)}, expected {kind}")
     return value
 
 

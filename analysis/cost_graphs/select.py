@@ -68,7 +68,7 @@ def with_weight_loads(graph: CostGraph, bandwidth: float) -> CostGraph:
     # Old operations keep their relative order; a load sorts in right before the first operation that needs it.
     position = np.concatenate([np.arange(graph.ops) * 2 + 1, first_reader * 2])
     order = np.argsort(position, kind="stable")
-    places = [int(place) for place in order]
+    sequence = [int(number) for number in order]
     loads = len(weights)
     duration = np.ceil(graph.size[tensor] * 1e9 / bandwidth).astype(np.int64)
     unit_names = graph.unit_names if LOAD_UNIT in graph.unit_names else (*graph.unit_names, LOAD_UNIT)
@@ -79,19 +79,19 @@ def with_weight_loads(graph: CostGraph, bandwidth: float) -> CostGraph:
 
     def joined(old: Lists, new: list[list[int]]) -> Lists:
         rows = [old.row(op) for op in range(graph.ops)] + new
-        return lists_of([rows[place] for place in places])
+        return lists_of([rows[number] for number in sequence])
 
     names = (*graph.op_names, *(f"load {graph.tensor_ids[one]}" for _, one in weights))
     phases = (*graph.phases, *[LOAD_PHASE] * loads)
     return replace(
         graph,
-        op_names=tuple(names[op] for op in places),
-        op_ids=tuple((*graph.op_ids, *ids)[op] for op in places),
+        op_names=tuple(names[op] for op in sequence),
+        op_ids=tuple((*graph.op_ids, *ids)[op] for op in sequence),
         unit_names=unit_names,
         unit=merged(graph.unit, np.full(loads, unit_names.index(LOAD_UNIT))),
         duration=merged(graph.duration, duration),
         flops=merged(graph.flops, np.zeros(loads, np.int64)),
-        phases=tuple(phases[op] for op in places),
+        phases=tuple(phases[op] for op in sequence),
         inputs=joined(graph.inputs, [[] for _ in range(loads)]),
         outputs=joined(graph.outputs, [[one] for _, one in weights]),
     )

@@ -36,10 +36,10 @@ def difference(before: Array, after: Array, semantic_effect: SemanticEffect) -> 
     if bool(same.all()):
         return None
     wrong = np.flatnonzero(~same.reshape(-1))
-    place = list(map(int, np.unravel_index(int(wrong[0]), before.shape)))
+    position = list(map(int, np.unravel_index(int(wrong[0]), before.shape)))
     was, now = before.reshape(-1)[wrong[0]], after.reshape(-1)[wrong[0]]
     allowed = f", allowed difference {bound:.3g}" if bound else ""
-    return f"{len(wrong)} of {before.size} elements differ, first at {place}: was {was}, is {now}{allowed}"
+    return f"{len(wrong)} of {before.size} elements differ, first at {position}: was {was}, is {now}{allowed}"
 
 
 class SemanticsChecker:

@@ -52,5 +52,5 @@ def by_input(op: MatmulOp | ConvOp, counts: Mask) -> Mask:
     every = [slice(None, None, step) for step in (*ints(op.strides), *dilations)]
     seen = windows[(slice(None), slice(None), *every)]  # [N, C, places..., kernel...]
     kernel_first = (1, *range(2 + spatial, 2 + 2 * spatial), 0, *range(2, 2 + spatial))
-    places = seen.shape[1 + spatial]
-    return seen.transpose(kernel_first).reshape(counts.shape[1] * math.prod(op.kernel), -1, places)
+    positions = seen.shape[1 + spatial]
+    return seen.transpose(kernel_first).reshape(counts.shape[1] * math.prod(op.kernel), -1, positions)

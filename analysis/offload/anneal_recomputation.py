@@ -86,8 +86,8 @@ def anneal_recomputation(
 def _spread(plan: Any, kind: Any, members: Any, low: Any, high: Any) -> None:
     """Set one kind for some neighbours among the members from `low` to `high`."""
     lots = np.random.random(2)
-    place = low + int(lots[0] * (high - low))
-    last = place + int(lots[1] * (high - place))
-    while place <= last:
-        plan[members[place]] = kind
-        place += 1
+    position = low + int(lots[0] * (high - low))
+    last = position + int(lots[1] * (high - position))
+    while position <= last:
+        plan[members[position]] = kind
+        position += 1

@@ -54,14 +54,14 @@ def crossover(
                     due, again_ns, again_room, by_before, before_start, len(net.bytes), budget, copy_ns, packed_ns,
                     pack_ns, log,
                 )  # fmt: skip
-                place = keep
-                while place > 0 and times[place - 1] > time:
-                    place -= 1
-                if place == keep or (place > 0 and times[place - 1] == time):
+                position = keep
+                while position > 0 and times[position - 1] > time:
+                    position -= 1
+                if position == keep or (position > 0 and times[position - 1] == time):
                     continue
-                for k in range(keep - 1, place, -1):
+                for k in range(keep - 1, position, -1):
                     times[k] = times[k - 1]
                     best[k] = best[k - 1]
-                times[place] = time
-                best[place] = plan
+                times[position] = time
+                best[position] = plan
     return times

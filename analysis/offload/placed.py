@@ -24,7 +24,7 @@ class PlacedPlan:
 
     plan: OffloadPlan
     residency: Residency
-    places: Allocation
+    allocation: Allocation
 
 
 def plan_placed(
@@ -36,7 +36,7 @@ def plan_placed(
     Plans of less and less memory are tried. Raises InputError as `plan_offload` does, and if no offsets are found.
     """
     least = evaluator.problem.smallest_budget
-    places: Allocation | None = None
+    allocation: Allocation | None = None
     tried: set[int] = set()
     for share in LIMITS:
         limit = max(least, int(share * budget))
@@ -50,10 +50,10 @@ def plan_placed(
                 raise
             break
         held = residency(evaluator, plan)
-        places = held.offsets(budget, WORK)
-        if places.peak <= budget:
-            return PlacedPlan(plan, held, places)
-    assert places is not None
+        allocation = held.offsets(budget, WORK)
+        if allocation.peak <= budget:
+            return PlacedPlan(plan, held, allocation)
+    assert allocation is not None
     raise InputError(
-        f"no fixed places found for a plan within {budget} bytes; the last one ended at {places.peak}: give more memory"
+        f"no offsets found for a plan within {budget} bytes; the last one ended at {allocation.peak}: give more memory"
     )

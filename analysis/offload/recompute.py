@@ -58,16 +58,16 @@ def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> i
     while height:
         height -= 1
         op = stack[height]
-        place = count
-        while place > 0 and ops[place - 1] > op:
-            place -= 1
-        if place > 0 and ops[place - 1] == op:
+        position = count
+        while position > 0 and ops[position - 1] > op:
+            position -= 1
+        if position > 0 and ops[position - 1] == op:
             continue
         if count == LONGEST:
             return -1
-        for k in range(count, place, -1):
+        for k in range(count, position, -1):
             ops[k] = ops[k - 1]
-        ops[place] = op
+        ops[position] = op
         count += 1
         for k in range(net.input_start[op], net.input_start[op + 1]):
             value = net.inputs[k]
@@ -91,7 +91,7 @@ def chain_of(net: Any, plan: Any, due: Any, gap: int, ops: Any, stack: Any) -> i
 def recomputations(net: Any, plan: Any):
     """
     (due, ns, room): [c] when each gap's tensor must be back, how long its recomputation takes (-1: too many
-    operations), and the bytes that other results on the way take beside the tensor's own working memory.
+    operations), and the bytes of intermediate results beside the tensor itself.
     """
     m = len(net.after)
     due = net.after.copy()

@@ -35,9 +35,9 @@ class Residency:
         """(times, bytes in memory from each of them on). Buffers that end at a time are freed before others begin."""
         times = np.concatenate([self.start, self.end])
         change = np.concatenate([self.size, -self.size])
-        moments, place = np.unique(times, return_inverse=True)
+        moments, position = np.unique(times, return_inverse=True)
         sums = np.zeros(len(moments), np.int64)
-        np.add.at(sums, place, change)
+        np.add.at(sums, position, change)
         return moments, np.cumsum(sums)
 
     @property

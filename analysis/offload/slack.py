@@ -84,8 +84,8 @@ def _propagate(
         arrival[node] = latest + delay[node] if starts[node + 1] > starts[node] else 0
         for edge in range(starts[node], starts[node + 1]):
             waiting[edge] = latest - (arrival[producer[edge]] if producer[edge] >= 0 else 0)
-        for place in range(sink_starts[node], sink_starts[node + 1]):
-            sink = sinks[place]
+        for position in range(sink_starts[node], sink_starts[node + 1]):
+            sink = sinks[position]
             missing[sink] -= 1
             if missing[sink] == 0:
                 queue[tail] = sink

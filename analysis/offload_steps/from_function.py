@@ -16,7 +16,7 @@ from ...dialects.memory.attributes import Space
 from ...dialects.memory.stash import CompletionOp, CompressOp, MoveOp, RecomputeOp, SwapInOp, SwapOutOp, stash_of
 from ...dialects.memory.stash_check import memory_of
 from ...dialects.memory.stash_types import StashType
-from .steps import Buffer, Place, Program, Step
+from .steps import Buffer, Memory, Program, Step
 
 COMPUTE, OUT, IN, VPU = "compute", "to host", "from host", "VPU"
 """The queues: computing, copies to and from the host, compression."""
@@ -62,7 +62,7 @@ def function_steps(block: Block, costs: Costs) -> FunctionSteps:
     """
     steps: list[Step] = []
     ops: list[Operation] = []
-    made: dict[SSAValue, tuple[int, int, Place]] = {}
+    made: dict[SSAValue, tuple[int, int, Memory]] = {}
     users: dict[SSAValue, set[int]] = {}
     data: dict[SSAValue, frozenset[int]] = {}
     control: dict[SSAValue, frozenset[int]] = {}
@@ -93,7 +93,7 @@ def function_steps(block: Block, costs: Costs) -> FunctionSteps:
         if room:
             rooms.append(Buffer(room, number, (number,)))
     buffers = [
-        Buffer(nbytes, maker, tuple(sorted(users[value])), place) for value, (maker, nbytes, place) in made.items()
+        Buffer(nbytes, maker, tuple(sorted(users[value])), memory) for value, (maker, nbytes, memory) in made.items()
     ]
     return FunctionSteps(Program(tuple(steps), (*buffers, *rooms)), tuple(ops))
 
@@ -102,7 +102,7 @@ def _name(op: Operation) -> str:
     return op.results[0].name_hint or op.name.partition(".")[2]
 
 
-def _size(value: SSAValue) -> tuple[int, Place]:
+def _size(value: SSAValue) -> tuple[int, Memory]:
     if isinstance(value.type, StashType):
         return value.type.nbytes, "host" if value.type.space is Space.HOST else "device"
     return tensor_bytes(tensor_of(value)), "device"

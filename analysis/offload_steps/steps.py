@@ -15,7 +15,7 @@ import numpy as np
 
 from ..cost_graphs.graph import Ints
 
-Place = Literal["device", "host"]
+Memory = Literal["device", "host"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Buffer:
     maker: int
     users: tuple[int, ...]
     """Numbers of steps, the maker among them."""
-    place: Place = "device"
+    memory: Memory = "device"
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class Execution:
         """When all is done."""
         return int(self.end.max(initial=0))
 
-    def profile(self, place: Place = "device") -> tuple[Ints, Ints]:
+    def profile(self, memory: Memory = "device") -> tuple[Ints, Ints]:
         """(times, bytes from each of them on). What ends at a time makes room for what begins then."""
-        buffers = [buffer for buffer in self.program.buffers if buffer.place == place and buffer.nbytes]
+        buffers = [buffer for buffer in self.program.buffers if buffer.memory == memory and buffer.nbytes]
         begins = np.array([self.start[buffer.maker] for buffer in buffers], np.int64)
         ends = np.array([max(self.end[user] for user in buffer.users) for buffer in buffers], np.int64)
         size = np.array([buffer.nbytes for buffer in buffers], np.int64)
@@ -76,9 +76,9 @@ class Execution:
         np.add.at(change, moment, np.concatenate([size, -size]))
         return times, np.cumsum(change)
 
-    def peak(self, place: Place = "device") -> int:
+    def peak(self, memory: Memory = "device") -> int:
         """Most bytes at any time."""
-        return int(self.profile(place)[1].max(initial=0))
+        return int(self.profile(memory)[1].max(initial=0))
 
 
 def execute(program: Program) -> Execution:

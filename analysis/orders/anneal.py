@@ -57,13 +57,13 @@ def _anneal_plainly(cost: OrderCost, begin: Found, count: int, goal: float, seed
 
 def moved(problem: OrderProblem, order: Ints, random: np.random.Generator) -> Ints:
     """The order with one operation elsewhere between its last predecessor and its first successor."""
-    place = np.empty(problem.ops, np.int64)
-    place[order] = np.arange(problem.ops)
+    position = np.empty(problem.ops, np.int64)
+    position[order] = np.arange(problem.ops)
     for op in random.permutation(problem.ops)[:8].tolist():
-        low = int(place[problem.predecessors[op]].max(initial=-1)) + 1
-        high = int(place[problem.successors[op]].min(initial=problem.ops)) - 1
+        low = int(position[problem.predecessors[op]].max(initial=-1)) + 1
+        high = int(position[problem.successors[op]].min(initial=problem.ops)) - 1
         if low < high:
             aim = int(random.integers(low, high))
-            aim += aim >= place[op]
-            return np.insert(np.delete(order, place[op]), aim, op)
+            aim += aim >= position[op]
+            return np.insert(np.delete(order, position[op]), aim, op)
     return order

@@ -39,25 +39,25 @@ def anneal_order(
     best = current
     if count < 2:
         return best
-    place = np.empty(count, np.int64)
+    position = np.empty(count, np.int64)
     for index in range(count):
-        place[now[index]] = index
+        position[now[index]] = index
     way = np.empty(count, np.int64)
     length = _critical_way(p, start, cause, way)
     warm = heat * current
     for evaluation in range(evaluations):
         if best <= good:
             break
-        op, aim = _choose(p, now, place, cause, way, length)
-        here = place[op]
+        op, aim = _choose(p, now, position, cause, way, length)
+        here = position[op]
         if aim == here:
             continue
-        _move(now, place, here, aim)
+        _move(now, position, here, aim)
         temperature = warm * COLDEST ** (evaluation / evaluations)
         limit = current - int(temperature * np.log(1.0 - np.random.random()))
         makespan = run_order(p, units, cap, now, fresh, blame, limit)
         if makespan > limit:
-            _move(now, place, aim, here)
+            _move(now, position, aim, here)
             continue
         current = makespan
         start, fresh = fresh, start
@@ -85,7 +85,7 @@ def _critical_way(p: Arrays, start: Flat, cause: Flat, way: Flat) -> Any:
 
 
 @jit
-def _choose(p: Arrays, now: Flat, place: Flat, cause: Flat, way: Flat, length: Any) -> tuple[Any, Any]:
+def _choose(p: Arrays, now: Flat, position: Flat, cause: Flat, way: Flat, length: Any) -> tuple[Any, Any]:
     """An operation and another place for it (its own where it cannot move)."""
     kind = np.random.randint(4)
     if kind == 0:
@@ -96,16 +96,16 @@ def _choose(p: Arrays, now: Flat, place: Flat, cause: Flat, way: Flat, length: A
         earlier = kind < 3
         if not earlier and cause[op] >= 0:
             op = cause[op]
-    here = place[op]
+    here = position[op]
     if earlier:
         low = 0
         for edge in range(p.pred_starts[op], p.pred_starts[op + 1]):
-            low = max(low, place[p.preds[edge]] + 1)
+            low = max(low, position[p.preds[edge]] + 1)
         room = here - low
     else:
         high = len(now) - 1
         for edge in range(p.succ_starts[op], p.succ_starts[op + 1]):
-            high = min(high, place[p.succs[edge]] - 1)
+            high = min(high, position[p.succs[edge]] - 1)
         room = high - here
     if room == 0:
         return op, here
@@ -115,14 +115,14 @@ def _choose(p: Arrays, now: Flat, place: Flat, cause: Flat, way: Flat, length: A
 
 
 @jit
-def _move(now: Flat, place: Flat, here: Any, there: Any) -> None:
+def _move(now: Flat, position: Flat, here: Any, there: Any) -> None:
     """Move the operation at position `here` to position `there`; those between shift by one."""
     op = now[here]
     step = 1 if there > here else -1
     index = here
     while index != there:
         now[index] = now[index + step]
-        place[now[index]] = index
+        position[now[index]] = index
         index += step
     now[there] = op
-    place[op] = there
+    position[op] = there

@@ -39,9 +39,9 @@ def memory_list_order(
     need = np.zeros(count, np.int64)
     if serial_need(p, reference, need) > cap:
         return INFEASIBLE
-    place = np.empty(count, np.int64)
+    position = np.empty(count, np.int64)
     for index in range(count):
-        place[reference[index]] = index
+        position[reference[index]] = index
     blocks = (count + BLOCK - 1) // BLOCK
     top = np.zeros(blocks, np.int64)
     add = np.zeros(blocks, np.int64)
@@ -68,19 +68,19 @@ def memory_list_order(
             tried = 0
             for rank in range(size[unit]):
                 op = ready[unit][rank]
-                if place[op] - front > window or live + p.alloc[op] > cap:
+                if position[op] - front > window or live + p.alloc[op] > cap:
                     continue
-                if tried >= TRIES and place[op] != front:
+                if tried >= TRIES and position[op] != front:
                     continue
                 tried += 1
-                if place[op] != front and not _lend(p, cap, op, front, place, begun, need, top, add):
+                if position[op] != front and not _lend(p, cap, op, front, position, begun, need, top, add):
                     continue
                 for later in range(rank, size[unit] - 1):
                     ready[unit][later] = ready[unit][later + 1]
                 size[unit] -= 1
-                begun[place[op]] = True
-                need[place[op]] = -GONE
-                _refresh(need, top, place[op] // BLOCK)
+                begun[position[op]] = True
+                need[position[op]] = -GONE
+                _refresh(need, top, position[op] // BLOCK)
                 while begun[front]:
                     front += 1
                 order[placed] = op
@@ -146,9 +146,11 @@ def _insert(row: Flat, size: Flat, unit: Any, op: Any, priority: Flat) -> None:
 
 
 @jit
-def _lend(p: Arrays, cap: Any, op: Any, front: Any, place: Flat, begun: Flat, need: Flat, top: Flat, add: Flat) -> Any:
+def _lend(
+    p: Arrays, cap: Any, op: Any, front: Any, position: Flat, begun: Flat, need: Flat, top: Flat, add: Flat
+) -> Any:
     """Whether the rest still fits if `op` starts before all that is left; if so, `need` says that it does."""
-    here = place[op]
+    here = position[op]
     for trial in range(2):
         sign = 1 - 2 * trial
         _raise(need, top, add, front, here, sign * p.alloc[op])
@@ -157,7 +159,7 @@ def _lend(p: Arrays, cap: Any, op: Any, front: Any, place: Flat, begun: Flat, ne
             value = p.reads[edge]
             since = front
             for index in range(p.reader_starts[value], p.reader_starts[value + 1]):
-                other = place[p.readers[index]]
+                other = position[p.readers[index]]
                 if other > here:
                     since = here
                 elif other < here and not begun[other]:

@@ -17,10 +17,10 @@ def is_topological(problem: OrderProblem, order: Ints) -> bool:
     """Whether `order` names every operation once, each after its predecessors."""
     if not np.array_equal(np.sort(order), np.arange(problem.ops)):
         return False
-    place = np.empty(problem.ops, np.int64)
-    place[order] = np.arange(problem.ops)
+    position = np.empty(problem.ops, np.int64)
+    position[order] = np.arange(problem.ops)
     edges = problem.predecessors
-    return bool((place[edges.values] < place[edges.rows]).all())
+    return bool((position[edges.values] < position[edges.rows]).all())
 
 
 def topological_orders(problem: OrderProblem) -> Iterator[Ints]:

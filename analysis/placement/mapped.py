@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...chips import Chip
 from ...mapping.mesh import Mesh
-from ...mapping.method import Effort, Objective, default_capacity
+from ...mapping.method import Effort, MapRequest, Objective, default_capacity
 from ...mapping.methods import find_method
 from ...mapping.topology.topology import Topology, from_directed
 from .matching import match, nearest_to
@@ -30,7 +30,9 @@ def place_mapped(
         return planned.copy()
     mesh = Mesh.of_chip(chip)
     capacity = default_capacity(stacks.stacks, mesh)
-    found = find_method(method)(topology_of(stacks), mesh, capacity, objective=objective, effort=Effort.FAST, seed=seed)
+    found = find_method(method)(
+        MapRequest(topology_of(stacks), mesh, capacity, objective=objective, effort=Effort.FAST, seed=seed)
+    )
     placed = match(nearest_to(found.core_of_vertex, stacks, mesh), stacks, mesh)
     return placed[stacks.of_vertex]
 

@@ -49,8 +49,8 @@ def stacks_of(graph: TileGraph, planned: NDArray[np.int32]) -> Stacks:
     first = [0]
     cores: list[NDArray[np.int32]] = []
     for cluster in clusters_of(graph, planned):
-        used, place = np.unique(planned[cluster.vertices], return_inverse=True)
-        of_vertex[cluster.vertices] = first[-1] + place
+        used, position = np.unique(planned[cluster.vertices], return_inverse=True)
+        of_vertex[cluster.vertices] = first[-1] + position
         first.append(first[-1] + len(used))
         cores.append(used)
     # What comes from DRAM is passed on among those that share it: the first stands for whichever loads it.

@@ -107,7 +107,7 @@ class _Builder:
         info, plan = self.network.tasks[number], self.network.plans[number]
         for entries in (self.sent, self.shared, self.alone):
             entries.append([])
-        vertex = {core: self.first[number] + place for place, core in enumerate(plan.tiling.cores)}
+        vertex = {core: self.first[number] + position for position, core in enumerate(plan.tiling.cores)}
         for read, size in zip(plan.reads, plan.sizes, strict=True):
             match read.kind:
                 case ReadKind.GATHER:
@@ -127,8 +127,8 @@ class _Builder:
     def _gather(self, number: int, info: TaskInfo, read: ReadPlan, vertex: dict[int, int]) -> None:
         source = self._source(info, read)
         cores = self.network.plans[source].tiling.cores
-        holder = {core: self.first[source] + place for place, core in enumerate(cores)}
-        if read.places is None or not len((pairs := overlaps(*read.places)).holders):
+        holder = {core: self.first[source] + position for position, core in enumerate(cores)}
+        if read.held_needed is None or not len((pairs := overlaps(*read.held_needed)).holders):
             return
         # Equal parts of one holder, one after another: they travel as one multicast.
         parts = np.concatenate([pairs.holders[:, None], pairs.low, pairs.high], axis=1)

@@ -279,16 +279,16 @@ def _reached(run: Run, number: int, known: int, tasks: Tasks, times: Times) -> f
             count -= times.issued[number, unit] / tasks.works[number].steps
         if count <= times.queue_depth:
             continue
-        place = count - times.queue_depth
+        position = count - times.queue_depth
         task, end = 0, known  # the first one up to which more have been issued
         while task < end:
             middle = (task + end) // 2
-            if times.counts[middle, unit] <= place:
+            if times.counts[middle, unit] <= position:
                 task = middle + 1
             else:
                 end = middle
         if task < known:
-            share = 1 - (times.counts[task, unit] - place) / times.issued[task, unit]
+            share = 1 - (times.counts[task, unit] - position) / times.issued[task, unit]
             time = max(time, _at(run, task, unit, share))
     return time
 

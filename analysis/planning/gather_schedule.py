@@ -70,8 +70,8 @@ def gather_transfers(info: TaskInfo, plan: TaskPlan) -> list[Transfers]:
 
 def _transfers(read: ReadPlan, boxes: BoxArrays) -> Transfers:
     """The transfers of the boxes of one value."""
-    assert read.places is not None
-    pairs = overlaps(read.places[0], boxes)
+    assert read.held_needed is not None
+    pairs = overlaps(read.held_needed[0], boxes)
     pairs = pairs.taken(pairs.holders != pairs.readers)
     origins = np.zeros((read.whole.cores.max(initial=0) + 1, pairs.low.shape[1]), np.int64)
     origins[read.whole.cores] = read.whole.origins

@@ -121,8 +121,10 @@ def _carried_from(value: SSAValue) -> SSAValue | None:
         return value.op.initial[value.index] if value.index < len(value.op.initial) else None
     loop = value.op.parent_op()
     if isinstance(loop, LoopOp) and isinstance(value.op, TaskOp):
-        place = next((place for place, one in enumerate(loop.yielded[: len(loop.initial)]) if one is value), None)
-        return None if place is None else loop.initial[place]
+        position = next(
+            (position for position, one in enumerate(loop.yielded[: len(loop.initial)]) if one is value), None
+        )
+        return None if position is None else loop.initial[position]
     return None
 
 
@@ -138,8 +140,8 @@ def part_of(value: SSAValue) -> Part | None:
     """
     if isinstance(value, BlockArgument):
         loop = value.block.parent_op()
-        if isinstance(loop, LoopOp) and (place := value.index - len(loop.initial)) >= 0:
-            return _part(loop, loop.scanned[place], loop.scans[place])
+        if isinstance(loop, LoopOp) and (position := value.index - len(loop.initial)) >= 0:
+            return _part(loop, loop.scanned[position], loop.scans[position])
         return None
     assert isinstance(value, OpResult)
     loop = value.op.parent_op()

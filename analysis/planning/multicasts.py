@@ -10,14 +10,14 @@ from .traffic import Overlaps
 from .transfers import Transfers
 
 
-def multicasts(pairs: Overlaps, places: NDArray[np.int64], item_bytes: int) -> tuple[Transfers, NDArray[np.int64]]:
+def multicasts(pairs: Overlaps, positions: NDArray[np.int64], item_bytes: int) -> tuple[Transfers, NDArray[np.int64]]:
     """
     The messages, and the first pair of each, which determines their order.
 
     `places`: [pairs, any] numbers that identify the address of the common part in the reader's memory. Readers with
     equal numbers get equal parts of a holder by one message.
     """
-    rows = np.concatenate([pairs.holders[:, None], pairs.low, pairs.high, places], axis=1)
+    rows = np.concatenate([pairs.holders[:, None], pairs.low, pairs.high, positions], axis=1)
     message, count = number_rows(rows)
     order = np.argsort(message, kind="stable")
     first = np.searchsorted(message[order], np.arange(count + 1))

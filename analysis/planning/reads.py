@@ -53,7 +53,7 @@ class ReadPlan:
     """Per core: the slice of its whole tile."""
     gathered: int = 0
     """GATHER: bytes of the largest core's buffer."""
-    places: tuple[BoxArrays, BoxArrays] | None = field(default=None, repr=False, compare=False)
+    held_needed: tuple[BoxArrays, BoxArrays] | None = field(default=None, repr=False, compare=False)
     """GATHER: the boxes that cores hold, and those that they need."""
     exchange_cycles: float = 0.0
     """GATHER: estimated time of the exchange; a lower bound until `with_traffic` replaces it."""
@@ -78,9 +78,9 @@ class ReadPlan:
 
     def with_traffic(self, chip: Chip) -> ReadPlan:
         """A copy with the exchange estimated from its messages."""
-        if self.places is None:
+        if self.held_needed is None:
             return self
-        cycles = exchange_traffic(*self.places, self.item_bytes, chip).cycles(chip)
+        cycles = exchange_traffic(*self.held_needed, self.item_bytes, chip).cycles(chip)
         return replace(self, exchange_cycles=max(self.exchange_cycles, cycles))
 
 
@@ -153,8 +153,8 @@ def plan_read(
     cycles = missing / chip.link_bytes_per_cycle
     kept = max(0, size - missing)
     prepare = vector_cycles(chip, RATE_BY_WIDTH.get(item_bytes, 1), kept // item_bytes, 1, kept)
-    places = source.arrays, needed
-    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, size, places, cycles, prepare)
+    held_needed = source.arrays, needed
+    return ReadPlan(read, ReadKind.GATHER, False, item_bytes, whole, size, held_needed, cycles, prepare)
 
 
 def measure_read(

@@ -75,12 +75,12 @@ class SramLayout:
         table = np.array([(one.address, one.address + one.size, one.first, one.last) for one in self.buffers])
         low, high, first, last = table.T
         found: dict[tuple[int, bool], int] = {}
-        for place, one in enumerate(self.buffers):
+        for position, one in enumerate(self.buffers):
             if one.role in ("read", "constant"):
                 key = one.task, one.role == "constant"
                 if key[1] and one.first > self.ahead.get(one.task, one.task):
                     continue  # a second buffer
-                shared = (low < high[place]) & (high > low[place]) & (last < first[place])
+                shared = (low < high[position]) & (high > low[position]) & (last < first[position])
                 found[key] = max(found.get(key, -1), int(last[shared].max(initial=-1)))
         return found
 

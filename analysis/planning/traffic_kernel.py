@@ -96,8 +96,8 @@ def busiest(
     for way in range(4):
         for line in range(length):
             load = 0
-            for place in range(length):
-                load += change[way, line, place]
+            for position in range(length):
+                load += change[way, line, position]
                 crossing = max(crossing, load)
     return most_sent, received.max() if readers else 0, most_messages, crossing
 

@@ -56,8 +56,8 @@ class Transfers:
         """The messages in the order of these numbers."""
         counts = np.diff(self.first)[order]
         first = np.concatenate([np.zeros(1, np.int64), counts.cumsum()])
-        places = np.arange(len(self.receivers)) + np.repeat(self.first[order] - first[:-1], counts)
-        return Transfers(self.senders[order], self.nbytes[order], first, self.receivers[places])
+        positions = np.arange(len(self.receivers)) + np.repeat(self.first[order] - first[:-1], counts)
+        return Transfers(self.senders[order], self.nbytes[order], first, self.receivers[positions])
 
     @cached_property
     def messages(self) -> NDArray[np.int64]:

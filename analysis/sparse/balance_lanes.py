@@ -35,14 +35,14 @@ def balance(work: Array, lanes: int, method: Method = "sort") -> Ints:
 def _fullest_first(work: Array, order: Ints, lanes: int) -> Ints:
     """Longest processing time first, with as many channels a lane as places."""
     channels = len(work)
-    places = [len(range(lane, channels, lanes)) for lane in range(lanes)]
+    positions = [len(range(lane, channels, lanes)) for lane in range(lanes)]
     loads, held = np.zeros(lanes, np.int64), [list[int]() for _ in range(lanes)]
     for channel in order.tolist():
-        open_lanes = [lane for lane in range(lanes) if len(held[lane]) < places[lane]]
+        open_lanes = [lane for lane in range(lanes) if len(held[lane]) < positions[lane]]
         lane = min(open_lanes, key=lambda lane: (int(loads[lane]), lane))
         loads[lane] += work[channel]
         held[lane].append(channel)
-    return np.array([held[place % lanes][place // lanes] for place in range(channels)], np.int64)
+    return np.array([held[position % lanes][position // lanes] for position in range(channels)], np.int64)
 
 
 def efficiency(work: Array, lanes: int, method: Method = "sort") -> float:
@@ -68,21 +68,21 @@ def balance_panels(work: Array, width: int, lanes: int) -> Ints:
     channels = len(work)
     starts = range(0, channels, width)
     open_lanes: list[tuple[float, int, int]] = []
-    places: list[list[int]] = []
+    positions: list[list[int]] = []
     for start in starts:
         size = min(width, channels - start)
         for lane in range(min(lanes, size)):
             own = list(range(start + lane, start + size, lanes))
-            open_lanes.append((0, len(own), len(places)))
-            places.append(own)
+            open_lanes.append((0, len(own), len(positions)))
+            positions.append(own)
     heapq.heapify(open_lanes)
     order = np.zeros(channels, np.int64)
-    taken = [0] * len(places)
+    taken = [0] * len(positions)
     for channel in np.argsort(-work, kind="stable").tolist():
         load, size, number = heapq.heappop(open_lanes)
-        order[places[number][taken[number]]] = channel
+        order[positions[number][taken[number]]] = channel
         taken[number] += 1
-        if taken[number] < len(places[number]):
+        if taken[number] < len(positions[number]):
             heapq.heappush(open_lanes, (load + float(work[channel]), size, number))
     return order
 

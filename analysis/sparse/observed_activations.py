@@ -98,7 +98,7 @@ class ObservedActivations:
                 float(met.std()) * panels / weights,
                 float(made.mean()) / loads,
             )
-            found.append(LaneShares(tiles[0].lines, tiles[0].places, *(min(1.0, share) for share in shares)))
+            found.append(LaneShares(tiles[0].lines, tiles[0].positions, *(min(1.0, share) for share in shares)))
         numbers = Nonzero(min(1.0, density), tuple(found)).numbers
         return Nonzero.from_numbers([round(number, DIGITS) for number in numbers])
 
@@ -115,13 +115,13 @@ class ObservedActivations:
         for lines in _cuts(counts.shape[2], self._most_cuts(2)):
             high = _joined(high, 2, lines, counts.shape[2])
             wide = high
-            for places in _cuts(counts.shape[3], self._most_cuts(3)):
-                wide = _joined(wide, 3, places, counts.shape[3])
-                sizes = _sizes(counts.shape[2], lines)[:, None] * _sizes(counts.shape[3], places)
+            for positions in _cuts(counts.shape[3], self._most_cuts(3)):
+                wide = _joined(wide, 3, positions, counts.shape[3])
+                sizes = _sizes(counts.shape[2], lines)[:, None] * _sizes(counts.shape[3], positions)
                 seen = wide.reshape(*wide.shape[:2], -1)
                 met = _by_lane(weights @ (seen > 0).astype(np.float32), width, lanes.count)
                 pairs = _by_lane(weights @ (seen / sizes.reshape(-1)).astype(np.float32), width, lanes.count)
-                sides = counts.shape[2] / lines, counts.shape[3] / places
+                sides = counts.shape[2] / lines, counts.shape[3] / positions
                 yield self._tiles(sides, fullest, met, pairs, lanes.depth)
 
     def _tiles(self, sides: tuple[float, float], fullest: Floats, met: Floats, pairs: Floats, depth: int) -> _Tiles:
@@ -140,7 +140,7 @@ class _Tiles:
     """Of one part of the inputs, for tiles of so many lines and places; arrays are by tile, sums over all panels."""
 
     lines: float
-    places: float
+    positions: float
     pairs: Floats
     met: Floats
     """[panels, tiles], of each panel."""

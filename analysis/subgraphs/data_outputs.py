@@ -39,11 +39,11 @@ class AtDataOutputs:
         position = positions(segment.order)
         cuts: list[int] = []
         for target in segment.nodes[target_nodes(graph)[segment.nodes]]:
-            place = int(position[target])
+            at = int(position[target])
             # The nodes that output its result follow directly in `serial_order`.
-            while place + 1 < segment.stop and ends[follower := segment.order[place + 1]]:
+            while at + 1 < segment.stop and ends[follower := segment.order[at + 1]]:
                 if target not in graph.predecessors[int(follower)]:
                     break
-                place += 1
-            cuts.append(place + 1)
+                at += 1
+            cuts.append(at + 1)
         return check_cuts(segment, cuts)

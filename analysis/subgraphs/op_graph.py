@@ -246,17 +246,17 @@ def serial_order(graph: OpGraph) -> Ints:
     number = np.arange(len(graph))
     owners, readers = graph.successors.owners, graph.successors.indices
     loads = graph.is_weight_load & (graph.predecessors.degrees == 0) & (graph.successors.degrees > 0)
-    place = number.astype(np.float64)
+    position = number.astype(np.float64)
     # Ends first, by the last operand that is no load: loads then follow their readers.
     last_operand = np.full(len(graph), -1)
     computed = ~loads[owners]
     np.maximum.at(last_operand, readers[computed], owners[computed])
     ends = is_data_output(graph) & (last_operand >= 0)
-    place[ends] = last_operand[ends] + 0.5
+    position[ends] = last_operand[ends] + 0.5
     first_reader = np.full(len(graph), np.inf)
-    np.minimum.at(first_reader, owners, place[readers])
-    place[loads] = first_reader[loads] - 0.25
-    return np.lexsort((number, place)).astype(np.int64)
+    np.minimum.at(first_reader, owners, position[readers])
+    position[loads] = first_reader[loads] - 0.25
+    return np.lexsort((number, position)).astype(np.int64)
 
 
 def is_data_output(graph: OpGraph) -> Flags:

@@ -42,7 +42,7 @@ class Tiles:
         for dim, (size, parts) in enumerate(zip(sizes, tiling.grid, strict=True)):
             if parts > size:
                 filled = np.array([extent > 0 for _, extent in split_evenly(size, parts)])
-                tiles = replace(tiles, numbers=tiles.numbers[filled[tiles.place(dim)]])
+                tiles = replace(tiles, numbers=tiles.numbers[filled[tiles.position(dim)]])
         return tiles
 
     @cached_property
@@ -50,7 +50,7 @@ class Tiles:
         """[tiles]"""
         return np.array(self.tiling.cores, np.int64)[self.numbers]
 
-    def place(self, dim: int) -> NDArray[np.int64]:
+    def position(self, dim: int) -> NDArray[np.int64]:
         """[tiles] place in the grid along a dimension"""
         return self.numbers // prod(self.tiling.grid[dim + 1 :]) % self.tiling.grid[dim]
 
@@ -68,7 +68,7 @@ class Tiles:
         if len(self.numbers) == len(self.tiling.cores):
             which = np.zeros(len(self.numbers), np.int64)
             for dim in dims:
-                which = which * grid[dim] + self.place(dim)
+                which = which * grid[dim] + self.position(dim)
             return list(product(*(split_evenly(self.sizes[dim], grid[dim]) for dim in dims))), which
         strides = [prod(grid[dim + 1 :]) for dim in dims]
         numbers: list[int] = self.numbers.tolist()
@@ -78,11 +78,11 @@ class Tiles:
         ]
         return ranges, np.arange(len(ranges))
 
-    def _range(self, dim: int, place: int) -> tuple[int, int]:
+    def _range(self, dim: int, position: int) -> tuple[int, int]:
         """(Offset, size) along a dimension at a place in the grid; see `split_evenly`."""
         size, parts = self.sizes[dim], self.tiling.grid[dim]
-        low = place * size // parts
-        return low, (place + 1) * size // parts - low
+        low = position * size // parts
+        return low, (position + 1) * size // parts - low
 
 
 def extents_of(sliced: OperandSlice) -> tuple[Extent, ...]:

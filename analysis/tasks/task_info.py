@@ -397,8 +397,8 @@ class BodyBuffers:
         return tuple(number for number in range(len(self.item_bytes)) if number != self.result)
 
 
-def _with(values: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:
-    return (*values[:place], value, *values[place + 1 :])
+def _with(values: tuple[int, ...], position: int, value: int) -> tuple[int, ...]:
+    return (*values[:position], value, *values[position + 1 :])
 
 
 def value_bytes(value: SSAValue) -> int:

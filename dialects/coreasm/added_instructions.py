@@ -85,7 +85,7 @@ def noted(notes: Mapping[str, str], words: Iterable[NDArray[Any]]) -> dict[str, 
     return {**others, NOTE: json.dumps(entries)}
 
 
-def check_notes(notes: Mapping[str, str], place: str) -> None:
+def check_notes(notes: Mapping[str, str], location: str) -> None:
     """Raise InputError, naming the plug-in, where an instruction that an executable names is not known or differs."""
     if NOTE not in notes:
         return
@@ -93,13 +93,13 @@ def check_notes(notes: Mapping[str, str], place: str) -> None:
         entries = cast("list[dict[str, str]]", json.loads(notes[NOTE]))
         named = [(entry["mnemonic"], entry["plugin"], entry["definition"]) for entry in entries]
     except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{place}: the note '{NOTE}' cannot be read") from error
+        raise InputError(f"{location}: the note '{NOTE}' cannot be read") from error
     for mnemonic, plugin, definition in named:
         if mnemonic not in BY_MNEMONIC:
-            raise InputError(f"{place} holds instructions '{mnemonic}' of plug-in '{plugin}': load it with --plugin")
+            raise InputError(f"{location} holds instructions '{mnemonic}' of plug-in '{plugin}': load it with --plugin")
         if _definition(BY_MNEMONIC[mnemonic]) != definition:
             raise InputError(
-                f"{place} holds instructions '{mnemonic}' of another version of plug-in '{plugin}': compile it again"
+                f"{location} holds instructions '{mnemonic}' of another version of plug-in '{plugin}': compile it again"
             )
 
 

@@ -31,7 +31,7 @@ class TextLines:
     lines: Sequence[int]
     """Line numbers, from 1, of the parts of the operation (a program: its words)."""
 
-    def place(self, part: int) -> str:
+    def location(self, part: int) -> str:
         """`FILE:LINE`"""
         return f"{self.file}:{self.lines[part]}"
 
@@ -39,10 +39,10 @@ class TextLines:
 _LINES: WeakKeyDictionary[Operation, TextLines] = WeakKeyDictionary()
 
 
-def place_of(op: Operation, part: int) -> str | None:
+def location_of(op: Operation, part: int) -> str | None:
     """`FILE:LINE` of a part of an operation that was read from text and has not been changed since, else None."""
     found = _LINES.get(op)
-    return found.place(part) if found is not None and part < len(found.lines) else None
+    return found.location(part) if found is not None and part < len(found.lines) else None
 
 
 def in_its_file(op: Operation, message: str) -> str:

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute
 from ...support.errors import MeshloomError
 from ..dataflow.constants import narrow_bf16, widen_bf16
 from ..dataflow.types import ELEMENT_TYPES, tensor
-from .block_text import place_of, text_of
+from .block_text import location_of, text_of
 from .encoding import TENSOR_TYPES, TypeCode
 from .executable_ops import TensorOp
 from .ops import UnpackedControllerOp
@@ -96,7 +96,7 @@ def lines_named(module: ModuleOp) -> Generator[None]:
     except EmulationError as error:
         for op in module.ops:
             if error.word is not None and isinstance(op, ProgramOp) and op.sym_name.data == error.program:
-                place = place_of(op, error.word)
-                if place is not None:
-                    raise MeshloomError(f"{place}: {error}") from error
+                location = location_of(op, error.word)
+                if location is not None:
+                    raise MeshloomError(f"{location}: {error}") from error
         raise

@@ -19,17 +19,17 @@ _LONGEST_NUMBER = 60
 class LineError(InputError):
     """What is wrong with a line: `problem` without the place, `column` (from 0) where it was found."""
 
-    def __init__(self, place: str, problem: str, column: int) -> None:
-        super().__init__(f"{place}: {problem}")
+    def __init__(self, location: str, problem: str, column: int) -> None:
+        super().__init__(f"{location}: {problem}")
         self.problem, self.column = problem, column
 
 
 class LineTokens:
     """The tokens of a line, taken one by one; every failure is a LineError naming file and line."""
 
-    def __init__(self, text: str, place: str = "") -> None:
-        """`place` is `FILE:LINE`."""
-        self.place = place
+    def __init__(self, text: str, location: str = "") -> None:
+        """`location` is `FILE:LINE`."""
+        self.location = location
         self.kinds: list[str] = []
         self.texts: list[str] = []
         self.ends: list[int] = []
@@ -39,7 +39,7 @@ class LineTokens:
         while position < len(text):
             match = _TOKEN.match(text, position)
             if match is None or match.lastgroup is None:
-                raise LineError(place, f"cannot read '{text[position : position + 20].strip()}'", position)
+                raise LineError(location, f"cannot read '{text[position : position + 20].strip()}'", position)
             position = match.end()
             if match.lastgroup != "comment":
                 self.kinds.append(match.lastgroup)
@@ -116,9 +116,9 @@ class LineTokens:
         """Raise LineError, saying where on the line."""
         if self.at < len(self.texts):
             text = self.texts[self.at]
-            raise LineError(self.place, f"{message} (before '{shortened(text)}')", self.ends[self.at] - len(text))
+            raise LineError(self.location, f"{message} (before '{shortened(text)}')", self.ends[self.at] - len(text))
         column = self.ends[-1] if self.ends else 0
-        raise LineError(self.place, f"{message} (at the end of the line)", column)
+        raise LineError(self.location, f"{message} (at the end of the line)", column)
 
 
 def quote(text: str) -> str:

@@ -24,7 +24,7 @@ from xdsl.printer import Printer
 from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from .block_text import BlockParser, in_its_file, payload, place_of, print_block, text_of
+from .block_text import BlockParser, in_its_file, location_of, payload, print_block, text_of
 from .code import Code, arrays_problem, params_problem
 from .encoding import DESC, NO_SOURCE, WORD
 from .program_text import CodeReader, code_lines
@@ -69,9 +69,9 @@ class PackedOp(IRDLOperation, abc.ABC):
         code = self.code
         problem = code.problem(self.CONTROLLER)
         if problem is not None:
-            place = place_of(self, problem[0])
+            location = location_of(self, problem[0])
             message = f"word {problem[0]}: {problem[1]}"
-            raise VerifyException(in_its_file(self, f"{place}: {message}") if place else message)
+            raise VerifyException(in_its_file(self, f"{location}: {message}") if location else message)
         if (wrong := params_problem(code.params, len(code.words))) is not None:
             raise VerifyException(wrong)
         stray = (code.sources >= len(code.names)) & (code.sources != NO_SOURCE)

@@ -290,13 +290,13 @@ class GatherOfConsecutiveRows(RewritePattern):
         size = shape_of(op.data)[op.axis_index]
         if indices is None or indices.ndim != 1 or indices.size < 2 or indices.min() < 0 or indices.max() >= size:
             return
-        places = [int(index) for index in indices]
-        stride = places[1] - places[0]
-        if abs(stride) != 1 or places != [places[0] + number * stride for number in range(len(places))]:
+        positions = [int(index) for index in indices]
+        stride = positions[1] - positions[0]
+        if abs(stride) != 1 or positions != [positions[0] + number * stride for number in range(len(positions))]:
             return
         rank = len(shape_of(op.data))
         starts, sizes, strides = [0] * rank, list(shape_of(op.data)), [1] * rank
-        starts[op.axis_index], sizes[op.axis_index], strides[op.axis_index] = places[0], len(places), stride
+        starts[op.axis_index], sizes[op.axis_index], strides[op.axis_index] = positions[0], len(positions), stride
         rewriter.replace(op, SliceOp(op.data, starts, sizes, strides))
 
 

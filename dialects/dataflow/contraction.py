@@ -125,6 +125,38 @@ class ContractionOp(TiledOp, abc.ABC):
     nonzero = opt_prop_def(DenseArrayBase.constr(f64))
 
     @property
+    def group_count(self) -> int:
+        """Number of groups of channels that do not meet."""
+        return 1
+
+    @property
+    def taps(self) -> int:
+        """Positions of the kernel: weights of an output neuron for each input channel."""
+        return 1
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each output channel reads one input channel, so that there is no matrix product to make."""
+        return False
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether the first operand has a border."""
+        return False
+
+    @abc.abstractmethod
+    def inner_axis(self, position: int) -> int:
+        """The axis of operand `position` that is summed over; for a convolution, the channels."""
+
+    @abc.abstractmethod
+    def output_axis(self, position: int) -> int:
+        """The axis of operand `position`, as weights, that numbers output neurons."""
+
+    @abc.abstractmethod
+    def result_axis(self, position: int) -> int:
+        """The axis of the result that has the output neurons of operand `position` as weights."""
+
+    @property
     def expected(self) -> Nonzero:
         """Which share of the first operand is expected not to be zero."""
         return nonzero_of(self.nonzero)
@@ -211,6 +243,19 @@ class MatmulOp(ContractionOp):
     def expected_type(self) -> Tensor:
         inferred = self.infer(self.lhs, self.rhs, self.transpose_a is not None, self.transpose_b is not None)
         return widened(inferred, self.result_type)
+
+    def inner_axis(self, position: int) -> int:
+        rank, is_transposed = (
+            len(self.operand_shape(position)),
+            (self.transpose_a, self.transpose_b)[position] is not None,
+        )
+        return rank - 1 if is_transposed == (position == 1) else rank - 2
+
+    def output_axis(self, position: int) -> int:
+        return 2 * len(self.operand_shape(position)) - 3 - self.inner_axis(position)
+
+    def result_axis(self, position: int) -> int:
+        return len(self.result_shape) - (1 if position == 1 else 2)
 
     def iteration_space(self) -> tuple[IterDim, ...]:
         k = self.operand_shape(0)[-2 if self.transpose_a is not None else -1]
@@ -388,8 +433,24 @@ class ConvOp(SlidingOp, ContractionOp):
 
     @property
     def group_count(self) -> int:
-        """Number of groups as a Python integer."""
         return self.groups.value.data
+
+    @property
+    def taps(self) -> int:
+        return math.prod(self.kernel)
+
+    @property
+    def is_padded(self) -> bool:
+        return any((*ints(self.pad_low), *ints(self.pad_high)))
+
+    def inner_axis(self, position: int) -> int:
+        return 1
+
+    def output_axis(self, position: int) -> int:
+        return 0
+
+    def result_axis(self, position: int) -> int:
+        return 1
 
     @property
     def spatial(self) -> int:
@@ -403,7 +464,6 @@ class ConvOp(SlidingOp, ContractionOp):
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each output channel reads one input channel, so that there is no matrix product to make."""
         return self.operand_shape(1)[1] == 1 and self.group_count > 1
 
     def iteration_space(self) -> tuple[IterDim, ...]:

@@ -21,12 +21,12 @@ def evaluate_scatter(op: ScatterOp, data: Array, indices: Array, updates: Array)
     result = data.copy()
     batch = data.shape[: op.batch_dims]
     # A batch position's number along each batch dimension, one for each of its indices.
-    place: tuple[Array, ...] = (*(np.indices((*batch, 1))[: len(batch)]), indices)
+    position: tuple[Array, ...] = (*(np.indices((*batch, 1))[: len(batch)]), indices)
     match op.mode.data:
         case ScatterMode.ADD:
-            np.add.at(result, place, updates)
+            np.add.at(result, position, updates)
         case ScatterMode.MAX:
-            np.maximum.at(result, place, updates)
+            np.maximum.at(result, position, updates)
         case _:
-            result[place] = updates
+            result[position] = updates
     return result

@@ -62,9 +62,10 @@ class DataflowFunctions(InterpreterFunctions):
         carried, scanned = args[:count], args[count:]
         rows: list[list[Array]] = [[] for _ in op.stacked]
         for step in range(op.step_count):
-            places = (along.place(step, op.step_count) for along in op.scans)
+            positions = (along.position(step, op.step_count) for along in op.scans)
             slices = [
-                whole.take(place, along.axis) for whole, along, place in zip(scanned, op.scans, places, strict=True)
+                whole.take(position, along.axis)
+                for whole, along, position in zip(scanned, op.scans, positions, strict=True)
             ]
             yielded = interpreter.run_ssacfg_region(op.body, (*carried, *slices), op.name)
             carried = yielded[:count]

@@ -48,7 +48,7 @@ class Along:
         """The shape of all values together, given that of one."""
         return (*shape[: self.axis], steps, *shape[self.axis :])
 
-    def place(self, step: int, steps: int) -> int:
+    def position(self, step: int, steps: int) -> int:
         """Where the value of a step lies on the axis."""
         return steps - 1 - step if self.backwards else step
 

@@ -63,12 +63,12 @@ class LoopSteps:
     def _scanned(self, value: SSAValue, along: Along) -> SSAValue:
         """What a step sees of a value."""
         shape = shape_of(value)
-        place = along.place(self.done, self.loop.step_count)
+        position = along.position(self.done, self.loop.step_count)
         if isinstance(value.owner, IotaOp) and value.owner.axis_index == along.axis:
             # The number of the step, which is known.
-            return self._add(ConstantOp.splat(place, tensor(element_of(value), along.of_step(shape))))
+            return self._add(ConstantOp.splat(position, tensor(element_of(value), along.of_step(shape))))
         starts, sizes = [0] * len(shape), list(shape)
-        starts[along.axis], sizes[along.axis] = place, 1
+        starts[along.axis], sizes[along.axis] = position, 1
         return self._add(ReshapeOp(self._add(SliceOp(value, starts, sizes)), along.of_step(shape)))
 
     def _stacked(self, row: Sequence[SSAValue], along: Along, type: Tensor) -> SSAValue:

@@ -371,13 +371,13 @@ class ReduceWindowOp(SlidingOp, TiledOp):
     def operand_slice(self, index: int, tile: Box) -> OperandSlice:
         shape = self.operand_shape(0)
         strides, dilations, pads = ints(self.strides), ints(self.dilations), ints(self.pad_low)
-        place = {dim: len(shape) + number for number, dim in enumerate(self.window_dims)}
+        position = {dim: len(shape) + number for number, dim in enumerate(self.window_dims)}
         offsets: list[int] = []
         sizes: list[int] = []
         low: list[int] = []
         high: list[int] = []
         for dim, size in enumerate(shape):
-            first, count = (tile.offsets[place[dim]], tile.sizes[place[dim]]) if dim in place else (0, 1)
+            first, count = (tile.offsets[position[dim]], tile.sizes[position[dim]]) if dim in position else (0, 1)
             start = tile.offsets[dim] * strides[dim] + first * dilations[dim] - pads[dim]
             length = (tile.sizes[dim] - 1) * strides[dim] + (count - 1) * dilations[dim] + 1
             offset, inside, before, after = padded_range(start, length, size)

@@ -66,16 +66,16 @@ class ScatterOp(TiledOp):
     @staticmethod
     def infer(mode: ScatterMode, data: Value, indices: Value, updates: Value, batch: int) -> Tensor:
         """The result type; raises VerifyException where the shapes or types do not go together."""
-        shape, places = shape_of(data), shape_of(indices)
+        shape, positions = shape_of(data), shape_of(indices)
         if not 0 <= batch < len(shape):
             raise VerifyException(f"batch = {batch} should be in [0, {len(shape)}), less than the rank of data")
         if element_of(indices) not in (i32, i64):
             raise VerifyException(f"indices have element type {element_of(indices)}: expected i32 or i64")
-        if len(places) != batch + 1 or places[:batch] != shape[:batch]:
+        if len(positions) != batch + 1 or positions[:batch] != shape[:batch]:
             raise VerifyException(
-                f"indices have shape {list(places)}: expected {[*shape[:batch], 'n']}, a row of them for each batch"
+                f"indices have shape {list(positions)}: expected {[*shape[:batch], 'n']}, a row of them for each batch"
             )
-        expected = (*places, *shape[batch + 1 :])
+        expected = (*positions, *shape[batch + 1 :])
         if shape_of(updates) != expected or element_of(updates) != element_of(data):
             raise VerifyException(f"updates have type {SSAValue.get(updates).type}: expected {expected} of data's type")
         if mode is not ScatterMode.SET and is_bool(element_of(data)):

@@ -34,12 +34,12 @@ def _load(name: str) -> Chip:
         return load_chip(name)
     from ...chips.load import chip_from_table
 
-    place = "chip description"
+    location = "chip description"
     try:
         table: object = json.loads(name)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the {place} is not a JSON object: {error}") from error
-    return chip_from_table(cast("dict[str, Any]", table), place)
+        raise InputError(f"the {location} is not a JSON object: {error}") from error
+    return chip_from_table(cast("dict[str, Any]", table), location)
 
 
 @irdl_attr_definition

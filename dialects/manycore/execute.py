@@ -160,8 +160,8 @@ class ExecuteOp(IRDLOperation):
     @property
     def read_of_use(self) -> dict[tuple[int, int], int]:
         """(number of an operation of the body, number of its operand) -> its read, for operands from outside."""
-        places = _outside_uses(list(self.body.block.ops)[:-1])
-        return dict(zip(places, self.uses.get_values(), strict=True))
+        positions = _outside_uses(list(self.body.block.ops)[:-1])
+        return dict(zip(positions, self.uses.get_values(), strict=True))
 
     @property
     def read_operands(self) -> list[int]:

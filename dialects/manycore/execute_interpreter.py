@@ -338,8 +338,8 @@ class _Task:
         for number, inner in enumerate(self.ops[: None if self._completes(step) else 1]):
             area = box if number == 0 else part
             operands = [
-                self._outside(core, number, place, area, step) if isinstance(value, BlockArgument) else values[value]
-                for place, value in enumerate(inner.operands)
+                self._outside(core, number, position, area, step) if isinstance(value, BlockArgument) else values[value]
+                for position, value in enumerate(inner.operands)
             ]
             out = self._out(core, number, part, step)
             result = _evaluate(inner, area, operands)
@@ -359,11 +359,11 @@ class _Task:
             target = self.launch.in_dram(self.op.target, self.result_shape)
             target[_index(part, (0,) * part.rank)] = self._out(core, len(self.ops) - 1, part, step)
 
-    def _outside(self, core: int, number: int, place: int, area: Box, step: int) -> Array:
+    def _outside(self, core: int, number: int, position: int, area: Box, step: int) -> Array:
         """An operand's slice, from where the core has it."""
-        read = self.read_of[number, place]
-        sliced = self.ops[number].operand_slice(place, area)
-        element = element_of(self.ops[number].operands[place])
+        read = self.read_of[number, position]
+        sliced = self.ops[number].operand_slice(position, area)
+        element = element_of(self.ops[number].operands[position])
         buffers = self.op.read_buffers(read)
         if not buffers or 0 in sliced.shape:
             return materialise(self._source(read)[0], sliced, element)

@@ -63,8 +63,8 @@ class RepeatOp(IRDLOperation):
 
     def part(self, argument: BlockArgument) -> tuple[SSAValue, int, int]:
         """What an argument of the body is a part of, where it begins in the first step, and by how much it moves."""
-        place = argument.index
-        return self.wholes[place], self.starts.get_values()[place], self.advances.get_values()[place]
+        position = argument.index
+        return self.wholes[position], self.starts.get_values()[position], self.advances.get_values()[position]
 
     def verify_(self) -> None:
         count = len(self.wholes)

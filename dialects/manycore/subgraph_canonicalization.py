@@ -24,7 +24,7 @@ def _rebuild(
     Replace a subgraph by one with these operands. For each old result: the value that takes its place, the number of
     the result that stays for it, or None where it has no use. Results that stay are those that stand for themselves.
     """
-    kept = [number for number, place in enumerate(replacements) if place == number]
+    kept = [number for number, position in enumerate(replacements) if position == number]
     last = op.body.block.last_op
     assert last is not None
     if len(kept) != len(op.outputs):
@@ -39,7 +39,9 @@ def _rebuild(
     for number, result in zip(kept, new.outputs, strict=True):
         result.name_hint = op.outputs[number].name_hint
     by_number = dict(zip(kept, new.outputs, strict=True))
-    rewriter.replace(op, new, [by_number[place] if isinstance(place, int) else place for place in replacements])
+    rewriter.replace(
+        op, new, [by_number[position] if isinstance(position, int) else position for position in replacements]
+    )
 
 
 class TidyOperands(RewritePattern):

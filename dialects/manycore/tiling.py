@@ -49,8 +49,8 @@ class Tiling:
         rows = product(*(values[dim] for dim in self.order))
         if self.order == tuple(range(len(self.order))):
             return rows
-        place = sorted(range(len(self.order)), key=self.order.__getitem__)
-        return map(itemgetter(*place), rows)
+        position = sorted(range(len(self.order)), key=self.order.__getitem__)
+        return map(itemgetter(*position), rows)
 
     @property
     def step_count(self) -> int:

@@ -77,8 +77,8 @@ class _Lifetimes:
 
     def _check_overlap(self, value: SSAValue, entry: _Entry, op: Operation | None) -> None:
         around = self.alive.get(_space(value), [])
-        place = bisect_left(around, entry)
-        for low, high, other in around[max(0, place - 1) : place + 1]:
+        position = bisect_left(around, entry)
+        for low, high, other in around[max(0, position - 1) : position + 1]:
             if low < entry[1] and entry[0] < high:
                 message = f"buffers {_shown(self.values[other])} and {_shown(value)} are alive together and share bytes"
                 error = VerifyException(message)

@@ -74,10 +74,10 @@ class AllocOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             live = self.live.get_values()
             if len(live) != 2 or not 0 <= live[0] <= live[1]:
                 raise VerifyException(f"live = {list(live)} should be [first, last] with 0 <= first <= last")
-        verify_place(self)
+        verify_bounds(self)
 
 
-def verify_place(op: AllocOp | GlobalOp) -> None:
+def verify_bounds(op: AllocOp | GlobalOp) -> None:
     """Raises VerifyException where a new buffer ends beyond its memory or (once a block) shares bytes with others."""
     from ..manycore.attributes import chip_of
     from .lifetimes import verify_lifetimes

@@ -82,23 +82,23 @@ def check_stashes(op: MoveOp) -> None:
     block = op.parent
     if block is None or next((one for one in block.ops if isinstance(one, MoveOp)), None) is not op:
         return
-    place = {one: number for number, one in enumerate(block.ops)}
-    for reduction in place:
+    position = {one: number for number, one in enumerate(block.ops)}
+    for reduction in position:
         if isinstance(reduction, MoveOp) and not reduction.RESTORES:
-            _check_reduction(reduction, block, place)
+            _check_reduction(reduction, block, position)
 
 
-def _check_reduction(reduction: MoveOp, block: Block, place: dict[Operation, int]) -> None:
-    begins, back = place[reduction], _back(reduction, place)
+def _check_reduction(reduction: MoveOp, block: Block, position: dict[Operation, int]) -> None:
+    begins, back = position[reduction], _back(reduction, position)
     for view in views_of(memory_of(reduction.source)):
         for use in view.uses:
             user: Operation | None = use.operation
             while user is not None and user.parent is not block:
                 user = user.parent_op()
-            if user is None or isinstance(user, CompletionOp) or place[user] <= begins:
+            if user is None or isinstance(user, CompletionOp) or position[user] <= begins:
                 continue
-            waited = isinstance(user, AwaitOp) or _is_kept(view, begins, place)
-            if waited and place[user] < back:
+            waited = isinstance(user, AwaitOp) or _is_kept(view, begins, position)
+            if waited and position[user] < back:
                 continue
             name = f" %{view.name_hint}" if view.name_hint else ""
             where = "has come back elsewhere" if waited else "has left"
@@ -108,26 +108,26 @@ def _check_reduction(reduction: MoveOp, block: Block, place: dict[Operation, int
             )
 
 
-def _back(reduction: MoveOp, place: dict[Operation, int]) -> int:
+def _back(reduction: MoveOp, position: dict[Operation, int]) -> int:
     """Place of the first restoration that makes a tensor again."""
     first = NEVER
     todo: list[Operation] = [reduction]
     while todo:
         for use in todo.pop().results[0].uses:
             op = use.operation
-            if not isinstance(op, MoveOp) or op not in place:
+            if not isinstance(op, MoveOp) or op not in position:
                 continue
             if op.RESTORES:
-                first = min(first, place[op])
+                first = min(first, position[op])
             else:
                 todo.append(op)
     return first
 
 
-def _is_kept(view: SSAValue, begins: int, place: dict[Operation, int]) -> bool:
+def _is_kept(view: SSAValue, begins: int, position: dict[Operation, int]) -> bool:
     """Whether a view goes through a `memory.await` that stands after the reduction."""
     while isinstance(owner := view.owner, ReshapeOp | AwaitOp):
-        if isinstance(owner, AwaitOp) and place.get(owner, -1) > begins:
+        if isinstance(owner, AwaitOp) and position.get(owner, -1) > begins:
             return True
         view = owner.operands[0]
     return False

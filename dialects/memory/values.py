@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..dataflow.types import Tensor, tensor_bytes, tensor_of, ui8
 from .attributes import BufferType
-from .ops import buffer_of, verify_place
+from .ops import buffer_of, verify_bounds
 
 
 @irdl_op_definition
@@ -36,7 +36,7 @@ class GlobalOp(IRDLOperation):
         super().__init__(operands=[list(values)], result_types=[type])
 
     def verify_(self) -> None:
-        verify_place(self)
+        verify_bounds(self)
         tensors, buffer = [tensor_of(value) for value in self.values], buffer_of(self.buffer)
         if len(tensors) == 1 and buffer.element_type == tensors[0].element_type:
             if tensors[0].get_shape() != buffer.shape:

@@ -18,7 +18,7 @@ _NONE = 0xFFFF
 
 
 @dataclass(frozen=True)
-class Place:
+class Operand:
     """An operand: address, sizes (up to 5, outermost first) and byte strides."""
 
     address: int
@@ -26,7 +26,7 @@ class Place:
     strides: tuple[int, ...]
 
 
-def at(address: int, shape: Sequence[int], code: int = F32, strides: Sequence[int] | None = None) -> Place:
+def at(address: int, shape: Sequence[int], code: int = F32, strides: Sequence[int] | None = None) -> Operand:
     """An operand at `address`; without `strides` dense row-major elements of type `code`."""
     if strides is None:
         size = STORAGE[code].itemsize
@@ -35,7 +35,7 @@ def at(address: int, shape: Sequence[int], code: int = F32, strides: Sequence[in
             dense.insert(0, size)
             size *= extent
         strides = dense
-    return Place(address, tuple(shape), tuple(strides))
+    return Operand(address, tuple(shape), tuple(strides))
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Assembly:
     _source_of: dict[int, list[int]] = field(default_factory=dict)
 
     def op(
-        self, core: int, mnemonic: str, *operands: Place | float | None, source: int = F32, result: int | None = None,
+        self, core: int, mnemonic: str, *operands: Operand | float | None, source: int = F32, result: int | None = None,
         imm: int = 0, wait: int = 0, signal: int = 0, regs: int = 0, cores: Sequence[int] | None = None,
         raw: Sequence[int] = (),
     ) -> None:  # fmt: skip
@@ -76,7 +76,7 @@ class Assembly:
         address, desc = [0, 0, 0, 0], [_NONE] * 4
         far = {"load": (1, 2), "load.gather": (1, 2), "store": (0, 3)}.get(mnemonic)
         for slot, operand in enumerate(operands):
-            if isinstance(operand, Place):
+            if isinstance(operand, Operand):
                 address[slot] = operand.address & 0xFFFFFFFF
                 if far and slot == far[0]:
                     address[far[1]] = operand.address >> 32
@@ -94,9 +94,9 @@ class Assembly:
             self.sources.append(self.source)
         self._source_of.setdefault(core, []).append(self.sources.index(self.source))
 
-    def _descriptor(self, place: Place) -> int:
-        pad = 5 - len(place.shape)
-        entry = ((1,) * pad + place.shape, (0,) * pad + place.strides)
+    def _descriptor(self, operand: Operand) -> int:
+        pad = 5 - len(operand.shape)
+        entry = ((1,) * pad + operand.shape, (0,) * pad + operand.strides)
         if entry not in self.table:
             self.table.append(entry)
         return self.table.index(entry)

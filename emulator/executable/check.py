@@ -31,93 +31,93 @@ class WordError(InputError):
         self.program, self.word = program, word
 
 
-def check_executable(exe: Executable, place: str = "executable") -> None:
-    """Raise InputError, naming `place`, the part and what is wrong with it, unless `exe` makes sense."""
-    check_notes(exe.notes, place)
+def check_executable(exe: Executable, location: str = "executable") -> None:
+    """Raise InputError, naming `location`, the part and its defect, unless `exe` is valid."""
+    check_notes(exe.notes, location)
     chip, sets = exe.chip, exe.core_sets
     if sets.ndim != 2 or sets.shape[1] != chip.cores:
-        raise InputError(f"{place}: core sets have shape {sets.shape}, the chip has {chip.cores} cores")
+        raise InputError(f"{location}: core sets have shape {sets.shape}, the chip has {chip.cores} cores")
     if len(exe.programs) > MAX_PROGRAMS:
-        raise InputError(f"{place}: {len(exe.programs)} programs, at most {MAX_PROGRAMS} fit in a file")
-    _check_names("program", [p.name for p in exe.programs], place)
+        raise InputError(f"{location}: {len(exe.programs)} programs, at most {MAX_PROGRAMS} fit in a file")
+    _check_names("program", [p.name for p in exe.programs], location)
     for role in ROLES:  # a network may give an input back: one name, two roles
-        _check_names(role, [t.name for t in exe.tensors if t.role == role], place)
+        _check_names(role, [t.name for t in exe.tensors if t.role == role], location)
     limits = Limits(0, len(sets), chip.semaphores)
     for program in exe.programs:
         if _PROGRAM_NAME.fullmatch(program.name) is None:
-            raise InputError(f"{place}: program name {program.name!r} must be printable ASCII without quotes")
-        _check_program(program, limits, len(exe.source_names), f"{place}: program '{program.name}'")
+            raise InputError(f"{location}: program name {program.name!r} must be printable ASCII without quotes")
+        _check_program(program, limits, len(exe.source_names), f"{location}: program '{program.name}'")
     for number, launch in enumerate(exe.launches):
-        _check_launch(exe, launch, f"{place}: launch {number}")
+        _check_launch(exe, launch, f"{location}: launch {number}")
     for tensor in exe.tensors:
-        _check_tensor(tensor, chip, f"{place}: tensor '{tensor.name}'")
+        _check_tensor(tensor, chip, f"{location}: tensor '{tensor.name}'")
     end = exe.weights_address + exe.weight_bytes
     if not (0 <= exe.weights_address <= end <= chip.dram_bytes):
-        raise InputError(f"{place}: weights end at {end}, the DRAM has {chip.dram_bytes} bytes")
+        raise InputError(f"{location}: weights end at {end}, the DRAM has {chip.dram_bytes} bytes")
     if not 0 <= exe.dram_bytes_used <= chip.dram_bytes:
-        raise InputError(f"{place}: uses {exe.dram_bytes_used} bytes of DRAM, there are {chip.dram_bytes}")
+        raise InputError(f"{location}: uses {exe.dram_bytes_used} bytes of DRAM, there are {chip.dram_bytes}")
     if exe.weight_bytes and end > exe.dram_bytes_used:
-        raise InputError(f"{place}: weights end at {end}, but {exe.dram_bytes_used} bytes of DRAM are in use")
-    _check_host(exe, place)
-    _check_controller(exe, f"{place}: controller")
-    _check_encoded(exe, place)
+        raise InputError(f"{location}: weights end at {end}, but {exe.dram_bytes_used} bytes of DRAM are in use")
+    _check_host(exe, location)
+    _check_controller(exe, f"{location}: controller")
+    _check_encoded(exe, location)
 
 
-def _check_names(kind: str, names: list[str], place: str) -> None:
+def _check_names(kind: str, names: list[str], location: str) -> None:
     seen: set[str] = set()
     for name in names:
         if not name or name in seen or "\0" in name:
-            raise InputError(f"{place}: {kind} name {name!r} is empty, has a NUL or stands for two {kind}s")
+            raise InputError(f"{location}: {kind} name {name!r} is empty, has a NUL or stands for two {kind}s")
         seen.add(name)
 
 
-def _check_words(words: NDArray[Any], limits: Limits, place: str, program: str | None) -> None:
+def _check_words(words: NDArray[Any], limits: Limits, location: str, program: str | None) -> None:
     if words.dtype != WORD or words.ndim != 1:
-        raise InputError(f"{place}: words must be an array of WORD, got {words.dtype}")
+        raise InputError(f"{location}: words must be an array of WORD, got {words.dtype}")
     problem = first_problem(words, limits) or structure_problem(words, limits.controller)
     if problem is not None:
-        raise WordError(f"{place}, word {problem[0]}: {problem[1]}", program, problem[0])
+        raise WordError(f"{location}, word {problem[0]}: {problem[1]}", program, problem[0])
 
 
 def _limits(limits: Limits, program: Program) -> Limits:
     return Limits(len(program.descs), limits.core_sets, limits.semaphores)
 
 
-def _check_program(program: Program, limits: Limits, names: int, place: str) -> None:
+def _check_program(program: Program, limits: Limits, names: int, location: str) -> None:
     if program.descs.dtype != DESC or program.descs.ndim != 1:
-        raise InputError(f"{place}: descriptors must be an array of DESC, got {program.descs.dtype}")
-    _check_words(program.words, _limits(limits, program), place, program.name)
+        raise InputError(f"{location}: descriptors must be an array of DESC, got {program.descs.dtype}")
+    _check_words(program.words, _limits(limits, program), location, program.name)
     empty = (program.descs["size"] == 0).any(axis=1)
     if empty.any():
-        raise InputError(f"{place}: access descriptor {int(np.argmax(empty))} has a size of 0")
+        raise InputError(f"{location}: access descriptor {int(np.argmax(empty))} has a size of 0")
     if len(program.sources) != len(program.words):
-        raise InputError(f"{place}: {len(program.sources)} source names for {len(program.words)} words")
+        raise InputError(f"{location}: {len(program.sources)} source names for {len(program.words)} words")
     unnamed = (program.sources >= names) & (program.sources != NO_SOURCE)
     if unnamed.any():
-        raise InputError(f"{place}, word {int(np.argmax(unnamed))}: source name {names} or above, there are {names}")
+        raise InputError(f"{location}, word {int(np.argmax(unnamed))}: source name {names} or above, there are {names}")
     at, code = program.params[:, 0], program.params[:, 1]
     if (at >= len(program.words)).any() or (code >= len(FIELDS)).any():
-        raise InputError(f"{place}: a parameter names a word or a field that does not exist")
+        raise InputError(f"{location}: a parameter names a word or a field that does not exist")
     fixed = ~PATCHABLE[program.words["op"][at], code]
     if fixed.any():
         which = int(np.argmax(fixed))
         word, field = int(at[which]), FIELDS[int(code[which])]
-        raise WordError(f"{place}, word {word}: field {field} cannot be a parameter", program.name, word)
+        raise WordError(f"{location}, word {word}: field {field} cannot be a parameter", program.name, word)
     if len(np.unique(at.astype(np.int64) * len(FIELDS) + code)) != len(at):
-        raise InputError(f"{place}: two parameters for the same field")
+        raise InputError(f"{location}: two parameters for the same field")
 
 
-def _check_launch(exe: Executable, launch: Launch, place: str) -> None:
+def _check_launch(exe: Executable, launch: Launch, location: str) -> None:
     chip, numbers = exe.chip, launch.program_of_core
     if numbers.shape != (chip.cores,) or len(launch.params_of_core) != chip.cores:
-        raise InputError(f"{place}: must name a program and parameters for each of the {chip.cores} cores")
+        raise InputError(f"{location}: must name a program and parameters for each of the {chip.cores} cores")
     wrong = (numbers < 0) | (numbers >= len(exe.programs))
     if wrong.any():
         core = int(np.argmax(wrong))
-        raise InputError(f"{place}, core {core}: there is no program {int(numbers[core])}")
+        raise InputError(f"{location}, core {core}: there is no program {int(numbers[core])}")
     for core in chip.unusable_cores:
         if len(exe.programs[int(numbers[core])].words) > 1:
-            raise InputError(f"{place}: gives work to core {core}, which is unusable")
+            raise InputError(f"{location}: gives work to core {core}, which is unusable")
     distinct: list[int] = np.unique(numbers).tolist()
     for number in distinct:
         cores = np.flatnonzero(numbers == number).tolist()
@@ -126,14 +126,14 @@ def _check_launch(exe: Executable, launch: Launch, place: str) -> None:
         for core in cores:
             if len(launch.params_of_core[core]) != count:
                 given = len(launch.params_of_core[core])
-                raise InputError(f"{place}, core {core}: {given} parameters, '{program.name}' takes {count}")
+                raise InputError(f"{location}, core {core}: {given} parameters, '{program.name}' takes {count}")
         if count:
             values = np.stack([np.asarray(launch.params_of_core[core], np.uint32) for core in cores])
-            _check_values(exe, program, values, cores, place)
+            _check_values(exe, program, values, cores, location)
 
 
 def _check_values(
-    exe: Executable, program: Program, values: NDArray[np.uint32], cores: list[int], place: str
+    exe: Executable, program: Program, values: NDArray[np.uint32], cores: list[int], location: str
 ) -> None:  # each value in a copy of its word, all at once
     at, code = program.params[:, 0].astype(np.int64), program.params[:, 1].astype(np.int64)
     words = np.tile(program.words[at], (len(cores), 1))
@@ -141,7 +141,7 @@ def _check_values(
         which = np.flatnonzero(code == field)
         chosen = values[:, which]
         if field >= 4 and (chosen > 0xFFFF).any():
-            raise InputError(f"{place}: a parameter of '{program.name}' for {FIELDS[field]} exceeds 16 bits")
+            raise InputError(f"{location}: a parameter of '{program.name}' for {FIELDS[field]} exceeds 16 bits")
         if field < 8:
             words["addr" if field < 4 else "desc"][:, which, field % 4] = chosen
         else:
@@ -154,7 +154,7 @@ def _check_values(
     if problem is not None:
         core, which = divmod(problem[0], len(at))
         word = int(at[which])
-        message = f"{place}, core {cores[core]}: parameter {which} of '{program.name}' (word {word}): {problem[1]}"
+        message = f"{location}, core {cores[core]}: parameter {which} of '{program.name}' (word {word}): {problem[1]}"
         raise WordError(message, program.name, word)
 
 
@@ -165,11 +165,11 @@ def _loop_count_problem(words: NDArray[Any]) -> tuple[int, str] | None:
     return (int(np.argmax(wrong)), "loop count 0") if wrong.any() else None
 
 
-def _check_tensor(tensor: TensorInfo, chip: Chip, place: str) -> None:
+def _check_tensor(tensor: TensorInfo, chip: Chip, location: str) -> None:
     if tensor.role not in ROLES or not 0 <= tensor.dtype < len(TENSOR_TYPES):
-        raise InputError(f"{place}: unknown role {tensor.role!r} or element type {tensor.dtype}")
+        raise InputError(f"{location}: unknown role {tensor.role!r} or element type {tensor.dtype}")
     if (problem := size_problem(tensor.shape, tensor.element_bytes)) is not None:
-        raise InputError(f"{place}: {problem}")
+        raise InputError(f"{location}: {problem}")
     # An input or output may come or leave in pieces, and be too large for DRAM as a whole.
     in_chunks = tensor.host_address >= 0 and tensor.dram_address == 0 and tensor.nbytes > chip.dram_bytes
     room, where = (MAX_HOST_BYTES, "host memory") if in_chunks else (chip.dram_bytes, "DRAM")
@@ -177,43 +177,47 @@ def _check_tensor(tensor: TensorInfo, chip: Chip, place: str) -> None:
     for size in tensor.shape:
         elements *= size
         if not 0 <= size <= room or elements > room:
-            raise InputError(f"{place}: shape {tensor.shape} does not fit in {where}")
+            raise InputError(f"{location}: shape {tensor.shape} does not fit in {where}")
     needed = elements * tensor.element_bytes
     if tensor.nbytes < needed:
-        raise InputError(f"{place}: {tensor.nbytes} bytes are too few for {elements} elements")
+        raise InputError(f"{location}: {tensor.nbytes} bytes are too few for {elements} elements")
     if tensor.nbytes != needed and tensor.role in ("input", "output"):
-        raise InputError(f"{place}: an {tensor.role} of {elements} elements takes {needed} bytes, not {tensor.nbytes}")
+        raise InputError(
+            f"{location}: an {tensor.role} of {elements} elements takes {needed} bytes, not {tensor.nbytes}"
+        )
     if tensor.dram_address < 0 or tensor.dram_address + tensor.nbytes > room:
-        raise InputError(f"{place}: DRAM address {tensor.dram_address} and size do not fit in {chip.dram_bytes} bytes")
+        raise InputError(
+            f"{location}: DRAM address {tensor.dram_address} and size do not fit in {chip.dram_bytes} bytes"
+        )
     if tensor.host_address < -1 or tensor.host_address + tensor.nbytes > MAX_HOST_BYTES:
-        raise InputError(f"{place}: host address {tensor.host_address} is out of range")
+        raise InputError(f"{location}: host address {tensor.host_address} is out of range")
     if tensor.role == "input" and tensor.host_address < 0:
-        raise InputError(f"{place}: an input needs a host address")
+        raise InputError(f"{location}: an input needs a host address")
 
 
-def _check_host(exe: Executable, place: str) -> None:
+def _check_host(exe: Executable, location: str) -> None:
     if not 0 <= exe.host_weights_address <= MAX_HOST_BYTES or not 0 <= exe.host_bytes_used <= MAX_HOST_BYTES:
-        raise InputError(f"{place}: weights or kept values lie outside of host memory")
+        raise InputError(f"{location}: weights or kept values lie outside of host memory")
     start, end = exe.host_weights_address, exe.host_weights_address + exe.host_weight_bytes
     for tensor in exe.tensors:
         if start < end and tensor.host_address < end and start < tensor.host_address + tensor.nbytes:
-            raise InputError(f"{place}: tensor '{tensor.name}' overlaps the weights in host memory")
+            raise InputError(f"{location}: tensor '{tensor.name}' overlaps the weights in host memory")
 
 
-def _check_encoded(exe: Executable, place: str) -> None:
+def _check_encoded(exe: Executable, location: str) -> None:
     if ENCODED in exe.notes:
         from .encoded_interface import encoded_interface  # which needs executables
 
         try:
             encoded_interface(exe)
         except InputError as error:
-            raise InputError(f"{place}: {error}") from error
+            raise InputError(f"{location}: {error}") from error
 
 
-def _check_controller(exe: Executable, place: str) -> None:
+def _check_controller(exe: Executable, location: str) -> None:
     words = exe.controller
     limits = Limits(0, len(exe.core_sets), exe.chip.semaphores, len(exe.launches), controller=True)
-    _check_words(words, limits, place, None)
+    _check_words(words, limits, location, None)
     from ...dialects.coreasm.isa import OPCODE
 
     copies = np.flatnonzero((words["op"] == OPCODE["ctl.h2d"]) | (words["op"] == OPCODE["ctl.d2h"]))
@@ -223,10 +227,10 @@ def _check_controller(exe: Executable, place: str) -> None:
         dram, host = address_pair(words[index])
         count = byte_count(words[index])
         if dram + count > exe.chip.dram_bytes or host + count > host_end:
-            message = f"{place}, word {index}: copies {count} bytes beyond the DRAM or the host's memory"
+            message = f"{location}, word {index}: copies {count} bytes beyond the DRAM or the host's memory"
             raise WordError(message, None, index)
         if words["op"][index] == OPCODE["ctl.d2h"] and host < held[1] and held[0] < host + count:
-            raise WordError(f"{place}, word {index}: writes over the weights in host memory", None, index)
+            raise WordError(f"{location}, word {index}: writes over the weights in host memory", None, index)
 
 
 def address_pair(word: Any) -> tuple[int, int]:

@@ -72,11 +72,11 @@ def output_of(exe: Executable, name: str) -> TensorInfo:
     raise KeyError(name)
 
 
-def check_chip_pipeline(pipeline: ChipPipeline, place: str) -> None:
-    """Raises InputError naming `place` if feeds do not match the chips."""
+def check_chip_pipeline(pipeline: ChipPipeline, location: str) -> None:
+    """Raises InputError naming `location` if feeds do not match the chips."""
 
     def wrong(what: str) -> InputError:
-        return InputError(f"{place} is damaged: {what}")
+        return InputError(f"{location} is damaged: {what}")
 
     if not pipeline.chips or len(pipeline.feeds) != len(pipeline.chips):
         raise wrong("it has no program for any chip, or none for some")
@@ -107,7 +107,7 @@ def check_chip_pipeline(pipeline: ChipPipeline, place: str) -> None:
             raise wrong(f"chip {chip} has no output '{name}'")
         if found.host_address < 0:
             raise wrong(f"output '{name}' stays in the memory of chip {chip}")
-    _check_input_shapes(pipeline, place)
+    _check_input_shapes(pipeline, location)
 
 
 def _output(pipeline: ChipPipeline, chip: int, name: str) -> TensorInfo | None:
@@ -117,7 +117,7 @@ def _output(pipeline: ChipPipeline, chip: int, name: str) -> TensorInfo | None:
         return None
 
 
-def _check_input_shapes(pipeline: ChipPipeline, place: str) -> None:
+def _check_input_shapes(pipeline: ChipPipeline, location: str) -> None:
     first = dict(zip(pipeline.inputs, pipeline.input_tensors(), strict=True))
     for exe, feeds in zip(pipeline.chips, pipeline.feeds, strict=True):
         for info in exe.inputs:
@@ -126,4 +126,4 @@ def _check_input_shapes(pipeline: ChipPipeline, place: str) -> None:
                 continue
             known = first[feed.name]
             if (known.dtype, tuple(known.shape)) != (info.dtype, tuple(info.shape)):
-                raise InputError(f"{place} is damaged: chips read input '{feed.name}' in different shapes or types")
+                raise InputError(f"{location} is damaged: chips read input '{feed.name}' in different shapes or types")

@@ -96,25 +96,25 @@ def read_any(path: str | Path) -> Executable | ChipPipeline:
     return decode_any(map_file(path), str(path))
 
 
-def decode_any(data: bytes | bytearray | memoryview, place: str) -> Executable | ChipPipeline:
-    """The bytes of a `.mlx` file; `place` names them in errors. Raises InputError."""
+def decode_any(data: bytes | bytearray | memoryview, location: str) -> Executable | ChipPipeline:
+    """The bytes of a `.mlx` file; `location` names them in errors. Raises InputError."""
     data = memoryview(data).cast("B")
-    sections = find_sections(data, place)
+    sections = find_sections(data, location)
     if not sections or sections[0][0] != CHIPS:
-        return decode(data, place)
+        return decode(data, location)
     images = [content for name, content in sections[1:] if name != ".shstrtab"]
     content = sections[0][1]
     if not 0 < len(images) <= MOST_CHIPS or len(content) < _DIGEST_BYTES:
-        raise InputError(f"{place} is damaged: it has {len(images)} chips, or does not say how they hang together")
+        raise InputError(f"{location} is damaged: it has {len(images)} chips, or does not say how they hang together")
     facts = bytes(content[_DIGEST_BYTES:])
-    _compare(data, _chunks(facts, [[image] for image in images]), place)
-    chips = [decode(image, f"{place} (chip {number})") for number, image in enumerate(images)]
-    pipeline = _read_facts(facts, chips, place)
-    check_chip_pipeline(pipeline, place)
+    _compare(data, _chunks(facts, [[image] for image in images]), location)
+    chips = [decode(image, f"{location} (chip {number})") for number, image in enumerate(images)]
+    pipeline = _read_facts(facts, chips, location)
+    check_chip_pipeline(pipeline, location)
     return pipeline
 
 
-def _compare(data: memoryview, chunks: Chunks, place: str) -> None:
+def _compare(data: memoryview, chunks: Chunks, location: str) -> None:
     at, same = 0, True
     for chunk in chunks:
         # What is no copy is an image, a part of the file itself.
@@ -122,11 +122,11 @@ def _compare(data: memoryview, chunks: Chunks, place: str) -> None:
         at += len(chunk)
     if same and at == len(data):
         return
-    raise InputError(f"{place} is damaged: its checksum or layout is wrong; compile or copy it again")
+    raise InputError(f"{location} is damaged: its checksum or layout is wrong; compile or copy it again")
 
 
-def _read_facts(facts: bytes, chips: Sequence[Executable], place: str) -> ChipPipeline:
-    damaged = InputError(f"{place} is damaged: how its chips hang together cannot be read")
+def _read_facts(facts: bytes, chips: Sequence[Executable], location: str) -> ChipPipeline:
+    damaged = InputError(f"{location} is damaged: how its chips hang together cannot be read")
     try:
         read: object = json.loads(facts)
     except (ValueError, RecursionError) as error:
@@ -134,7 +134,7 @@ def _read_facts(facts: bytes, chips: Sequence[Executable], place: str) -> ChipPi
     if not isinstance(read, dict) or set(found := cast("dict[str, Any]", read)) != _KEYS:
         raise damaged
     if (version := found["version"]) != VERSION:
-        raise InputError(f"{place} has version {version} of files for several chips: compile the network again")
+        raise InputError(f"{location} has version {version} of files for several chips: compile the network again")
     try:
         pipeline = ChipPipeline(
             tuple(chips),

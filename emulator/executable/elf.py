@@ -89,30 +89,30 @@ def _up(value: int, align: int) -> int:
     return -(-value // align) * align
 
 
-def find_sections(data: memoryview, place: str) -> list[tuple[str, memoryview]]:
+def find_sections(data: memoryview, location: str) -> list[tuple[str, memoryview]]:
     """Names and contents of all sections but the first, in the order of the table. Raises InputError."""
     if len(data) < HEADER_BYTES or bytes(data[:4]) != b"\x7fELF":
-        raise InputError(f"{place} is not a Meshloom executable (.mlx): it does not start as an ELF file")
+        raise InputError(f"{location} is not a Meshloom executable (.mlx): it does not start as an ELF file")
     ident, _, machine, _, _, _, table, _, _, _, _, entry, count, names_index = _HEADER.unpack(data[:HEADER_BYTES])
     if ident != _IDENT or machine != MACHINE or entry != SECTION_BYTES:
-        raise InputError(f"{place} is an ELF file, but not a Meshloom executable (.mlx)")
+        raise InputError(f"{location} is an ELF file, but not a Meshloom executable (.mlx)")
     if table + count * SECTION_BYTES > len(data) or not 0 < names_index < count:
-        raise InputError(f"{place} is damaged or cut off: its section table lies outside the file")
+        raise InputError(f"{location} is damaged or cut off: its section table lies outside the file")
     headers: list[tuple[int, ...]] = list(_SECTION.iter_unpack(data[table : table + count * SECTION_BYTES]))
     if sum(header[5] for header in headers) > len(data):
-        raise InputError(f"{place} is damaged or cut off: its sections overlap or lie outside the file")
+        raise InputError(f"{location} is damaged or cut off: its sections overlap or lie outside the file")
     contents: list[memoryview] = []
     for header in headers:
         offset, size = header[4], header[5]
         if offset + size > len(data):
-            raise InputError(f"{place} is damaged or cut off: a section lies outside the file")
+            raise InputError(f"{location} is damaged or cut off: a section lies outside the file")
         contents.append(data[offset : offset + size])
     names = bytes(contents[int(names_index)])
     found: list[tuple[str, memoryview]] = []
     for header, content in zip(headers[1:], contents[1:], strict=True):
         end = names.find(b"\0", header[0], header[0] + 256)
         if header[0] >= len(names) or end < 0:
-            raise InputError(f"{place} is damaged: a section has no name")
+            raise InputError(f"{location} is damaged: a section has no name")
         found.append((names[header[0] : end].decode("latin-1"), content))
     return found
 
@@ -124,7 +124,7 @@ def pack_note(owner: str, kind: int, content: bytes) -> bytes:
     return struct.pack("<III", len(name), len(content), kind) + name + bytes(-len(name) % 4) + padded
 
 
-def read_notes(data: memoryview, owner: str, place: str) -> dict[int, memoryview]:
+def read_notes(data: memoryview, owner: str, location: str) -> dict[int, memoryview]:
     """Contents of the notes of `owner`, by kind. Raises InputError."""
     notes: dict[int, memoryview] = {}
     at = 0
@@ -132,7 +132,7 @@ def read_notes(data: memoryview, owner: str, place: str) -> dict[int, memoryview
         name_size, size, kind = struct.unpack("<III", data[at : at + 12])
         start = at + 12 + _up(name_size, 4)
         if start + size > len(data) or bytes(data[at + 12 : at + 12 + name_size]) != owner.encode() + b"\0":
-            raise InputError(f"{place} is damaged: a note is cut off or not ours")
+            raise InputError(f"{location} is damaged: a note is cut off or not ours")
         notes[kind] = data[start : start + size]
         at = start + _up(size, 4)
     return notes

@@ -161,11 +161,11 @@ def to_bytes(exe: Executable) -> bytes:
     return b"".join(encode(exe))
 
 
-def from_bytes(data: bytes | bytearray | memoryview, place: str = "executable") -> Executable:
-    """Read `.mlx` bytes, without copying words or weights; `place` names them in errors. Raises InputError."""
+def from_bytes(data: bytes | bytearray | memoryview, location: str = "executable") -> Executable:
+    """Read `.mlx` bytes, without copying words or weights; `location` names them in errors. Raises InputError."""
     from .file import decode
 
-    return decode(data, place)
+    return decode(data, location)
 
 
 def write_executable(exe: Executable, path: str | Path) -> None:

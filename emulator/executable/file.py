@@ -138,67 +138,67 @@ def map_file(path: str | Path) -> memoryview:
         raise InputError(f"cannot read {path}: {reason}") from error
 
 
-def decode(data: bytes | bytearray | memoryview, place: str) -> Executable:
-    """Read and check; words and weights of the result share `data`. Raises InputError naming `place`."""
+def decode(data: bytes | bytearray | memoryview, location: str) -> Executable:
+    """Read and check; words and weights of the result share `data`. Raises InputError naming `location`."""
     data = memoryview(data).cast("B")
-    sections = find_sections(data, place)
+    sections = find_sections(data, location)
     parts = {name: content for name, content in sections if not name.startswith(".text.")}
     if ".chips" in parts and ".note.meshloom" not in parts:
-        raise InputError(f"{place} holds a network on several chips: read it with meshloom.load or meshloom-run")
+        raise InputError(f"{location} holds a network on several chips: read it with meshloom.load or meshloom-run")
     texts = [content for name, content in sections if name.startswith(".text.")]
-    notes = read_notes(_part(parts, ".note.meshloom", place), OWNER, place)
+    notes = read_notes(_part(parts, ".note.meshloom", location), OWNER, location)
     if set(notes) != {CHECKSUM, VERSION, CHIP, FINGERPRINT, NOTES} or len(notes[VERSION]) != _VERSION.size:
-        raise InputError(f"{place} is damaged: its notes are not complete")
+        raise InputError(f"{location} is damaged: its notes are not complete")
     file_version, isa_version, weights_address, dram_used, host_address, host_used = _VERSION.unpack(notes[VERSION])
     if (file_version, isa_version) != (FORMAT_VERSION, ISA_VERSION):
         raise InputError(
-            f"{place} has file version {file_version} and instruction set {isa_version}; this program reads"
+            f"{location} has file version {file_version} and instruction set {isa_version}; this program reads"
             f" {FORMAT_VERSION} and {ISA_VERSION}: compile the network again"
         )
-    weights, held = _part(parts, ".weights", place), _part(parts, ".host_weights", place)
-    chip = _read_chip(notes[CHIP], place)
+    weights, held = _part(parts, ".weights", location), _part(parts, ".host_weights", location)
+    chip = _read_chip(notes[CHIP], location)
     exe = Executable(
-        chip, [], [decode_program(text, place) for text in texts], [], np.zeros((0, chip.cores), np.bool_),
-        np.zeros(0), np.frombuffer(weights, np.uint8), weights_address, dram_used, [], _read_notes(notes[NOTES], place),
-        np.frombuffer(held, np.uint8), host_address, host_used,
+        chip, [], [decode_program(text, location) for text in texts], [], np.zeros((0, chip.cores), np.bool_),
+        np.zeros(0), np.frombuffer(weights, np.uint8), weights_address, dram_used, [],
+        _read_notes(notes[NOTES], location), np.frombuffer(held, np.uint8), host_address, host_used,
     )  # fmt: skip
     for part in PARTS:
-        part.decode(_part(parts, part.name, place), exe, place)
-    check_executable(exe, place)
-    _compare(data, _chunks(exe), place)
+        part.decode(_part(parts, part.name, location), exe, location)
+    check_executable(exe, location)
+    _compare(data, _chunks(exe), location)
     return exe
 
 
-def _part(parts: dict[str, memoryview], name: str, place: str) -> memoryview:
+def _part(parts: dict[str, memoryview], name: str, location: str) -> memoryview:
     if name not in parts:
-        raise InputError(f"{place} is damaged: it has no section {name}")
+        raise InputError(f"{location} is damaged: it has no section {name}")
     return parts[name]
 
 
-def _compare(data: memoryview, chunks: Sequence[bytes | memoryview], place: str) -> None:
+def _compare(data: memoryview, chunks: Sequence[bytes | memoryview], location: str) -> None:
     head, weights, gap, held = chunks
     start = len(head) + len(weights)
     same_size = start + len(gap) + len(held) == len(data)
     if not same_size or bytes(data[: len(head)]) != head or bytes(data[start : start + len(gap)]) != gap:
-        raise InputError(f"{place} is damaged: its checksum or layout is wrong; compile or copy it again")
+        raise InputError(f"{location} is damaged: its checksum or layout is wrong; compile or copy it again")
 
 
-def _json_object(raw: memoryview, what: str, place: str) -> dict[str, Any]:
+def _json_object(raw: memoryview, what: str, location: str) -> dict[str, Any]:
     try:
         value: object = json.loads(bytes(raw))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place} is damaged: {what} cannot be read") from error
+        raise InputError(f"{location} is damaged: {what} cannot be read") from error
     if not isinstance(value, dict):
-        raise InputError(f"{place} is damaged: {what} cannot be read")
+        raise InputError(f"{location} is damaged: {what} cannot be read")
     return cast("dict[str, Any]", value)
 
 
-def _read_chip(raw: memoryview, place: str) -> Chip:
-    return chip_from_table(_json_object(raw, "the chip description", place), f"{place}: chip description")
+def _read_chip(raw: memoryview, location: str) -> Chip:
+    return chip_from_table(_json_object(raw, "the chip description", location), f"{location}: chip description")
 
 
-def _read_notes(raw: memoryview, place: str) -> dict[str, str]:
-    notes = _json_object(raw, "the notes", place)
+def _read_notes(raw: memoryview, location: str) -> dict[str, str]:
+    notes = _json_object(raw, "the notes", location)
     if not all(isinstance(value, str) for value in notes.values()):
-        raise InputError(f"{place} is damaged: the notes must be strings")
+        raise InputError(f"{location} is damaged: the notes must be strings")
     return {key: str(value) for key, value in notes.items()}

@@ -22,12 +22,12 @@ _ALIGN = 32
 class Cursor:
     """Reads a section sequentially; every step checks that the bytes are there (InputError otherwise)."""
 
-    def __init__(self, data: memoryview, part: str, place: str) -> None:
-        self.data, self.part, self.place, self.at = data, part, place, 0
+    def __init__(self, data: memoryview, part: str, location: str) -> None:
+        self.data, self.part, self.location, self.at = data, part, location, 0
 
     def fail(self) -> InputError:
         """The error for invalid contents."""
-        return InputError(f"{self.place} is damaged: {self.part} is cut off or inconsistent")
+        return InputError(f"{self.location} is damaged: {self.part} is cut off or inconsistent")
 
     def take(self, count: int) -> memoryview:
         """The next `count` bytes."""
@@ -72,9 +72,9 @@ def encode_program(program: Program) -> bytes:
     return b"".join((head, bytes(-len(head) % _ALIGN), program.words.tobytes(), program.descs.tobytes(), params))
 
 
-def decode_program(data: memoryview, place: str) -> Program:
+def decode_program(data: memoryview, location: str) -> Program:
     """The inverse of `encode_program`; sources come from another section."""
-    cursor = Cursor(data, "a program", place)
+    cursor = Cursor(data, "a program", location)
     words, descs, params, name_bytes = _PROGRAM.unpack(cursor.take(_PROGRAM.size))
     name = cursor.text(name_bytes)
     cursor.align(_ALIGN)
@@ -99,8 +99,8 @@ def _encode_controller(exe: Executable) -> bytes:
     return exe.controller.tobytes()
 
 
-def _decode_controller(data: memoryview, exe: Executable, place: str) -> None:
-    cursor = Cursor(data, "the controller's program", place)
+def _decode_controller(data: memoryview, exe: Executable, location: str) -> None:
+    cursor = Cursor(data, "the controller's program", location)
     exe.controller = cursor.array(WORD, len(data) // WORD.itemsize)
     cursor.end()
 
@@ -109,8 +109,8 @@ def _encode_core_sets(exe: Executable) -> bytes:
     return struct.pack("<I", len(exe.core_sets)) + np.packbits(exe.core_sets, axis=1, bitorder="little").tobytes()
 
 
-def _decode_core_sets(data: memoryview, exe: Executable, place: str) -> None:
-    cursor = Cursor(data, "the table of core sets", place)
+def _decode_core_sets(data: memoryview, exe: Executable, location: str) -> None:
+    cursor = Cursor(data, "the table of core sets", location)
     count = cursor.number()
     row = (exe.chip.cores + 7) // 8
     bits = cursor.array(np.dtype("u1"), count * row).reshape(count, row)
@@ -126,8 +126,8 @@ def _encode_launches(exe: Executable) -> bytes:
     return b"".join(chunks)
 
 
-def _decode_launches(data: memoryview, exe: Executable, place: str) -> None:
-    cursor = Cursor(data, "the table of launches", place)
+def _decode_launches(data: memoryview, exe: Executable, location: str) -> None:
+    cursor = Cursor(data, "the table of launches", location)
     count = [len(program.params) for program in exe.programs]
     for _ in range(cursor.number()):
         programs = cursor.array(_I4, exe.chip.cores)
@@ -149,8 +149,8 @@ def _encode_tensors(exe: Executable) -> bytes:
     return b"".join(chunks)
 
 
-def _decode_tensors(data: memoryview, exe: Executable, place: str) -> None:
-    cursor = Cursor(data, "the tensor table", place)
+def _decode_tensors(data: memoryview, exe: Executable, location: str) -> None:
+    cursor = Cursor(data, "the tensor table", location)
     for _ in range(cursor.number()):
         fixed: tuple[int, ...] = _TENSOR.unpack(cursor.take(_TENSOR.size))
         role, dtype, rank, name_bytes, dram, nbytes, host = fixed
@@ -165,8 +165,8 @@ def _encode_sources(exe: Executable) -> bytes:
     return b"".join(np.ascontiguousarray(p.sources, _U4).tobytes() for p in exe.programs)
 
 
-def _decode_sources(data: memoryview, exe: Executable, place: str) -> None:
-    cursor = Cursor(data, "the table of sources", place)
+def _decode_sources(data: memoryview, exe: Executable, location: str) -> None:
+    cursor = Cursor(data, "the table of sources", location)
     for program in exe.programs:
         program.sources = cursor.array(_U4, len(program.words))
     cursor.end()
@@ -178,8 +178,8 @@ def _encode_names(exe: Executable) -> bytes:
     return struct.pack("<I", len(names)) + lengths + b"".join(names)
 
 
-def _decode_names(data: memoryview, exe: Executable, place: str) -> None:
-    cursor = Cursor(data, "the table of source names", place)
+def _decode_names(data: memoryview, exe: Executable, location: str) -> None:
+    cursor = Cursor(data, "the table of source names", location)
     lengths: list[int] = cursor.array(_U4, cursor.number()).tolist()
     exe.source_names = [cursor.text(length) for length in lengths]
     cursor.end()

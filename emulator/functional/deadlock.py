@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...dialects.coreasm.isa import MNEMONICS
 from ..executable.executable import Executable, Launch, source_name
-from ..machine.errors import place
+from ..machine.errors import location
 from ..machine.expand import POST, WAIT, Sequencer
 
 UNIT_NAMES = ("MPU", "VPU", "DAU", "LOAD", "STORE", "SEND", "RECV", "MAP")
@@ -117,7 +117,7 @@ def explain_deadlock(exe: Executable, launch: Launch, sequencer: Sequencer) -> s
         program = exe.programs[int(launch.program_of_core[unit.core])]
         name = source_name(exe, program, unit.word)
         mnemonic = MNEMONICS[int(program.words["op"][unit.word])]
-        where = place(program.name, unit.word, mnemonic, name)
+        where = location(program.name, unit.word, mnemonic, name)
         lines.append(f"  core {unit.core} {UNIT_NAMES[unit.unit]}, {where}: {_lacks(unit, stuck)}")
     if len(blocked) > _SHOWN:
         lines.append(f"  and {len(blocked) - _SHOWN} more units")

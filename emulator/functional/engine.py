@@ -171,7 +171,7 @@ class _Engine:
         """Record where the executions of a chunk were whose cost depends on values."""
         flat = code.base[stream.core] + stream.word
         at = np.flatnonzero(depends[flat])
-        self.decoder.recorder.place(self.runs, stream.core[at], code.unit[flat[at]], stream.word[at])
+        self.decoder.recorder.position(self.runs, stream.core[at], code.unit[flat[at]], stream.word[at])
 
     def _out_of_range(self, steps: Steps, word: int, address: NDArray[np.int64]) -> str:
         """A description of the operand of a word that reaches outside its memory; empty if none does."""

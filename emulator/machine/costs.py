@@ -133,13 +133,15 @@ class WordCosts:
         return WordCosts(self.cycles[at], self.traffic[at], self.macs[at], self.vpu_ops[at], self.sram_bytes[at])
 
 
-def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], place: str = "program") -> WordCosts:
+def word_costs(chip: Chip, words: NDArray[Any], descs: NDArray[Any], location: str = "program") -> WordCosts:
     """
     Costs of `words` (WORD, [n]), whose descriptor fields index `descs` (DESC).
 
-    Raises EmulationError, naming `place` and the word, for a descriptor that does not exist or is not valid.
+    Raises EmulationError, naming `location` and the word, for a descriptor that does not exist or is not valid.
     """
-    return costs_by_descriptor(chip, words, words["desc"].astype(np.int64), descs, lambda word: f"{place}: word {word}")
+    return costs_by_descriptor(
+        chip, words, words["desc"].astype(np.int64), descs, lambda word: f"{location}: word {word}"
+    )
 
 
 def costs_by_descriptor(

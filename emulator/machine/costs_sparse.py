@@ -135,13 +135,13 @@ def sparse_matmul_cost(chip: Chip, code: int, product: Product, nbytes: tuple[in
     batch, neurons = product.used.shape
     again = chip.map_caches == "before"
     pairs = product.pairs if again else product.rows * product.used
-    count, places = encoded_lanes(chip) if product.encoded else (chip.mpu_cols, chip.mpu_rows)
-    places *= int(RATE[code])
+    count, positions = encoded_lanes(chip) if product.encoded else (chip.mpu_cols, chip.mpu_rows)
+    positions *= int(RATE[code])
     turns = -(-neurons // count)
     lanes = np.zeros((2, batch, turns * count), np.int64)
     lanes[:, :, :neurons] = product.used, pairs
     used, passing = lanes.reshape(2, batch, turns, count).sum(axis=2)
-    work = load_cycles(chip) * -(-used // places) + -(-passing // places)
+    work = load_cycles(chip) * -(-used // positions) + -(-passing // positions)
     longest = int(work.sum(axis=0).max())
     rounds = -(-neurons // chip.mpu_cols)
     of_weights, of_inputs = (product.rows, rounds) if again else (1, 1)

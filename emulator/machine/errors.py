@@ -32,11 +32,11 @@ class EmulationError(MeshloomError):
         self.word = word
         self.mnemonic = mnemonic
         self.source = source
-        where = "" if core is None else f"core {core}, {place(program, word, mnemonic, source)}: "
+        where = "" if core is None else f"core {core}, {location(program, word, mnemonic, source)}: "
         super().__init__(where + what)
 
 
-def place(program: str, word: int | None, mnemonic: str, source: str) -> str:
+def location(program: str, word: int | None, mnemonic: str, source: str) -> str:
     """A description of one instruction, as `word 17 'matmul' of program 'p0' (from conv1)`."""
     text = f"word {word} '{mnemonic}' of program '{program}'"
     return f"{text} (from {source})" if source else text

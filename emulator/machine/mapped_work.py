@@ -53,7 +53,7 @@ class Recorder:
     pending: list[MappedCost] = field(default_factory=list[MappedCost])
     _chunks: list[tuple[NDArray[Any], ...]] = field(default_factory=list[tuple[NDArray[Any], ...]])
 
-    def place(self, run: int, core: NDArray[np.int32], unit: NDArray[np.uint8], word: NDArray[np.int32]) -> None:
+    def position(self, run: int, core: NDArray[np.int32], unit: NDArray[np.uint8], word: NDArray[np.int32]) -> None:
         """Record the locations of the pending costs: one core, unit and word each."""
         costs = np.array([astuple(cost) for cost in self.pending], np.int64).reshape(len(self.pending), len(COLUMNS))
         lane = core.astype(np.int32) * QUEUES + unit.astype(np.int32)

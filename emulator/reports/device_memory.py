@@ -164,9 +164,9 @@ def _profile(
         sizes.append(buffer.nbytes)
     size = np.array(sizes, np.int64)
     moments = np.array([*starts, *ends], np.int64)
-    times, place = np.unique(moments, return_inverse=True)
+    times, position = np.unique(moments, return_inverse=True)
     change = np.zeros(len(times), np.int64)
-    np.add.at(change, place, np.concatenate([size, -size]))
+    np.add.at(change, position, np.concatenate([size, -size]))
     return np.concatenate([[0], times]), np.concatenate([[always], always + np.cumsum(change)])
 
 

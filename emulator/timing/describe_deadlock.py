@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...dialects.coreasm.isa import MNEMONICS, OPCODE, Unit
 from ..executable.executable import Executable, Launch, source_name
 from ..executable.load import patched_words
-from ..machine.errors import place
+from ..machine.errors import location
 
 _SHOWN = 8
 _WAITS = (OPCODE["wait"], OPCODE["send.wait"])
@@ -75,7 +75,7 @@ class _View:
     def where(self, unit: Blocked) -> str:
         program = self.exe.programs[int(self.launch.program_of_core[unit.core])]
         mnemonic = MNEMONICS[int(self.words(unit.core)["op"][unit.word])]
-        name = place(program.name, unit.word, mnemonic, source_name(self.exe, program, unit.word))
+        name = location(program.name, unit.word, mnemonic, source_name(self.exe, program, unit.word))
         return f"core {unit.core} {unit_name(unit.unit)}, {name}, since cycle {unit.since}"
 
     def semaphore(self, unit: Blocked) -> int:

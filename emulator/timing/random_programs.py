@@ -15,7 +15,7 @@ from ...chips.chip import Chip
 from ...chips.load import load_chip
 from ...formats.sparse.block import block_for
 from ...formats.sparse.index_formats import stride
-from ..executable.build import Assembly, Place, at
+from ..executable.build import Assembly, Operand, at
 from ..executable.executable import Executable
 from ..machine.mapped_work import COLUMNS, MappedWork
 from ..machine.memory import BOOL, F32
@@ -23,7 +23,7 @@ from .tables import build_tables
 
 MPU, VPU, DAU, LOAD, STORE, SEND, RECV, MAP = range(8)
 _BLOCK = block_for(stride(4), 8, 12)
-_ENCODED = Place(0, *_BLOCK.descriptor)
+_ENCODED = Operand(0, *_BLOCK.descriptor)
 
 
 def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: int = 0, unit: int | None = None) -> int:
@@ -51,7 +51,7 @@ def local(asm: Assembly, rng: random.Random, core: int, wait: int = 0, signal: i
             asm.op(core, "load", at(0, (m, 4 * n)), source, wait=wait, signal=signal)
         case 7:
             dense = at(0, (_BLOCK.strings, _BLOCK.length))
-            operands: dict[str, tuple[Place | float, ...]] = {
+            operands: dict[str, tuple[Operand | float, ...]] = {
                 "encode": (_ENCODED, dense, 0.0),
                 "decode": (dense, _ENCODED),
                 "connect": (_ENCODED, _ENCODED),

@@ -146,7 +146,7 @@ class Contents:
     """The entries of a block and where they belong."""
 
     block: Block
-    places: Ints
+    slots: Ints
     """[entries] row-major among [strings, positions]."""
     values: NDArray[Any]
     """[entries, group]"""
@@ -155,7 +155,7 @@ class Contents:
         """[strings, length], 0 where nothing is stored. InputError where there are numbers behind a string's end."""
         block = self.block
         groups = np.zeros((block.strings * block.positions, block.format.group), self.values.dtype)
-        groups[self.places] = self.values
+        groups[self.slots] = self.values
         rows = groups.reshape(block.strings, block.positions * block.format.group)
         if (rows[:, block.length :] != 0).any():
             raise InputError(f"damaged values of a {block.format} index: numbers behind the end of a string")
@@ -165,7 +165,7 @@ class Contents:
         """[strings, length] which elements are stored, fillers and whole groups too."""
         block = self.block
         groups = np.zeros(block.strings * block.positions, np.bool_)
-        groups[self.places] = True
+        groups[self.slots] = True
         rows = groups.reshape(block.strings, block.positions)
         return rows if block.format.group == 1 else np.repeat(rows, block.format.group, axis=1)[:, : block.length]
 

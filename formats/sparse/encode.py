@@ -84,9 +84,9 @@ def encode_mask(tensor: Array, mask: Mask, format: Format, strings: Fibers) -> E
     if format.kind == Kind.DIRECT:
         return Encoded(format, strings, pack(chosen.reshape(-1), 1), stored.reshape(-1))
     row, column = np.nonzero(chosen)
-    codes, places, lengths = _codes(format, row, column, rows)
+    codes, slots, lengths = _codes(format, row, column, rows)
     values = np.zeros((len(codes), format.group), tensor.dtype)
-    values[places] = stored
+    values[slots] = stored
     if format.kind == Kind.CSR:
         _check_csr(format, positions)
         header = pack(np.cumsum(lengths), POINTER_BITS)
@@ -110,11 +110,11 @@ def _codes(format: Format, row: Ints, column: Ints, rows: int) -> tuple[Ints, In
     else:
         distance = distance - ~first
         fillers = distance // format.reach
-    places = np.cumsum(fillers + 1) - 1
-    codes = np.full(int(places[-1]) + 1 if len(places) else 0, format.filler, np.int64)
-    codes[places] = distance - fillers * format.reach
+    slots = np.cumsum(fillers + 1) - 1
+    codes = np.full(int(slots[-1]) + 1 if len(slots) else 0, format.filler, np.int64)
+    codes[slots] = distance - fillers * format.reach
     lengths = np.bincount(row, fillers + 1, minlength=rows).astype(np.int64)
-    return codes, places, lengths
+    return codes, slots, lengths
 
 
 def _distances(row: Ints, column: Ints) -> tuple[Ints, Mask]:

@@ -22,7 +22,7 @@ class LaneShares(NamedTuple):
 
     lines: float
     """Of a tile, in the mean. Rows (samples, places of a convolution) lie in lines, the last dimension along them."""
-    places: float
+    positions: float
     """Of a line of a tile, in the mean."""
     pairs: float
     """Weights that meet an input that is not zero, row by row; the mean over rows."""
@@ -36,7 +36,7 @@ class LaneShares(NamedTuple):
     @property
     def rows(self) -> float:
         """Of a tile, in the mean."""
-        return self.lines * self.places
+        return self.lines * self.positions
 
 
 class Activations(Protocol):
@@ -77,7 +77,7 @@ class Nonzero:
     @cached_property
     def _sides(self) -> tuple[list[float], list[float]]:
         """The numbers of lines and those of places."""
-        return sorted({one.lines for one in self.lanes}), sorted({one.places for one in self.lanes})
+        return sorted({one.lines for one in self.lanes}), sorted({one.positions for one in self.lanes})
 
     @cached_property
     def _asked(self) -> dict[tuple[int, int], LaneShares]:

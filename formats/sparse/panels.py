@@ -106,8 +106,8 @@ class Lanes:
     @staticmethod
     def of(chip: Chip, rate: int) -> Lanes:
         """Those of a chip, for elements of which `rate` go where one of f32 does."""
-        count, places = encoded_lanes(chip)
-        return Lanes(count, places * rate)
+        count, slots = encoded_lanes(chip)
+        return Lanes(count, slots * rate)
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,13 @@ def deformable_convolution(node: Node) -> Tensor:
     images = b.reshape(x, [batch * moved, channels // moved, *x.shape[2:]])
     amounts = b.reshape(offset, [batch * moved, taps, 2, *shape])
     count = batch * moved * taps * math.prod(shape)
-    places = [
+    positions = [
         b.reshape(b.add(b.slice_axis(amounts, 2, axis, 1), _unmoved(window, axis, shape, x)), [count])
         for axis in range(2)
     ]
     numbers = known(arrays.arange(batch * moved).reshape(-1, 1))
     image = b.reshape(b.broadcast(numbers, [batch * moved, count // (batch * moved)]), [count])
-    values = _interpolated(b, images, image, places)
+    values = _interpolated(b, images, image, positions)
     values = b.reshape(values, [batch * moved, taps, *shape, channels // moved])
     if mask is not None:
         values = b.mul(values, b.reshape(mask, [batch * moved, taps, *shape, 1]))
@@ -54,14 +54,14 @@ def _unmoved(window: Window, axis: int, shape: tuple[int, ...], x: Tensor) -> Te
     """Where the elements of the window are along an axis, [1, taps, 1, H, W] or what broadcasts to it."""
     starts = arrays.arange(shape[axis]) * window.strides[axis] - window.low[axis]
     within = np.indices(window.sizes)[axis].reshape(1, -1, 1, 1, 1) * window.dilations[axis]
-    places = within + starts.reshape((1, 1, 1, -1, 1) if axis == 0 else (1, 1, 1, 1, -1))
-    return known(places.astype(x.dtype))
+    positions = within + starts.reshape((1, 1, 1, -1, 1) if axis == 0 else (1, 1, 1, 1, -1))
+    return known(positions.astype(x.dtype))
 
 
-def _interpolated(b: Builder, images: Tensor, image: Tensor, places: list[Tensor]) -> Tensor:
+def _interpolated(b: Builder, images: Tensor, image: Tensor, positions: list[Tensor]) -> Tensor:
     """Values [P, C] of images at places; 0 outside."""
     assert image.dtype == INT64
-    first, *others = (b.mul(one.value, one.weight) for one in corners(b, images, image, places[0], places[1]))
+    first, *others = (b.mul(one.value, one.weight) for one in corners(b, images, image, positions[0], positions[1]))
     for other in others:
         first = b.add(first, other)
     return first

@@ -39,9 +39,9 @@ def _eliminated(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
     """
     batch, size, _ = x.shape
     column = b.unary("abs", b.slice_axis(x, 2, 0, 1))
-    places = known(arrays.arange(size).reshape(1, size, 1))
+    positions = known(arrays.arange(size).reshape(1, size, 1))
     at = b.arg_reduce("max", column, 1)
-    chosen = b.compare("eq", places, at)
+    chosen = b.compare("eq", positions, at)
     top = b.reduce("sum", b.select(chosen, x, 0), [1])
     below = b.slice_axis(b.select(chosen, b.slice_axis(x, 1, 0, 1), x), 1, 1, size - 1)
     pivot = b.slice_axis(top, 2, 0, 1)

@@ -28,8 +28,8 @@ def softmax_cross_entropy(node: Node) -> Sequence[Tensor]:
 def _loss(node: Node, scores: Tensor) -> Tensor:
     b, target, weights = node.build, node.build.cast(node[1], INT64), node.get(2)
     classes = scores.shape[1]
-    places = known(arrays.arange(classes).reshape(1, -1, *[1] * (scores.rank - 2)))
-    hit = b.compare("eq", b.reshape(target, [target.shape[0], 1, *target.shape[1:]]), places)
+    positions = known(arrays.arange(classes).reshape(1, -1, *[1] * (scores.rank - 2)))
+    hit = b.compare("eq", b.reshape(target, [target.shape[0], 1, *target.shape[1:]]), positions)
     zero = b.full((), 0, scores.dtype)
     picked = b.reduce("sum", b.select(hit, b.unary("neg", scores), zero), [1], keepdims=False)
     factor: Tensor | None = None

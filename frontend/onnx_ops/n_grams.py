@@ -64,12 +64,12 @@ def _counts(node: Node, b: Builder, rows: Tensor, grams: Array) -> Tensor | None
     total: Tensor | None = None
     length = grams.shape[1]
     for step in range(1, 2 if length == 1 else node.int("max_skip_count") + 2):
-        places = size - (length - 1) * step
-        if places < 1:
+        positions = size - (length - 1) * step
+        if positions < 1:
             break
         met: Tensor | None = None
         for at in range(length):
-            seen = b.reshape(b.slice_axis(rows, 1, at * step, places), [batch, 1, places])
+            seen = b.reshape(b.slice_axis(rows, 1, at * step, positions), [batch, 1, positions])
             wanted = known(np.ascontiguousarray(grams[:, at]).reshape(1, -1, 1))
             one = b.compare("eq", seen, wanted if grams.dtype.kind == "S" else b.cast(wanted, rows.dtype))
             met = one if met is None else b.binary("and", met, one)

@@ -53,22 +53,24 @@ def _max_indices(b: Builder, x: Tensor, window: Window, high: Sequence[int], col
     padded = b.pad(x, [0, 0, *window.low], [0, 0, *high], lowest)
     shape = window_shape(spatial, window.sizes, window.strides, window.dilations, window.low, high)
     check_steps(math.prod(window.sizes), "places of a window with indices")
-    places = list(np.ndindex(*window.sizes))
+    positions = list(np.ndindex(*window.sizes))
     slices = [
         b.slice(
             padded,
-            [0, 0, *(p * d for p, d in zip(place, window.dilations, strict=True))],
+            [0, 0, *(p * d for p, d in zip(position, window.dilations, strict=True))],
             [*x.shape[:2], *shape],
             [1, 1, *window.strides],
         )
-        for place in places
+        for position in positions
     ]
     stacked = b.concat([b.reshape(one, [*one.shape, 1]) for one in slices], x.rank)
     best = b.reshape(b.arg_reduce("max", stacked, x.rank), [*x.shape[:2], *shape])
     strides = [math.prod(spatial[axis + 1 :]) for axis in range(rank)]
     if column_major:
         strides = [math.prod(spatial[:axis]) for axis in range(rank)]
-    within = [sum(p * d * s for p, d, s in zip(place, window.dilations, strides, strict=True)) for place in places]
+    within = [
+        sum(p * d * s for p, d, s in zip(position, window.dilations, strides, strict=True)) for position in positions
+    ]
     base = arrays.full([*x.shape[:2], *shape], 0, np.int64)
     base += (arrays.arange(x.shape[0] * x.shape[1]) * math.prod(spatial)).reshape(*x.shape[:2], *[1] * rank)
     for axis in range(rank):

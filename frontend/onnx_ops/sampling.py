@@ -46,15 +46,15 @@ def _cubic_weight(b: Builder, distance: Tensor) -> Tensor:
     return b.select(b.compare("le", d, 1), near, far)
 
 
-def _taps(node: Node, place: Tensor, size: int, mode: str) -> list[Tap]:
+def _taps(node: Node, coordinate: Tensor, size: int, mode: str) -> list[Tap]:
     """What is interpolated between along one axis, for normalised places (-1 to 1)."""
     b, padding = node.build, node.str("padding_mode", "zeros")
     if node.int("align_corners", 0):
         low, high = 0.0, size - 1.0
-        at = b.mul(b.add(place, 1), (size - 1) / 2)
+        at = b.mul(b.add(coordinate, 1), (size - 1) / 2)
     else:
         low, high = -0.5, size - 0.5
-        at = b.mul(b.sub(b.mul(b.add(place, 1), size), 1), 0.5)
+        at = b.mul(b.sub(b.mul(b.add(coordinate, 1), size), 1), 0.5)
     if mode == "nearest":
         at = b.unary("round", at)
     if padding == "border":
@@ -96,11 +96,11 @@ def grid_sample(node: Node) -> Tensor:
     if len(spatial) > 2 and mode.endswith("cubic"):
         raise NodeError("cubic interpolation in more than two dimensions is not supported")
     batch, channels, count = x.shape[0], x.shape[1], math.prod(out)
-    places = b.reshape(grid, [batch, count, len(spatial)])
+    coordinates = b.reshape(grid, [batch, count, len(spatial)])
     axes: list[list[Tap]] = []
     for axis, size in enumerate(spatial):
-        place = b.reshape(b.slice_axis(places, 2, len(spatial) - 1 - axis, 1), [batch, count])
-        axes.append(_taps(node, place, size, mode))
+        coordinate = b.reshape(b.slice_axis(coordinates, 2, len(spatial) - 1 - axis, 1), [batch, count])
+        axes.append(_taps(node, coordinate, size, mode))
     rows = b.transpose(x, [0, *range(2, x.rank), 1])
     rows = b.reshape(rows, [batch * math.prod(spatial), channels])
     starts = known((arrays.arange(batch) * math.prod(spatial)).reshape(-1, 1))
@@ -138,8 +138,8 @@ def affine_grid(node: Node) -> Tensor:
     grid = arrays.full((*spatial, rank + 1), 1.0)
     for dim, centres in enumerate(axes):
         grid[..., rank - 1 - dim] = centres.reshape(*[1] * dim, -1, *[1] * (rank - 1 - dim))
-    places = known(grid.reshape(1, -1, rank + 1).astype(theta.dtype))
-    return b.reshape(b.matmul(places, theta, transpose_b=True), [size[0], *spatial, rank])
+    coordinates = known(grid.reshape(1, -1, rank + 1).astype(theta.dtype))
+    return b.reshape(b.matmul(coordinates, theta, transpose_b=True), [size[0], *spatial, rank])
 
 
 def _centres(size: int, corners: bool) -> Array:

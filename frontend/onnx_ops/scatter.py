@@ -56,11 +56,11 @@ def _scatter_known(b: Builder, data: Tensor, rows: np.ndarray, updates: Tensor, 
 def _one_by_one(b: Builder, data: Tensor, rows: Tensor, updates: Tensor, reduction: str) -> Tensor:
     if rows.size > 256:
         raise NodeError(f"{rows.size} indices known only at run time with reduction {reduction} are not supported")
-    places = known(arrays.arange(data.shape[0]).reshape(-1, 1))
+    positions = known(arrays.arange(data.shape[0]).reshape(-1, 1))
     for number in range(rows.size):
         row = b.reshape(b.slice_axis(rows, 0, number, 1), [1, 1])
         changed = b.binary(_COMBINE[reduction], data, b.slice_axis(updates, 0, number, 1))
-        data = b.select(b.compare("eq", places, row), changed, data)
+        data = b.select(b.compare("eq", positions, row), changed, data)
     return data
 
 
@@ -86,11 +86,11 @@ def scatter_elements(node: Node) -> Tensor:
 def _along_axis(b: Builder, x: Tensor, indices: Tensor, updates: Tensor, axis_last: list[int], mode: str) -> Tensor:
     """One scatter for each position of the other dimensions: these are independent of each other."""
     rows = x.shape[axis_last[-1]]
-    data, places, values = (b.transpose(one, axis_last) for one in (x, indices, updates))
+    data, positions, values = (b.transpose(one, axis_last) for one in (x, indices, updates))
     shape, lanes = data.shape, x.size // rows
-    count = places.size // lanes
+    count = positions.size // lanes
     result = b.scatter(
-        mode, b.reshape(data, [lanes, rows]), b.reshape(places, [lanes, count]), b.reshape(values, [lanes, count]), 1
+        mode, b.reshape(data, [lanes, rows]), b.reshape(positions, [lanes, count]), b.reshape(values, [lanes, count]), 1
     )
     return b.transpose(b.reshape(result, shape), list(np.argsort(axis_last)))
 
@@ -122,18 +122,18 @@ def tensor_scatter(node: Node) -> Tensor:
     if axis == 0 or mode not in ("linear", "circular"):
         raise NodeError(f"axis {axis}, mode {mode!r}: the axis must follow the batch, the mode be linear or circular")
     batch, size, count = cache.shape[0], cache.shape[axis], update.shape[axis]
-    places = known(arrays.arange(count).reshape(1, -1))
+    positions = known(arrays.arange(count).reshape(1, -1))
     if node.get(2) is not None:
-        places = b.add(b.reshape(b.cast(node[2], INT64), [batch, 1]), places)
-    places = b.broadcast(places, [batch, count])
+        positions = b.add(b.reshape(b.cast(node[2], INT64), [batch, 1]), positions)
+    positions = b.broadcast(positions, [batch, count])
     if mode == "circular":
-        places = b.binary("mod", places, size)
+        positions = b.binary("mod", positions, size)
     order = [0, axis, *(dim for dim in range(1, cache.rank) if dim != axis)]
     data, values = b.transpose(cache, order), b.transpose(update, order)
     result = b.scatter(
         "set",
         b.reshape(data, [batch, size, math.prod(data.shape[2:])]),
-        places,
+        positions,
         b.reshape(values, [batch, count, math.prod(data.shape[2:])]),
         1,
     )
@@ -177,8 +177,8 @@ def col2im(node: Node) -> Tensor:
         room = size + pads[axis] + pads[axis + rank] - (block[axis] - 1) * dilations[axis] - 1
         steps = arrays.arange(room // strides[axis] + 1) * strides[axis]
         at = arrays.outer_sum(arrays.arange(block[axis]) * dilations[axis], steps - pads[axis])
-        places = np.clip(at, 0, size - 1)
-        flat = _outer(flat * size, places)
+        positions = np.clip(at, 0, size - 1)
+        flat = _outer(flat * size, positions)
         inside = _outer(inside.astype(np.int64), ((at >= 0) & (at < size)).astype(np.int64), product=True).astype(bool)
     batch, width, length = x.shape
     cells = flat.shape[0]
@@ -187,9 +187,9 @@ def col2im(node: Node) -> Tensor:
     lanes = batch * (width // cells)
     values = b.reshape(x, [lanes, cells, length])
     values = b.select(known(inside), values, 0)
-    places = b.broadcast(known(flat.reshape(1, -1)), [lanes, flat.size])
+    positions = b.broadcast(known(flat.reshape(1, -1)), [lanes, flat.size])
     start = b.full([lanes, math.prod(image)], 0, x.dtype)
-    result = b.scatter("add", start, places, b.reshape(values, [lanes, flat.size]), 1)
+    result = b.scatter("add", start, positions, b.reshape(values, [lanes, flat.size]), 1)
     return b.reshape(result, [batch, width // cells, *image])
 
 

@@ -78,9 +78,9 @@ def one_hot(node: Node) -> Tensor:
     wide = b.cast(indices, INT64)
     wide = b.select(b.compare("lt", wide, 0), b.add(wide, depth), wide)
     wide = b.reshape(wide, [*indices.shape[:axis], 1, *indices.shape[axis:]])
-    places = [1] * (indices.rank + 1)
-    places[axis] = depth
-    hit = b.compare("eq", wide, known(arrays.arange(depth).reshape(places)))
+    positions = [1] * (indices.rank + 1)
+    positions[axis] = depth
+    hit = b.compare("eq", wide, known(arrays.arange(depth).reshape(positions)))
     off, on = (b.reshape(b.slice_axis(values, 0, index, 1), []) for index in (0, 1))
     return b.select(hit, on, off)
 

@@ -66,7 +66,7 @@ def top_k(node: Node) -> list[Tensor]:
     turned = b.transpose(x, last)
     rows = b.reshape(turned, [x.size // x.shape[axis], x.shape[axis]])
     results = _best(order, rows, k)
-    back = [int(place) for place in np.argsort(last)]
+    back = [int(index) for index in np.argsort(last)]
     return [b.transpose(b.reshape(one, [*turned.shape[:-1], k]), back) for one in results]
 
 
@@ -85,31 +85,31 @@ def _best(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     chunks = -(-size // length)
     # What is added comes last, after all that is as bad.
     padded = b.pad(x, [0, 0], [0, chunks * length - size], order.worst(x))
-    values, places = _by_rank(order, b.reshape(padded, [rows * chunks, length]), k)
+    values, indices = _by_rank(order, b.reshape(padded, [rows * chunks, length]), k)
     starts = arrays.outer_sum(arrays.full(rows, 0, np.int64), arrays.arange(chunks) * length).reshape(-1, 1)
-    places = b.reshape(b.add(places, known(starts)), [rows * chunks * k])
+    indices = b.reshape(b.add(indices, known(starts)), [rows * chunks * k])
     values, within = _best(order, b.reshape(values, [rows, chunks * k]), k)
     within = b.add(within, known(arrays.arange(rows).reshape(-1, 1) * (chunks * k)))
-    return values, b.gather(places, within, 0)
+    return values, b.gather(indices, within, 0)
 
 
 def _one_by_one(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     b, worst = order.build, order.worst(x)
     positions = known(arrays.arange(x.shape[1]).reshape(1, -1))
-    values, places = list[Tensor](), list[Tensor]()
+    values, indices = list[Tensor](), list[Tensor]()
     rest, free = x, b.full(x.shape, True, BOOL)
     for number in range(k):
-        value, place = b.reduce(order.kind, rest, [1]), b.arg_reduce(order.kind, rest, 1)
+        value, index = b.reduce(order.kind, rest, [1]), b.arg_reduce(order.kind, rest, 1)
         if number:
             # Where only the worst is left, what has been taken looks the same.
             first_free = b.arg_reduce("max", b.cast(free, np.dtype(np.uint8)), 1)
-            place = b.select(b.compare("eq", value, worst), first_free, place)
+            index = b.select(b.compare("eq", value, worst), first_free, index)
         values.append(value)
-        places.append(place)
-        taken = b.compare("eq", positions, place)
+        indices.append(index)
+        taken = b.compare("eq", positions, index)
         rest = b.select(taken, worst, rest)
         free = b.binary("and", free, b.unary("not", taken))
-    return b.concat(values, 1), b.concat(places, 1)
+    return b.concat(values, 1), b.concat(indices, 1)
 
 
 def _by_rank(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -122,8 +122,8 @@ def _by_rank(order: _Order, x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     blocks = [_ranks(order, keys, start, min(step, size - start)) for start in range(0, size, step)]
     # Those without a place among the first k share one after them.
     target = b.minimum(b.cast(b.concat(blocks, 1), INT64), k)
-    places = b.broadcast(known(arrays.arange(size).reshape(1, -1)), [rows, size])
-    found = [b.scatter("set", b.full([rows, k + 1], 0, one.dtype), target, one, 1) for one in (x, places)]
+    indices = b.broadcast(known(arrays.arange(size).reshape(1, -1)), [rows, size])
+    found = [b.scatter("set", b.full([rows, k + 1], 0, one.dtype), target, one, 1) for one in (x, indices)]
     values, indices = (b.slice_axis(one, 1, 0, k) for one in found)
     return values, indices
 

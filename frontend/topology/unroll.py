@@ -184,16 +184,16 @@ def _pairs(
             extents = [1] * rank
             for axis, extent in zip(one.axes, start.shape, strict=True):
                 extents[axis] = extent
-            place: Any = start.reshape(extents)
+            position: Any = start.reshape(extents)
             if (side, d) in spread:
                 along = [1] * rank
                 along[len(space) + spread.index((side, d))] = -1
                 steps = np.arange(int(one.count.max())).reshape(along)
-                place = place + one.step * steps
+                position = position + one.step * steps
                 inside = inside & (steps < count.reshape(extents))
             else:
                 inside = inside & (count.reshape(extents) > 0)
-            total = total + place * math.prod(shape[d + 1 :])
+            total = total + position * math.prod(shape[d + 1 :])
         flat.append(total)
     whole = [min(step, space[0] - first), *space[1:]] if space else []
     grid = [*whole, *(int(tables[side][0][d].count.max()) for side, d in spread)]
@@ -209,15 +209,15 @@ def _tabulate(slicer: _Slicer, space: list[int], name: str) -> list[_Range]:
     """
     rng = np.random.default_rng(0)
     middle = tuple(size // 2 for size in space)
-    places = [tuple(0 for _ in space), middle, tuple(size - 1 for size in space)]
-    places += [tuple(int(x) for x in rng.integers(0, space)) for _ in range(4)]
+    positions = [tuple(0 for _ in space), middle, tuple(size - 1 for size in space)]
+    positions += [tuple(int(x) for x in rng.integers(0, space)) for _ in range(4)]
     rank = len(slicer(middle))
     depends: list[set[int]] = [set() for _ in range(rank)]
-    for place, (axis, size) in itertools.product(places, enumerate(space)):
-        here = slicer(place)
+    for position, (axis, size) in itertools.product(positions, enumerate(space)):
+        here = slicer(position)
         for other in {0, 1, size // 2, size - 1, *(int(x) for x in rng.integers(0, size, 4))}:
             if other < size:
-                there = slicer((*place[:axis], other, *place[axis + 1 :]))
+                there = slicer((*position[:axis], other, *position[axis + 1 :]))
                 for d in range(rank):
                     if here[d] != there[d]:
                         depends[d].add(axis)

@@ -22,14 +22,14 @@ def write_entry(key: str, content: bytes) -> bytes:
     return name + _checksum(name, content) + content
 
 
-def read_entry(key: str, data: memoryview, place: str) -> memoryview:
-    """The content of an entry. Raises InputError naming `place` if it is damaged or belongs to another key."""
+def read_entry(key: str, data: memoryview, location: str) -> memoryview:
+    """The content of an entry. Raises InputError naming `location` if it is damaged or belongs to another key."""
     name, checksum = bytes(data[:KEY_BYTES]), bytes(data[KEY_BYTES : 2 * KEY_BYTES])
     content = data[2 * KEY_BYTES :]
     if checksum != _checksum(name, content):
-        raise InputError(f"{place} is damaged: its checksum does not fit")
+        raise InputError(f"{location} is damaged: its checksum does not fit")
     if name != bytes.fromhex(key):
-        raise InputError(f"{place} is the entry for {name.hex()}, not for {key}")
+        raise InputError(f"{location} is the entry for {name.hex()}, not for {key}")
     return content
 
 

@@ -26,19 +26,19 @@ def subgraph_to_bytes(compiled: SubgraphCode, chip: Chip) -> bytes:
     return to_bytes(launch_image(compiled.code, chip, compiled.tasks, {_NOTE: note}))
 
 
-def subgraph_from_bytes(data: bytes | memoryview, chip: Chip, place: str) -> SubgraphCode:
+def subgraph_from_bytes(data: bytes | memoryview, chip: Chip, location: str) -> SubgraphCode:
     """
-    Read a compiled subgraph. Raises InputError naming `place` for bytes that are damaged or were made for another chip.
+    Read a compiled subgraph. Raises InputError naming `location` for bytes that are damaged or for another chip.
     """
-    exe = from_bytes(data, place)
+    exe = from_bytes(data, location)
     if exe.chip != chip or len(exe.launches) != 1 or _NOTE not in exe.notes:
-        raise InputError(f"{place} is no part compiled for chip '{chip.name}'")
+        raise InputError(f"{location} is not a subgraph compiled for chip '{chip.name}'")
     try:
         note: object = json.loads(exe.notes[_NOTE])
     except ValueError as error:
-        raise InputError(f"{place} is damaged: its note cannot be read") from error
+        raise InputError(f"{location} is damaged: its note cannot be read") from error
     if not isinstance(note, dict) or set(cast("dict[str, object]", note)) != {*_FIGURES, _TILED}:
-        raise InputError(f"{place} is damaged: its note is not complete")
+        raise InputError(f"{location} is damaged: its note is not complete")
     found = cast("dict[str, list[int]]", note)
     peak, bound = (cast("int", note[name]) for name in ("sram_peak", "sram_lower_bound"))
     return SubgraphCode(

@@ -63,8 +63,8 @@ class Buffers:
 def messages_between(held: Buffers, needed: Buffers, pairs: Overlaps, nonzero: Nonzero) -> Messages:
     """Messages that copy the common boxes of pairs of cores from the holder to the reader."""
     origins, strides = needed.rows(pairs.readers)
-    places = np.concatenate([pairs.low - origins, strides], axis=1)
-    transfers, leaders = multicasts(pairs, places, ITEM_BYTES[held.dtype])
+    positions = np.concatenate([pairs.low - origins, strides], axis=1)
+    transfers, leaders = multicasts(pairs, positions, ITEM_BYTES[held.dtype])
     pairs, origins, strides = pairs.taken(leaders), origins[leaders], strides[leaders]
     held_origins, held_strides = held.rows(pairs.holders)
     sizes = pairs.high - pairs.low

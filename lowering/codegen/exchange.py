@@ -71,23 +71,23 @@ class Exchange:
         """
         Emit the next part, at the same position in the streams of all cores.
         """
-        place = next((place for place, (own, _) in enumerate(self._parts) if own == number), None)
-        if place is None:
+        position = next((position for position, (own, _) in enumerate(self._parts) if own == number), None)
+        if position is None:
             return
-        if place == 0:
+        if position == 0:
             self.let_come(number)
             _emit_send_wait(self._first, self._machine, self._semaphores[number][0])
         if self._in_turn:
-            self._let_follow(place)
-        _emit_data(self._parts[place][1], self._machine, self._semaphores[number][1])
+            self._let_follow(position)
+        _emit_data(self._parts[position][1], self._machine, self._semaphores[number][1])
 
-    def _let_follow(self, place: int) -> None:
+    def _let_follow(self, position: int) -> None:
         """Receivers give credits for the next part; senders of this part wait for theirs."""
-        if PARTS_IN_FLIGHT <= place + 1 < len(self._parts):
-            number, messages = self._parts[place + 1]
+        if PARTS_IN_FLIGHT <= position + 1 < len(self._parts):
+            number, messages = self._parts[position + 1]
             _emit_ready(messages, self._machine, self._semaphores[number][0])
-        if place >= PARTS_IN_FLIGHT:
-            number, messages = self._parts[place]
+        if position >= PARTS_IN_FLIGHT:
+            number, messages = self._parts[position]
             _emit_send_wait(messages, self._machine, self._semaphores[number][0])
 
     def release(self) -> None:

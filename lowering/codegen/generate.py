@@ -249,8 +249,8 @@ class _TaskCode:
             scratch = None if number else self.task.scratch
             turn = 0 if scratch is None else step
             tile = Tile(box if number == 0 else result, out, operands, accumulate, emitter, scratch, turn)
-            place = tuple([tile.box.offsets[dim] for dim in self._placed[number]])
-            like = number, tile.box.sizes, place, out, tuple(operands), accumulate, turn
+            position = tuple([tile.box.offsets[dim] for dim in self._placed[number]])
+            like = number, tile.box.sizes, position, out, tuple(operands), accumulate, turn
             self._emit_once(core, like, partial(kernel, op, tile))
             if number == 0 and addends and following is not None and not self.phases[following].accumulate:
                 # Before the vector unit waits for this step's root, so that the next one's need not wait for it.

@@ -218,7 +218,7 @@ class CoreStream:
         shift = (len(self._effects) >> 2) - begin
         self._fields.extend(other._fields[first * FIELDS : last * FIELDS])
         self._effects.extend(other._effects[4 * begin : 4 * end])
-        self._effect_ends.extend([place + shift for place in other._effect_ends[first:last]])
+        self._effect_ends.extend([position + shift for position in other._effect_ends[first:last]])
 
     def finish(self) -> StreamArrays:
         """The stream as arrays. They are copies, since the stream may grow further."""

@@ -69,12 +69,12 @@ class Transfers(Issuer):
         fields[:, 7:9], fields[:, 9], fields[:, 11] = prepared.descs, UNUSED, self.source
         fields[:, 10] = core_sets | CORE_SET_FLAG
         effects = np.zeros((len(targets), 4), np.int64)
-        for place, starts in enumerate((targets, sources)):
-            at = starts + prepared.steps[0].offsets[place]
-            low, high = prepared.spans[place]
+        for position, starts in enumerate((targets, sources)):
+            at = starts + prepared.steps[0].offsets[position]
+            low, high = prepared.spans[position]
             effects[:, 1], effects[:, 2] = at + low, at + high + form.target.item_bytes
             self._check(int(effects[:, 1].min()), int(effects[:, 2].max()))
-            fields[:, 3 + place] = at
+            fields[:, 3 + position] = at
         return fields, effects  # of the read: the write is none of the sender's
 
     def _transfer(self, out: View, a: View) -> Prepared | None:

@@ -28,10 +28,10 @@ def separate_values(block: Block) -> None:
     """Insert copies, as operators, of the initial values and the results of the loops of a block."""
     for loop in [op for op in block.ops if isinstance(op, LoopOp)]:
         with at(loop):
-            for place, value in enumerate(list(loop.initial)):
+            for position, value in enumerate(list(loop.initial)):
                 copy = _copy(value)
                 Rewriter.insert_op(copy, InsertPoint.before(loop))
-                loop.operands[place] = copy.results[0]
+                loop.operands[position] = copy.results[0]
             for value in loop.final:
                 if value.first_use is not None:
                     copy = _copy(value)
@@ -44,24 +44,24 @@ def separate_results(loop: LoopOp, outline: Outline) -> None:
     last = loop.body.block.last_op
     assert isinstance(last, YieldOp)
 
-    def copied(place: int, name: str) -> None:
+    def copied(position: int, name: str) -> None:
         with at(loop):
-            copy = _copy(last.operands[place])
+            copy = _copy(last.operands[position])
             Rewriter.insert_op(copy, InsertPoint.before(last))
-            last.operands[place] = outline((copy,), name).results[0]
+            last.operands[position] = outline((copy,), name).results[0]
 
     count = len(loop.initial)
-    for place in range(count):
-        root = _seen(last.operands[place])
-        if isinstance(root, BlockArgument) and root.block is loop.body.block and root.index != place:
-            copied(place, "carried")  # before another task writes there
-    for place in range(count, len(last.operands)):
-        value = last.operands[place]
+    for position in range(count):
+        root = _seen(last.operands[position])
+        if isinstance(root, BlockArgument) and root.block is loop.body.block and root.index != position:
+            copied(position, "carried")  # before another task writes there
+    for position in range(count, len(last.operands)):
+        value = last.operands[position]
         if not isinstance(value.owner, TaskOp) or not value.has_one_use():
-            copied(place, "stacked")
-    for place in range(count):
-        if not _may_write(loop, place):
-            copied(place, "carried")
+            copied(position, "stacked")
+    for position in range(count):
+        if not _may_write(loop, position):
+            copied(position, "carried")
 
 
 def _copy(value: SSAValue) -> CastOp:
@@ -75,9 +75,9 @@ def _seen(value: SSAValue) -> SSAValue:
     return value
 
 
-def _may_write(loop: LoopOp, place: int) -> bool:
+def _may_write(loop: LoopOp, position: int) -> bool:
     """Whether the task that computes a carried value may overwrite the value of this step."""
-    value, before = loop.yielded[place], loop.carried_arguments[place]
+    value, before = loop.yielded[position], loop.carried_arguments[position]
     writer = value.owner
     if not isinstance(writer, TaskOp) or writer.parent_op() is not loop:
         return False

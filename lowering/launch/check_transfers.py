@@ -147,10 +147,10 @@ class _Task:
         step = self.task.tiling.step_boxes(tile)[0]
         resident = buffer_of(op.target).space is Space.SRAM
         last = len(info.body) - 1
-        for number, (place, nbytes) in enumerate(zip(op.writes.get_values(), info.value_bytes, strict=True)):
+        for number, (position, nbytes) in enumerate(zip(op.writes.get_values(), info.value_bytes, strict=True)):
             what = f"what '{info.body[number].name}' computes"
-            if place:
-                self._check_room(op.temporaries[place - 1], info.largest_result(step) * nbytes, what, op)
+            if position:
+                self._check_room(op.temporaries[position - 1], info.largest_result(step) * nbytes, what, op)
             elif not resident or (op.staging and number < last):
                 for buffer in op.staging:
                     self._check_room(buffer, info.largest_result(step) * nbytes, what, op)

@@ -156,7 +156,7 @@ class _Reader:
                 writer = self.executes[self.writer[value]].sym_name.data
                 raise InputError(f"task @{info.name} reads the result of @{writer}, which stands behind it")
         reads = tuple(self._read(op, info, index) for index in range(len(info.reads)))
-        temporaries = {place: address_of(value) for place, value in enumerate(op.temporaries, 1)}
+        temporaries = {position: address_of(value) for position, value in enumerate(op.temporaries, 1)}
         root = info.root_in_turn
         turn = 0 if root is None else turn_of(info, tiling, buffer_of(op.temporaries[root - 1]).nbytes)
         return ScheduledTask(

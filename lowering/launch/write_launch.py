@@ -182,8 +182,8 @@ class _Writer:
     def _buffers_of(self, number: int, role: str, index: int | None = None) -> list[SSAValue]:
         """The buffers that are allocated already."""
         keys = [key for key in self.keys[number] if key[0] == role and (index is None or key[2] == index)]
-        places = (self.found.get(key, key) for key in sorted(keys))
-        return [self.allocated[key].buffer for key in places if key in self.allocated]
+        keys_read = (self.found.get(key, key) for key in sorted(keys))
+        return [self.allocated[key].buffer for key in keys_read if key in self.allocated]
 
     def _source(self, number: int, read: int) -> SSAValue:
         operand = self.network.plans[number].reads[read].read.operand
@@ -194,7 +194,7 @@ class _Writer:
         info, plan = self.network.tasks[number], self.network.plans[number]
         # Buffers of the body that have no place are without elements, as the result is then: nothing is written.
         kept = sorted(index for role, _, index, _ in self.keys[number] if role == "temporary")
-        place = {buffer: position for position, buffer in enumerate(kept, 1)}
+        number_of = {buffer: position for position, buffer in enumerate(kept, 1)}
         read_of = {use: index for index, read in enumerate(info.reads) for use in read.uses}
         scratch = Scratch(*(self._buffers_of(number, role) for role in ("read", "staging", "temporary")))
         op = ExecuteOp(
@@ -210,7 +210,7 @@ class _Writer:
                 for index, value in enumerate(inner.operands)
                 if isinstance(value, BlockArgument)
             ],
-            [place.get(buffer, 0) for buffer in info.buffers.of_op],
+            [number_of.get(buffer, 0) for buffer in info.buffers.of_op],
             _unnamed(info.op.body),
             *([self._action(number, one) for one in part] for part in (execute.begin, execute.steps, execute.last)),
         )

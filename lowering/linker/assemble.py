@@ -27,8 +27,8 @@ from .program_code import SourceTable, core_sets_of, launch_of
 class _Assembler:
     """State while a listing is read."""
 
-    def __init__(self, place: str, folder: Path, weights: Buffer | None) -> None:
-        self.place, self.folder, self.given_weights = place, folder, weights
+    def __init__(self, location: str, folder: Path, weights: Buffer | None) -> None:
+        self.location, self.folder, self.given_weights = location, folder, weights
         self.chip: Chip | None = None
         self.version = False
         self.notes: dict[str, str] = {}
@@ -56,7 +56,7 @@ class _Assembler:
         numbered = iter(enumerate(lines, 1))
         for number, line in numbered:
             self.line = number
-            tokens = LineTokens(line, f"{self.place}:{number}")
+            tokens = LineTokens(line, f"{self.location}:{number}")
             if not tokens.kinds:
                 continue
             directive = self.directives.get(tokens.texts[0]) if tokens.kinds[0] == "word" else None
@@ -68,12 +68,12 @@ class _Assembler:
                 self.code.line(tokens, number)
             elif tokens.kinds[0] == "word":
                 name = shortened(tokens.texts[0], 40)
-                raise InputError(f"{tokens.place}: '{name}' belongs after '.program' or '.controller'")
+                raise InputError(f"{tokens.location}: '{name}' belongs after '.program' or '.controller'")
             else:
                 tokens.fail("expected an instruction or a directive")
 
     def _fail(self, mark: int, problem: str) -> NoReturn:
-        raise InputError(f"{self.place}:{mark}: {problem}")
+        raise InputError(f"{self.location}:{mark}: {problem}")
 
     def _meshloom(self, tokens: LineTokens, _: object) -> None:
         tokens.expect("isa")
@@ -92,7 +92,7 @@ class _Assembler:
             table = None
         if not isinstance(table, dict):
             tokens.fail(f"the chip is neither a JSON object nor one of {', '.join(chip_names())}")
-        self.chip = chip_from_table(cast("dict[str, Any]", table), f"{self.place}: chip description")
+        self.chip = chip_from_table(cast("dict[str, Any]", table), f"{self.location}: chip description")
 
     def _note(self, tokens: LineTokens, _: object) -> None:
         key = tokens.string("a key")
@@ -134,7 +134,7 @@ class _Assembler:
     def _run(self, tokens: LineTokens, _: object) -> None:
         if not self.launches:
             tokens.fail("'.run' belongs after '.launch'")
-        self.launches[-1].append((parse_run(tokens), tokens.place))
+        self.launches[-1].append((parse_run(tokens), tokens.location))
 
     def _controller(self, tokens: LineTokens, _: object) -> None:
         self.controller = self.code = CodeReader(self._fail, controller=True)
@@ -171,7 +171,7 @@ class _Assembler:
         try:
             return read_regular(path)
         except (OSError, ValueError) as error:
-            raise InputError(f"{tokens.place}: cannot read the weights {path}: {error}") from error
+            raise InputError(f"{tokens.location}: cannot read the weights {path}: {error}") from error
 
     def _checked(self, tokens: LineTokens, found: bytes, size: int, digest: str, start: int) -> Buffer:
         """`size` bytes from the listing, or from `start` on of the caller's weights, checked against the hash."""
@@ -191,14 +191,14 @@ class _Assembler:
             try:
                 chunks.append(base64.b64decode(line, validate=True))
             except (binascii.Error, ValueError):
-                raise InputError(f"{self.place}:{number}: expected weights in base64, or '.end'") from None
+                raise InputError(f"{self.location}:{number}: expected weights in base64, or '.end'") from None
         return b"".join(chunks)
 
     def finish(self) -> Executable:
         if not self.version or self.chip is None or self.controller is None:
-            raise InputError(f"{self.place}: a listing needs '.meshloom', '.chip' and '.controller'")
+            raise InputError(f"{self.location}: a listing needs '.meshloom', '.chip' and '.controller'")
         chip = self.chip
-        sets = core_sets_of([(members, self.place) for members in self.sets], chip.cores)
+        sets = core_sets_of([(members, self.location) for members in self.sets], chip.cores)
         table = SourceTable(self.sources)
         programs = [table.program(name, code.finish(self.line)) for name, code in self.programs]
         exe = Executable(
@@ -207,20 +207,20 @@ class _Assembler:
             self.notes, self.host_weights, self.host_weights_address, self.host_used,
         )  # fmt: skip
         numbers = {program.name: number for number, program in enumerate(programs)}
-        exe.launches = [launch_of(runs, numbers, chip.cores, self.place) for runs in self.launches]
-        check_executable(exe, self.place)
+        exe.launches = [launch_of(runs, numbers, chip.cores, self.location) for runs in self.launches]
+        check_executable(exe, self.location)
         return exe
 
 
 def assemble(
-    lines: Iterable[str], place: str = "listing", folder: str | Path = ".", weights: Buffer | None = None
+    lines: Iterable[str], location: str = "listing", folder: str | Path = ".", weights: Buffer | None = None
 ) -> Executable:
     """
     The executable of a listing.
 
-    `place` names it in errors; `folder` is where its weights file lies; `weights` replace those of the listing (they
-    must be the same bytes). Raises InputError naming `place`, line and remedy.
+    `location` names it in errors; `folder` is where its weights file lies; `weights` replace those of the listing (they
+    must be the same bytes). Raises InputError naming `location`, line and remedy.
     """
-    assembler = _Assembler(place, Path(folder), weights)
+    assembler = _Assembler(location, Path(folder), weights)
     assembler.read(lines)
     return assembler.finish()

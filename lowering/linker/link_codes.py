@@ -41,13 +41,13 @@ def link_codes(
     source_names: list[str] = []
     for number, code in enumerate(codes):
         own, launch = relocated(code, Relocation(segments[number], numbers[number], len(source_names)))
-        places: list[int] = []
+        addresses: list[int] = []
         for index, program in enumerate(own):
             program.name = f"launch{number}.{index - 1}" if index else program.name
-            places.append(known.setdefault(_content(program), len(programs)))
-            if places[-1] == len(programs):
+            addresses.append(known.setdefault(_content(program), len(programs)))
+            if addresses[-1] == len(programs):
                 programs.append(program)
-        launches.append(Launch(np.array(places, np.int32)[launch.program_of_core], launch.params_of_core))
+        launches.append(Launch(np.array(addresses, np.int32)[launch.program_of_core], launch.params_of_core))
         source_names += names[number]
     return LinkedCode(programs, launches, sets.array(), source_names)
 

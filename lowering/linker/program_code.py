@@ -83,9 +83,9 @@ def core_sets_of(sets: Sequence[tuple[Sequence[int], str]], cores: int) -> NDArr
     return rows
 
 
-def launch_of(runs: Iterable[tuple[Run, str]], numbers: Mapping[str, int], cores: int, place: str) -> Launch:
+def launch_of(runs: Iterable[tuple[Run, str]], numbers: Mapping[str, int], cores: int, location: str) -> Launch:
     """
-    The launch from its runs, each with its location in the text, of programs with these `numbers`; `place` is the
+    The launch from its runs, each with its location in the text, of programs with these `numbers`; `location` is the
     location of the launch. Raises InputError.
     """
     program_of_core = np.full(cores, -1, np.int32)
@@ -99,5 +99,5 @@ def launch_of(runs: Iterable[tuple[Run, str]], numbers: Mapping[str, int], cores
             program_of_core[core] = numbers[run.program]
             params[core] = run.values
     if (program_of_core < 0).any():
-        raise InputError(f"{place}: a launch gives core {int(np.argmin(program_of_core))} no program")
+        raise InputError(f"{location}: a launch gives core {int(np.argmin(program_of_core))} no program")
     return Launch(program_of_core, params)

@@ -131,9 +131,9 @@ class _Moving:
         """All parameters, and their values."""
         if not self.added:
             return self.params, self.values
-        places = np.array([(word, field) for word, field, _ in self.added], np.uint32)
+        addresses = np.array([(word, field) for word, field, _ in self.added], np.uint32)
         values = np.stack([column for _, _, column in self.added], axis=1).astype(np.uint32)
-        return np.concatenate([self.params, places]), np.concatenate([self.values, values], axis=1)
+        return np.concatenate([self.params, addresses]), np.concatenate([self.values, values], axis=1)
 
 
 def _moved(low: NDArray[Any], high: NDArray[Any], segments: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -101,14 +101,14 @@ def _loop(body: NDArray[np.void], deltas: NDArray[np.int64], count: int) -> NDAr
     advancing = np.flatnonzero(deltas.any(axis=1))
     rerolled: list[NDArray[np.void]] = []
     at = 0
-    for place in (*advancing.tolist(), len(body)):
-        if place > at:
-            rerolled.append(_within(body[at:place], MAX_REGISTERS - len(steps)))
-        if place < len(body):
-            word = body[place : place + 1].copy()
-            word["regs"] = sum(register[int(delta)] << 4 * slot for slot, delta in enumerate(deltas[place]) if delta)
+    for position in (*advancing.tolist(), len(body)):
+        if position > at:
+            rerolled.append(_within(body[at:position], MAX_REGISTERS - len(steps)))
+        if position < len(body):
+            word = body[position : position + 1].copy()
+            word["regs"] = sum(register[int(delta)] << 4 * slot for slot, delta in enumerate(deltas[position]) if delta)
             rerolled.append(word)
-        at = place + 1
+        at = position + 1
     like = body[:1]
     begin = [_control("li", register[delta], 0, 0, like) for delta in steps]
     again = [_control("addi", register[delta], delta, 0, like) for delta in steps]
@@ -128,9 +128,9 @@ def _within(words: NDArray[np.void], registers: int) -> NDArray[np.void]:
 def _depth(words: NDArray[np.void]) -> int:
     """How deep loops nest."""
     depth, ends = 0, list[int]()
-    for place in np.flatnonzero(words["op"] == OPCODE["loop"]).tolist():
-        ends = [end for end in ends if end > place]
-        ends.append(place + int(words["addr"][place, 1]) + 1)
+    for position in np.flatnonzero(words["op"] == OPCODE["loop"]).tolist():
+        ends = [end for end in ends if end > position]
+        ends.append(position + int(words["addr"][position, 1]) + 1)
         depth = max(depth, len(ends))
     return depth
 

@@ -85,9 +85,9 @@ def _program(core: int, numbers: NDArray[np.int64], nbytes: NDArray[np.int64], a
     puts["op"], puts["imm"] = OPCODE["put"], SEMAPHORE
     puts["dtype"] = pack_types(TypeCode.U8, TypeCode.U8)
     # One after the other as long as there is room, then from the start of the ring again.
-    place = np.cumsum(nbytes) - nbytes
-    place = np.where(place % ring + nbytes <= ring, place % ring, 0)
-    puts["addr"][:, 0], puts["addr"][:, 1] = ring + place, place
+    position = np.cumsum(nbytes) - nbytes
+    position = np.where(position % ring + nbytes <= ring, position % ring, 0)
+    puts["addr"][:, 0], puts["addr"][:, 1] = ring + position, position
     puts["desc"][:, 0] = puts["desc"][:, 1] = which
     puts["desc"][:, 3] = numbers
     if awaited:

@@ -42,9 +42,9 @@ def synchronise_loops(
     relative to that step: if two steps have the same number and the same instructions, so have all after them.
     """
     marks = [
-        (start, loop.starts[0], loop.starts[max(0, place - 1)])
+        (start, loop.starts[0], loop.starts[max(0, position - 1)])
         for loop in stream.loops
-        for place, start in enumerate(loop.starts[:-1])
+        for position, start in enumerate(loop.starts[:-1])
     ]
     table = np.array(marks, np.int64).reshape(-1, 3)
     wait, signal, states = _synchronise(UNIT_OF_OPCODE[stream.op], stream.effect_start, stream.effects, table)

@@ -63,8 +63,8 @@ class _Memory:
     def get(self, type: BufferType) -> SSAValue:
         """The current buffer at these bytes with this type; it is allocated if there is none."""
         low, high = type.offset or 0, (type.offset or 0) + type.nbytes
-        place = bisect_right(self._lows, low) - 1
-        value = self._at[self._lows[place]] if place >= 0 else None
+        position = bisect_right(self._lows, low) - 1
+        value = self._at[self._lows[position]] if position >= 0 else None
         if value is None or _range(value)[1] < high:
             return self.define(type)
         return value if value.type == type else self._writer.add(ViewOp(value, type)).results[0]

@@ -17,12 +17,12 @@ def is_assembled(module: ModuleOp) -> bool:
     return all(is_executable(network) for network in networks_of(module))
 
 
-def assembled(module: ModuleOp, place: str = "the module") -> Executable | ChipPipeline:
+def assembled(module: ModuleOp, location: str = "the module") -> Executable | ChipPipeline:
     """
     The executable, or the pipeline of several, that a module of instructions describes. Raises InputError as
     `coreasm_to_executable` and `read_stages` do.
     """
     if not stages_of(module):
-        return coreasm_to_executable(module, place)
+        return coreasm_to_executable(module, location)
     stages = read_stages(module)
-    return stages.pipeline([coreasm_to_executable(one, place) for one in stages.modules])
+    return stages.pipeline([coreasm_to_executable(one, location) for one in stages.modules])

@@ -111,8 +111,8 @@ def with_reuse_waits(
     at = np.array(addresses, np.int64)
     waits: list[set[int]] = [set[int]() for _ in program.steps]
     taken: list[int] = order.tolist()
-    for place, buffer in enumerate(taken):
-        before = order[:place]
+    for position, buffer in enumerate(taken):
+        before = order[:position]
         over: list[int] = before[
             (at[before] < at[buffer] + sizes[buffer]) & (at[buffer] < at[before] + sizes[before])
         ].tolist()

@@ -23,7 +23,7 @@ CORES, OUT, IN = "cores", "to host", "from host"
 
 
 @dataclass(frozen=True)
-class Place:
+class SegmentLocation:
     """The location of a segment of a launch: a buffer, or a resident constant."""
 
     kind: Literal["buffer", "constant"]
@@ -35,7 +35,7 @@ class Run:
     """A launch."""
 
     compiled: CompiledLaunch
-    places: tuple[Place, ...]
+    segment_locations: tuple[SegmentLocation, ...]
     """Locations of the code's segments; the last one (values internal to the launch) only if it is not empty."""
 
 
@@ -44,7 +44,7 @@ class Move:
     """A copy between DRAM and a slot of host memory."""
 
     to_device: bool
-    place: Place
+    location: SegmentLocation
     slot: int
 
 
@@ -97,7 +97,7 @@ def copy_draft(
     chip: Chip, name: str, purpose: Purpose, move: Move, nbytes: int, after: frozenset[int] = frozenset()
 ) -> Draft:
     """The draft of a copy of so many bytes."""
-    touched = (move.place.number,) if move.place.kind == "buffer" else ()
+    touched = (move.location.number,) if move.location.kind == "buffer" else ()
     reads, writes = ((), touched) if move.to_device else (touched, ())
     queue = IN if move.to_device else OUT
     return Draft(name, queue, host_cycles(chip, nbytes), move, purpose, reads, writes, after)

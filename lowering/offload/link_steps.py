@@ -15,7 +15,7 @@ from ..launch.lower_launch import lower_launch
 from ..linker.controller import Action, Copy, stepwise_actions
 from ..linker.device_program import Datum, DeviceProgram, PlacedLaunch
 from .device_layout import DeviceLayout, ordered_waits
-from .device_steps import Move, Place, Run, Slot
+from .device_steps import Move, Run, SegmentLocation, Slot
 
 
 def _host_addresses(slots: Sequence[Slot]) -> list[int]:
@@ -58,14 +58,14 @@ def link_steps(function: FuncOp, layout: DeviceLayout, notes: Mapping[str, str],
     return DeviceProgram(tuple(launches), actions, (*resident, *held), tensors, tuple(kept), notes)
 
 
-def _address(place: Place, layout: DeviceLayout) -> int:
-    return layout.constants[place.number] if place.kind == "constant" else layout.addresses[place.number]
+def _address(location: SegmentLocation, layout: DeviceLayout) -> int:
+    return layout.constants[location.number] if location.kind == "constant" else layout.addresses[location.number]
 
 
 def _segments(run: Run, layout: DeviceLayout) -> tuple[int, ...]:
     """DRAM address of each segment; empty segments get 0."""
-    missing = len(run.compiled.code.segments) - len(run.places)
-    return (*(_address(place, layout) for place in run.places), *(0 for _ in range(missing)))
+    missing = len(run.compiled.code.segments) - len(run.segment_locations)
+    return (*(_address(location, layout) for location in run.segment_locations), *(0 for _ in range(missing)))
 
 
 def _tensors(function: FuncOp, layout: DeviceLayout, host: Sequence[int]) -> list[TensorInfo]:
@@ -75,7 +75,7 @@ def _tensors(function: FuncOp, layout: DeviceLayout, host: Sequence[int]) -> lis
     where: dict[int, int] = {}
     for action in layout.steps.actions:
         if isinstance(action, Move):
-            where.setdefault(action.slot, _address(action.place, layout))
+            where.setdefault(action.slot, _address(action.location, layout))
     values = [*block.args, *last.operands]
     names = [*argument_names(function), *result_names(function)]
     roles: list[Role] = [*["input" for _ in block.args], *["output" for _ in last.operands]]
@@ -96,7 +96,7 @@ def _actions(layout: DeviceLayout, host: Sequence[int]) -> list[Action]:
         None
         if isinstance(action, Run)
         else Copy(
-            action.to_device, _address(action.place, layout), host[action.slot],
+            action.to_device, _address(action.location, layout), host[action.slot],
             steps.slots[action.slot].nbytes,
         )
         for action in steps.actions

@@ -31,9 +31,9 @@ from .device_steps import (
     DeviceSteps,
     Draft,
     Move,
-    Place,
     Purpose,
     Run,
+    SegmentLocation,
     Slot,
     copy_draft,
     hoist_arrivals,
@@ -124,11 +124,11 @@ class _Reader:
             slot = len(self.inputs) + number
             owner = value.owner
             if isinstance(owner, ConstantOp | WeightOp):
-                place = Place("constant", self.constants.number(owner))
-                self.resident.add(place.number)
+                location = SegmentLocation("constant", self.constants.number(owner))
+                self.resident.add(location.number)
             else:
-                place = Place("buffer", self._buffer(value))
-            self._copy(_name(value), "output", Move(False, place, slot))
+                location = SegmentLocation("buffer", self._buffer(value))
+            self._copy(_name(value), "output", Move(False, location, slot))
 
     def _copy(self, name: str, purpose: Purpose, move: Move, waits: frozenset[int] = frozenset()) -> Draft:
         """Add a copy of a whole slot of host memory."""
@@ -158,29 +158,29 @@ class _Reader:
         if root not in self.buffers:
             if root not in self.inputs:
                 raise InputError(f"value '{_name(root)}' is read where it is not in the device's memory")
-            move = Move(True, Place("buffer", self._define(root)), self.inputs[root])
+            move = Move(True, SegmentLocation("buffer", self._define(root)), self.inputs[root])
             self._copy(_name(root), "input", move)
         return self.buffers[root]
 
-    def _place(self, value: SSAValue) -> Place:
+    def _location(self, value: SSAValue) -> SegmentLocation:
         """The location of an operand: a buffer, or a constant that is an operand because it waits for a token."""
         owner = memory_of(value).owner
         if isinstance(owner, ConstantOp | WeightOp):
             return self._constant(owner)
-        return Place("buffer", self._buffer(value))
+        return SegmentLocation("buffer", self._buffer(value))
 
-    def _constant(self, op: ConstantOp | WeightOp) -> Place:
+    def _constant(self, op: ConstantOp | WeightOp) -> SegmentLocation:
         number = self.constants.number(op)
         nbytes = constant_bytes(op).size
         if number in self.resident or (number not in self.brought and stays_resident(nbytes, self.capacity)):
             self.resident.add(number)
-            return Place("constant", number)
+            return SegmentLocation("constant", number)
         if number not in self.brought:
             slot = len(self.slots)
             self.slots.append(Slot("constant", number, nbytes))
             buffer = self.brought[number] = self._new(nbytes, _name(op.results[0]))
-            self._copy(self.names[buffer], "input", Move(True, Place("buffer", buffer), slot))
-        return Place("buffer", self.brought[number])
+            self._copy(self.names[buffer], "input", Move(True, SegmentLocation("buffer", buffer), slot))
+        return SegmentLocation("buffer", self.brought[number])
 
     def _waits(self, op: Operation) -> frozenset[int]:
         return frozenset[int]().union(*(self.control.get(value, frozenset()) for value in op.operands))
@@ -214,17 +214,17 @@ class _Reader:
         purpose: Purpose,
         waits: frozenset[int],
     ) -> Draft:
-        given = [*(self._constant(op) for op in compiled.constants), *map(self._place, operands)]
+        given = [*(self._constant(op) for op in compiled.constants), *map(self._location, operands)]
         made = [self._define(value) for value in results]
-        places = [*given, *(Place("buffer", buffer) for buffer in made)]
+        segment_locations = [*given, *(SegmentLocation("buffer", buffer) for buffer in made)]
         writes = list(made)
         name = _name(results[0]) if results else "launch"
         if scratch := compiled.code.segments[-1]:
             buffer = self._new(scratch, f"inside {name}")
-            places.append(Place("buffer", buffer))
+            segment_locations.append(SegmentLocation("buffer", buffer))
             writes.append(buffer)
-        reads = [place.number for place in given if place.kind == "buffer"]
-        run = Run(compiled, tuple(places))
+        reads = [location.number for location in given if location.kind == "buffer"]
+        run = Run(compiled, tuple(segment_locations))
         return self._add(
             Draft(name, CORES, compiled.cycles, run, purpose, tuple(dict.fromkeys(reads)), tuple(writes), waits)
         )
@@ -258,7 +258,7 @@ class _Reader:
         root = memory_of(op.source)
         if isinstance(op, SwapInOp):
             stash = self.control.get(op.source, frozenset())
-            move = Move(True, Place("buffer", self._define(op.result)), self.homes[op.source])
+            move = Move(True, SegmentLocation("buffer", self._define(op.result)), self.homes[op.source])
             draft = self._copy(_name(op.result), "swap in", move, waits | stash)
         elif isinstance(root, BlockArgument):
             # The host still has it.
@@ -269,7 +269,7 @@ class _Reader:
             slot = len(self.slots)
             self.slots.append(Slot("kept", slot, stash_of(op.result).nbytes))
             self.homes[op.result] = slot
-            move = Move(False, Place("buffer", self._buffer(op.source)), slot)
+            move = Move(False, SegmentLocation("buffer", self._buffer(op.source)), slot)
             draft = self._copy(_name(op.result), "swap out", move, waits)
             self.control[op.result] = frozenset({id(draft)})
         self.control[op.token] = frozenset({id(draft)})

@@ -138,7 +138,7 @@ def _script(
         for one in given.absences
     ]
     items: list[Item] = []
-    place: list[int] = []
+    position: list[int] = []
     """For each planned item, the item of the new script that completes with it; -1: none."""
     gone: set[int] = set()
 
@@ -165,8 +165,8 @@ def _script(
             if item.act is Act.OUT:
                 gone.add(absences[item.number].tensor)
             items.append(item)
-        place.append(len(items) - 1)
-    waits = [(place[source], place[target]) for source, target in edges if place[source] >= 0]
+        position.append(len(items) - 1)
+    waits = [(position[source], position[target]) for source, target in edges if position[source] >= 0]
     return Script(tuple(items), tuple(absences)), waits
 
 

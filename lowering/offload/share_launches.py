@@ -78,11 +78,11 @@ def _join(first: SubgraphOp, second: SubgraphOp) -> SubgraphOp:
     for value, result in zip(leaving, joint.outputs, strict=True):
         result.name_hint = value.name_hint
         value.replace_all_uses_with(result)
-    place: Operation = joint
+    point: Operation = joint
     for view in views:
         view.detach()
-        Rewriter.insert_op(view, InsertPoint.after(place))
-        place = view
+        Rewriter.insert_op(view, InsertPoint.after(point))
+        point = view
     Rewriter.erase_op(second)
     for view in reversed(views):
         if view.result.first_use is None:

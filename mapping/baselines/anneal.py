@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from ...support.errors import MeshloomError
 from ..kernels.random import random_state
-from ..mesh import Mesh
-from ..method import Effort, Mapping, Objective, Watch
+from ..method import Effort, Mapping, MapRequest, Objective
 from ..metrics.multicast import directed_edges
-from ..topology.topology import Topology
 from .anneal_edges import anneal_edges
 from .anneal_multicast import anneal_multicast, nets_of
 from .hilbert import map_hilbert
@@ -18,26 +16,17 @@ MAX_TABLE = 1 << 28
 """Entries (vertices x cores) of the table of multicast annealing; larger networks are refused."""
 
 
-def map_anneal(
-    topology: Topology,
-    mesh: Mesh,
-    capacity: int,
-    *,
-    objective: Objective = Objective.HOPS,
-    effort: Effort = Effort.NORMAL,
-    seed: int = 0,
-    watch: Watch | None = None,
-) -> Mapping:
+def map_anneal(request: MapRequest) -> Mapping:
     """
-    Anneal the clusters of the Hilbert curve, vertex by vertex. See `mapping.MapMethod` for the arguments.
+    Anneal the clusters of the Hilbert curve, vertex by vertex.
 
     The largest link load has no cheap difference: for that objective hops are annealed. Raises MeshloomError where
     multicast traffic is asked for and vertices x cores exceed the table.
     """
-    watch = watch or Watch()
-    start = map_hilbert(topology, mesh, capacity, effort=Effort.NORMAL, watch=watch).core_of_vertex.copy()
-    moves = MOVES[effort] * topology.vertices
-    if objective is Objective.MULTICAST:
+    topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
+    start = map_hilbert(MapRequest(topology, mesh, capacity, watch=watch)).core_of_vertex.copy()
+    moves = MOVES[request.effort] * topology.vertices
+    if request.objective is Objective.MULTICAST:
         rows = directed_edges(topology)
         if topology.vertices * mesh.cores > MAX_TABLE:
             raise MeshloomError(
@@ -46,8 +35,16 @@ def map_anneal(
             )
         with watch.step("anneal"):
             nets = nets_of(*rows)
-            anneal_multicast(nets, topology.size, start, mesh, capacity, moves, random_state(seed))
+            anneal_multicast(nets, topology.size, start, mesh, capacity, moves, random_state(request.seed))
     else:
         with watch.step("anneal"):
-            anneal_edges(topology, start, mesh, capacity, moves, random_state(seed), cut=objective is Objective.CUT)
+            anneal_edges(
+                topology,
+                start,
+                mesh,
+                capacity,
+                moves,
+                random_state(request.seed),
+                cut=request.objective is Objective.CUT,
+            )
     return Mapping(start, watch.seconds)

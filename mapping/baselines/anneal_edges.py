@@ -62,7 +62,7 @@ def _anneal(
     state: Array,
     flat: int,
 ) -> None:
-    members, count, place = member_table(core_of, len(usable))
+    members, count, position = member_table(core_of, len(usable))
     load = core_loads(core_of, size, len(usable))
     temperature = 1.0
     cooling = 1.0
@@ -90,10 +90,10 @@ def _anneal(
                 continue
         if accepted(state, change, temperature):
             if u >= 0:
-                swap_members(members, place, core_of, v, u)
+                swap_members(members, position, core_of, v, u)
                 load[home] += size[u] - size[v]
                 load[to] += size[v] - size[u]
             else:
                 load[home] -= size[v]
                 load[to] += size[v]
-                move_member(members, count, place, core_of, v, to)
+                move_member(members, count, position, core_of, v, to)

@@ -125,7 +125,7 @@ def _move(
     table: Array,
     members: Array,
     count: Array,
-    place: Array,
+    position: Array,
     core_of: Array,
     load: Array,
     size: Array,
@@ -138,7 +138,7 @@ def _move(
         table[sources[k], to] += 1
     load[home] -= size[v]
     load[to] += size[v]
-    move_member(members, count, place, core_of, v, to)
+    move_member(members, count, position, core_of, v, to)
 
 
 @jit
@@ -160,7 +160,7 @@ def _anneal(
     state: Array,
 ) -> None:
     cores = len(usable)
-    members, count, place = member_table(core_of, cores)
+    members, count, position = member_table(core_of, cores)
     table = np.zeros((len(core_of), cores), np.int32)
     load = core_loads(core_of, size, cores)
     for v in range(len(core_of)):
@@ -187,7 +187,7 @@ def _anneal(
             continue
         home = core_of[v]
         rows = (indptr, targets, spikes, in_indptr, sources, even, table, core_of, x, y, seen)
-        kept = (in_indptr, sources, table, members, count, place, core_of, load, size)
+        kept = (in_indptr, sources, table, members, count, position, core_of, load, size)
         change = _change(*rows, v, to)
         if u >= 0:  # the second change depends on the first: carried out, and back if it is not accepted
             _move(*kept, v, to)

@@ -8,28 +8,16 @@ from ...support.errors import MeshloomError
 from ...support.jit import Array, jit
 from ..kernels.heap import heap_fix, heap_remove, heap_up
 from ..kernels.random import random_below, random_state
-from ..mesh import Mesh
-from ..method import Effort, Mapping, Objective, Watch
-from ..topology.topology import Topology
+from ..method import Mapping, MapRequest
 
 
-def map_greedy(
-    topology: Topology,
-    mesh: Mesh,
-    capacity: int,
-    *,
-    objective: Objective = Objective.HOPS,
-    effort: Effort = Effort.NORMAL,
-    seed: int = 0,
-    watch: Watch | None = None,
-) -> Mapping:
+def map_greedy(request: MapRequest) -> Mapping:
     """
-    Greedy construction by hops, from a random vertex. See `mapping.MapMethod` for the arguments.
+    Greedy construction by hops, from a random vertex.
 
     Each placement looks at all usable cores. Raises MeshloomError if a vertex finds no core with room.
     """
-    del objective, effort
-    watch = watch or Watch()
+    topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("construct"):
         core_of, stuck = _construct(
             topology.indptr,
@@ -40,7 +28,7 @@ def map_greedy(
             mesh.x,
             mesh.y,
             capacity,
-            random_state(seed),
+            random_state(request.seed),
         )
     if stuck >= 0:
         raise MeshloomError(
@@ -67,7 +55,7 @@ def _construct(
     core_of = np.full(n, -1, np.int32)
     load = np.zeros(len(cores), np.int64)
     heap = np.empty(n, np.int32)
-    place = np.full(n, -1, np.int64)
+    position = np.full(n, -1, np.int64)
     key = np.zeros(n, np.int64)  # minus the weight of the edges to vertices placed
     hops = np.empty(len(cores), np.int64)
     count = 0
@@ -79,7 +67,7 @@ def _construct(
             vertex = unseen
         else:
             vertex = heap[0]
-            count = heap_remove(heap, place, key, count, vertex)
+            count = heap_remove(heap, position, key, count, vertex)
         hops[:] = 0
         for k in range(indptr[vertex], indptr[vertex + 1]):
             there = core_of[indices[k]]
@@ -99,9 +87,9 @@ def _construct(
             if core_of[other] >= 0:
                 continue
             key[other] -= data[k]
-            if place[other] < 0:
-                heap_up(heap, place, key, other, count)
+            if position[other] < 0:
+                heap_up(heap, position, key, other, count)
                 count += 1
             else:
-                heap_fix(heap, place, key, count, other)
+                heap_fix(heap, position, key, count, other)
     return core_of, -1

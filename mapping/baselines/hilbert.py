@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...support.jit import Array, jit
 from ..kernels.graph import Graph, merge_vertices
 from ..mesh import Mesh
-from ..method import Effort, Mapping, Objective, Watch
+from ..method import Effort, Mapping, MapRequest
 from ..topology.topology import Topology
 from .packing import pack
 
@@ -21,19 +21,9 @@ SWEEPS = {Effort.FAST: 4, Effort.NORMAL: 64, Effort.HIGH: 1024}
 """At most as many passes over all pairs of neighbouring cores."""
 
 
-def map_hilbert(
-    topology: Topology,
-    mesh: Mesh,
-    capacity: int,
-    *,
-    objective: Objective = Objective.HOPS,
-    effort: Effort = Effort.NORMAL,
-    seed: int = 0,
-    watch: Watch | None = None,
-) -> Mapping:
-    """A Hilbert curve with forces on clusters, by hops. See `mapping.MapMethod` for the arguments."""
-    del objective, seed
-    watch = watch or Watch()
+def map_hilbert(request: MapRequest) -> Mapping:
+    """A Hilbert curve with forces on clusters, by hops."""
+    topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("order"):
         order = vertex_order(topology)
     with watch.step("curve"):
@@ -43,9 +33,9 @@ def map_hilbert(
         graph = merge_vertices(
             Graph(topology.indptr, topology.indices, topology.data.astype(np.int64), topology.size), core_of, mesh.cores
         )
-        place = np.arange(mesh.cores, dtype=np.int32)
-        swap_neighbours(graph, place, mesh, SWEEPS[effort])
-    return Mapping(place[core_of], watch.seconds)
+        position = np.arange(mesh.cores, dtype=np.int32)
+        swap_neighbours(graph, position, mesh, SWEEPS[request.effort])
+    return Mapping(position[core_of], watch.seconds)
 
 
 def vertex_order(topology: Topology) -> NDArray[np.int32]:
@@ -74,15 +64,15 @@ def hilbert_order(mesh: Mesh) -> NDArray[np.int32]:
     return mesh.usable_cores[np.argsort(along, kind="stable")]
 
 
-def swap_neighbours(graph: Graph, place: NDArray[np.int32], mesh: Mesh, sweeps: int) -> None:
+def swap_neighbours(graph: Graph, position: NDArray[np.int32], mesh: Mesh, sweeps: int) -> None:
     """
     Swap clusters on neighbouring usable cores while that lowers the sum of weight x hops.
 
-    `place` [cores]: core of cluster c (clusters without vertices included); changes.
+    `position` [cores]: core of cluster c (clusters without vertices included); changes.
     """
-    at = np.empty_like(place)
-    at[place] = np.arange(mesh.cores, dtype=np.int32)
-    _swap(graph.indptr, graph.indices, graph.data, place, at, mesh.usable, mesh.x, mesh.y, mesh.width, sweeps)
+    at = np.empty_like(position)
+    at[position] = np.arange(mesh.cores, dtype=np.int32)
+    _swap(graph.indptr, graph.indices, graph.data, position, at, mesh.usable, mesh.x, mesh.y, mesh.width, sweeps)
 
 
 @jit
@@ -90,7 +80,7 @@ def _swap(
     indptr: Array,
     indices: Array,
     data: Array,
-    place: Array,
+    position: Array,
     at: Array,
     usable: Array,
     x: Array,
@@ -100,10 +90,10 @@ def _swap(
 ) -> None:
     for _ in range(sweeps):
         swapped = False
-        for a in range(len(place)):
+        for a in range(len(position)):
             for way in range(2):
                 b = a + 1 if way == 0 else a + width
-                if b >= len(place) or (way == 0 and b % width == 0) or not (usable[a] and usable[b]):
+                if b >= len(position) or (way == 0 and b % width == 0) or not (usable[a] and usable[b]):
                     continue
                 change = 0
                 for side in range(2):
@@ -111,13 +101,13 @@ def _swap(
                     own, other = at[here], at[there]
                     for k in range(indptr[own], indptr[own + 1]):
                         if indices[k] != other:
-                            c = place[indices[k]]
+                            c = position[indices[k]]
                             change += data[k] * (abs(x[there] - x[c]) - abs(x[here] - x[c]))
                             change += data[k] * (abs(y[there] - y[c]) - abs(y[here] - y[c]))
                 if change < 0:
                     at[a], at[b] = at[b], at[a]
-                    place[at[a]] = a
-                    place[at[b]] = b
+                    position[at[a]] = a
+                    position[at[b]] = b
                     swapped = True
         if not swapped:
             break

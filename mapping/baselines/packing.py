@@ -23,14 +23,14 @@ def pack(
     core_of, load, rest = _fill(size, order, cores, capacity)
     left = order[rest:]
     for vertex in left[np.argsort(-size[left], kind="stable")].tolist():
-        place = int(load.argmin())
-        if load[place] + size[vertex] > capacity:
+        position = int(load.argmin())
+        if load[position] + size[vertex] > capacity:
             raise MeshloomError(
                 f"vertex {vertex} of size {size[vertex]} finds no core with room: the emptiest of {len(cores)} holds "
-                f"{load[place]} of {capacity}; raise the capacity or use more cores"
+                f"{load[position]} of {capacity}; raise the capacity or use more cores"
             )
-        load[place] += size[vertex]
-        core_of[vertex] = cores[place]
+        load[position] += size[vertex]
+        core_of[vertex] = cores[position]
     return core_of
 
 
@@ -39,13 +39,13 @@ def _fill(size: Array, order: Array, cores: Array, capacity: int) -> tuple[Array
     """(core of each vertex, load of each of `cores`, how much of `order` has been placed)."""
     core_of = np.full(len(order), -1, np.int32)
     load = np.zeros(len(cores), np.int64)
-    place = 0
+    position = 0
     for at in range(len(order)):
         vertex = order[at]
-        while load[place] + size[vertex] > capacity:
-            place += 1
-            if place == len(cores):
+        while load[position] + size[vertex] > capacity:
+            position += 1
+            if position == len(cores):
                 return core_of, load, at
-        load[place] += size[vertex]
-        core_of[vertex] = cores[place]
+        load[position] += size[vertex]
+        core_of[vertex] = cores[position]
     return core_of, load, len(order)

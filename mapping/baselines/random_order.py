@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from ..kernels.random import random_order, random_state
-from ..mesh import Mesh
-from ..method import Effort, Mapping, Objective, Watch
-from ..topology.topology import Topology
+from ..method import Mapping, MapRequest
 from .packing import pack
 
 
-def map_random(
-    topology: Topology,
-    mesh: Mesh,
-    capacity: int,
-    *,
-    objective: Objective = Objective.HOPS,
-    effort: Effort = Effort.NORMAL,
-    seed: int = 0,
-    watch: Watch | None = None,
-) -> Mapping:
-    """A random mapping that keeps to the capacity. See `mapping.MapMethod` for the arguments."""
-    del objective, effort
-    watch = watch or Watch()
+def map_random(request: MapRequest) -> Mapping:
+    """A random mapping that keeps to the capacity."""
+    topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("pack"):
-        order = random_order(random_state(seed), topology.vertices)
+        order = random_order(random_state(request.seed), topology.vertices)
         core_of = pack(topology.size, order, mesh.usable_cores, capacity)
     return Mapping(core_of, watch.seconds)

@@ -88,7 +88,7 @@ def _move(
     indices: Array,
     data: Array,
     width: int,
-    places: Array,
+    positions: Array,
     column: Array,
     line: Array,
     shift: Array,
@@ -96,22 +96,22 @@ def _move(
     core_of: Array,
     members: Array,
     counts: Array,
-    place: Array,
+    position: Array,
     v: int,
     to: int,
 ) -> None:
     """
     Move v to core `to`, and bring the tables of its neighbours and the members of both cores up to date.
 
-    A core's entries in a row of `table` are `column` and `line` [cores], what they stand for lies at `places` [W + H].
+    A core's entries in a row of `table` are `column` and `line` [cores], and `positions` [W + H] what they stand for.
     `shift` [W + H] is scratch: what a weight of 1 adds to the costs of a neighbour.
     """
     at = int(core_of[v])
-    move_member(members, counts, place, core_of, v, to)
+    move_member(members, counts, position, core_of, v, to)
     for entry in range(width):
-        shift[entry] = abs(places[entry] - places[column[to]]) - abs(places[entry] - places[column[at]])
+        shift[entry] = abs(positions[entry] - positions[column[to]]) - abs(positions[entry] - positions[column[at]])
     for entry in range(width, shift.size):
-        shift[entry] = abs(places[entry] - places[line[to]]) - abs(places[entry] - places[line[at]])
+        shift[entry] = abs(positions[entry] - positions[line[to]]) - abs(positions[entry] - positions[line[at]])
     first = width if column[at] == column[to] else 0
     last = width if line[at] == line[to] else shift.size
     shift = shift[first:last]
@@ -196,7 +196,7 @@ def _anneal(
     height = ys.size
     cores = width * height
     # A move to a core whose row of members is full is not done.
-    members, counts, place = member_table(core_of, cores)
+    members, counts, position = member_table(core_of, cores)
     load = core_loads(core_of, size, cores)
     temperature = hot
     block = min(n, 4096)
@@ -212,7 +212,7 @@ def _anneal(
         line[core] = width + core // width
         for direction in range(4):
             beside[core, direction] = next_core(core, direction, width, height, usable)
-    places = np.concatenate((xs, ys))
+    positions = np.concatenate((xs, ys))
     shift = np.empty(width + height, table.dtype)
     price = np.zeros(cores)
     steady = np.zeros(cores)
@@ -260,7 +260,7 @@ def _anneal(
                     indices,
                     data,
                     width,
-                    places,
+                    positions,
                     column,
                     line,
                     shift,
@@ -268,7 +268,7 @@ def _anneal(
                     core_of,
                     members,
                     counts,
-                    place,
+                    position,
                     v,
                     to,
                 )
@@ -289,7 +289,9 @@ def _anneal(
             if not _is_accepted(both + dearer * more, temperature, unit):
                 continue
             # An edge between the two keeps its length, but each alone would have lost it.
-            hops = int(abs(places[column[at]] - places[column[to]]) + abs(places[line[at]] - places[line[to]]))
+            hops = int(
+                abs(positions[column[at]] - positions[column[to]]) + abs(positions[line[at]] - positions[line[to]])
+            )
             both += 2 * hops * int(_weight_between(indptr, indices, data, u, v))
             if counts[to] >= members.shape[1] or counts[at] >= members.shape[1]:
                 continue
@@ -298,10 +300,38 @@ def _anneal(
             load[at] -= more
             load[to] += more
             _move(
-                indptr, indices, data, width, places, column, line, shift, table, core_of, members, counts, place, v, to
+                indptr,
+                indices,
+                data,
+                width,
+                positions,
+                column,
+                line,
+                shift,
+                table,
+                core_of,
+                members,
+                counts,
+                position,
+                v,
+                to,
             )
             _move(
-                indptr, indices, data, width, places, column, line, shift, table, core_of, members, counts, place, u, at
+                indptr,
+                indices,
+                data,
+                width,
+                positions,
+                column,
+                line,
+                shift,
+                table,
+                core_of,
+                members,
+                counts,
+                position,
+                u,
+                at,
             )
             change += both
             work += row_work * (degree + indptr[u + 1] - indptr[u])

@@ -77,20 +77,20 @@ def _grow(indptr: Array, indices: Array, data: Array, size: Array, pull: Array, 
         for k in range(indptr[u], indptr[u + 1]):
             cost[u] += data[k]
     heap = np.arange(n).astype(np.int32)
-    place = np.empty(n, np.int32)
-    heap_make(heap, place, cost, n)
+    position = np.empty(n, np.int32)
+    heap_make(heap, position, cost, n)
     count = n
     grown = 0
     v = start
     while count > 0 and 2 * (target - grown) >= size[v] and grown < target:
-        count = heap_remove(heap, place, cost, count, v)
+        count = heap_remove(heap, position, cost, count, v)
         side[v] = 0
         grown += size[v]
         for k in range(indptr[v], indptr[v + 1]):
             u = indices[k]
             cost[u] -= 2 * data[k]
             if side[u] == 1:
-                heap_fix(heap, place, cost, count, u)
+                heap_fix(heap, position, cost, count, u)
         v = heap[0]
     return side
 
@@ -114,7 +114,7 @@ def _improve(
     limit = np.array([limit0, limit1], np.int64)
     heaps = np.empty((2, n), np.int32)
     counts = np.zeros(2, np.int64)
-    place = np.full(n, -1, np.int32)
+    position = np.full(n, -1, np.int32)
     cost = np.empty(n, np.int64)
     moved = np.empty(n, np.int32)
     patience = max(30, n // 8)
@@ -128,8 +128,8 @@ def _improve(
             cost[v] = here + (pull[v] if own == 0 else -pull[v])
             heaps[own, counts[own]] = v
             counts[own] += 1
-        heap_make(heaps[0], place, cost, counts[0])
-        heap_make(heaps[1], place, cost, counts[1])
+        heap_make(heaps[0], position, cost, counts[0])
+        heap_make(heaps[1], position, cost, counts[1])
         done = 0
         total = 0
         best_total = 0
@@ -160,10 +160,10 @@ def _improve(
                     if counts[s] == 0:
                         break
                     v = heaps[s, 0]
-                    counts[s] = heap_remove(heaps[s], place, cost, counts[s], v)
+                    counts[s] = heap_remove(heaps[s], position, cost, counts[s], v)
                     continue
             v = heaps[source, 0]
-            counts[source] = heap_remove(heaps[source], place, cost, counts[source], v)
+            counts[source] = heap_remove(heaps[source], position, cost, counts[source], v)
             total += cost[v]
             load[source] -= size[v]
             load[1 - source] += size[v]
@@ -172,11 +172,11 @@ def _improve(
             done += 1
             for k in range(indptr[v], indptr[v + 1]):
                 u = indices[k]
-                if place[u] < 0:
+                if position[u] < 0:
                     continue
                 s = side[u]
                 cost[u] += -2 * data[k] if s == source else 2 * data[k]
-                heap_fix(heaps[s], place, cost, int(counts[s]), int(u))
+                heap_fix(heaps[s], position, cost, int(counts[s]), int(u))
             over = max(0, load[0] - limit0) + max(0, load[1] - limit1)
             if over < best_over or (over == best_over and total < best_total):
                 best_over = over
@@ -189,6 +189,6 @@ def _improve(
             load[s] -= size[v]
             load[1 - s] += size[v]
         for v in range(n):
-            place[v] = -1
+            position[v] = -1
         if best_done == 0:
             break

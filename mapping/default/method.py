@@ -11,7 +11,7 @@ from ..kernels.graph import Graph
 from ..kernels.random import random_state
 from ..kernels.rectangle import choose_rectangle
 from ..mesh import Mesh
-from ..method import Effort, Mapping, Objective, Watch
+from ..method import Mapping, MapRequest, Objective
 from ..topology.csr_kernels import transposed
 from ..topology.topology import Topology
 from .cut import map_cut
@@ -23,16 +23,7 @@ from .schedule import SCHEDULES
 from .step import refine_step
 
 
-def map_default(
-    topology: Topology,
-    mesh: Mesh,
-    capacity: int,
-    *,
-    objective: Objective = Objective.HOPS,
-    effort: Effort = Effort.NORMAL,
-    seed: int = 0,
-    watch: Watch | None = None,
-) -> Mapping:
+def map_default(request: MapRequest) -> Mapping:
     """
     Map `topology` onto `mesh`, such that `objective` is small.
 
@@ -42,28 +33,30 @@ def map_default(
     Raises MeshloomError if the vertices do not fit, InputError if multicast traffic or cycles are the objective of a
     topology without directed edges.
     """
-    watch = watch or Watch()
+    topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     check_capacity(topology.size, capacity, mesh.usable_cores.size)
     if topology.vertices == 0:
         return Mapping(np.empty(0, np.int32), watch.seconds)
     cores = _cores(topology.size, capacity, mesh)
     graph = Graph(topology.indptr, topology.indices, topology.data, topology.size)
-    state = random_state(seed)
-    if objective == Objective.CUT:
-        return Mapping(map_cut(graph, mesh, cores, capacity, state, effort, watch), watch.seconds)
-    core_of = map_hops(graph, mesh, cores, capacity, state, SCHEDULES[effort], watch)
-    if objective == Objective.MULTICAST:
+    state = random_state(request.seed)
+    if request.objective == Objective.CUT:
+        return Mapping(map_cut(graph, mesh, cores, capacity, state, request.effort, watch), watch.seconds)
+    core_of = map_hops(graph, mesh, cores, capacity, state, SCHEDULES[request.effort], watch)
+    if request.objective == Objective.MULTICAST:
         with watch.step("multicast"):
             nets = nets_of(*_directed(topology))
-            core_of = refine_multicast(nets, graph, core_of, mesh, cores, capacity, state, CYCLES[effort])
-    elif objective == Objective.CYCLES:
+            core_of = refine_multicast(nets, graph, core_of, mesh, cores, capacity, state, CYCLES[request.effort])
+    elif request.objective == Objective.CYCLES:
         with watch.step("cycles"):
             nets = nets_of(*_directed(topology))
-            core_of = refine_step(nets, graph, core_of, mesh, cores, capacity, state, effort)
-    elif objective == Objective.LINK:
+            core_of = refine_step(nets, graph, core_of, mesh, cores, capacity, state, request.effort)
+    elif request.objective == Objective.LINK:
         with watch.step("links"):
             outgoing, incoming = _directions(topology, graph)
-            level_links(outgoing, incoming, core_of, mesh, cores, capacity, state, proposals=LINK_PROPOSALS[effort])
+            level_links(
+                outgoing, incoming, core_of, mesh, cores, capacity, state, proposals=LINK_PROPOSALS[request.effort]
+            )
     return Mapping(core_of, watch.seconds)
 
 

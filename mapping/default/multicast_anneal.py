@@ -204,12 +204,12 @@ def _move(
     along: Array,
     members: Array,
     counts: Array,
-    place: Array,
+    position: Array,
     v: int,
     to: int,
 ) -> None:
     at = int(core_of[v])
-    move_member(members, counts, place, core_of, v, to)
+    move_member(members, counts, position, core_of, v, to)
     for k in range(of_start[v], of_start[v + 1]):
         e = of[k]
         held[at, e] -= 1
@@ -267,7 +267,7 @@ def _anneal(
             if held[c, e] == 0:
                 _reach(table, root[e], weight[e], c, across, along)
             held[c, e] += 1
-    members, counts, place = member_table(core_of, cores)
+    members, counts, position = member_table(core_of, cores)
     load = core_loads(core_of, size, cores)
     # The first block takes what is no loss, and shows what losses there are.
     temperature = 0.0
@@ -326,7 +326,7 @@ def _anneal(
                 accepted += cost > 0
                 load[at] -= size[v]
                 load[to] += size[v]
-                _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, v, to)
+                _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, position, v, to)
                 change += cost
                 work += 0.1 * nets
             continue
@@ -348,13 +348,13 @@ def _anneal(
             if least > threshold:
                 continue
             work += 0.1 * nets
-            _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, v, to)
+            _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, position, v, to)
             both = cost + _cost(root, weight, of_start, of, held, table, core_of, across, along, u, at)
             if both > threshold:
-                _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, v, at)
+                _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, position, v, at)
                 work += 0.1 * nets
                 continue
-            _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, place, u, at)
+            _move(root, weight, of_start, of, held, table, core_of, across, along, members, counts, position, u, at)
             accepted += least > 0
             load[at] -= more
             load[to] += more

@@ -81,7 +81,7 @@ def _anneal(
 ) -> int:
     n = core_of.size
     cores = distance.shape[0]
-    members, counts, place = member_table(core_of, cores)
+    members, counts, position = member_table(core_of, cores)
     load = core_loads(core_of, size, cores)
     temperature = hot
     change = 0
@@ -105,7 +105,7 @@ def _anneal(
             change += cost
             load[at] -= size[v]
             load[to] += size[v]
-            move_member(members, counts, place, core_of, v, to)
+            move_member(members, counts, position, core_of, v, to)
             continue
         if counts[to] == 0:
             continue
@@ -121,5 +121,5 @@ def _anneal(
         change += cost
         load[at] -= more
         load[to] += more
-        swap_members(members, place, core_of, v, u)
+        swap_members(members, position, core_of, v, u)
     return change

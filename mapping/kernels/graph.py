@@ -88,7 +88,7 @@ def _merge(
     # As long as before, but only what is written becomes memory.
     new_indices = np.empty(indices.size, np.int32)
     new_data = np.empty(indices.size, data.dtype)
-    place = np.full(count, -1, np.int64)
+    position = np.full(count, -1, np.int64)
     out = 0
     for c in range(count):
         first = out
@@ -99,10 +99,10 @@ def _merge(
                 d = coarse_of[indices[k]]
                 if d == c:
                     continue
-                if place[d] >= first:
-                    new_data[place[d]] += data[k]
+                if position[d] >= first:
+                    new_data[position[d]] += data[k]
                 else:
-                    place[d] = out
+                    position[d] = out
                     new_indices[out] = d
                     new_data[out] = data[k]
                     out += 1

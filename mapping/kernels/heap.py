@@ -1,7 +1,7 @@
 """
 A binary heap of vertices with their places known, so that a key can change: least key first.
 
-`heap` [n] holds the vertices, `place` [n] where each stands (-1: not in the heap), `key` [n] the keys. The caller
+`heap` [n] holds the vertices, `position` [n] where each stands (-1: not in the heap), `key` [n] the keys. The caller
 counts the vertices in the heap.
 """
 
@@ -11,7 +11,7 @@ from ...support.jit import Array, jit
 
 
 @jit
-def heap_up(heap: Array, place: Array, key: Array, vertex: int, at: int) -> None:
+def heap_up(heap: Array, position: Array, key: Array, vertex: int, at: int) -> None:
     """Put `vertex` at `at` or above, where its key belongs."""
     own = key[vertex]
     while at > 0:
@@ -20,14 +20,14 @@ def heap_up(heap: Array, place: Array, key: Array, vertex: int, at: int) -> None
         if key[other] <= own:
             break
         heap[at] = other
-        place[other] = at
+        position[other] = at
         at = up
     heap[at] = vertex
-    place[vertex] = at
+    position[vertex] = at
 
 
 @jit
-def heap_down(heap: Array, place: Array, key: Array, count: int, vertex: int, at: int) -> None:
+def heap_down(heap: Array, position: Array, key: Array, count: int, vertex: int, at: int) -> None:
     """Put `vertex` at `at` or below, where its key belongs."""
     own = key[vertex]
     low = 2 * at + 1
@@ -38,41 +38,41 @@ def heap_down(heap: Array, place: Array, key: Array, count: int, vertex: int, at
         if key[other] >= own:
             break
         heap[at] = other
-        place[other] = at
+        position[other] = at
         at = low
         low = 2 * at + 1
     heap[at] = vertex
-    place[vertex] = at
+    position[vertex] = at
 
 
 @jit
-def heap_fix(heap: Array, place: Array, key: Array, count: int, vertex: int) -> None:
+def heap_fix(heap: Array, position: Array, key: Array, count: int, vertex: int) -> None:
     """Move `vertex`, which is in the heap of `count`, to where its changed key belongs."""
-    at = place[vertex]
+    at = position[vertex]
     if at > 0 and key[vertex] < key[heap[(at - 1) >> 1]]:
-        heap_up(heap, place, key, vertex, at)
+        heap_up(heap, position, key, vertex, at)
     else:
-        heap_down(heap, place, key, count, vertex, at)
+        heap_down(heap, position, key, count, vertex, at)
 
 
 @jit
-def heap_make(heap: Array, place: Array, key: Array, count: int) -> None:
+def heap_make(heap: Array, position: Array, key: Array, count: int) -> None:
     """Bring the first `count` entries of `heap`, in any order, into the order of a heap."""
     for at in range(count):
-        place[heap[at]] = at
+        position[heap[at]] = at
     for at in range(count // 2 - 1, -1, -1):
-        heap_down(heap, place, key, count, heap[at], at)
+        heap_down(heap, position, key, count, heap[at], at)
 
 
 @jit
-def heap_remove(heap: Array, place: Array, key: Array, count: int, vertex: int) -> int:
+def heap_remove(heap: Array, position: Array, key: Array, count: int, vertex: int) -> int:
     """Take `vertex` out of the heap of `count`; the new count."""
-    at = place[vertex]
-    place[vertex] = -1
+    at = position[vertex]
+    position[vertex] = -1
     count -= 1
     last = heap[count]
     if at < count:
-        place[last] = at
+        position[last] = at
         heap[at] = last
-        heap_fix(heap, place, key, count, last)
+        heap_fix(heap, position, key, count, last)
     return count

@@ -19,31 +19,31 @@ def member_table(core_of: Array, cores: int) -> tuple[Array, Array, Array]:
         count[core_of[v]] += 1
     room = min(count.max() + len(core_of) // cores + 16, max(len(core_of), 1))
     members = np.empty((cores, room), np.int32)
-    place = np.empty(len(core_of), np.int32)
+    position = np.empty(len(core_of), np.int32)
     count[:] = 0
     for v in range(len(core_of)):
-        _put(members, count, place, core_of[v], v)
-    return members, count, place
+        _put(members, count, position, core_of[v], v)
+    return members, count, position
 
 
 @jit
-def move_member(members: Array, count: Array, place: Array, core_of: Array, v: int, to: int) -> None:
+def move_member(members: Array, count: Array, position: Array, core_of: Array, v: int, to: int) -> None:
     """Move a vertex to another core's row, which has room."""
     home = core_of[v]
     count[home] -= 1
     last = members[home, count[home]]
-    members[home, place[v]] = last
-    place[last] = place[v]
-    _put(members, count, place, to, v)
+    members[home, position[v]] = last
+    position[last] = position[v]
+    _put(members, count, position, to, v)
     core_of[v] = to
 
 
 @jit
-def swap_members(members: Array, place: Array, core_of: Array, v: int, u: int) -> None:
+def swap_members(members: Array, position: Array, core_of: Array, v: int, u: int) -> None:
     """Two vertices take each other's places."""
-    members[core_of[v], place[v]] = u
-    members[core_of[u], place[u]] = v
-    place[v], place[u] = place[u], place[v]
+    members[core_of[v], position[v]] = u
+    members[core_of[u], position[u]] = v
+    position[v], position[u] = position[u], position[v]
     core_of[v], core_of[u] = core_of[u], core_of[v]
 
 
@@ -57,7 +57,7 @@ def core_loads(core_of: Array, size: Array, cores: int) -> Array:
 
 
 @jit
-def _put(members: Array, count: Array, place: Array, core: int, v: int) -> None:
+def _put(members: Array, count: Array, position: Array, core: int, v: int) -> None:
     members[core, count[core]] = v
-    place[v] = count[core]
+    position[v] = count[core]
     count[core] += 1

@@ -37,8 +37,8 @@ def _grow(indptr: Array, indices: Array, data: Array, size: Array, target: int, 
         for k in range(indptr[u], indptr[u + 1]):
             cost[u] += data[k]
     heap = np.arange(n).astype(np.int32)
-    place = np.empty(n, np.int32)
-    heap_make(heap, place, cost, n)
+    position = np.empty(n, np.int32)
+    heap_make(heap, position, cost, n)
     count = n
     grown = 0
     v = start
@@ -46,13 +46,13 @@ def _grow(indptr: Array, indices: Array, data: Array, size: Array, target: int, 
         # Stop before this vertex where that is nearer to the target than after it.
         if 2 * (target - grown) < size[v] or grown >= target:
             break
-        count = heap_remove(heap, place, cost, count, v)
+        count = heap_remove(heap, position, cost, count, v)
         side[v] = 0
         grown += size[v]
         for k in range(indptr[v], indptr[v + 1]):
             u = indices[k]
             cost[u] -= 2 * data[k]
             if side[u] == 1:
-                heap_fix(heap, place, cost, count, u)
+                heap_fix(heap, position, cost, count, u)
         v = heap[0]
     return side

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ...support.jit import Array
 from ..kernels.capacity import check_capacity, fit
 from ..kernels.graph import Graph, merge_vertices
 from ..kernels.random import random_state
-from ..mesh import Mesh
-from ..method import Effort, Mapping, Objective, Watch
-from ..topology.topology import Topology
+from ..method import Mapping, MapRequest, Watch
 from .coarsen import coarsen
 from .force import relax
 from .partition import partition
@@ -18,33 +18,35 @@ from .place import place
 from .refine import refine
 
 
-def map_literal(
-    topology: Topology,
-    mesh: Mesh,
-    capacity: int,
-    *,
-    objective: Objective = Objective.HOPS,
-    effort: Effort = Effort.NORMAL,
-    seed: int = 0,
-    watch: Watch | None = None,
-    tries: int = 4,
-    pair_share: int = 15,
-    least_removed: float = 0.2,
-    force_share: float = 0.05,
-    force_weighted: bool = True,
-) -> Mapping:
+@dataclass(frozen=True)
+class LiteralSettings:
+    """Numbers that spec 4 leaves open."""
+
+    tries: int = 4
+    """Random orders and starting points of S2 and S3."""
+    pair_share: int = 15
+    """Pairs of S2 hold at most this fraction (1 / pair_share) of the capacity."""
+    least_removed: float = 0.2
+    """Coarsening ends with the level that removes less than this share of the vertices."""
+    force_share: float = 0.05
+    """Share of the groups that move in an iteration of S9."""
+    force_weighted: bool = True
+    """Whether forces count the weights."""
+
+
+DEFAULTS = LiteralSettings()
+
+
+def map_literal(request: MapRequest, settings: LiteralSettings = DEFAULTS) -> Mapping:
     """
     Map `topology` onto `mesh` by spec 4.
 
-    The spec has one objective (the cut, then forces) and one effort: `objective` and `effort` change nothing. `tries`:
-    random orders and starting points of S2 and S3; pairs hold at most capacity / `pair_share` (S2); coarsening ends
-    with the level that removes less than `least_removed` of the vertices; `force_share` of the groups move in an
-    iteration of S9; without `force_weighted` the weights are left out of the forces.
+    The spec has one objective (the cut, then forces) and one effort: those of the request change nothing.
 
     Raises MeshloomError if the vertices do not fit.
     """
-    watch = watch or Watch()
-    state = random_state(seed)
+    topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
+    state = random_state(request.seed)
     usable = mesh.usable_cores
     check_capacity(topology.size, capacity, usable.size)
     n = topology.vertices
@@ -54,13 +56,15 @@ def map_literal(
     levels: list[tuple[Graph, Array]] = []
     with watch.step("coarsen"):
         while True:
-            coarse, coarse_of = _coarsen_or_restore(graph, capacity // pair_share, state, tries, watch, len(levels))
-            if coarse.vertices > (1 - least_removed) * graph.vertices:
+            coarse, coarse_of = _coarsen_or_restore(
+                graph, capacity // settings.pair_share, state, settings.tries, watch, len(levels)
+            )
+            if coarse.vertices > (1 - settings.least_removed) * graph.vertices:
                 break
             levels.append((graph, coarse_of))
             graph = coarse
     with watch.step("partition"):
-        part, parts = partition(graph, capacity, usable.size, state, tries=tries)
+        part, parts = partition(graph, capacity, usable.size, state, tries=settings.tries)
     # Parts have no place yet: with all positions equal, what does not fit goes anywhere else.
     nowhere = np.zeros(parts, np.int64)
     with watch.step("refine"):
@@ -74,9 +78,9 @@ def map_literal(
         fit(graph, part, nowhere, nowhere, np.arange(parts, dtype=np.int32), capacity)
     with watch.step("place"):
         groups = merge_vertices(graph, part, parts)
-        core_of = place(groups, mesh, state, tries=tries)
+        core_of = place(groups, mesh, state, tries=settings.tries)
     with watch.step("force"):
-        relax(groups, core_of, mesh, share=force_share, weighted=force_weighted)
+        relax(groups, core_of, mesh, share=settings.force_share, weighted=settings.force_weighted)
     return Mapping(core_of[part], watch.seconds)
 
 

@@ -86,8 +86,8 @@ def _delivered(
     for source in range(len(indptr) - 1):
         home = core[source]
         count = _reached(indptr[source], indptr[source + 1], targets, spikes, core, largest, found)
-        for place in range(count):
-            there = found[place]
+        for position in range(count):
+            there = found[position]
             total += largest[there] * (abs(x[there] - x[home]) + abs(y[there] - y[home]))
             largest[there] = -1
     return total
@@ -112,8 +112,8 @@ def _tree_loads(
         home_x, home_y = home % width, home // width
         count = _reached(indptr[source], indptr[source + 1], targets, spikes, core, largest, found)
         links = 0
-        for place in range(count):
-            there = found[place]
+        for position in range(count):
+            there = found[position]
             need = largest[there]
             largest[there] = -1
             at_x, at_y = there % width, there // width
@@ -133,8 +133,8 @@ def _tree_loads(
                     used[links] = way * cores + router
                     links += 1
                 carried[way, router] = need
-        for place in range(links):
-            way, router = used[place] // cores, used[place] % cores
+        for position in range(links):
+            way, router = used[position] // cores, used[position] % cores
             loads[way, router] += carried[way, router]
             carried[way, router] = 0
     return loads

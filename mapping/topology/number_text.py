@@ -128,8 +128,8 @@ def _print(values: NDArray[np.int64], ends: NDArray[np.int64], first: int, text:
             while rest >= 10:
                 rest //= 10
                 digits += 1
-            for place in range(digits):
-                text[out + digits - 1 - place] = _ZERO + value % 10
+            for position in range(digits):
+                text[out + digits - 1 - position] = _ZERO + value % 10
                 value //= 10
             out += digits
             k += 1

@@ -29,9 +29,9 @@ def sparse_cycles(exe: Executable, mapped: MappedWork) -> dict[str, tuple[int, i
         expected: list[NDArray[np.uint32]] = [own["addr"][:, 3] for own in words]
         mine = mapped.run == number
         lanes: list[int] = mapped.lane[mine].tolist()
-        places: list[int] = mapped.word[mine].tolist()
+        positions: list[int] = mapped.word[mine].tolist()
         costs: list[int] = mapped.costs[mine, 0].tolist()
-        for lane, at, cycles in zip(lanes, places, costs, strict=True):
+        for lane, at, cycles in zip(lanes, positions, costs, strict=True):
             core = lane // QUEUES
             if UNIT_OF_OPCODE[int(codes[core][at])] != Unit.MPU:
                 continue

@@ -26,9 +26,9 @@ def busy_time(start: NDArray[np.int64], end: NDArray[np.int64], total: int, bins
     edges = np.arange(bins + 1) * (total / bins)
 
     def covered(times: NDArray[np.int64]) -> NDArray[np.float64]:
-        place = np.clip(times * bins // max(total, 1), 0, bins - 1)
-        count = np.bincount(place, minlength=bins).astype(np.float64)
-        sums = np.bincount(place, weights=times, minlength=bins)
+        position = np.clip(times * bins // max(total, 1), 0, bins - 1)
+        count = np.bincount(position, minlength=bins).astype(np.float64)
+        sums = np.bincount(position, weights=times, minlength=bins)
         before = [np.concatenate([np.zeros(1), np.cumsum(column)]) for column in (count, sums)]
         return np.asarray(edges * before[0] - before[1], np.float64)
 

@@ -232,7 +232,7 @@ class _Differentiated:
     ) -> list[tuple[SSAValue, SSAValue]]:
         """The gradients of the values that the forward loop reads, from the results of the backward loop."""
         results = list(made.outputs)
-        found = [(self.initial[number], results[place]) for place, number in enumerate(self.states)]
+        found = [(self.initial[number], results[position]) for position, number in enumerate(self.states)]
         sums, rest = iter(results[len(self.states) :]), made.stacked
         found += [(self.scanned[number], result) for number, result in zip(self.rows, rest, strict=False)]
         factors = iter(rest[len(self.rows) :])
@@ -254,8 +254,8 @@ class _Differentiated:
 def _split(block: Block, between: Operation) -> tuple[list[Operation], list[Operation]]:
     """The operations before and after one of them."""
     ops = list(block.ops)
-    place = ops.index(between)
-    return ops[:place], ops[place + 1 :]
+    position = ops.index(between)
+    return ops[:position], ops[position + 1 :]
 
 
 def _flipped(along: Along) -> Along:

@@ -101,29 +101,29 @@ def _scatter(op: ScatterOp, g: SSAValue, b: Graph) -> Sequence[Partial]:
         picked = _rows(g, op, b)
         if mode is ScatterMode.ADD:
             return picked
-        places = shape_of(op.indices)
-        numbers = b.positions(places, len(places) - 1)
+        positions = shape_of(op.indices)
+        numbers = b.positions(positions, len(positions) - 1)
         owners = b.full(-1, shape_of(op.data)[: op.batch_dims + 1], i64)
         owners = b.emit(ScatterOp(mode, owners, op.indices, numbers, op.batch_dims))
         last = b.compare(_rows(owners, op, b), "eq", numbers)
-        inner = len(shape_of(g)) - len(places)
-        return b.where(b.reshape(last, (*places, *(1,) * inner)), picked, 0.0)
+        inner = len(shape_of(g)) - len(positions)
+        return b.where(b.reshape(last, (*positions, *(1,) * inner)), picked, 0.0)
 
     return [data, None, updates]
 
 
 def _rows(value: SSAValue, op: ScatterOp, b: Graph) -> SSAValue:
     """value[b..., indices[b..., n], i...]: one gather over the rows of all batches."""
-    batch, shape, places = op.batch_dims, shape_of(value), shape_of(op.indices)
+    batch, shape, positions = op.batch_dims, shape_of(value), shape_of(op.indices)
     known = constant_array(op.indices)
     if not batch and known is not None and bool((known >= 0).all()):
         return b.emit(GatherOp(value, op.indices, 0))
     lanes, rows = math.prod(shape[:batch]), shape[batch]
-    index = b.reshape(b.cast(op.indices, i64), (lanes, places[-1]))
+    index = b.reshape(b.cast(op.indices, i64), (lanes, positions[-1]))
     index = b.where(b.compare(index, "lt", 0), b.add(index, rows), index)
     index = b.add(index, b.mul(b.positions((lanes, 1), 0), rows))
     flat = b.reshape(value, (lanes * rows, *shape[batch + 1 :]))
-    return b.reshape(b.emit(GatherOp(flat, index, 0)), (*places, *shape[batch + 1 :]))
+    return b.reshape(b.emit(GatherOp(flat, index, 0)), (*positions, *shape[batch + 1 :]))
 
 
 RULES: Rules = {

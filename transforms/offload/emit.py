@@ -259,17 +259,17 @@ def _add_tokens(op: RecomputeOp, waits: list[SSAValue]) -> None:
 @keeps_location
 def _gate(op: Operation, waits: list[SSAValue]) -> None:
     """Let one operand of an operation wait for a token."""
-    place, value = 0, op.operands[0]
+    index, value = 0, op.operands[0]
     for position, operand in enumerate(op.operands):
         if isinstance(operand.owner, AwaitOp):
-            place, value = position, operand
+            index, value = position, operand
             if not operand.owner.tokens:
                 value = operand.owner.value
             break
     after = AwaitOp(value, waits)
     after.result.name_hint = value.name_hint
     Builder(InsertPoint.before(op)).insert(after)
-    op.operands[place] = after.result
+    op.operands[index] = after.result
 
 
 @keeps_location

@@ -45,13 +45,13 @@ def planned_script(problem: OffloadProblem, plan: OffloadPlan) -> Planned:
     rows = [row for row in rows if _is_used(row, there, problem, plan)]
     _delay_copies(rows, problem, plan)
     order = sorted(range(len(rows)), key=lambda number: (rows[number].start, rows[number].end, number))
-    place = {id(rows[number]): index for index, number in enumerate(order)}
+    position = {id(rows[number]): index for index, number in enumerate(order)}
     absences = tuple(
         Absence(int(problem.tensor[gap]), Kind(int(kind)), tuple(plan.chains.row(gap)))
         for gap, kind in enumerate(plan.kind)
     )
     items = tuple(Item(_ACTS[rows[number].act], rows[number].number) for number in order)
-    prefetch = [(place[id(row.after)], place[id(row)]) for row in rows if row.after is not None]
+    prefetch = [(position[id(row.after)], position[id(row)]) for row in rows if row.after is not None]
     return Planned(
         Script(items, absences),
         np.array([rows[number].start for number in order], np.int64),

@@ -35,7 +35,7 @@ class _Restoration:
     tensor: int
     consumers: list[int]
     prefetch: int | None = None
-    place: int = 0
+    position: int = 0
     """The operation after which it is inserted."""
     kind: Kind = Kind.SWAP
     chain: tuple[int, ...] = ()
@@ -55,7 +55,7 @@ def candidates(
     found = np.flatnonzero(good)
     if thresholds.most is not None and len(found) > thresholds.most:
         found = found[np.argsort(-graph.size[tensors[found]], kind="stable")][: thresholds.most]
-    return sorted((int(ops[place]), int(tensors[place])) for place in found)
+    return sorted((int(ops[position]), int(tensors[position])) for position in found)
 
 
 def threshold_script(
@@ -89,10 +89,10 @@ def threshold_script(
         if number and (last := found[number - 1].consumers[-1]) < one.consumers[0]:
             after.append(last)
         waits[number] = after
-        one.place = max([*after, _early(graph, found, one.tensor), int(graph.producer[one.tensor])])
+        one.position = max([*after, _early(graph, found, one.tensor), int(graph.producer[one.tensor])])
     # Queues are in order: a restoration does not overtake the one before it.
     for earlier, later in pairwise(found):
-        later.place = max(later.place, earlier.place)
+        later.position = max(later.position, earlier.position)
     return _assembled(graph, found, waits)
 
 
@@ -213,7 +213,7 @@ def _assembled(
                 items += [Item(act, number) for act in _LEAVE[one.kind]]
                 gone[one.tensor] = len(items) - 1
         for number, one in enumerate(found):
-            if one.place == op:
+            if one.position == op:
                 back[number] = len(items)
                 items += [Item(act, number) for act in _COME[one.kind]]
     edges: list[tuple[int, int]] = []
@@ -240,5 +240,5 @@ def _held_back(graph: CostGraph, one: _Restoration) -> int | None:
     last = consumer if one.prefetch is None else one.prefetch
     room = [int(graph.size[graph.outputs[op]].sum()) for op in range(early, last)]
     limit = 0 if one.prefetch is None else int(graph.size[graph.outputs[one.prefetch]].sum())
-    chosen = next((early + place for place, size in enumerate(room) if size > limit), early)
+    chosen = next((early + position for position, size in enumerate(room) if size > limit), early)
     return chosen if chosen < consumer and len(graph.inputs[chosen]) else None

@@ -31,7 +31,7 @@ from ...dialects.dataflow import (
 from ...dialects.dataflow.base import ints
 from ...dialects.dataflow.elementwise import ElementwiseOp
 from ...dialects.dataflow.types import shape_of
-from .channel_provenance import Place, reshaped
+from .channel_provenance import ChannelAxis, reshaped
 from .constants import constant_array, is_constant
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -186,12 +186,12 @@ class ChannelLinks:
         """A whole axis of the operand as a whole axis of the result; only one axis of the operand may be linked."""
         if spot.position != 0:
             return
-        place = reshaped(shape_of(op.operand), shape_of(op.result), Place(spot.axis, spot.size))
-        if place is None:
+        position = reshaped(shape_of(op.operand), shape_of(op.result), ChannelAxis(spot.axis, spot.size))
+        if position is None:
             return
-        there = Spot(op, RESULT, place.axis)
+        there = Spot(op, RESULT, position.axis)
         if self._merged.setdefault(there, spot.axis) == spot.axis:
-            yield there, np.tile(np.repeat(np.arange(spot.size), place.inner), place.outer), np.arange(there.size)
+            yield there, np.tile(np.repeat(np.arange(spot.size), position.inner), position.outer), np.arange(there.size)
 
 
 _Link: TypeAlias = "tuple[Spot | None, Ints, Ints]"

@@ -37,7 +37,7 @@ from ...dialects.dataflow.constants import numpy_type, scalar_array, widen_bf16
 from ...dialects.dataflow.elementwise import ElementwiseOp
 from ...dialects.dataflow.evaluate import evaluate
 from ...dialects.dataflow.types import element_of, is_float, shape_of
-from .channel_provenance import Place, reshaped
+from .channel_provenance import ChannelAxis, reshaped
 from .constants import Array, constant_array, is_constant, rounded
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -227,9 +227,12 @@ def _moved(op: DataflowOp, axis: int, known: Known, channels: ConstantChannels) 
         case TransposeOp():
             yield ints(op.permutation).index(axis), known
         case ReshapeOp():
-            place = reshaped(shape_of(op.operand), shape_of(op.result), Place(axis, len(known.mask)))
-            if place is not None:
-                yield place.axis, known.at(np.tile(np.repeat(np.arange(place.count), place.inner), place.outer))
+            position = reshaped(shape_of(op.operand), shape_of(op.result), ChannelAxis(axis, len(known.mask)))
+            if position is not None:
+                yield (
+                    position.axis,
+                    known.at(np.tile(np.repeat(np.arange(position.count), position.inner), position.outer)),
+                )
         case SliceOp():
             start, size, step = (ints(one)[axis] for one in (op.starts, op.sizes, op.steps))
             yield axis, known.at(start + step * np.arange(size))

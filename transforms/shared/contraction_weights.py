@@ -70,14 +70,14 @@ def weight_uses(module: ModuleOp) -> list[WeightUse]:
 
 def weight_use(op: Operation) -> WeightUse | None:
     """The constant weights of a matrix product or convolution; None for those without, and for other operations."""
-    if not isinstance(op, MatmulOp | ConvOp) or (isinstance(op, ConvOp) and op.is_depthwise):
+    if not isinstance(op, MatmulOp | ConvOp) or op.is_depthwise:
         return None
     if narrow_operand(*op.operands) is not None or (isinstance(op, ConvOp) and op.padding):
         return None
     for position in (1, 0):
         source = op.operands[position].owner
         if isinstance(source, ConstantOp | WeightOp) and not (isinstance(op, ConvOp) and position == 0):
-            return WeightUse(op, position, source, _output_axis(op, position))
+            return WeightUse(op, position, source, op.output_axis(position))
     return None
 
 
@@ -110,7 +110,7 @@ def weights_out_of_reach(module: ModuleOp) -> list[tuple[str, str]]:
             if source is not None and owner is not source:
                 assert isinstance(owner, Operation)
                 found[source] = _label(source, op), f"{owner.name} makes them while the network runs"
-            elif source is not None and isinstance(op, ConvOp) and op.is_depthwise:
+            elif source is not None and op.is_depthwise:
                 found[source] = _label(source, op), "vector units compute depthwise convolutions, and skip nothing"
             elif source is not None and isinstance(op, ConvOp) and op.padding:
                 found[source] = _label(source, op), f"what surrounds the operand is {op.padding}, and not zero"
@@ -140,24 +140,10 @@ def _label(source: ConstantOp | WeightOp, op: Operation) -> str:
     return f"{weight_name(source, op)} ({'x'.join(map(str, shape_of(source.result)))})"
 
 
-def _output_axis(op: MatmulOp | ConvOp, position: int) -> int:
-    """
-    The axis of the output neurons: for a matrix product, that of the result's columns (for weights as first operand,
-    rows).
-    """
-    if isinstance(op, ConvOp):
-        return 0
-    rank = len(shape_of(op.operands[position]))
-    if position == 1:
-        return rank - 2 if op.transpose_b is not None else rank - 1
-    return rank - 1 if op.transpose_a is not None else rank - 2
-
-
 def stored_weights(use: WeightUse) -> Mask:
     """Mask of the weights that are not zero, [groups, outputs, inputs of a group]."""
     mask = use.mask
-    groups = use.op.group_count if isinstance(use.op, ConvOp) else 1
-    return mask.reshape(groups, -1, mask.shape[1])
+    return mask.reshape(use.op.group_count, -1, mask.shape[1])
 
 
 def stored_values(source: ConstantOp | WeightOp) -> Array:

@@ -75,12 +75,12 @@ def reorder_tasks(block: Block, order: Sequence[int]) -> None:
     Raises ValueError if a task would stand before one whose result it reads, or if operations have effects.
     """
     tasks, before = tasks_of(block), task_predecessors(block)
-    place = {number: index for index, number in enumerate(order)}
-    if len(order) != len(tasks) or len(place) != len(tasks):
+    position = {number: index for index, number in enumerate(order)}
+    if len(order) != len(tasks) or len(position) != len(tasks):
         raise ValueError(f"the order should name each of the {len(tasks)} tasks once")
     for number, sources in enumerate(before):
         for source in sources:
-            if place[source] > place[number]:
+            if position[source] > position[number]:
                 late = tasks[number].sym_name.data
                 raise ValueError(f"task '{late}' stands before '{tasks[source].sym_name.data}', whose result it reads")
     if not is_free_to_order(block):

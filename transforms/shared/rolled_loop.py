@@ -21,7 +21,7 @@ class Step:
     ops: tuple[Operation, ...]
 
 
-Place = tuple[int, int]
+StepValue = tuple[int, int]
 """A value of a step: the number of its operation and of the result."""
 
 
@@ -29,14 +29,14 @@ Place = tuple[int, int]
 class Inner:
     """An operand from the same step."""
 
-    place: Place
+    position: StepValue
 
 
 @dataclass(frozen=True)
 class Carried:
     """An operand from the previous step; in the first step an initial value."""
 
-    place: Place
+    position: StepValue
     initial: SSAValue
 
 
@@ -76,7 +76,7 @@ Source = Inner | Carried | Same | Own
 
 def rolled_loop(steps: Sequence[Step]) -> RolledLoop | None:
     """The loop that is equivalent to the steps; None if a step has an operand that no body of a loop can have."""
-    where: dict[SSAValue, tuple[int, Place]] = {}
+    where: dict[SSAValue, tuple[int, StepValue]] = {}
     for number, step in enumerate(steps):
         for index, op in enumerate(step.ops):
             where.update((result, (number, (index, which))) for which, result in enumerate(op.results))
@@ -100,7 +100,7 @@ def rolled_loop(steps: Sequence[Step]) -> RolledLoop | None:
     return loop
 
 
-def _source(values: Sequence[SSAValue], where: dict[SSAValue, tuple[int, Place]]) -> Source | None:
+def _source(values: Sequence[SSAValue], where: dict[SSAValue, tuple[int, StepValue]]) -> Source | None:
     """The source of an operand, given its value in each step."""
     found = [where.get(value) for value in values]
     if all(one is None for one in found):
@@ -133,7 +133,7 @@ class RolledLoop:
     """A loop that will replace its steps."""
 
     steps: tuple[Step, ...]
-    where: dict[SSAValue, tuple[int, Place]]
+    where: dict[SSAValue, tuple[int, StepValue]]
     """Value of a step -> the step and the position in it."""
     sources: list[list[Source]] = field(default_factory=list[list[Source]])
     """Source of each operand of each operation of a step."""
@@ -150,9 +150,9 @@ class RolledLoop:
         """Their initial values."""
         return [one.initial for one in self.carried]
 
-    def result(self, step: int, place: Place) -> OpResult:
+    def result(self, step: int, position: StepValue) -> OpResult:
         """The value at a position in a step."""
-        return self.steps[step].ops[place[0]].results[place[1]]
+        return self.steps[step].ops[position[0]].results[position[1]]
 
     def replace(self) -> None:
         """Replace the steps by the loop."""
@@ -166,9 +166,9 @@ class RolledLoop:
                         scanned[source] = _whole(source, len(self.steps), before)
             body, values = self._body(scanned)
             outputs = self._outputs()
-            yields = [values[one.place] for one in self.carried]
+            yields = [values[one.position] for one in self.carried]
             for output in outputs:
-                value = values[output.place]
+                value = values[output.position]
                 if output.drops_axis:
                     value = _add(body, ReshapeOp(value, output.along.of_step(shape_of(value))))
                 yields.append(value)
@@ -190,13 +190,13 @@ class RolledLoop:
                 Rewriter.insert_op(op, before)
             op = following
 
-    def _body(self, scanned: Mapping[Own | Part, tuple[SSAValue, Along]]) -> tuple[Block, dict[Place, SSAValue]]:
+    def _body(self, scanned: Mapping[Own | Part, tuple[SSAValue, Along]]) -> tuple[Block, dict[StepValue, SSAValue]]:
         """The body, without its yield, and its values by position."""
         types: list[Attribute] = [one.initial.type for one in self.carried]
         types += [tensor(element_of(value), along.of_step(shape_of(value))) for value, along in scanned.values()]
         body = Block(arg_types=types)
         arguments: dict[Source | Part, SSAValue] = dict(zip([*self.carried, *scanned], body.args, strict=True))
-        values: dict[Place, SSAValue] = {}
+        values: dict[StepValue, SSAValue] = {}
         for index, (op, sources) in enumerate(zip(self.steps[0].ops, self.sources, strict=True)):
             if index in self.parts:
                 sizes = shape_of(op.results[0])
@@ -212,12 +212,15 @@ class RolledLoop:
 
     @staticmethod
     def _read(
-        value: SSAValue, source: Source, arguments: Mapping[Source | Part, SSAValue], values: Mapping[Place, SSAValue]
+        value: SSAValue,
+        source: Source,
+        arguments: Mapping[Source | Part, SSAValue],
+        values: Mapping[StepValue, SSAValue],
     ) -> SSAValue:
         """The operand of an operation of the body that replaces that of the first step."""
         match source:
-            case Inner(place):
-                return values[place]
+            case Inner(position):
+                return values[position]
             case Same():
                 return value
             case _:
@@ -225,23 +228,23 @@ class RolledLoop:
 
     def _outputs(self) -> list[Output]:
         """Values of the steps that are read after them, except carried values of the last."""
-        finals = {one.place for one in self.carried}
+        finals = {one.position for one in self.carried}
         members = {op for step in self.steps for op in step.ops}
         last = len(self.steps) - 1
         found: list[Output] = []
         for index, op in enumerate(self.steps[0].ops):
             for which in range(len(op.results)):
-                place = index, which
-                rows = [self.result(number, place) for number in range(len(self.steps))]
+                position = index, which
+                rows = [self.result(number, position) for number in range(len(self.steps))]
                 users = [[use.operation for use in row.uses if use.operation not in members] for row in rows]
-                if not any(users) or (place in finals and not any(users[:last])):
+                if not any(users) or (position in finals and not any(users[:last])):
                     continue
                 stacked = _stack_of(rows, users, members)
                 if stacked is not None:
-                    found.append(Output(place, *stacked))
+                    found.append(Output(position, *stacked))
                     users = [[user for user in of_row if not _feeds(user, stacked[2])] for of_row in users]
-                if any(users[:last]) or (users[last] and place not in finals):
-                    found.append(Output(place, Along(0), False, None))
+                if any(users[:last]) or (users[last] and position not in finals):
+                    found.append(Output(position, Along(0), False, None))
         return found
 
     def _hand_over(self, loop: LoopOp, outputs: Sequence[Output]) -> None:
@@ -257,13 +260,13 @@ class RolledLoop:
                     if row.owner not in members and row.first_use is None and isinstance(row.owner, Operation):
                         Rewriter.erase_op(row.owner)
         for one, final in zip(self.carried, loop.final, strict=True):
-            self.result(count - 1, one.place).replace_uses_with_if(final, lambda use: use.operation not in members)
+            self.result(count - 1, one.position).replace_uses_with_if(final, lambda use: use.operation not in members)
         after = InsertPoint.after(loop)
         for output, result in zip(outputs, loop.stacked, strict=True):
             if output.concat is None:
                 shape = shape_of(result)
                 for number in range(count):
-                    row = self.result(number, output.place)
+                    row = self.result(number, output.position)
                     if all(use.operation in members for use in row.uses):
                         continue
                     starts, sizes = [number, *(0,) * (len(shape) - 1)], [1, *shape[1:]]
@@ -279,7 +282,7 @@ class RolledLoop:
 class Output:
     """A value of all steps that is read after them."""
 
-    place: Place
+    position: StepValue
     along: Along
     drops_axis: bool
     """Whether the value of a step has an axis of size 1 for the steps, which the body drops."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -137,7 +136,7 @@ def _encode_neurons(chip: Chip, layer: Layer, best: LayerCost) -> bool:
 
 
 def _why_dense(costs: Sequence[LayerCost]) -> str:
-    """Why no encoding of some weights is panels."""
+    """The reason why no encoding is chosen for some weights."""
     if len(costs) == 1:
         return "no encoding fits their strings"
     dense, best = costs[0], fastest(costs[1:])
@@ -146,11 +145,11 @@ def _why_dense(costs: Sequence[LayerCost]) -> str:
 
 def layer_of(use: WeightUse, neurons: Activations = ALL_NONZERO, objective: Objective = "cycles") -> Layer:
     """The sizes of a contraction with constant weights and the share `neurons` of activations."""
-    strings, shape = use.strings, use.strings.shape
-    taps = math.prod(shape[2:]) if isinstance(use.op, ConvOp) else 1
+    strings = use.strings
     item_bytes = element_bytes(element_of(use.source.result))
-    groups = use.op.group_count if isinstance(use.op, ConvOp) else 1
-    return Layer(use.rows, strings.inputs, strings.outputs, item_bytes, taps, neurons, groups, objective)
+    return Layer(
+        use.rows, strings.inputs, strings.outputs, item_bytes, use.op.taps, neurons, use.op.group_count, objective
+    )
 
 
 def on_panels(use: WeightUse) -> bool:

@@ -78,7 +78,7 @@ class Splitter:
     """Existing parts of values."""
     grids: dict[SSAValue, Parts] = field(default_factory=dict[SSAValue, Parts])
     """Positions of the cuts of results of split operators, by dimension."""
-    places: dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]] = field(
+    positions: dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]] = field(
         default_factory=dict[SSAValue, list[tuple[dict[Box, SSAValue], Box]]]
     )
     """Position of a value in `pieces`, since it may be split itself."""
@@ -123,12 +123,12 @@ class Splitter:
         whole = join_boxes(results, op)
         whole.name_hint = hint
         op.results[0].replace_all_uses_with(whole)
-        for known_parts, box in self.places.pop(op.results[0], ()):
+        for known_parts, box in self.positions.pop(op.results[0], ()):
             known_parts[box] = whole
-            self.places.setdefault(whole, []).append((known_parts, box))
+            self.positions.setdefault(whole, []).append((known_parts, box))
         self.known_parts[whole] = results
         for box, part in results.items():
-            self.places.setdefault(part, []).append((results, box))
+            self.positions.setdefault(part, []).append((results, box))
         offsets = [sorted({box.offsets[dim] for box in results}) for dim in range(len(shape_of(whole)))]
         self.grids[whole] = tuple(map(len, offsets))
         Rewriter.erase_op(op)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ....dialects.coreasm.isa import BY_CODE, ITEMSIZE, MNEMONICS, Family
 from ...executable.executable import Executable, source_name
 from ...executable.host import ControllerStep
-from ...machine.errors import EmulationError, Fault, place
+from ...machine.errors import EmulationError, Fault, location
 from ...machine.expand import POST, Code, Sequencer, Stream
 from ...machine.memory import new_memory
 from ..deadlock import UNIT_NAMES
@@ -260,7 +260,7 @@ class _LaunchCheck:
                 program = self.steps[core].program
                 mnemonic = MNEMONICS[int(program.words["op"][word])]
                 source = source_name(self.checker.exe, program, word)
-                return f"core {core} {UNIT_NAMES[min(unit, 7) if not puts else 5]}, " + place(
+                return f"core {core} {UNIT_NAMES[min(unit, 7) if not puts else 5]}, " + location(
                     program.name, word, mnemonic, source
                 )
             count += len(hits)

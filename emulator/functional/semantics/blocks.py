@@ -44,7 +44,7 @@ def read_contents(sram: Bytes, address: int, block: Block, code: int, slot: int)
 
 def used_bytes(contents: Contents) -> int:
     """Bytes that the contents of a block need."""
-    return contents.block.used_bytes(len(contents.places), contents.values.dtype.itemsize)
+    return contents.block.used_bytes(len(contents.slots), contents.values.dtype.itemsize)
 
 
 def touched_bytes(geometry: Geometry, itemsize: int) -> int:

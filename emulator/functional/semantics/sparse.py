@@ -57,7 +57,7 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
             assert inputs is not None
             contents, matrix = read_contents(sram, a1, inputs, code, 1)
             nbytes[1] = used_bytes(contents)
-            of_inputs = IndexWork.of(inputs, len(contents.places))
+            of_inputs = IndexWork.of(inputs, len(contents.slots))
             hits = contents.stored().reshape(batch, m, k).sum(axis=1)
             x = _widened(matrix, code).reshape(*found.batch, m, k)
         else:
@@ -69,7 +69,7 @@ def sparse_matmul(ins: Instruction, chip: Chip, record: Record) -> Decoded:
             assert weights is not None
             contents, matrix = read_contents(sram, a2, weights, code, 2)
             nbytes[2] = used_bytes(contents)
-            of_weights = IndexWork.of(weights, len(contents.places))
+            of_weights = IndexWork.of(weights, len(contents.slots))
             stored = contents.stored().reshape(batch, n, k)
             y = _widened(matrix, code).reshape(*found.batch, n, k).swapaxes(-1, -2)
         else:
@@ -138,7 +138,7 @@ def decode_block(ins: Instruction, chip: Chip, record: Record) -> Decoded:
     def step(sram: Bytes, dram: Bytes, a0: int, a1: int, a2: int, a3: int) -> None:
         contents, matrix = read_contents(sram, a1, block, code, 1)
         np.ndarray(target.shape, kind, sram, a0, target.strides)[...] = matrix.reshape(target.shape)
-        index = IndexWork.of(block, len(contents.places))
+        index = IndexWork.of(block, len(contents.slots))
         record(decode_cost(chip, index, (used_bytes(contents), touched_bytes(target, kind.itemsize))))
 
     return Decoded(step, (Access(0, target, kind.itemsize, write=True), block_access(1, block, kind.itemsize)))

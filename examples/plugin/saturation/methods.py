@@ -12,9 +12,7 @@ from meshloom.analysis.placement.tile_graph import TileGraph
 from meshloom.analysis.subgraphs.fuse_grouped import GroupBounds, PartSize
 from meshloom.analysis.subgraphs.fusion import Compiles, FusionStrategy, Interval
 from meshloom.chips import Chip
-from meshloom.mapping.mesh import Mesh
-from meshloom.mapping.method import Effort, Mapping, Objective, Watch
-from meshloom.mapping.topology.topology import Topology
+from meshloom.mapping.method import Mapping, MapRequest
 from meshloom.support.errors import MeshloomError
 from numpy.typing import NDArray
 
@@ -28,19 +26,9 @@ def place_mirrored(
     return (row * chip.cols + chip.cols - 1 - column).astype(np.int32)
 
 
-def serpentine(
-    topology: Topology,
-    mesh: Mesh,
-    capacity: int,
-    *,
-    objective: Objective = Objective.HOPS,
-    effort: Effort = Effort.NORMAL,
-    seed: int = 0,
-    watch: Watch | None = None,
-) -> Mapping:
+def serpentine(request: MapRequest) -> Mapping:
     """Core after core, every other row from right to left: neighbours in the order are neighbours on the mesh."""
-    del objective, effort, seed
-    watch = watch or Watch()
+    topology, mesh, capacity, watch = request.topology, request.mesh, request.capacity, request.watch
     with watch.step("fill"):
         cores = sorted(mesh.usable_cores.tolist(), key=lambda core: _position(core, mesh.width))
         core_of = np.empty(topology.vertices, np.int32)

@@ -106,8 +106,8 @@ def _cached(b: Builder, past: Tensor | None, new: Tensor, rows: _Rows, total: in
     batch, length, heads, size = new.shape
     held = 0 if past is None else past.shape[2]
     room = max(held, total)
-    places = known(arrays.arange(room).reshape(1, room))
-    offsets = b.sub(places, rows.past)
+    positions = known(arrays.arange(room).reshape(1, room))
+    offsets = b.sub(positions, rows.past)
     fresh = b.binary("and", b.compare("ge", offsets, 0), b.compare("lt", offsets, rows.new))
     first = known(arrays.arange(batch).reshape(batch, 1) * length)
     index = b.add(b.minimum(b.maximum(offsets, 0), length - 1), first)
@@ -117,7 +117,7 @@ def _cached(b: Builder, past: Tensor | None, new: Tensor, rows: _Rows, total: in
     if past is None:
         return b.select(b.reshape(fresh, shape), picked, 0)
     older = b.pad(past, [0] * 4, [0, 0, room - held, 0])
-    older = b.select(b.reshape(b.compare("lt", places, rows.past), shape), older, 0)
+    older = b.select(b.reshape(b.compare("lt", positions, rows.past), shape), older, 0)
     return b.select(b.reshape(fresh, shape), picked, older)
 
 
@@ -150,14 +150,14 @@ def _visible(node: Node, rows: _Rows, length: int, room: int) -> Tensor:
     b, window = node.build, node.int("local_window_size", -1)
     batch = rows.past.shape[0]
     at = b.reshape(rows.past, [batch, 1, 1, 1])
-    places = known(arrays.arange(room).reshape(1, 1, 1, room))
+    positions = known(arrays.arange(room).reshape(1, 1, 1, room))
     if not node.int("causal", 1):
-        return b.compare("lt", places, b.reshape(rows.all, [batch, 1, 1, 1]))
+        return b.compare("lt", positions, b.reshape(rows.all, [batch, 1, 1, 1]))
     own = b.add(at, known(arrays.arange(length).reshape(1, 1, length, 1)))
-    shown = b.compare("le", places, own)
+    shown = b.compare("le", positions, own)
     if window <= 0:
         return shown
-    return b.binary("and", shown, b.compare("gt", places, b.sub(own, window)))
+    return b.binary("and", shown, b.compare("gt", positions, b.sub(own, window)))
 
 
 def _softmax(node: Node, logits: Tensor) -> Tensor:

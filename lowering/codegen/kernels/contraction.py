@@ -88,16 +88,18 @@ def _products(op: ConvOp | PartialConvOp, out: View, x: View, w: View, batch: in
     multiply(tile, target, windows, kernels, (batch, 1 + spatial, 1 + spatial, 1), nonzero)
 
 
-def windows_of(op: ConvOp | PartialConvOp | PanelConvOp, x: View, places: Sequence[int], kernel: Sequence[int]) -> View:
+def windows_of(
+    op: ConvOp | PartialConvOp | PanelConvOp, x: View, positions: Sequence[int], kernel: Sequence[int]
+) -> View:
     """
     [..., places..., C, kernel...] of [..., C, S...]: the elements of the padded input that each position of the kernel
     meets.
     """
-    spatial = len(places)
+    spatial = len(positions)
     channel = len(x.shape) - spatial - 1
     steps = [stride * step for stride, step in zip(x.strides[channel + 1 :], ints(op.strides), strict=True)]
     taps = [stride * step for stride, step in zip(x.strides[channel + 1 :], ints(op.dilations), strict=True)]
     return x.walk(
-        (*x.shape[:channel], *places, x.shape[channel], *kernel),
+        (*x.shape[:channel], *positions, x.shape[channel], *kernel),
         (*x.strides[:channel], *steps, x.strides[channel], *taps),
     )

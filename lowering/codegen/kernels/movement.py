@@ -36,7 +36,7 @@ def select_reshape(op: ReshapeOp, tile: Tile) -> None:
         return
     whole = op.operand_shape(0)
     box = op.operand_slice(0, tile.box).box
-    place = [stride // 1 for stride in dense_strides(whole, 1)]
+    strides = [stride // 1 for stride in dense_strides(whole, 1)]
     scale = dense_strides(op.result_shape, 1)
     width = whole[-1] if whole else 1
     *outer, run = tile.box.sizes or (1,)
@@ -47,7 +47,7 @@ def select_reshape(op: ReshapeOp, tile: Tile) -> None:
             number = start + position
             length = min(run - position, width - number % width)
             address = a.address
-            for dim, stride in enumerate(place):
+            for dim, stride in enumerate(strides):
                 address += (number // stride % whole[dim] - box.offsets[dim]) * a.strides[dim]
             target = out.address + sum(i * s for i, s in zip((*index, position), out.strides, strict=True))
             tile.emitter.copy(

@@ -16,8 +16,8 @@ def select_scatter(op: ScatterOp, tile: Tile) -> None:
     tile.emitter.copy(out, data)
     batch = op.batch_dims
     for index in itertools.product(*(range(size) for size in out.shape[:batch])):
-        rows, places, values = (_at(view, index) for view in (out, indices, updates))
-        tile.emitter.scatter(op.mode.data.value, rows, values, places)
+        rows, positions, values = (_at(view, index) for view in (out, indices, updates))
+        tile.emitter.scatter(op.mode.data.value, rows, values, positions)
 
 
 def _at(view: View, index: Sequence[int]) -> View:

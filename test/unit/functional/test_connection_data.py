@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.chips import load_chip
-from meshloom.emulator.executable.build import Assembly, Place, at
+from meshloom.emulator.executable.build import Assembly, Operand, at
 from meshloom.emulator.functional.engine import FunctionalResult, run_functional
 from meshloom.emulator.machine.errors import EmulationError
 from meshloom.emulator.machine.mapped_work import COLUMNS
@@ -38,11 +38,11 @@ class Core:
         self.data += bytes(-len(self.data) % 8)
         return address
 
-    def room(self, block: Block, code: int) -> Place:
-        return Place(self.array(np.full(block.nbytes(STORAGE[code].itemsize), 0xEE, np.uint8)), *block.descriptor)
+    def room(self, block: Block, code: int) -> Operand:
+        return Operand(self.array(np.full(block.nbytes(STORAGE[code].itemsize), 0xEE, np.uint8)), *block.descriptor)
 
-    def encoded(self, values: Array, block: Block) -> Place:
-        return Place(self.array(packed(values, block)), *block.descriptor)
+    def encoded(self, values: Array, block: Block) -> Operand:
+        return Operand(self.array(packed(values, block)), *block.descriptor)
 
     def run(self, mnemonic: str, *operands: Any, check: bool = True, **fields: Any) -> FunctionalResult:
         self.asm.weights = bytes(self.data)
@@ -138,7 +138,7 @@ def used(mask: Array, block: Block, item: int) -> int:
     return 4 + index + entries * block.format.group * item
 
 
-def result_of(got: FunctionalResult, place: Place, block: Block, code: int) -> Array:
+def result_of(got: FunctionalResult, place: Operand, block: Block, code: int) -> Array:
     data = got.machine.srams[0][place.address : place.address + block.nbytes(STORAGE[code].itemsize)]
     return decode(unpack_block(data, block, STORAGE[code]))
 
@@ -259,6 +259,6 @@ def test_damaged_connection_data_is_named() -> None:
     block = block_for(stride(3), 4, 10)
     data = np.array(packed(np.ones((4, 10), np.bool_), block))
     data[4] = data[4] & 0xF0 | 11  # entries in a string of 10
-    source, target = Place(core.array(data), *block.descriptor), core.room(block, BOOL)
+    source, target = Operand(core.array(data), *block.descriptor), core.room(block, BOOL)
     with pytest.raises(EmulationError, match=r"word 1 'combine' .*operand 1: damaged .*11 entries in string 0 of 10"):
         core.run("combine", target, source, source, source=BOOL)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.chips import load_chip
 from meshloom.chips.chip import MAP_LANES, Chip
-from meshloom.emulator.executable.build import Assembly, Place, at
+from meshloom.emulator.executable.build import Assembly, Operand, at
 from meshloom.emulator.functional.engine import FunctionalResult, run_functional
 from meshloom.emulator.machine.errors import EmulationError
 from meshloom.emulator.machine.mapped_work import COLUMNS
@@ -184,7 +184,7 @@ def test_sparse_products(
     nbytes = [0, 0, 0]
     if "x" in how:
         block, data = matrix_block(a.reshape(-1, k), a_format)
-        place_a = Place(core.array(data), *block.descriptor)
+        place_a = Operand(core.array(data), *block.descriptor)
         mask = stored_mask(a.reshape(-1, k), a_format)
         entries = int.from_bytes(data[:4].tobytes(), "little")
         nbytes[1] = index_bytes(mask, a_format) + entries * a_format.group * size
@@ -194,7 +194,7 @@ def test_sparse_products(
         nbytes[1] = min(a.size, ((batch * m - 1) * (k + 1) + k)) * size
     if "w" in how:
         block, data = matrix_block(b.reshape(-1, k), b_format)
-        place_b = Place(core.array(data), *block.descriptor)
+        place_b = Operand(core.array(data), *block.descriptor)
         mask = stored_mask(b.reshape(-1, k), b_format)
         entries = int.from_bytes(data[:4].tobytes(), "little")
         nbytes[2] = index_bytes(mask, b_format) + entries * b_format.group * size
@@ -238,7 +238,7 @@ def test_encode_and_decode(
     source = at(core.array(values), values.shape, code)
     target = core.array(np.full(block.nbytes(size), 0xEE, np.uint8))
     word = (0, 0, threshold if code in (I8, I32) else int(np.float32(threshold).view(np.uint32)), 3)
-    got = core.run("encode", Place(target, *block.descriptor), source, float(threshold), source=code, raw=word)
+    got = core.run("encode", Operand(target, *block.descriptor), source, float(threshold), source=code, raw=word)
     data = got.machine.srams[0][target : target + block.nbytes(size)]
     kept = np.where(np.abs(values_of(values, code)) > threshold, values, values.dtype.type(0))
     expected = encode(kept, format, Fibers(kept.shape))
@@ -254,7 +254,7 @@ def test_encode_and_decode(
     assert np.array_equal(back, np.where(counted, values, back.dtype.type(0)))
 
     again = Core(TINY)
-    encoded = Place(again.array(data), *block.descriptor)
+    encoded = Operand(again.array(data), *block.descriptor)
     out = again.array(np.full(values.shape, 77, values.dtype))
     result = again.run("decode", at(out, values.shape, code), encoded, source=code, raw=(0, 0, 0, 5))
     assert np.array_equal(result.machine.srams[0][out : out + values.nbytes], back.reshape(-1).view(np.uint8))
@@ -270,7 +270,7 @@ def test_damaged_blocks(format: Format, seed: int) -> None:
     data[rng.integers(0, block.offset)] ^= 1 << rng.integers(0, 8)
     core = Core(TINY)
     a = np.ones((2, 40), np.float32)
-    place_a, place_b = at(core.array(a), (2, 40)), Place(core.array(data), *block.descriptor)
+    place_a, place_b = at(core.array(a), (2, 40)), Operand(core.array(data), *block.descriptor)
     target = core.array(np.zeros((2, 5), np.float32))
     imm = 1 << 4 | 1 << 8 | 1 << 12
     try:
@@ -307,7 +307,7 @@ def test_each_damage_is_named(message: str) -> None:
     offset, damage = DAMAGES[message]
     data[offset : offset + len(damage)] = damage
     core = Core(TINY)
-    encoded = Place(core.array(data), *block.descriptor)
+    encoded = Operand(core.array(data), *block.descriptor)
     out = core.array(np.zeros((8, 40), np.float32))
     with pytest.raises(EmulationError, match=rf"word 1 'decode' .*\(from layer\): operand 1: damaged .*{message}"):
         core.run("decode", at(out, (8, 40)), encoded)
@@ -331,7 +331,7 @@ def test_descriptors_that_make_no_block(message: str) -> None:
     sizes, strides = BAD_DESCRIPTORS[message]
     with pytest.raises(EmulationError, match=rf"word 1 'matmul.w' .*\(from layer\): operand 2.*{message}"):
         core.run(
-            "matmul.w", at(0, (2, 5)), at(512, (2, 40)), Place(1024, sizes, strides), imm=1 << 4 | 1 << 8 | 1 << 12,
+            "matmul.w", at(0, (2, 5)), at(512, (2, 40)), Operand(1024, sizes, strides), imm=1 << 4 | 1 << 8 | 1 << 12,
             check=False,
         )  # fmt: skip
 
@@ -341,10 +341,10 @@ def test_unwritten_blocks_and_races_are_found() -> None:
     core = Core(TINY)
     core.array(np.zeros(16, np.uint8))
     with pytest.raises(EmulationError, match=r"operand 1 reads byte .* nothing has written"):
-        core.run("decode", at(0, (2, 8)), Place(512, *block.descriptor))
+        core.run("decode", at(0, (2, 8)), Operand(512, *block.descriptor))
     asm = Assembly(TINY)
     asm.op(0, "fill", at(0, (2, 8)), 0.0, signal=1 << MAP)
-    asm.op(0, "encode", Place(512, *block.descriptor), at(0, (2, 8)), 0.0, wait=1 << 2)
+    asm.op(0, "encode", Operand(512, *block.descriptor), at(0, (2, 8)), 0.0, wait=1 << 2)
     asm.op(0, "fill", at(516, (1,)), 0.0)
     with pytest.raises(EmulationError, match=r"race: operand 0 touches byte 516 of SRAM, with no order to the .* MAP"):
         run_functional(asm.build(), {}, check=True)
@@ -370,7 +370,7 @@ def test_closed_form_of_a_layer() -> None:
     cycles, pairs = {}, {}
     for how in ("w", "zw"):
         core = Core(edge)
-        b, a = Place(core.array(data), *block.descriptor), at(core.array(inputs), (49, 576))
+        b, a = Operand(core.array(data), *block.descriptor), at(core.array(inputs), (49, 576))
         target = core.array(np.zeros((49, 64), np.float32))
         core.asm.dram_bytes = 1 << 20
         got = cost_of(core.run(f"matmul.{how}", at(target, (49, 64)), a, b, imm=1 << 4 | 1 << 8 | 1 << 12))
@@ -389,7 +389,7 @@ def test_statistics_count_pairs() -> None:
     values[:, 2::4] = 3
     block, data = matrix_block(values, DIRECT)
     core = Core(TINY)
-    a, b = at(core.array(np.ones((3, 40), np.int8)), (3, 40), I8), Place(core.array(data), *block.descriptor)
+    a, b = at(core.array(np.ones((3, 40), np.int8)), (3, 40), I8), Operand(core.array(data), *block.descriptor)
     out = core.array(np.zeros((3, 5), np.int32))
     imm = 1 << 4 | 1 << 8 | 1 << 12
     core.asm.op(0, "loop", raw=(1, 1))
@@ -432,7 +432,7 @@ def test_floats_sum_as_in_the_dense_product(format: Format, shape: tuple[int, in
         core = Core(TINY)
         place_a, out = at(core.array(a), (m, k)), core.array(np.zeros((m, n), np.float32))
         if how == "w":
-            place_b = Place(core.array(data), *block.descriptor)
+            place_b = Operand(core.array(data), *block.descriptor)
         else:
             address = core.array(b if how == "inner" else b.T)
             place_b = at(address, (k, n), strides=(4, 4 * k) if how == "inner" else (4 * n, 4))

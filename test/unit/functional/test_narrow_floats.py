@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.dialects.coreasm.encoding import TYPE_BY_NAME
-from meshloom.emulator.executable.build import Assembly, Place, at
+from meshloom.emulator.executable.build import Assembly, Operand, at
 from meshloom.emulator.executable.check import check_executable
 from meshloom.emulator.functional.engine import run_functional
 from meshloom.emulator.machine.costs import word_costs
@@ -18,7 +18,7 @@ from meshloom.support.errors import InputError
 NAMES = ("f24", "f8e4m3", "f8e5m2")
 
 
-def moved(data: Array, source: Place, target: Place, types: tuple[int, int]) -> Array:
+def moved(data: Array, source: Operand, target: Operand, types: tuple[int, int]) -> Array:
     """One `mov` between places of an SRAM that holds `data` (bytes): the SRAM after it."""
     work = Assembly(load_chip("edge"), dram_bytes=1 << 20)
     work.weights = data.tobytes()
@@ -100,9 +100,9 @@ def test_elements_may_lie_apart(name: str) -> None:
     expected = to_bytes(values, name).reshape(*shape, kind.bytes)
     data = np.zeros(256, np.uint8)
     data[: 4 * count] = values[::-1].copy().view(np.uint8)
-    source = Place(4 * (count - 1), shape, (-4 * shape[1], -4))
+    source = Operand(4 * (count - 1), shape, (-4 * shape[1], -4))
     apart = kind.bytes * 7
-    sram = moved(data, source, Place(100, shape, (apart, kind.bytes)), (F32, kind.code))
+    sram = moved(data, source, Operand(100, shape, (apart, kind.bytes)), (F32, kind.code))
     rows = sram[100 : 100 + 3 * apart].reshape(3, 7, kind.bytes)
     np.testing.assert_array_equal(rows[:, :5], expected)
     assert not rows[:, 5:].any()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from meshloom.chips import load_chip
-from meshloom.emulator.executable.build import Assembly, Place, at
+from meshloom.emulator.executable.build import Assembly, Operand, at
 from meshloom.emulator.functional.engine import run_functional
 from meshloom.emulator.machine.errors import EmulationError
 from meshloom.emulator.machine.memory import (
@@ -287,7 +287,7 @@ def test_broadcasts_and_immediates() -> None:
     bench = Bench()
     x = np.arange(6, dtype=np.float32)
     source, target = bench.array(x), bench.space(4 * 24)
-    row = Place(source, (4, 6), (0, 4))
+    row = Operand(source, (4, 6), (0, 4))
     bench.a.op(0, "sub", at(target, (4, 6)), 10.0, row)
     np.testing.assert_array_equal(bench.result(target, (4, 6), F32), np.tile(10 - x, (4, 1)))
     for code, value in ((I8, -5), (U8, 250), (I64, -70000), (F16, 0.1), (BF16, 0.1), (BOOL, 1)):
@@ -344,8 +344,8 @@ def test_overlapping_windows(name: str, stride: int) -> None:
     out = (9 - 3) // stride + 1
     bench = Bench()
     source, filters, target = bench.array(x), bench.array(w), bench.space(4 * 2 * out * out)
-    windows = Place(source, (2, out, out, 3, 3), (324, 36 * stride, 4 * stride, 36, 4))
-    taps = Place(filters, (2, out, out, 3, 3), (36, 0, 0, 12, 4))
+    windows = Operand(source, (2, out, out, 3, 3), (324, 36 * stride, 4 * stride, 36, 4))
+    taps = Operand(filters, (2, out, out, 3, 3), (36, 0, 0, 12, 4))
     operands = (windows, taps) if name == "dot" else (windows,)
     bench.a.op(0, name, at(target, (2, out, out)), *operands, imm=2)
     want = np.zeros((2, out, out))
@@ -435,7 +435,7 @@ def test_copies_between_different_sizes_walk_both_sides_row_major() -> None:
     source, target = bench.array(x), bench.space(12 * 4)
     # Read as the 4 x 3 transpose of a 3 x 4 matrix, written as a 6 x 2 matrix from its last row to the first.
     bench.a.op(
-        0, "copy", Place(target + 5 * 8, (6, 2), (-8, 4)), Place(source, (4, 3), (4, 16)), source=I32, result=I32
+        0, "copy", Operand(target + 5 * 8, (6, 2), (-8, 4)), Operand(source, (4, 3), (4, 16)), source=I32, result=I32
     )
     walked = [x[4 * column + row] for row in range(4) for column in range(3)]
     want = np.array(walked).reshape(6, 2)[::-1]
@@ -461,7 +461,7 @@ def test_random_strided_copies(data: st.DataObject) -> None:
     bench.array(rng.integers(0, 256, 2048).astype(np.uint8))
     source, target = 1000, 4096 + step
     bench.space(2048 + 2 * step + 64)
-    bench.a.op(0, "copy", Place(target, shape, tuple(to)), Place(source, shape, of), source=code)
+    bench.a.op(0, "copy", Operand(target, shape, tuple(to)), Operand(source, shape, of), source=code)
     want = bytearray(bench.data)
     for point in np.ndindex(*shape):
         read = source + sum(i * s for i, s in zip(point, of, strict=True))
@@ -484,7 +484,7 @@ def test_random_matmuls(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 9)))
     bench = Bench()
 
-    def operand(dims: list[int], code: int) -> tuple[Array, Place]:
+    def operand(dims: list[int], code: int) -> tuple[Array, Operand]:
         shape = tuple(sizes[d] for d in dims)
         values = rng.uniform(-2, 2, shape) if code in FLOATS else rng.integers(0, 100, shape)
         values = np.asarray(decoded(encode(values, code), code))
@@ -494,7 +494,7 @@ def test_random_matmuls(data: st.DataObject) -> None:
         for d in reversed(order):
             strides[d] = step
             step *= shape[d]
-        return values, Place(address, shape, tuple(strides))
+        return values, Operand(address, shape, tuple(strides))
 
     dims = [[*b, *m, *k], [*b, *k, *n], [*b, *m, *n]]
     (x, at_x), (y, at_y), (old, at_d) = (operand(d, c) for d, c in zip(dims, (source, source, result), strict=True))
@@ -536,10 +536,10 @@ def test_convolution_as_matmul(stride: int, columns: bool) -> None:
     out = (12 - 3) // stride + 1
     bench = Bench()
     image, filters, target = bench.array(x), bench.array(w), bench.space(4 * 7 * out * out)
-    a = Place(image, (out, out, 5, 3, 3), (48 * stride, 4 * stride, 576, 48, 4))
-    b = Place(filters, (5, 3, 3, 7), (36, 12, 4, 180))
+    a = Operand(image, (out, out, 5, 3, 3), (48 * stride, 4 * stride, 576, 48, 4))
+    b = Operand(filters, (5, 3, 3, 7), (36, 12, 4, 180))
     d_strides = (4 * out, 4, 4 * out * out) if columns else (4 * 7 * out, 28, 4)
-    bench.a.op(0, "matmul", Place(target, (out, out, 7), d_strides), a, b, imm=2 << 4 | 3 << 8 | 1 << 12)
+    bench.a.op(0, "matmul", Operand(target, (out, out, 7), d_strides), a, b, imm=2 << 4 | 3 << 8 | 1 << 12)
     want = np.zeros((out, out, 7))
     for i, j, o in np.ndindex(out, out, 7):
         want[i, j, o] = (x[:, i * stride : i * stride + 3, j * stride : j * stride + 3].astype(np.float64) * w[o]).sum()

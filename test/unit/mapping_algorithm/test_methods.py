@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from meshloom.mapping.default.method import map_default
 from meshloom.mapping.literal.method import map_literal
 from meshloom.mapping.mesh import Mesh
-from meshloom.mapping.method import Effort, MapMethod, Objective, default_capacity
+from meshloom.mapping.method import Effort, MapMethod, MapRequest, Objective, default_capacity
 from meshloom.mapping.topology.topology import Topology, make_topology
 from meshloom.support.errors import InputError, MeshloomError
 
@@ -40,7 +40,8 @@ def test_within_the_capacity_and_the_same_for_the_same_seed(
     # Room for one vertex more than an even share: then packing largest first cannot fail.
     capacity = default_capacity(topology.total_size, mesh) + int(topology.size.max(initial=1)) + spare
     first, second = (
-        method(topology, mesh, capacity, objective=objective, effort=Effort.FAST, seed=seed) for _ in range(2)
+        method(MapRequest(topology, mesh, capacity, objective=objective, effort=Effort.FAST, seed=seed))
+        for _ in range(2)
     )
     assert_valid(topology, mesh, capacity, first.core_of_vertex)
     assert first.core_of_vertex.tobytes() == second.core_of_vertex.tobytes()
@@ -51,26 +52,31 @@ def test_within_the_capacity_and_the_same_for_the_same_seed(
 def test_capacity_without_any_slack_but_rounding(method: MapMethod, mesh: Mesh) -> None:
     topology = random_network(1, 1000, 6000)
     capacity = -(-topology.total_size // len(mesh.usable_cores))
-    assert_valid(topology, mesh, capacity, method(topology, mesh, capacity, effort=Effort.FAST).core_of_vertex)
+    assert_valid(
+        topology, mesh, capacity, method(MapRequest(topology, mesh, capacity, effort=Effort.FAST)).core_of_vertex
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_seeds_differ(method: MapMethod) -> None:
     topology, mesh = random_network(1, 500, 3000), Mesh(4, 4)
-    results = {method(topology, mesh, 40, effort=Effort.FAST, seed=seed).core_of_vertex.tobytes() for seed in range(3)}
+    results = {
+        method(MapRequest(topology, mesh, 40, effort=Effort.FAST, seed=seed)).core_of_vertex.tobytes()
+        for seed in range(3)
+    }
     assert len(results) == 3
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_core_takes_all(method: MapMethod) -> None:
     topology = random_network(2, 50, 200)
-    assert set(method(topology, Mesh(1, 1), 50).core_of_vertex.tolist()) == {0}
+    assert set(method(MapRequest(topology, Mesh(1, 1), 50)).core_of_vertex.tolist()) == {0}
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_more_cores_than_vertices(method: MapMethod) -> None:
     topology, mesh = random_network(3, 5, 10), Mesh(6, 6)
-    core_of = method(topology, mesh, 1).core_of_vertex
+    core_of = method(MapRequest(topology, mesh, 1)).core_of_vertex
     assert_valid(topology, mesh, 1, core_of)
 
 
@@ -78,24 +84,24 @@ def test_more_cores_than_vertices(method: MapMethod) -> None:
 def test_no_edges_and_no_weight(method: MapMethod) -> None:
     mesh = Mesh(3, 3)
     apart = make_topology(np.zeros(91, np.int64), [])
-    assert_valid(apart, mesh, 11, method(apart, mesh, 11).core_of_vertex)
+    assert_valid(apart, mesh, 11, method(MapRequest(apart, mesh, 11)).core_of_vertex)
     weightless = make_topology([0, 1, 2], [1, 0], [0, 0])
-    assert_valid(weightless, mesh, 1, method(weightless, mesh, 1).core_of_vertex)
+    assert_valid(weightless, mesh, 1, method(MapRequest(weightless, mesh, 1)).core_of_vertex)
     nothing = make_topology([0], [])
-    assert method(nothing, mesh, 1).core_of_vertex.size == 0
+    assert method(MapRequest(nothing, mesh, 1)).core_of_vertex.size == 0
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_cannot_fit_is_one_clear_error(method: MapMethod) -> None:
     large = make_topology([0, 0, 0], [], size=[3, 9])
     with pytest.raises(MeshloomError, match="vertex 1 has size 9, a core holds 8"):
-        method(large, Mesh(2, 2), 8)
+        method(MapRequest(large, Mesh(2, 2), 8))
     with pytest.raises(MeshloomError, match="size 12 together, 1 cores hold 9"):
-        method(large, Mesh(1, 1), 9)
+        method(MapRequest(large, Mesh(1, 1), 9))
     # Three of size 2 into two cores of 3: the sum fits, the pieces do not.
     awkward = make_topology([0, 0, 0, 0], [], size=[2, 2, 2])
     with pytest.raises(MeshloomError, match="no way to pack"):
-        method(awkward, Mesh(2, 1), 3)
+        method(MapRequest(awkward, Mesh(2, 1), 3))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -106,7 +112,7 @@ def test_large_vertices_take_more_cores_than_their_sum_needs(method: MapMethod) 
         Mesh(2, 3),
     )
     for objective in (Objective.HOPS, Objective.CUT):
-        core_of = method(topology, mesh, 5, objective=objective).core_of_vertex
+        core_of = method(MapRequest(topology, mesh, 5, objective=objective)).core_of_vertex
         assert_valid(topology, mesh, 5, core_of)
         assert len(set(core_of.tolist())) == 3
 
@@ -115,14 +121,14 @@ def test_sheet_comes_near_its_planted_mapping() -> None:
     # 32 x 32 vertices on 4 x 4 cores: squares of 8 x 8 are the best known shape, cut only between neighbours.
     topology, mesh = grid_network(32, seed=5), Mesh(4, 4)
     planted = 3 * 2 * 3 * 32
-    core_of = map_default(topology, mesh, 68, seed=1).core_of_vertex
+    core_of = map_default(MapRequest(topology, mesh, 68, seed=1)).core_of_vertex
     assert hop_cost(topology, mesh, core_of) <= 1.4 * planted
 
 
 def test_each_objective_is_best_at_its_own_cost() -> None:
     topology, mesh = random_network(4, 400, 2400, most=1), Mesh(4, 4)
     found = {
-        objective: map_default(topology, mesh, 27, objective=objective).core_of_vertex
+        objective: map_default(MapRequest(topology, mesh, 27, objective=objective)).core_of_vertex
         for objective in (Objective.HOPS, Objective.MULTICAST, Objective.CUT)
     }
     costs = {
@@ -136,7 +142,7 @@ def test_each_objective_is_best_at_its_own_cost() -> None:
 
 def test_no_more_cores_than_needed() -> None:
     # 100 vertices, 30 a core, 5% spare: four cores, in a square.
-    core_of = map_default(random_network(6, 100, 500), Mesh(8, 8), 30).core_of_vertex
+    core_of = map_default(MapRequest(random_network(6, 100, 500), Mesh(8, 8), 30)).core_of_vertex
     cores = np.unique(core_of)
     assert len(cores) <= 4
     assert np.ptp(cores % 8) <= 1
@@ -147,7 +153,11 @@ def test_numbering_of_vertices_does_not_matter() -> None:
     mesh = Mesh(4, 4)
     costs = {
         labels: [
-            hop_cost(topology, mesh, map_default(topology, mesh, 26, effort=Effort.FAST, seed=seed).core_of_vertex)
+            hop_cost(
+                topology,
+                mesh,
+                map_default(MapRequest(topology, mesh, 26, effort=Effort.FAST, seed=seed)).core_of_vertex,
+            )
             for seed in range(6)
         ]
         for labels in (1, 2)
@@ -159,4 +169,4 @@ def test_numbering_of_vertices_does_not_matter() -> None:
 def test_multicast_needs_directions() -> None:
     undirected = make_topology([0, 1, 2], [1, 0])
     with pytest.raises(InputError, match="directed edges"):
-        map_default(undirected, Mesh(2, 1), 1, objective=Objective.MULTICAST)
+        map_default(MapRequest(undirected, Mesh(2, 1), 1, objective=Objective.MULTICAST))

@@ -16,7 +16,7 @@ from meshloom.mapping.default.step_anneal import INTO, OUT_OF, anneal_step, step
 from meshloom.mapping.kernels.random import random_state
 from meshloom.mapping.mesh import Mesh
 from meshloom.mapping.messages import MOST_SETS, messages_of
-from meshloom.mapping.method import Effort, Objective
+from meshloom.mapping.method import Effort, MapRequest, Objective
 from meshloom.mapping.methods import find_method
 from meshloom.mapping.metrics.multicast import delivered_traffic, directed_edges, multicast_loads
 from meshloom.mapping.topology.topology import Topology, from_directed
@@ -186,7 +186,7 @@ def test_mapping_for_cycles_takes_fewer_than_for_hops(effort: Effort) -> None:
     topology = from_directed(np.arange(0, 4 * n + 1, 4), targets.ravel(), np.repeat(generator.integers(1, 50, n), 4))
     cycles = {}
     for objective in (Objective.HOPS, Objective.CYCLES):
-        mapping = find_method("default")(topology, MESH, 53, objective=objective, effort=effort, seed=1)
+        mapping = find_method("default")(MapRequest(topology, MESH, 53, objective=objective, effort=effort, seed=1))
         cycles[objective] = emulate_step(topology, MESH, mapping.core_of_vertex, GRID).timing.cycles
         assert np.bincount(mapping.core_of_vertex).max() <= 53
     assert cycles[Objective.CYCLES] < cycles[Objective.HOPS]

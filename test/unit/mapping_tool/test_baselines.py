@@ -11,7 +11,7 @@ from meshloom.mapping.baselines.anneal_multicast import anneal_multicast, nets_o
 from meshloom.mapping.baselines.hilbert import hilbert_order, vertex_order
 from meshloom.mapping.kernels.random import random_state
 from meshloom.mapping.mesh import Mesh
-from meshloom.mapping.method import Effort, Objective, default_capacity
+from meshloom.mapping.method import Effort, MapRequest, Objective, default_capacity
 from meshloom.mapping.methods import find_method
 from meshloom.mapping.metrics.edge_costs import cut, hop_cost
 from meshloom.mapping.metrics.multicast import delivered_traffic, directed_edges
@@ -34,19 +34,23 @@ def test_mappings_keep_to_the_capacity(seed: int, mesh: Mesh, name: str, objecti
     topology = random_network(seed, largest_size=5 if sizes else 1)
     capacity = default_capacity(topology.total_size, mesh) + (4 if sizes else 0)
     method = find_method(name)
-    core_of = method(topology, mesh, capacity, objective=objective, effort=Effort.FAST, seed=seed).core_of_vertex
+    core_of = method(
+        MapRequest(topology, mesh, capacity, objective=objective, effort=Effort.FAST, seed=seed)
+    ).core_of_vertex
     assert core_of.shape == (topology.vertices,)
     assert mesh.usable[core_of].all()
     assert np.bincount(core_of, topology.size).max() <= capacity
-    again = method(topology, mesh, capacity, objective=objective, effort=Effort.FAST, seed=seed).core_of_vertex
+    again = method(
+        MapRequest(topology, mesh, capacity, objective=objective, effort=Effort.FAST, seed=seed)
+    ).core_of_vertex
     assert core_of.tobytes() == again.tobytes()
 
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_vertices_without_edges_and_networks_without_vertices(name: str) -> None:
     alone = from_directed([0, 0, 0, 0], [], [])
-    assert np.bincount(find_method(name)(alone, Mesh(2, 2), 1).core_of_vertex, minlength=4).max() == 1
-    assert find_method(name)(from_directed([0], [], []), Mesh(2, 2), 1).core_of_vertex.shape == (0,)
+    assert np.bincount(find_method(name)(MapRequest(alone, Mesh(2, 2), 1)).core_of_vertex, minlength=4).max() == 1
+    assert find_method(name)(MapRequest(from_directed([0], [], []), Mesh(2, 2), 1)).core_of_vertex.shape == (0,)
 
 
 @pytest.mark.parametrize("name", BASELINES)
@@ -54,7 +58,7 @@ def test_sizes_that_cannot_be_packed_are_an_error(name: str) -> None:
     # Three vertices of size 2 on two cores of 3: 6 would fit if they could be cut.
     topology = from_directed([0, 1, 2, 3], [1, 2, 0], [1, 1, 1], [2, 2, 2])
     with pytest.raises(MeshloomError, match="no core with room"):
-        find_method(name)(topology, Mesh(2, 1), 3)
+        find_method(name)(MapRequest(topology, Mesh(2, 1), 3))
 
 
 @pytest.mark.parametrize(
@@ -64,8 +68,8 @@ def test_sizes_that_cannot_be_packed_are_an_error(name: str) -> None:
 def test_annealing_improves_its_objective(objective: Objective, even: bool) -> None:
     topology, mesh = random_network(7, 120, even=even), Mesh(4, 4)
     capacity = default_capacity(topology.total_size, mesh)
-    start = find_method("hilbert")(topology, mesh, capacity).core_of_vertex
-    found = find_method("anneal")(topology, mesh, capacity, objective=objective).core_of_vertex
+    start = find_method("hilbert")(MapRequest(topology, mesh, capacity)).core_of_vertex
+    found = find_method("anneal")(MapRequest(topology, mesh, capacity, objective=objective)).core_of_vertex
 
     def cost(core_of: np.ndarray[tuple[int, ...], np.dtype[np.int32]]) -> int:
         if objective is Objective.CUT:
@@ -81,7 +85,7 @@ def test_annealing_finds_the_best_mapping_of_a_chain() -> None:
     # 16 vertices in a row on 2 x 2 cores of 4: three edges must cross, one hop each, and no mapping can do with less.
     n = 16
     chain = from_directed([*range(n), n - 1], [*range(1, n)], [1] * (n - 1))
-    found = find_method("anneal")(chain, Mesh(2, 2), 4, effort=Effort.HIGH).core_of_vertex
+    found = find_method("anneal")(MapRequest(chain, Mesh(2, 2), 4, effort=Effort.HIGH)).core_of_vertex
     assert hop_cost(chain, Mesh(2, 2), found) == 3
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from meshloom.chips import load_chip
 from meshloom.chips.chip import Chip
-from meshloom.emulator.executable.build import Assembly, Place, at
+from meshloom.emulator.executable.build import Assembly, Operand, at
 from meshloom.emulator.machine.costs import (
     contiguous_run,
     dram_traffic,
@@ -44,7 +44,7 @@ def test_published_resnet50_shape() -> None:
     assert matmul_cycles(chip, np.array([F32]), one, one * 12544, one * 147, one * 64)[0] == 25851
 
 
-def one(mnemonic: str, *operands: Place | float | None, chip: Chip = TINY, **fields: int) -> dict[str, int]:
+def one(mnemonic: str, *operands: Operand | float | None, chip: Chip = TINY, **fields: int) -> dict[str, int]:
     """Costs of a single instruction."""
     asm = Assembly(chip)
     asm.op(0, mnemonic, *operands, **fields)  # pyright: ignore[reportArgumentType]

@@ -180,7 +180,7 @@ class _Random:
         for step in range(self.steps):
             row = [*carried]
             for number, along in zip(wholes, scans, strict=True):
-                row.append(self.inputs[number].take(along.place(step, self.steps), along.axis))
+                row.append(self.inputs[number].take(along.position(step, self.steps), along.axis))
             row += [self.inputs[number] for number in outer]
             for compute in work:
                 row.append(compute(row))
