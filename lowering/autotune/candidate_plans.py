@@ -19,8 +19,11 @@ from ...transforms.shared.task_order import find_order
 from ..options.effort import Effort
 from .autotune_subgraph import Plan
 
-STEPS = 2_000_000
-"""Of the search of an order: a tenth of what pass `manycore-schedule` takes finds the same for most networks."""
+STEPS, STEPS_A_TASK = 2_000_000, 20_000
+"""
+Of the search of an order, at most: a tenth of what pass `manycore-schedule` takes finds the same for most networks, and
+few tasks need fewer.
+"""
 NAMES = ("tilings that look ahead", "tilings task by task")
 
 
@@ -39,8 +42,9 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
     else:
         found = [Plan(*one) for one in zip(NAMES[-len(plans) :], plans, strict=True)]
     seen = {tuple(program)}
+    steps = min(STEPS, STEPS_A_TASK * len(program))
     for seed in range(0 if loops_in(block) else effort.orders):
-        order = find_order(block, chip, effort.method, seed, STEPS)
+        order = find_order(block, chip, effort.method, seed, steps)
         if order is None:
             break
         tasks = tuple(program[int(number)] for number in order.order)
