@@ -27,5 +27,5 @@ def test_a_chart_as_a_file() -> None:
     assert "--muted: #" in (style.text or "")
     with pytest.raises(InputError, match="no section 'cores': it has other, time-line"):
         chart_of(whole, "cores")
-    with pytest.raises(InputError, match="no chart"):
+    with pytest.raises(InputError, match="has 0 charts"):
         chart_of(whole, "other")
