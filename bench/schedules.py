@@ -26,6 +26,7 @@ from meshloom.emulator.timing.engine import run_timing
 from meshloom.frontend.onnx_import import import_onnx
 from meshloom.lowering.driver.compile_module import SubgraphOptions, compile_module
 from meshloom.lowering.launch.ideal_work import ideal_work
+from meshloom.lowering.options.effort import with_order
 from meshloom.lowering.options.subgraph_options import FUSIONS, parse_subgraphs
 from meshloom.support.errors import MeshloomError
 from meshloom.transforms.manycore_schedule import ManycoreSchedulePass
@@ -71,7 +72,8 @@ def measure(model: str, batch: int, chip: Chip, parts: int) -> dict[str, object]
     every, _ = parse_subgraphs("fewest-bytes,nodes=1")
     with tempfile.TemporaryDirectory() as folder:
         whole = SubgraphOptions(cache=Path(folder))  # the same parts are compiled once
-        importer = cycles_of(module, chip, replace(whole, split_failures=False))
+        program = replace(whole, split_failures=False, effort=with_order(whole.effort, "program"))
+        importer = cycles_of(module, chip, program)
         found = {"importer": importer, "default": cycles_of(module, chip, whole)}
         found["scheduled"] = cycles_of(tasks, chip, whole)
         for strategy in [name for name in FUSIONS if name != "auto"]:

@@ -14,14 +14,14 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from meshloom.chips import Chip, load_chip
 from meshloom.frontend.prune_onnx import prune_onnx
-from meshloom.lowering.options.subgraph_options import SubgraphOptions, parse_subgraphs
+from meshloom.lowering.options.subgraph_options import SubgraphOptions
 from meshloom.support.errors import MeshloomError
 from meshloom.support.warn import MeshloomWarning
 from meshloom.tools.oracle import Oracle
@@ -34,7 +34,6 @@ FACE = "input_3", (1, 48, 48, 3)
 DENSITY = 0.1
 MEMORY = 170_000
 """Bytes of DRAM of the small chip."""
-RULE = "fewest-bytes,parts=4"
 TOLERANCE = 1e-4
 """Of the largest element: sums of a thousand products in another order."""
 
@@ -47,7 +46,7 @@ class Way:
 
     name: str
     saving: bool = True
-    subgraphs: bool = True
+    subgraphs: SubgraphOptions = field(default_factory=SubgraphOptions)
     order: str = "searched"
     placement: str = "searched"
     sparse: bool = True
@@ -55,13 +54,11 @@ class Way:
 
     def compile(self, model: bytes, chip: Chip) -> meshloom.CompiledNetwork | meshloom.CompiledPipeline:
         """The network for such chips. Raises MeshloomError where it does not fit."""
-        rule, _ = parse_subgraphs(RULE)
         options: dict[str, Any] = {"chips": self.chips} if self.chips else {}
         if self.saving:
             options["budget"] = float(chip.dram_bytes)
-        options["subgraphs"] = SubgraphOptions(rule, fuse="grow") if self.subgraphs else SubgraphOptions(fuse="none")
         compiler = cast("Callable[..., meshloom.CompiledNetwork | meshloom.CompiledPipeline]", meshloom.compile)
-        how = {"sparse": self.sparse, "order": self.order, "placement": self.placement}
+        how = {"sparse": self.sparse, "order": self.order, "placement": self.placement, "subgraphs": self.subgraphs}
         return compiler(model, chip, {FACE[0]: FACE[1]}, **how, **options)
 
 
@@ -69,7 +66,8 @@ ALL = Way("all five")
 WAYS = (
     ALL,
     replace(ALL, name="without memory saving", saving=False),
-    replace(ALL, name="without subgraphs and fusion", subgraphs=False),
+    replace(ALL, name="without subgraphs", saving=False, subgraphs=SubgraphOptions(split_failures=False)),
+    replace(ALL, name="without fusion of subgraphs", subgraphs=SubgraphOptions(fuse="none")),
     replace(ALL, name="without a search for the order", order="program"),
     replace(ALL, name="without placement by the mapper", placement="row-major"),
     replace(ALL, name="without sparse weights", sparse=False),

@@ -19,9 +19,10 @@ from ...transforms.shared.task_order import find_order
 from ..options.effort import Effort
 from .autotune_subgraph import Plan
 
-STEPS = 2_000_000
+STEPS, STEPS_A_TASK = 2_000_000, 20_000
 """
-Steps of the order search: a tenth of those of pass `manycore-schedule`, which finds the same order for most networks.
+Steps of the order search, and of each task, at most: a tenth of those of pass `manycore-schedule`, which finds the same
+order for most networks; few tasks need fewer.
 """
 NAMES = ("tilings that look ahead", "tilings task by task")
 
@@ -41,8 +42,9 @@ def candidate_plans(function: FuncOp, chip: Chip, memo: PlanMemo, effort: Effort
     else:
         found = [Plan(*one) for one in zip(NAMES[-len(plans) :], plans, strict=True)]
     seen = {tuple(program)}
+    steps = min(STEPS, STEPS_A_TASK * len(program))
     for seed in range(0 if loops_in(block) else effort.orders):
-        order = find_order(block, chip, effort.method, seed, STEPS)
+        order = find_order(block, chip, effort.method, seed, steps)
         if order is None:
             break
         tasks = tuple(program[int(number)] for number in order.order)

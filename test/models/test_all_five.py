@@ -15,15 +15,18 @@ ROW = re.compile(r"^(\S.*?) +([\d,]+) +[\d.]+x +([\d,]+) +([\d,]+) +(\d+)$", re.
 
 @pytest.mark.slow
 def test_what_each_method_brings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """All rows are right (the example compares with ONNX Runtime); no method costs anything, and two of them much."""
+    """
+    All rows are right (the example compares with ONNX Runtime); no method costs anything, without sparse weights it
+    takes several times as long, and without subgraphs it does not fit.
+    """
     monkeypatch.setattr(sys, "path", [str(EXAMPLES), *sys.path])
     module = importlib.import_module("all_five")
     module.main([])
     said = capsys.readouterr().out
     cycles = {name: int(count.replace(",", "")) for name, count, *_ in ROW.findall(said)}
-    assert len(cycles) == len(module.WAYS), said
+    assert {way.name for way in module.WAYS} - cycles.keys() == {"without subgraphs"}, said
+    assert re.search(r"^without subgraphs +the network does not fit chip 'small'", said, re.MULTILINE), said
     least = cycles["all five"]
     assert all(least <= count for name, count in cycles.items() if name.startswith("without")), said
     assert cycles["without sparse weights"] > 3 * least
-    assert cycles["without subgraphs and fusion"] > 3 * least
     assert cycles["all five, on two chips"] < least

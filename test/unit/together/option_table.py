@@ -55,6 +55,7 @@ OPTIONS: dict[str, Option] = {
     "fuse": Option(("--fuse", GROUPS), {"fuse": GROUPS}),
     "chips": Option(("--chips", "2"), {"chips": 2}),
     "order": Option(("--order", "anneal"), {"order": "anneal"}),
+    "placement": Option(("--placement", "literal"), {"placement": "literal"}),
     "placements": Option(("--effort", "high"), {"effort": "high"}),
     "little-sram": Option(chip={"sram_bytes": 16384}),
     "little-dram": Option(little_dram=True),

@@ -100,6 +100,7 @@ SAMPLE = [
     ("compress", "fuse"),
     ("chips", "subgraphs"),
     ("order", "placements"),
+    ("placement", "fuse"),
     ("little-dram", "fuse"),
     pytest.param(("chips", "budget", "subgraphs", "fuse"), marks=pytest.mark.slow),
 ]
