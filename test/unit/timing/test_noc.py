@@ -150,19 +150,19 @@ def test_more_of_a_resource_is_not_slower_without_contention(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["vpu_lanes", "link_bytes_per_cycle", "dram_bytes_per_cycle", "queue_depth"])
-def test_more_of_a_resource_may_reorder_in_contention(name: str) -> None:
+def test_more_of_a_resource_hardly_reorders_in_contention(name: str) -> None:
     """
-    Where cores contend, first come first served: work that is ready earlier may overtake and delay what is critical.
+    Where cores contend, work that is ready earlier may overtake and delay what is critical.
 
-    These are the anomalies that Graham described for lists of tasks. The worst seen is 17%: with links faster than the
-    DRAM port, stores fill the port's queue ahead of loads that more depends on.
+    These are the anomalies that Graham described for lists of tasks; that the ways into a router take turns keeps them
+    small (`test_monotone.py`).
     """
     ratios: list[float] = []
     for seed in range(12):
         exe = random_program(seed, EDGE, rounds=8)
         ratios.append(run_timing(replace(exe, chip=more(EDGE, name))).cycles / run_timing(exe).cycles)
-    assert max(ratios) < 1.2
-    assert np.mean(ratios) < 1.02
+    assert max(ratios) <= 1.02
+    assert np.mean(ratios) < 1.002
 
 
 def test_latencies_only_add() -> None:
