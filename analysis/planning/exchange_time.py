@@ -1,6 +1,8 @@
 """
 When the parts of an exchange arrive if nothing else uses the network: its messages are followed packet by packet over
-the links, by the rules of time that the emulator has (see `emulator/timing/reference.py`).
+the links, by the rules of time that the emulator has (see `emulator/timing/reference.py`), but for one: at a busy link
+packets pass as they come, not in turn by the way on which they came. Taking turns as well makes single exchanges exact,
+and plans worse: cores do not begin to send in the same cycle, as they do here, and turns then delay all parts alike.
 """
 
 from __future__ import annotations
@@ -27,11 +29,6 @@ _SOURCE, _EAST, _WEST, _NORTH, _SOUTH = range(5)
 _EJECT = 4
 _LINKS = 5
 _WAY_BITS = 3
-_TURN = 7
-"""No way: a link may be promised to a packet that waits. Such events come before the packets of their cycle."""
-_INPUTS = 8
-_OWN_CORE = 4
-"""Ways into a router: from its neighbours, numbered as the ways out to them, and from its core."""
 
 
 def come_in_turn(parts: Sequence[Transfers], chip: Chip) -> bool:
@@ -162,19 +159,9 @@ def _follow(
     if in_turn:
         opened[AT_ONCE:] = False
     link_free, loads = np.zeros(cores * _LINKS, np.int64), np.zeros(cores * _LINKS, np.int64)
-    # Of each link, when the last packet begins that it is promised to, by which way that came in, and the ways (as
-    # bits) of those that wait, with the first and last of them by way: entries of a pool (0: none).
-    begin_at, last_in = np.zeros(cores * _LINKS, np.int64), np.zeros(cores * _LINKS, np.int64)
-    ways_in = np.zeros(cores * _LINKS, np.int64)
-    heads, tails = np.zeros(cores * _LINKS * _INPUTS, np.int64), np.zeros(cores * _LINKS * _INPUTS, np.int64)
-    pool = np.zeros((4 * cores, 3), np.int64)  # message, packet, and the entry after it
-    entries, spare = 1, 0
-    # Links that the packet which leaves a core has still to take, and when it has left the others.
-    to_leave, left_at = np.zeros(cores, np.int64), np.zeros(cores, np.int64)
-    taken = np.empty((5, 4), np.int64)  # link, message, packet, way in
     waiting = np.full(count, -1, np.int64)
-    # Events are packets that come to a router, by time, message (from 1 on), router and way: all in one number.
-    place_bits, message_bits = _bits(cores << _WAY_BITS), _bits(count + 1)
+    # Events are packets that come to a router, by time, message, router and way: all in one number.
+    place_bits, message_bits = _bits(cores << _WAY_BITS), _bits(count)
     keys, packets = np.empty(4 * cores, np.int64), np.empty(4 * cores, np.int64)
     size = 0
     for index in range(count):
@@ -182,93 +169,47 @@ def _follow(
             if not opened[part[index]]:
                 waiting[index] = 0
                 continue
-            heap_push(keys, packets, size, index + 1 << place_bits | sender[index] << _WAY_BITS | _SOURCE, 0)
+            heap_push(keys, packets, size, index << place_bits | sender[index] << _WAY_BITS | _SOURCE, 0)
             size += 1
     while size:
         key, number = keys[0], packets[0]
         size -= 1
         heap_drop(keys, packets, size)
-        if size + 16 + cores > len(keys):
+        if size + 5 + cores > len(keys):
             keys, packets = np.concatenate((keys, keys)), np.concatenate((packets, packets))
-        if entries + 5 > len(pool):
-            pool = np.concatenate((pool, pool))
-        now, index = key >> place_bits + message_bits, (key >> place_bits & (1 << message_bits) - 1) - 1
+        now, index = key >> place_bits + message_bits, key >> place_bits & (1 << message_bits) - 1
         router, state = (key & (1 << place_bits) - 1) >> _WAY_BITS, key & (1 << _WAY_BITS) - 1
-        takes = 0
-        if state == _TURN:
-            link = number
-            came = (last_in[link] + 1) % _INPUTS
-            while not ways_in[link] >> came & 1:
-                came = (came + 1) % _INPUTS
-            entry = heads[link * _INPUTS + came]
-            heads[link * _INPUTS + came] = pool[entry, 2]
-            if not pool[entry, 2]:
-                ways_in[link] ^= 1 << came
-            taken[0, 0], taken[0, 1], taken[0, 2], taken[0, 3] = link, pool[entry, 0], pool[entry, 1], came
-            takes = 1
-            pool[entry, 2] = spare
-            spare = entry
-        else:
-            y, x = row_of[router], col_of[router]
-            sideways = state <= _WEST
-            came = _OWN_CORE if state == _SOURCE else (state - 1) ^ 1
-            if state == _SOURCE:
-                to_leave[router], left_at[router] = 0, now
-            for way in range(_LINKS):
-                if way == 0:
-                    goes = (state == _SOURCE or state == _EAST) and east[index] > x
-                elif way == 1:
-                    goes = (state == _SOURCE or state == _WEST) and west[index] < x
-                elif way == 2:
-                    goes = (sideways or state == _NORTH) and top[index, x] < y
-                elif way == 3:
-                    goes = (sideways or state == _SOUTH) and bottom[index, x] > y
-                else:
-                    goes = needed[index, router]
-                if not goes:
-                    continue
+        y, x = row_of[router], col_of[router]
+        left_over = nbytes[index] - number * packet
+        busy = (min(packet, left_over) + rate - 1) // rate
+        gate = now
+        sideways = state <= _WEST
+        for way in range(4):
+            if way == 0:
+                goes = (state == _SOURCE or state == _EAST) and east[index] > x
+            elif way == 1:
+                goes = (state == _SOURCE or state == _WEST) and west[index] < x
+            elif way == 2:
+                goes = (sideways or state == _NORTH) and top[index, x] < y
+            else:
+                goes = (sideways or state == _SOUTH) and bottom[index, x] > y
+            if goes:
                 link = router * _LINKS + way
-                if state == _SOURCE:
-                    to_leave[router] += 1
-                if begin_at[link] <= now:
-                    taken[takes, 0], taken[takes, 1], taken[takes, 2], taken[takes, 3] = link, index, number, came
-                    takes += 1
-                    continue
-                entry = spare
-                if entry:
-                    spare = pool[entry, 2]
-                else:
-                    entry = entries
-                    entries += 1
-                pool[entry, 0], pool[entry, 1], pool[entry, 2] = index, number, 0
-                if not ways_in[link]:
-                    key = begin_at[link] << message_bits + place_bits | router << _WAY_BITS | _TURN
-                    heap_push(keys, packets, size, key, link)
-                    size += 1
-                if ways_in[link] >> came & 1:
-                    pool[tails[link * _INPUTS + came], 2] = entry
-                else:
-                    heads[link * _INPUTS + came] = entry
-                    ways_in[link] |= 1 << came
-                tails[link * _INPUTS + came] = entry
-        for take in range(takes):
-            link, index, number, came = taken[take, 0], taken[take, 1], taken[take, 2], taken[take, 3]
-            router, way = link // _LINKS, link % _LINKS
-            left_over = nbytes[index] - number * packet
-            busy = (min(packet, left_over) + rate - 1) // rate
-            start = max(now, link_free[link])
-            begin_at[link], link_free[link], last_in[link] = start, start + busy, came
-            loads[link] += busy
-            if ways_in[link]:
-                key = start << message_bits + place_bits | router << _WAY_BITS | _TURN
-                heap_push(keys, packets, size, key, link)
-                size += 1
-            if way != _EJECT:
+                start = max(now, link_free[link])
+                link_free[link] = start + busy
+                loads[link] += busy
+                gate = max(gate, start + busy)
                 to = router + (1 if way == 0 else -1 if way == 1 else -cols if way == 2 else cols)
-                key = ((start + hop) << message_bits | index + 1) << place_bits | to << _WAY_BITS | way + 1
+                key = ((start + hop) << message_bits | index) << place_bits | to << _WAY_BITS | way + 1
                 heap_push(keys, packets, size, key, number)
                 size += 1
-            elif left_over <= packet:
+        if needed[index, router]:
+            link = router * _LINKS + _EJECT
+            start = max(now, link_free[link])
+            link_free[link] = start + busy
+            loads[link] += busy
+            gate = max(gate, start + busy)
+            if left_over <= packet:
                 own = part[index]
                 left[own] -= 1
                 ends[own] = max(ends[own], start + busy)
@@ -279,25 +220,21 @@ def _follow(
                         if waiting[other] >= 0 and part[other] == following:
                             begin = max(waiting[other], ends[own] + credit)
                             waiting[other] = -1
-                            place = sender[other] << _WAY_BITS | _SOURCE
-                            heap_push(keys, packets, size, (begin << message_bits | other + 1) << place_bits | place, 0)
+                            key = (begin << message_bits | other) << place_bits | sender[other] << _WAY_BITS | _SOURCE
+                            heap_push(keys, packets, size, key, 0)
                             size += 1
-            if came == _OWN_CORE:
-                to_leave[router] -= 1
-                left_at[router] = max(left_at[router], start + busy)
-                if to_leave[router]:
+        if state == _SOURCE:
+            following = index if left_over > packet else index + 1
+            if following == index:
+                number += 1
+            elif following < count and sender[following] == sender[index]:
+                number = 0
+                if not opened[part[following]]:
+                    waiting[following] = gate
                     continue
-                following = index if left_over > packet else index + 1
-                if following == index:
-                    number += 1
-                elif following < count and sender[following] == sender[index]:
-                    number = 0
-                    if not opened[part[following]]:
-                        waiting[following] = left_at[router]
-                        continue
-                else:
-                    continue
-                key = (left_at[router] << message_bits | following + 1) << place_bits | router << _WAY_BITS | _SOURCE
-                heap_push(keys, packets, size, key, number)
-                size += 1
+            else:
+                continue
+            key = (gate << message_bits | following) << place_bits | router << _WAY_BITS | _SOURCE
+            heap_push(keys, packets, size, key, number)
+            size += 1
     return ends, loads
