@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...dialects.coreasm.isa import QUEUES, Unit
+from ...emulator.reports.critical_path import REASONS
+from ...emulator.reports.explain import LEAST_SHARE, explain
 from .bars import Bar, bar_chart, stacked_bar
 from .chip_facts import chip_section
 from .device_memory import device_memory_section
@@ -70,6 +72,37 @@ class RunFacts:
 def chip(facts: RunFacts) -> Section:
     """The chip's main numbers."""
     return chip_section(facts.exe.chip)
+
+
+def limits(facts: RunFacts) -> Section | None:
+    """What the cycles consist of, and which operations cost most over their own bound."""
+    if facts.timing.trace is None:
+        return None
+    explanation = explain(facts.exe, facts.timing)
+    total = max(explanation.cycles, 1)
+    shares = [
+        (
+            f"{share.unit} {share.reason}".strip(),
+            f"{share.cycles:,}",
+            percent(share.cycles / total),
+            REASONS[share.reason],
+        )
+        for share in explanation.shares
+        if share.cycles >= LEAST_SHARE * total
+    ]
+    over = [
+        (name_cell(one.task, 40), f"{one.cycles:,}", f"{one.bound:,.0f}", one.set_by, one.why)
+        for one in explanation.over_bound
+    ]
+    parts: list[Child] = [table(["on the critical path", "cycles", "share", "meaning"], shares)]
+    if over:
+        heading = "Operations that cost most over their own bound"
+        parts += [tag("h3", heading), table(["operation", "on the path", "bound", "set by", "why"], over)]
+    note = (
+        "The chain of instructions, messages and waits that ends with the last cycle. Its pieces lie end to end, so "
+        "they add up to the run: only what is on it can make the run shorter."
+    )
+    return Section("What limits it", join(parts), note)
 
 
 def bounds(facts: RunFacts) -> Section:
@@ -352,6 +385,6 @@ def sparse(facts: RunFacts) -> Section | None:
 
 
 SECTIONS: tuple[SectionMaker[RunFacts], ...] = (
-    bounds, utilisation, timeline, device_memory, tasks, sparse, cores, traffic, energy, chip,
+    limits, bounds, utilisation, timeline, device_memory, tasks, sparse, cores, traffic, energy, chip,
 )  # fmt: skip
 """All sections, in the order of the page."""
