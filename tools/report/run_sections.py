@@ -123,12 +123,24 @@ def bounds(facts: RunFacts) -> Section:
             tag("h3", f"Work of the {what} ({entry['unit']} sets the bound: {entry['cycles']:,.0f} cycles)"),
             bar_chart(f"least cycles by unit, {what}", bars, mark=(cycles, f"run: {cycles:,} cycles")),
         ]
+    most = [
+        Bar(
+            one["name"],
+            one["cycles"],
+            f"{one['cycles']:,.0f} cycles, {percent(one['cycles'] / max(cycles, 1))} of the run",
+            "heat",
+        )
+        for one in facts.stats["busiest"]
+    ]
+    if most:
+        chart = bar_chart("cycles of the busiest parts", most, mark=(cycles, f"run: {cycles:,} cycles"))
+        parts += [tag("h3", "The busiest part of each kind: no run of this executable takes fewer cycles"), chart]
     note = (
-        "The least cycles that each unit needs if it works without a pause on all cores, links and ports. The "
-        "network's work has its products on the matrix units, all else on the vector units, and every weight, input "
-        "and output moved once; the executable's is what this one does: where it computes products on vector units, "
-        "less on the one and more on the other. Host copies before the first launch and after the last are outside of "
-        "the run."
+        "The least cycles that each unit needs if it works without a pause on all cores, links and ports, each with "
+        "the same share. The network's work has its products on the matrix units, all else on the vector units, and "
+        "every weight, input and output moved once; the executable's is what this one does: where it computes products "
+        "on vector units, less on the one and more on the other. Host copies before the first launch and after the "
+        "last are outside of the run."
     )
     return Section("Distance to the roofline", join(parts), note)
 
