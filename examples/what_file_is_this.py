@@ -71,8 +71,8 @@ def main(paths: Sequence[str]) -> None:
     for unit, entry in stats["units"].items():
         if entry["instructions"]:
             print(f"  {unit:6} {bar(entry['utilisation'])} {100 * entry['utilisation']:5.1f}%")
-    bound = stats["roofline"]
-    print(f"no run on this chip takes fewer than {bound['cycles']:,.0f} cycles ({bound['unit']} sets that bound)")
+    part = stats["busiest"][0]
+    print(f"no run of this program takes fewer than {part['cycles']:,.0f} cycles: {part['name']} is at work so long")
 
 
 if __name__ == "__main__":

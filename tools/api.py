@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from ..emulator.executable.chip_pipeline import ChipPipeline
     from ..emulator.executable.executable import Executable
+    from ..emulator.machine.mapped_work import MappedWork
+    from ..emulator.reports.explain import Explanation
+    from ..emulator.reports.what_if import WhatIf
     from ..emulator.timing.engine import TimingResult
     from ..formats.sparse.encode import Encoded
     from ..lowering.driver.chips_compilation import ChipsCompilation
@@ -46,10 +49,45 @@ class RunResult:
     encoded: dict[str, Encoded] = field(default_factory=dict[str, "Encoded"])
     """Outputs that the network gives encoded, as index and values; in `outputs` they are dense."""
 
+    executable: Executable | None = field(default=None, repr=False, compare=False)
+    """What was run; None of results that were put together by hand."""
+    mapped: MappedWork | None = field(default=None, repr=False, compare=False)
+    """Of sparse work: the cycles that the values made."""
+
     @property
     def cycles(self) -> int:
         """Cycles from the start of the cores to the last one's end."""
         return self.timing.cycles
+
+    def explain(self) -> Explanation:
+        """
+        What the cycles consist of: the critical path, and the operations that cost most over their own bound; `print`
+        shows it as `meshloom-run --explain` does. Raises InputError where it is not known what was run.
+        """
+        from ..emulator.reports.explain import explain
+
+        exe = self._known()
+        return explain(exe, self._timed(exe))
+
+    def what_if(self) -> list[WhatIf]:
+        """
+        The same program with one number of the chip changed, what helps most first (`meshloom-run --what-if`).
+
+        Raises InputError where it is not known what was run.
+        """
+        from ..emulator.reports.what_if import what_if
+
+        return what_if(self._known(), self.mapped)
+
+    def _known(self) -> Executable:
+        if self.executable is None:
+            raise InputError("this result does not say what was run: take one that run() gave")
+        return self.executable
+
+    def _timed(self, exe: Executable) -> TimingResult:
+        from ..emulator.timing.engine import run_timing
+
+        return run_timing(exe, trace=True, mapped=self.mapped)
 
 
 @dataclass(frozen=True)
@@ -96,9 +134,10 @@ class CompiledNetwork:
         functional = run_functional(self.executable, arrays, check=check)
         outputs, encoded = interface.read(functional.outputs)
         if not depends_on_values(self.executable):
-            return RunResult(outputs, self.timing, deepcopy(self._stats), encoded)
+            return RunResult(outputs, self.timing, deepcopy(self._stats), encoded, self.executable)
         timing = run_timing(self.executable, mapped=functional.mapped)
-        return RunResult(outputs, timing, collect(self.executable, timing, functional.mapped), encoded)
+        stats = collect(self.executable, timing, functional.mapped)
+        return RunResult(outputs, timing, stats, encoded, self.executable, functional.mapped)
 
     def save(self, path: str | Path) -> None:
         """Write the executable (`.mlx`); the file is complete or not there."""

@@ -23,6 +23,7 @@ EXAMPLES = """
   meshloom-run net.mlx --input image=photo.npy --output results
   meshloom-run net.mlx --random 0 --stats figures.json --trace trace.json
   meshloom-run net.mlx --random 0 --report run.html
+  meshloom-run net.mlx --random 0 --explain --what-if
 """
 
 
@@ -58,6 +59,14 @@ def _parser() -> argparse.ArgumentParser:
         help="write when each instruction ran: .npz arrays, else JSON for Perfetto",
     )
     parser.add_argument("--report", type=Path, metavar="OUT.html", help="write what the units did and when as a page")
+    parser.add_argument(
+        "--explain", action="store_true", help="print what the cycles consist of, and the operations that cost too much"
+    )
+    parser.add_argument(
+        "--what-if",
+        action="store_true",
+        help="print the cycles of the same program with one number of the chip changed",
+    )
     parser.add_argument(
         "--check",
         type=Path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ def run_one(
     timing = _timed(exe, options, functional.mapped)
     stats = collect(exe, timing, functional.mapped)
     results = Results(outputs, stats, summary(options.executable.name, exe, stats), encoded)
+    _explain(results, exe, timing, functional.mapped, options, results.stats)
     _add_files(results, _Run(exe, timing, stats, functional.mapped), options, lambda path: path)
     return results
 
@@ -77,6 +78,7 @@ def run_chips(
         def file(path: Path, number: int = number) -> Path:
             return file_of_chip(path, number)
 
+        _explain(results, exe, timing, mapped, options, stats["of_chip"][number], f"chip {number}: ")
         _add_files(results, _Run(exe, timing, stats["of_chip"][number], mapped), options, file)
     return results
 
@@ -104,11 +106,35 @@ def _add_files(results: Results, run: _Run, options: argparse.Namespace, file: C
         results.files[file(options.report)] = run_report(options.executable.name, facts)
 
 
+def _explain(
+    results: Results,
+    exe: Executable,
+    timing: TimingResult,
+    mapped: MappedWork | None,
+    options: argparse.Namespace,
+    stats: dict[str, Any],
+    chip: str = "",
+) -> None:
+    """Add what limits the run of a chip to the summary and to its figures, where that is asked for."""
+    if options.explain:
+        from ..emulator.reports.explain import explain
+
+        explanation = explain(exe, timing)
+        results.summary += f"\n{chip}{explanation}"
+        stats["explanation"] = explanation.figures()
+    if options.what_if:
+        from ..emulator.reports.what_if import what_if, what_if_text
+
+        found = what_if(exe, mapped)
+        results.summary += f"\n{chip}{what_if_text(timing.cycles, found)}"
+        stats["what_if"] = [asdict(one) for one in found]
+
+
 def _timed(exe: Executable, options: argparse.Namespace, mapped: MappedWork | None) -> TimingResult:
     """Time the run, traced where that is asked for; a report goes without a trace that would be too long."""
     from ..emulator.timing.engine import run_timing
 
-    traced = options.trace is not None
+    traced = options.trace is not None or options.explain
     if options.report is not None and not traced:
         from .report.trace_sums import is_traceable
 

@@ -1,6 +1,8 @@
 """
-Arrival times of the parts of an exchange on an idle network: its messages are simulated packet by packet over the
-links, by the timing rules of the emulator (see `emulator/timing/reference.py`).
+When the parts of an exchange arrive if nothing else uses the network: its messages are followed packet by packet over
+the links, by the rules of time that the emulator has (see `emulator/timing/reference.py`), but for one: at a busy link
+packets pass as they come, not in turn by the way on which they came. Taking turns as well makes single exchanges exact,
+and plans worse: cores do not begin to send in the same cycle, as they do here, and turns then delay all parts alike.
 """
 
 from __future__ import annotations

@@ -26,6 +26,13 @@ first node of a read).
 """
 LINKS = 5
 LINK_NAMES = ("east", "west", "north", "south", "core")
+FROM_CORE, FROM_STORE, FROM_DRAM = 4, 5, 6
+"""
+Ways into a router, beside those from its neighbours (numbered as the ways out to them): what SEND and RECV of its own
+core offer, what its STORE offers, and what is read at its DRAM port. At a busy link the ways in take turns.
+"""
+INPUTS = 8
+"""Room for ways in, by router and link."""
 
 
 def port_rows(chip: Chip) -> list[int]:

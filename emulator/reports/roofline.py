@@ -24,7 +24,10 @@ class Roofline:
 
     @property
     def bound(self) -> float:
-        """No run of this work on this chip takes fewer cycles."""
+        """
+        The cycles of the unit that needs the most, if its work is spread evenly. What the compiler does on another unit
+        than was counted may take less; of a program as it is, `busiest` gives what no run is below.
+        """
         return self.cycles[self.binding]
 
 

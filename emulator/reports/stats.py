@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..machine.costs import RATE
 from ..machine.mapped_work import MappedWork
 from ..timing.engine import TimingResult, depends_on_values
 from ..timing.tables import Tables, build_tables
+from .busiest import busiest
 from .device_memory import device_memory
 from .energy import energy_picojoules
 from .recurrent_layers import RecurrentLayer
@@ -127,6 +128,7 @@ def collect(exe: Executable, timing: TimingResult, mapped: MappedWork | None = N
         },
         "roofline": _roofline(bound, cycles, "executable" if ideal is None else "network"),
         "roofline_of_executable": _roofline(own, cycles, "executable"),
+        "busiest": [asdict(one) for one in busiest(exe, timing)],
         **({} if ideal is None or not layers else _reference(chip, _at_rate(ideal, work), layers, timing.cycles)),
         "bytes": {
             "links": links,

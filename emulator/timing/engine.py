@@ -22,7 +22,7 @@ from ..executable.host import controller_steps
 from ..machine.costs import host_cycles
 from ..machine.errors import EmulationError
 from ..machine.mapped_work import MappedWork
-from ..machine.noc import LINKS
+from ..machine.noc import INPUTS, LINKS
 from .describe_deadlock import Blocked, describe
 from .event_wheel import new_wheel
 from .kernel import (
@@ -32,6 +32,7 @@ from .kernel import (
     FIRST_START,
     LANE_COLUMNS,
     LAST_END,
+    LINK_COLUMNS,
     NO_ROOM,
     STARTED,
     TOO_LONG,
@@ -355,10 +356,13 @@ def _working_room(exe: Executable, room: int) -> list[NDArray[Any]]:
     chip, cores = exe.chip, exe.chip.cores
     semaphores = cores * chip.semaphores
     by_core = [np.zeros(cores, np.int32), *(np.zeros((cores, MAX_LOOPS), np.int64) for _ in range(3))]
-    free = np.zeros(cores * LINKS + chip.dram_ports, np.int64)
+    lanes = cores * QUEUES
+    links = np.zeros((cores * LINKS + chip.dram_ports, LINK_COLUMNS), np.int64)
+    waiting = np.zeros((2, cores * LINKS * INPUTS), np.uint32)
+    leaving = [np.zeros(lanes, np.uint8), np.zeros(lanes, np.int64)]
     queues = [np.zeros(length, np.uint32) for length in (cores * 64, semaphores, semaphores)]
     pool = [np.empty(room, np.int64), np.empty(room, np.uint32), np.array([0, 1, 0], np.int64)]
-    return [np.full(cores * QUEUES, -1, np.int32), *by_core, free, *queues, *pool, *new_wheel(room)]
+    return [np.full(lanes, -1, np.int32), *by_core, links, *waiting, *leaving, *queues, *pool, *new_wheel(room)]
 
 
 def _blocked(tables: Tables, state: KernelState, semaphores: int) -> Iterator[Blocked]:

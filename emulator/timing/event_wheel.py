@@ -24,10 +24,11 @@ _WORD = 32
 WORDS = SLOTS // _WORD
 """Words of the map of slots in use."""
 
-NEXT, LANE, CYCLES, PORT_CYCLES, CLASS, FLAGS, WAY, NODE = range(8)
+NEXT, LANE, CYCLES, PORT_WORK, CLASS, FLAGS, WAY, NODE = range(8)
 """
-Columns of an event: the next of its slot; core * 8 + unit; what its packet occupies of links and of DRAM ports; of what
-word it is; flags and kind of node; of that node the link or port, and the node after it (see `kernel`).
+Columns of an event: the next of its slot; core * 8 + unit; what its packet occupies of links (cycles) and of DRAM ports
+(bytes, times the number of ports); of what word it is; flags, kind of node and way into its router; of that node the
+link or port, and the node after it (see `timing_kernel`).
 """
 COLUMNS = 8
 """Entries of a row."""
@@ -77,8 +78,19 @@ def new_event(events: Array, counters: Array) -> int:
 
 
 @_kernel
-def free_event(events: Array, counters: Array, event: int) -> None:
-    """Free a record."""
+def copy_event(events: Array, counters: Array, event: Any) -> int:
+    """A record for another packet like that of `event`; where it is remains open."""
+    copy = new_event(events, counters)
+    events[8 * copy + LANE] = events[8 * event + LANE]
+    events[8 * copy + CYCLES] = events[8 * event + CYCLES]
+    events[8 * copy + PORT_WORK] = events[8 * event + PORT_WORK]
+    events[8 * copy + CLASS] = events[8 * event + CLASS]
+    return copy
+
+
+@_kernel
+def free_event(events: Array, counters: Array, event: Any) -> None:
+    """Give a record back."""
     events[8 * event + NEXT] = counters[FREE_EVENT]
     counters[FREE_EVENT] = event
     counters[ALIVE] -= 1
@@ -141,28 +153,34 @@ def next_cycle(
     event = slots[slot]
     slots[slot] = 0
     used[slot >> 5] &= ~(1 << (slot & 31))
+    first = 0  # lane 0 comes before all others: these need no comparing
     while event != 0:
-        order[count] = event
+        at = count
+        if events[8 * event + LANE] == 0:
+            order[at] = order[first]
+            at = first
+            first += 1
+        order[at] = event
         count += 1
         event = events[8 * event + NEXT]
     counters[IN_WHEEL] -= count
-    if count > 1:
-        _sort(events, order, count)
+    if count - first > 1:
+        _sort(events, order, first, count)
     return count
 
 
 @_kernel
-def _sort(events: Array, order: Array, count: int) -> None:
-    """Sort the first `count` entries of `order` by lane (Shell sort: they are few, and often sorted)."""
+def _sort(events: Array, order: Array, begin: int, end: int) -> None:
+    """Put these entries of `order` in the order of their lanes (Shell's sort: few, and often in order)."""
     gap = 1
-    while gap < count // 5:
+    while gap < (end - begin) // 5:
         gap = 3 * gap + 1
     while gap > 0:
-        for i in range(gap, count):
+        for i in range(begin + gap, end):
             event = order[i]
             lane = events[8 * event + LANE]
             at = i
-            while at >= gap and events[8 * order[at - gap] + LANE] > lane:
+            while at >= begin + gap and events[8 * order[at - gap] + LANE] > lane:
                 order[at] = order[at - gap]
                 at -= gap
             order[at] = event

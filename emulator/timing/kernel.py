@@ -21,16 +21,19 @@ import numpy as np
 
 from ...dialects.coreasm.encoding import MAX_LOOPS
 from ...support.jit import Array, jit_with
+from ..machine.noc import INPUTS
 from .event_wheel import (
     ALIVE,
     CLASS,
     CYCLES,
     FLAGS,
     LANE,
+    NEXT,
     NODE,
     NOW,
-    PORT_CYCLES,
+    PORT_WORK,
     WAY,
+    copy_event,
     free_event,
     new_event,
     next_cycle,
@@ -55,14 +58,24 @@ free (while a transfer is under way: -1 - its word); cycles in which it worked; 
 the transfer under way, and its bytes that are not yet offered.
 """
 
-ONE_LINK, INTO_CORE, FORK, FROM_PORT, INTO_PORT = range(5)
-"""Kinds of nodes of a route."""
+ONE_LINK, INTO_CORE, FORK, FROM_PORT, INTO_PORT, TURN = range(6)
+"""Kinds of nodes of a route. A TURN is none: the event says that a link may be promised to a packet that waits."""
 NODE_KIND, NODE_WAY, NODE_NEXT, NODE_MASK = range(4)
 """
-Columns of a node: its kind; its link (of FORK the first of the router's; DRAM ports are numbered after the links); the
-node after it (HERE: what was read is at its core; of FORK itself); the ways out that a FORK takes.
+Columns of a node: its kind + 8 * the way into its router (`noc.FROM_CORE`); its link (of FORK the first of the
+router's; DRAM ports are numbered after the links); the node after it (HERE: what was read is at its core; of FORK
+itself); the ways out that a FORK takes.
 """
 HERE = 0xFFFFFFFF
+
+FREE_AT, BEGIN_AT, LAST_IN, WAITING = range(4)
+PART = BEGIN_AT
+LINK_COLUMNS = 4
+"""
+Columns of a link: when all packets have left it that it is promised to; when the last of them begins (until then others
+wait); the way in by which this one came; the ways in (bits) by which those came that wait. Of a DRAM port, after the
+links: the cycle in which it is free, and the part of that cycle which is still taken, in bytes of all ports together.
+"""
 
 DONE, NO_ROOM, TOO_LONG = range(3)
 """Results of `simulate`: no event is left; the pools are too small; a time is too large."""
@@ -72,7 +85,7 @@ SPARE = 16
 """Events and tokens that one step may need."""
 FIRST, LAST = 1, 2
 """Flags of a packet: it is at its source, where the next one of its instruction waits for it; it is the last one."""
-_SEND, _RECV = 5, 6
+_LOAD, _STORE, _SEND, _RECV = 3, 4, 5, 6
 _LOG2 = np.zeros(129, np.uint8)
 _LOG2[[1 << _bit for _bit in range(8)]] = range(8)
 
@@ -83,6 +96,30 @@ def enter(events: Array, nodes: Array, event: Any, node: Any, flags: Any) -> Non
     events[8 * event + FLAGS] = flags | nodes[4 * node + NODE_KIND] << 2
     events[8 * event + WAY] = nodes[4 * node + NODE_WAY]
     events[8 * event + NODE] = nodes[4 * node + NODE_NEXT]
+
+
+@jit_with(_nrt=False)
+def wait_for(links: Array, heads: Array, tails: Array, events: Array, way: Any, came: Any, event: Any) -> bool:
+    """Have `event` wait for link `way` behind what came by the same way; whether it is the only one that waits."""
+    queue = INPUTS * np.int64(way) + came
+    others = links[4 * way + WAITING]
+    if others >> came & 1:
+        events[8 * tails[queue] + NEXT] = event
+    else:
+        heads[queue] = event
+        links[4 * way + WAITING] = others | 1 << came
+    tails[queue] = event
+    return others == 0
+
+
+@jit_with(_nrt=False)
+def new_turn(events: Array, counters: Array, way: Any) -> int:
+    """An event that says that link `way` may be promised to a packet that waits."""
+    turn = new_event(events, counters)
+    events[8 * turn + LANE] = 0  # before all packets: matrix units send none
+    events[8 * turn + FLAGS] = TURN << 2
+    events[8 * turn + WAY] = way
+    return turn
 
 
 @jit_with(_nrt=False)
@@ -111,13 +148,19 @@ def simulate(
     sem_count: Array,
     seq_time: Array,
     q_head: Array,
-    # Room to work in. By lane and core; by link and port; queues; pools; the events.
+    # Room to work in. By lane and core; links and ports (columns as above), and by link and way in the packets that
+    # wait; by lane, how many links its packet at the source has still to take but for one, and when it leaves the
+    # others; queues; pools; the events.
     blocked_sem: Array,
     loop_depth: Array,
     loop_start: Array,
     loop_end: Array,
     loop_left: Array,
-    free: Array,
+    links: Array,
+    w_head: Array,
+    w_tail: Array,
+    to_leave: Array,
+    left_at: Array,
     q_tail: Array,
     s_head: Array,
     s_tail: Array,
@@ -144,6 +187,9 @@ def simulate(
     cores = pc.shape[0]
     depth, sems, packet, link_rate = numbers[0], numbers[1], numbers[2], numbers[3]
     hop, ports, dram_rate, latency, ring = numbers[4], numbers[5], numbers[6], numbers[7], numbers[8]
+    full_work = packet * ports  # most packets are full ones: divided once
+    full_time = (full_work + dram_rate - 1) // dram_rate
+    full_cycles, full_part = full_work // dram_rate, full_work % dram_rate
     wrap = ring - 1
     sets = put_root.shape[0] // cores
     tracing = trace_word.shape[0] > 0
@@ -170,66 +216,139 @@ def simulate(
                     return TOO_LONG
             if counters[ALIVE] > events_room or pool[IN_USE] > tokens_room:
                 return NO_ROOM
-            # ---- One packet reaches one router (or its DRAM port).
+            # ---- One packet reaches one router (or its DRAM port), or one that waits there is promised its link.
             event = order[at_now]
             at_now += 1
-            cu = events[8 * event + LANE]
-            on_link = events[8 * event + CYCLES]
             flags = events[8 * event + FLAGS]
             way = events[8 * event + WAY]
+            node_kind = flags >> 2 & 7
+            if node_kind == TURN:
+                turn = event
+                came = links[4 * way + LAST_IN] + 1
+                around = (links[4 * way + WAITING] * 0x101 >> came) & 0xFF  # the next way in first
+                came = came + _LOG2[around & -around] & 7
+                queue = INPUTS * way + came
+                event = w_head[queue]
+                w_head[queue] = events[8 * event + NEXT]
+                if event == w_tail[queue]:
+                    links[4 * way + WAITING] ^= 1 << came
+                if links[4 * way + WAITING]:
+                    push(events, slots, used, h_key, h_value, counters, turn, links[4 * way + FREE_AT])
+                else:
+                    free_event(events, counters, turn)
+                flags = events[8 * event + FLAGS]
+                node_kind = flags >> 2 & 7
+            elif node_kind <= INTO_CORE and links[4 * way + BEGIN_AT] > now:
+                if wait_for(links, w_head, w_tail, events, way, flags >> 5, event):
+                    turn = new_turn(events, counters, way)
+                    push(events, slots, used, h_key, h_value, counters, turn, links[4 * way + BEGIN_AT])
+                continue
+            cu = events[8 * event + LANE]
+            on_link = events[8 * event + CYCLES]
             following = events[8 * event + NODE]
-            node_kind = flags >> 2
+            c = np.uint32(cu >> 3)
+            todo = 0
             onward, arrival, given = -1, -1, -1  # when it is at the next node, in the core, and has given its tokens
-            if node_kind == ONE_LINK:
-                start = max(now, free[way])
-                gate = start + on_link
-                free[way] = gate
-                onward = start + hop
-            elif node_kind == INTO_CORE:
-                gate = max(now, free[way]) + on_link
-                free[way] = gate
-                arrival = gate
+            if node_kind <= INTO_CORE:
+                start = max(now, links[4 * way + FREE_AT])
+                gate = start + on_link  # when the next packet of its instruction may be offered
+                links[4 * way + BEGIN_AT] = start
+                links[4 * way + FREE_AT] = gate
+                links[4 * way + LAST_IN] = flags >> 5
+                if node_kind == INTO_CORE:
+                    arrival = gate
+                else:
+                    onward = start + hop
+                    if cu & 7 == _LOAD:
+                        gate = start + max(on_link - hop, 1)
             elif node_kind == FORK:
                 gate = now
+                held = 0
                 ways = nodes[4 * following + NODE_MASK]
                 while ways & 15:
                     low = ways & -ways
                     ways ^= low
-                    link = way + _LOG2[low]
-                    start = max(now, free[link])
-                    free[link] = start + on_link
-                    gate = max(gate, start + on_link)
-                    copy = new_event(events, counters)
-                    events[8 * copy + LANE] = cu
-                    events[8 * copy + CYCLES] = on_link
-                    events[8 * copy + CLASS] = events[8 * event + CLASS]
-                    enter(events, nodes, copy, children[4 * following + _LOG2[low]], flags & LAST)
-                    push(events, slots, used, h_key, h_value, counters, copy, start + hop)
+                    out = way + _LOG2[low]
+                    copy = copy_event(events, counters, event)
+                    if links[4 * out + BEGIN_AT] > now:
+                        events[8 * copy + FLAGS] = flags & ~(7 << 2) | ONE_LINK << 2
+                        events[8 * copy + WAY] = out
+                        events[8 * copy + NODE] = children[4 * following + _LOG2[low]]
+                        if wait_for(links, w_head, w_tail, events, out, flags >> 5, copy):
+                            turn = new_turn(events, counters, out)
+                            push(events, slots, used, h_key, h_value, counters, turn, links[4 * out + BEGIN_AT])
+                        held += 1
+                    else:
+                        start = max(now, links[4 * out + FREE_AT])
+                        links[4 * out + BEGIN_AT] = start
+                        links[4 * out + FREE_AT] = start + on_link
+                        links[4 * out + LAST_IN] = flags >> 5
+                        gate = max(gate, start + on_link)
+                        enter(events, nodes, copy, children[4 * following + _LOG2[low]], flags & LAST)
+                        push(events, slots, used, h_key, h_value, counters, copy, start + hop)
                 if ways:
                     way += 4
-                    arrival = max(now, free[way]) + on_link
-                    free[way] = arrival
+                    if links[4 * way + BEGIN_AT] > now:
+                        events[8 * event + FLAGS] = flags & ~(7 << 2) | INTO_CORE << 2
+                        events[8 * event + WAY] = way
+                        if wait_for(links, w_head, w_tail, events, way, flags >> 5, event):
+                            turn = new_turn(events, counters, way)
+                            push(events, slots, used, h_key, h_value, counters, turn, links[4 * way + BEGIN_AT])
+                        if flags & FIRST:
+                            to_leave[cu] = held
+                            left_at[cu] = gate
+                        continue
+                    start = max(now, links[4 * way + FREE_AT])
+                    links[4 * way + BEGIN_AT] = start
+                    links[4 * way + FREE_AT] = start + on_link
+                    links[4 * way + LAST_IN] = flags >> 5
+                    arrival = start + on_link
                     gate = max(gate, arrival)
+                if held and flags & FIRST:
+                    flags ^= FIRST
+                    to_leave[cu] = held - 1
+                    left_at[cu] = gate
             else:
-                on_port = events[8 * event + PORT_CYCLES]
-                start = max(now, free[way])
-                gate = start + on_port
-                free[way] = gate
-                if node_kind == FROM_PORT:
-                    onward = start + hop
+                work = np.int64(events[8 * event + PORT_WORK])
+                start = now
+                if links[4 * way + FREE_AT] < now:
+                    links[4 * way + PART] = 0
                 else:
+                    start = links[4 * way + FREE_AT]
+                if work == full_work:
+                    links[4 * way + FREE_AT] = start + full_cycles
+                    links[4 * way + PART] += full_part
+                else:
+                    links[4 * way + FREE_AT] = start + work // dram_rate
+                    links[4 * way + PART] += work % dram_rate
+                if links[4 * way + PART] >= dram_rate:
+                    links[4 * way + PART] -= dram_rate
+                    links[4 * way + FREE_AT] += 1
+                gate = max(links[4 * way + FREE_AT], now + 1)
+                if node_kind == INTO_PORT:
+                    on_port = full_time if work == full_work else (work + dram_rate - 1) // dram_rate
                     given = start + max(on_link, on_port) + latency
-            c = np.uint32(cu >> 3)
-            todo = 0
+                else:
+                    onward = start + hop
+                    if following != HERE:  # the next packet waits for this one's first link, too
+                        left_at[cu] = gate
+                        enter(events, nodes, event, following, flags & (FIRST | LAST))
+                        push(events, slots, used, h_key, h_value, counters, event, onward)
+                        continue
+            if flags & FIRST:
+                gate = max(gate, left_at[cu])
+                left_at[cu] = 0
+                if to_leave[cu] > 0:
+                    to_leave[cu] -= 1
+                    left_at[cu] = gate
+                    flags ^= FIRST
             if onward >= 0:
                 if following == HERE:
-                    given = onward + max(on_link, events[8 * event + PORT_CYCLES]) + latency
+                    work = np.int64(events[8 * event + PORT_WORK])
+                    on_port = full_time if work == full_work else (work + dram_rate - 1) // dram_rate
+                    given = onward + max(on_link, on_port) + latency
                 elif flags & FIRST:
-                    copy = new_event(events, counters)
-                    events[8 * copy + LANE] = cu
-                    events[8 * copy + CYCLES] = on_link
-                    events[8 * copy + PORT_CYCLES] = events[8 * event + PORT_CYCLES]
-                    events[8 * copy + CLASS] = events[8 * event + CLASS]
+                    copy = copy_event(events, counters, event)
                     enter(events, nodes, copy, following, flags & LAST)
                     push(events, slots, used, h_key, h_value, counters, copy, onward)
                 else:
@@ -257,13 +376,21 @@ def simulate(
             if flags & FIRST:
                 size = lanes[8 * cu + LEFT]
                 if size > 0:
+                    if cu & 7 == _LOAD:
+                        node = load_root[c]
+                    elif cu & 7 == _STORE:
+                        node = store_root[c]
+                    else:
+                        node = put_root[sets * c + classes[8 * events[8 * event + CLASS] + TARGET]]
                     if size > packet:
                         lanes[8 * cu + LEFT] = size - packet
+                        flags = FIRST
                     else:
                         lanes[8 * cu + LEFT] = 0
-                        events[8 * event + FLAGS] = flags | LAST
+                        flags = FIRST | LAST
                         events[8 * event + CYCLES] = (size + link_rate - 1) // link_rate
-                        events[8 * event + PORT_CYCLES] = (size * ports + dram_rate - 1) // dram_rate
+                        events[8 * event + PORT_WORK] = size * ports
+                    enter(events, nodes, event, node, flags)
                     push(events, slots, used, h_key, h_value, counters, event, gate)
                     continue
                 word = -1 - lanes[8 * cu + FREE]
@@ -391,7 +518,7 @@ def simulate(
                         event = new_event(events, counters)
                         events[8 * event + LANE] = cu
                         events[8 * event + CYCLES] = (size + link_rate - 1) // link_rate
-                        events[8 * event + PORT_CYCLES] = (size * ports + dram_rate - 1) // dram_rate
+                        events[8 * event + PORT_WORK] = size * ports
                         events[8 * event + CLASS] = row
                         enter(events, nodes, event, node, flags)
                         push(events, slots, used, h_key, h_value, counters, event, start + classes[8 * row + LEAD])

@@ -10,14 +10,24 @@ Rules
 - MPU, VPU, DAU and MAP instructions take the cycles that `costs` says, waits and signals one. Tokens are given at the
   end. Cycles that depend on values are those of a functional run, or without one those that the words declare.
 - put, load and store move packets of at most `noc_packet_bytes`, one after the other: the next one is offered when the
-  one before has left the first thing on its way (the links out of the own router, or the DRAM port). The unit is free
-  when the last one has. put gives its tokens then; load and store when the last byte has arrived, `dram_latency`
-  later: consecutive loads overlap their latencies. signal and ready send one flit and do not wait for it to leave.
-- A packet that reaches a router takes every link that it needs there (several where a multicast forks) as soon as the
-  link is free, for its bytes / link_bytes_per_cycle; its head is at the next router `hop_cycles` (at least 1) later.
-  The link into the destination's core is one such link; the semaphore rises when the last packet has passed it.
-  Reads leave the DRAM port the same way, writes end there. Of packets that reach a router in the same cycle, the one
-  from the lower core goes first, then that of the lower unit.
+  one before has left the first thing on its way (the links out of the own router; of a store at the port's own router,
+  the port). A load's next packet leaves the DRAM port when the one before has left the port and will have left its
+  first link a hop later (but never before it has begun on that link): the link has no gap between them, and nothing
+  piles up in front of it. The unit is free when a next packet could be offered. put gives its tokens then; load and
+  store when the last byte has arrived, `dram_latency` later: consecutive loads overlap their latencies. signal and
+  ready send one flit and do not wait for it to leave.
+- A packet that reaches a router takes every link that it needs there (several where a multicast forks), each by itself:
+  at once where the link is free, for its bytes / link_bytes_per_cycle. A link that is taken is promised to the packet
+  that comes next; those that come while it is promised wait behind the packets that came in by the same way. A router
+  has seven ways in: from its four neighbours, from SEND (and RECV) and STORE of its core, and from its DRAM port. When
+  the packet begins that a link was promised to, the link is promised to the first packet of the next way in that has
+  one waiting, in turn after that packet's way. This comes before what the packets do that reach the router in that
+  same cycle; of these, the one from the lower core comes first, then that of the lower unit.
+- A packet's head is at the next router `hop_cycles` (at least 1) after it began on the link. The link into the
+  destination's core is one such link; the semaphore rises when the last packet has passed it. Writes end in a DRAM
+  port.
+- A DRAM port serves packets as they come. Its time is counted in bytes, of which it moves `dram_bytes_per_cycle` /
+  `dram_ports` a cycle: a packet begins in the cycle in which the one before ends.
 - Delivery of a read takes no link into the core: loads and stores have ports of their own.
 """
 
@@ -25,7 +35,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -36,7 +46,19 @@ from ..executable.load import patched_words
 from ..machine.costs import link_cycles, port_cycles, word_costs
 from ..machine.errors import EmulationError
 from ..machine.mapped_work import MappedWork
-from ..machine.noc import EAST, EJECT, NORTH, SOUTH, WEST, port_of_core, port_rows
+from ..machine.noc import (
+    EAST,
+    EJECT,
+    FROM_CORE,
+    FROM_DRAM,
+    FROM_STORE,
+    INPUTS,
+    NORTH,
+    SOUTH,
+    WEST,
+    port_of_core,
+    port_rows,
+)
 from .engine import LaunchTiming, TimingResult, follow_controller
 
 End: TypeAlias = Literal["core", "port", "deliver"]
@@ -72,7 +94,23 @@ class _Packet:
     first: bool
     """Whether it is at its source, where the next packet of the instruction waits for it to leave."""
     last: bool
+    came_from: int
+    """The way into the router, one of `noc.INPUTS`."""
     at_port: bool = False
+
+
+@dataclass
+class _Link:
+    """A link out of a router, or into its core."""
+
+    free: int = 0
+    """The cycle from which it is, of all packets that took it or that it is promised to."""
+    begin: int = 0
+    """When the last of these begins."""
+    last: int = 0
+    """The way in that this one came by."""
+    waiting: defaultdict[int, deque[_Packet]] = field(default_factory=lambda: defaultdict(deque[_Packet]))
+    """Packets by the way on which they came in."""
 
 
 @dataclass
@@ -80,7 +118,12 @@ class _Unit:
     queue: deque[_Instruction] = field(default_factory=deque[_Instruction])
     free: bool = True
     left: int = 0
+    """Bytes of the transfer under way that are not yet offered."""
     begin: int = 0
+    links: int = 0
+    """That the packet at its source has still to take."""
+    gate: int = 0
+    """When it has left those that it took, and the DRAM port."""
 
 
 class _Machine:
@@ -88,6 +131,7 @@ class _Machine:
 
     def __init__(self, exe: Executable, number: int, mapped: dict[int, deque[int]] | None) -> None:
         self.exe, self.chip, self.mapped = exe, exe.chip, mapped
+        self.hop = max(exe.chip.hop_cycles, 1)
         launch, cores = exe.launches[number], exe.chip.cores
         self.words: list[Any] = []
         self.costs: list[Any] = []
@@ -103,8 +147,11 @@ class _Machine:
         self.units = [[_Unit() for _ in range(QUEUES)] for _ in range(cores)]
         self.tokens: Counter[tuple[int, int, int]] = Counter()
         self.semaphores: Counter[tuple[int, int]] = Counter()
-        self.link_free: defaultdict[tuple[int, int], int] = defaultdict(int)
+        self.links: defaultdict[tuple[int, int], _Link] = defaultdict(_Link)
+        self.busy_links: set[tuple[int, int]] = set()
+        """Those for which packets wait."""
         self.port_free = [0] * self.chip.dram_ports
+        """In bytes: cycles times `dram_bytes_per_cycle`."""
         self.agenda: defaultdict[int, list[Any]] = defaultdict(list)
         self.packets: defaultdict[int, list[_Packet]] = defaultdict(list)
         self.times: list[int] = [0]
@@ -138,6 +185,9 @@ class _Machine:
             moved = True
             while moved:
                 moved = any([self.step(core) for core in range(self.chip.cores)])
+            for router, way in sorted(self.busy_links):
+                if self.links[router, way].begin == self.now:
+                    self.next_turn(router, way)
             for packet in sorted(self.packets.pop(self.now, []), key=lambda p: (p.owner.core, p.owner.unit)):
                 self.pass_router(packet)
         if not all(self.halted) or any(unit.queue for core in self.units for unit in core):
@@ -247,7 +297,7 @@ class _Machine:
             case Cost.SIGNAL:
                 done = self.now + 1
                 flit = self.chip.link_bytes_per_cycle
-                self.offer(self.now, _Packet(head, flit, core, head.targets, "core", first=False, last=True))
+                self.offer(self.now, _Packet(head, flit, core, head.targets, "core", False, True, FROM_CORE))
             case _:
                 done = self.now + head.cycles
         self.at(done, lambda: self.release(head))
@@ -284,11 +334,12 @@ class _Machine:
         last = unit.left == 0
         match head.family:
             case Family.PUT:
-                packet = _Packet(head, size, head.core, head.targets, "core", True, last)
+                packet = _Packet(head, size, head.core, head.targets, "core", True, last, FROM_CORE)
             case Family.STORE:
-                packet = _Packet(head, size, head.core, (home,), "port", True, last)
+                packet = _Packet(head, size, head.core, (home,), "port", True, last, FROM_STORE)
             case _:
-                packet = _Packet(head, size, home, (head.core,), "deliver", True, last, at_port=True)
+                packet = _Packet(head, size, home, (head.core,), "deliver", True, last, FROM_DRAM, at_port=True)
+        unit.gate = 0
         self.offer(time, packet)
 
     def way(self, router: int, goal: int) -> int:
@@ -299,67 +350,102 @@ class _Machine:
         return SOUTH if goal > router else NORTH
 
     def pass_router(self, packet: _Packet) -> None:
-        chip, head = self.chip, packet.owner
-        on_link, on_port = int(link_cycles(chip, packet.nbytes)), int(port_cycles(chip, packet.nbytes))
-        hop = max(chip.hop_cycles, 1)
-        left_source = self.now
+        """What a packet does that is now at its router, or at the DRAM port that it is read from."""
+        head, here = packet.owner, packet.router
+        unit = self.units[head.core][head.unit]
+        forks: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
+        for goal in packet.goals:
+            forks[self.way(here, goal) if goal != here else EJECT] += (goal,)
         if packet.at_port:
-            start = self.take_port(head, packet.nbytes, self.read)
-            left_source = start + on_port
-            onward = _Packet(head, packet.nbytes, packet.router, packet.goals, packet.end, False, packet.last)
-            self.offer(start + hop, onward)
-        else:
-            steps = {EAST: 1, WEST: -1, NORTH: -chip.cols, SOUTH: chip.cols}
-            forks: defaultdict[int, list[int]] = defaultdict(list)
-            for goal in packet.goals:
-                if goal != packet.router:
-                    forks[self.way(packet.router, goal)].append(goal)
+            start, gate = self.take_port(packet, self.read)
+            self.offer(start + self.hop, replace(packet, at_port=False))
+            unit.gate = gate
+            if packet.goals == (here,):  # no link comes after it
+                unit.links = 1
+                self.leave(packet, gate)
+        elif EJECT not in forks or packet.end == "core":
+            if packet.first:
+                unit.links = len(forks)
             for way, goals in forks.items():
-                start = self.take_link(packet.router, way, packet.nbytes)
-                left_source = max(left_source, start + on_link)
-                there = packet.router + steps[way]
-                onward = _Packet(head, packet.nbytes, there, tuple(goals), packet.end, False, packet.last)
-                self.offer(start + hop, onward)
-            if packet.router in packet.goals:
-                match packet.end:
-                    case "core":
-                        arrival = self.take_link(packet.router, EJECT, packet.nbytes) + on_link
-                        left_source = max(left_source, arrival)
-                        self.note_end(arrival)
-                        if packet.last:
-                            key = (packet.router, head.semaphore)
-                            self.at(arrival, lambda: self.semaphores.update([key]))
-                    case "port":
-                        start = self.take_port(head, packet.nbytes, self.written)
-                        left_source = max(left_source, start + on_port)
-                        self.arrive(packet, start + max(on_link, on_port) + chip.dram_latency)
-                    case "deliver":
-                        self.arrive(packet, self.now + max(on_link, on_port) + chip.dram_latency)
-        if packet.first and not packet.last:
-            self.at(left_source, lambda: self.next_packet(head, left_source))
-        elif packet.first:
-            self.at(left_source, lambda: self.release(head))
-            if head.cost in (Cost.PUT, Cost.PUT_ENCODED):
-                self.at(left_source, lambda: self.complete(head))
+                link, part = self.links[here, way], replace(packet, goals=goals)
+                if link.begin <= self.now:
+                    self.take_link(here, way, part)
+                else:
+                    link.waiting[packet.came_from].append(part)
+                    self.busy_links.add((here, way))
+                    heapq.heappush(self.times, link.begin)
+        elif packet.end == "port":
+            start, gate = self.take_port(packet, self.written)
+            duration = max(int(link_cycles(self.chip, packet.nbytes)), int(port_cycles(self.chip, packet.nbytes)))
+            self.arrive(packet, start + duration + self.chip.dram_latency)
+            if packet.first:
+                unit.links = 1
+                self.leave(packet, gate)
+        else:
+            duration = max(int(link_cycles(self.chip, packet.nbytes)), int(port_cycles(self.chip, packet.nbytes)))
+            self.arrive(packet, self.now + duration + self.chip.dram_latency)
+
+    def take_link(self, router: int, way: int, packet: _Packet) -> None:
+        """Have a packet take a link as soon as that is free."""
+        head, link = packet.owner, self.links[router, way]
+        on_link = int(link_cycles(self.chip, packet.nbytes))
+        link.begin = max(self.now, link.free)
+        link.free, link.last = link.begin + on_link, packet.came_from
+        self.link_bytes[router, way] += packet.nbytes
+        if way == EJECT:
+            self.note_end(link.free)
+            if packet.last:
+                key = (router, head.semaphore)
+                self.at(link.free, lambda: self.semaphores.update([key]))
+        else:
+            there = router + {EAST: 1, WEST: -1, NORTH: -self.chip.cols, SOUTH: self.chip.cols}[way]
+            comes = {EAST: WEST, WEST: EAST, NORTH: SOUTH, SOUTH: NORTH}[way]
+            self.offer(link.begin + self.hop, replace(packet, router=there, came_from=comes, first=False))
+        if packet.first:
+            early = min(self.hop, on_link - 1) if head.family == Family.LOAD else 0
+            self.leave(packet, link.free - early)
+
+    def next_turn(self, router: int, way: int) -> None:
+        """Promise a link to the next packet that waits for it: that of the last promise begins now."""
+        link = self.links[router, way]
+        for turn in range(1, INPUTS + 1):
+            queue = link.waiting[(link.last + turn) % INPUTS]
+            if queue:
+                self.take_link(router, way, queue.popleft())
+                break
+        if any(link.waiting.values()):
+            heapq.heappush(self.times, link.begin)
+        else:
+            self.busy_links.remove((router, way))
+
+    def leave(self, packet: _Packet, time: int) -> None:
+        """A packet leaves one of the first things on its way at `time`; after the last one comes the next packet."""
+        head = packet.owner
+        unit = self.units[head.core][head.unit]
+        unit.links -= 1
+        unit.gate = max(unit.gate, time)
+        if unit.links:
+            return
+        gate = unit.gate
+        if not packet.last:
+            self.at(gate, lambda: self.next_packet(head, gate))
+            return
+        self.at(gate, lambda: self.release(head))
+        if head.cost in (Cost.PUT, Cost.PUT_ENCODED):
+            self.at(gate, lambda: self.complete(head))
 
     def arrive(self, packet: _Packet, time: int) -> None:
         self.note_end(time)
         if packet.last:
             self.at(time, lambda: self.complete(packet.owner))
 
-    def take_link(self, router: int, way: int, nbytes: int) -> int:
-        """Reserve a link for a packet at its router. Returns when the packet's head enters it."""
-        start = max(self.now, self.link_free[router, way])
-        self.link_free[router, way] = start + int(link_cycles(self.chip, nbytes))
-        self.link_bytes[router, way] += nbytes
-        return start
-
-    def take_port(self, head: _Instruction, nbytes: int, moved: Any) -> int:
-        port = port_of_core(self.chip, head.core)
-        start = max(self.now, self.port_free[port])
-        self.port_free[port] = start + int(port_cycles(self.chip, nbytes))
-        moved[port] += nbytes
-        return start
+    def take_port(self, packet: _Packet, moved: Any) -> tuple[int, int]:
+        """Reserve its DRAM port for a packet that is there now: the cycles in which it begins, and has left it."""
+        port, rate = port_of_core(self.chip, packet.owner.core), self.chip.dram_bytes_per_cycle
+        start = max(self.now * rate, self.port_free[port])
+        self.port_free[port] = start + packet.nbytes * self.chip.dram_ports
+        moved[port] += packet.nbytes
+        return start // rate, max(self.port_free[port] // rate, self.now + 1)
 
 
 def run_reference(exe: Executable, mapped: MappedWork | None = None) -> TimingResult:

@@ -9,18 +9,27 @@ from numpy.typing import NDArray
 
 from ...chips.chip import Chip
 from ...support.jit import Array, jit
-from ..machine.noc import LINKS, Routes
+from ..machine.noc import FROM_CORE, FROM_DRAM, FROM_STORE, LINKS, Routes
 from .kernel import FORK, FROM_PORT, HERE, INTO_CORE, INTO_PORT, ONE_LINK
 
 
 def route_nodes(routes: Routes, cores: int) -> NDArray[np.uint32]:
-    """[nodes * 4] rows of the kernel for each node; columns as in `kernel.NODE_KIND`."""
-    return _route_nodes(routes.router, routes.mask, routes.child, routes.port, cores)
+    """[nodes * 4] what the kernel does at each node; columns as in `timing_kernel.NODE_KIND`."""
+    return _route_nodes(routes.router, routes.mask, routes.child, routes.port, routes.store_root, cores)
 
 
 @jit
-def _route_nodes(router: Array, mask: Array, child: Array, port: Array, cores: int) -> Array:
+def _route_nodes(router: Array, mask: Array, child: Array, port: Array, store_root: Array, cores: int) -> Array:
     nodes = np.zeros(4 * len(mask), np.uint32)
+    came_from = np.full(len(mask), FROM_CORE, np.uint32)
+    came_from[store_root] = FROM_STORE
+    for node in range(len(mask)):
+        if mask[node] & 0x80:
+            came_from[child[node, 0]] = FROM_DRAM
+        else:
+            for out in range(4):
+                if child[node, out] >= 0:
+                    came_from[child[node, out]] = out ^ 1  # what leaves to the east comes from the west
     for node in range(len(mask)):
         ways = int(mask[node])
         kind, way, following = FORK, router[node] * LINKS, node
@@ -38,7 +47,7 @@ def _route_nodes(router: Array, mask: Array, child: Array, port: Array, cores: i
         if (kind == FROM_PORT or kind == ONE_LINK) and mask[following] & 0x40:
             following = HERE
         at = 4 * node
-        nodes[at], nodes[at + 1], nodes[at + 2], nodes[at + 3] = kind, way, following, ways & 31
+        nodes[at], nodes[at + 1], nodes[at + 2], nodes[at + 3] = kind | came_from[node] << 3, way, following, ways & 31
     return nodes
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...dialects.coreasm.isa import QUEUES, Unit
+from ...emulator.reports.critical_path import REASONS
+from ...emulator.reports.explain import LEAST_SHARE, explain
 from .bars import Bar, bar_chart, stacked_bar
 from .chip_facts import chip_section
 from .device_memory import device_memory_section
@@ -72,6 +74,37 @@ def chip(facts: RunFacts) -> Section:
     return chip_section(facts.exe.chip)
 
 
+def limits(facts: RunFacts) -> Section | None:
+    """What the cycles consist of, and which operations cost most over their own bound."""
+    if facts.timing.trace is None:
+        return None
+    explanation = explain(facts.exe, facts.timing)
+    total = max(explanation.cycles, 1)
+    shares = [
+        (
+            f"{share.unit} {share.reason}".strip(),
+            f"{share.cycles:,}",
+            percent(share.cycles / total),
+            REASONS[share.reason],
+        )
+        for share in explanation.shares
+        if share.cycles >= LEAST_SHARE * total
+    ]
+    over = [
+        (name_cell(one.task, 40), f"{one.cycles:,}", f"{one.bound:,.0f}", one.set_by, one.why)
+        for one in explanation.over_bound
+    ]
+    parts: list[Child] = [table(["on the critical path", "cycles", "share", "meaning"], shares)]
+    if over:
+        heading = "Operations that cost most over their own bound"
+        parts += [tag("h3", heading), table(["operation", "on the path", "bound", "set by", "why"], over)]
+    note = (
+        "The chain of instructions, messages and waits that ends with the last cycle. Its pieces lie end to end, so "
+        "they add up to the run: only what is on it can make the run shorter."
+    )
+    return Section("What limits it", join(parts), note)
+
+
 def bounds(facts: RunFacts) -> Section:
     """Cycles against the least that each unit needs."""
     colours = {"MPU": "mpu", "VPU": "vpu", "NoC": "send", "DRAM": "load", "host": "host"}
@@ -90,12 +123,24 @@ def bounds(facts: RunFacts) -> Section:
             tag("h3", f"Work of the {what} ({entry['unit']} sets the bound: {entry['cycles']:,.0f} cycles)"),
             bar_chart(f"least cycles by unit, {what}", bars, mark=(cycles, f"run: {cycles:,} cycles")),
         ]
+    most = [
+        Bar(
+            one["name"],
+            one["cycles"],
+            f"{one['cycles']:,.0f} cycles, {percent(one['cycles'] / max(cycles, 1))} of the run",
+            "heat",
+        )
+        for one in facts.stats["busiest"]
+    ]
+    if most:
+        chart = bar_chart("cycles of the busiest parts", most, mark=(cycles, f"run: {cycles:,} cycles"))
+        parts += [tag("h3", "The busiest part of each kind: no run of this executable takes fewer cycles"), chart]
     note = (
-        "The least cycles that each unit needs if it works without a pause on all cores, links and ports. The "
-        "network's work has its products on the matrix units, all else on the vector units, and every weight, input "
-        "and output moved once; the executable's is what this one does: where it computes products on vector units, "
-        "less on the one and more on the other. Host copies before the first launch and after the last are outside of "
-        "the run."
+        "The least cycles that each unit needs if it works without a pause on all cores, links and ports, each with "
+        "the same share. The network's work has its products on the matrix units, all else on the vector units, and "
+        "every weight, input and output moved once; the executable's is what this one does: where it computes products "
+        "on vector units, less on the one and more on the other. Host copies before the first launch and after the "
+        "last are outside of the run."
     )
     return Section("Distance to the roofline", join(parts), note)
 
@@ -352,6 +397,6 @@ def sparse(facts: RunFacts) -> Section | None:
 
 
 SECTIONS: tuple[SectionMaker[RunFacts], ...] = (
-    bounds, utilisation, timeline, device_memory, tasks, sparse, cores, traffic, energy, chip,
+    limits, bounds, utilisation, timeline, device_memory, tasks, sparse, cores, traffic, energy, chip,
 )  # fmt: skip
 """All sections, in the order of the page."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ...emulator.executable.executable import Executable
@@ -23,14 +24,14 @@ def scaled(value: float, units: dict[str, float]) -> str:
 def summary(name: str, exe: Executable, stats: dict[str, Any]) -> str:
     """Cycles, distance to the roofline, use of the units, traffic, memory and energy. Keys as in `stats.collect`."""
     chip, bound, moved = exe.chip, stats["roofline"], stats["bytes"]
-    ratio = f"{bound['ratio']:.2f} x the bound" if bound["ratio"] else "no bound"
     units = [(unit, entry) for unit, entry in stats["units"].items() if entry["instructions"]]
     busy = "  ".join(f"{unit} {100 * entry['utilisation']:.1f}%" for unit, entry in units)
     network = sum(moved["links"].values())
     lines = [
         f"{name} on {chip.name}: {chip.rows} x {chip.cols} cores at {chip.clock_ghz:g} GHz",
-        f"  cycles   {stats['cycles']:,} ({scaled(stats['time_us'], MICRO)}), {ratio} of {bound['cycles']:,.0f} "
-        f"that {bound['unit']} sets",
+        f"  cycles   {stats['cycles']:,} ({scaled(stats['time_us'], MICRO)}) on the chip, "
+        f"{stats['total_cycles']:,} with copies from and to the host",
+        f"  bounds   {'; '.join(_bounds(stats, bound)) or 'none'}",
         f"  busy     {busy}",
         f"  traffic  DRAM {moved['dram_read']:,} bytes read, {moved['dram_written']:,} written; "
         f"network {network:,} bytes x links; host {moved['host_in']:,} in, {moved['host_out']:,} out",
@@ -39,7 +40,7 @@ def summary(name: str, exe: Executable, stats: dict[str, Any]) -> str:
         f"  energy   {scaled(stats['energy_pj']['total'], PICO)}",
     ]
     if "reference" in stats:
-        lines.insert(2, f"  loops    {_reference(stats['reference'])}")
+        lines.insert(3, f"  loops    {_reference(stats['reference'])}")
     if "sparse" in stats:
         lines.append(f"  sparse   {_sparse(stats['sparse'])}")
     launches: list[dict[str, Any]] = stats["launches"]
@@ -47,6 +48,18 @@ def summary(name: str, exe: Executable, stats: dict[str, Any]) -> str:
         lines += [f"  launch   {_launch(launch)}" for launch in launches[:SHOWN_LAUNCHES]]
         lines += [f"           and {len(launches) - SHOWN_LAUNCHES} more"] if len(launches) > SHOWN_LAUNCHES else []
     return "\n".join(lines)
+
+
+def _bounds(stats: dict[str, Any], bound: dict[str, Any]) -> Iterator[str]:
+    """`1.37 x 9,852, the DRAM's time for the network's work spread evenly`; the same of the busiest part."""
+    if bound["ratio"]:
+        unit = "links" if bound["unit"] == "NoC" else bound["unit"]
+        least = f"{bound['ratio']:.2f} x {bound['cycles']:,.0f}"
+        yield f"{least}, the {unit}'s time for the {bound['of']}'s work spread evenly"
+    if stats["busiest"]:
+        most = stats["busiest"][0]
+        ratio = stats["cycles"] / most["cycles"]
+        yield f"{ratio:.2f} x {most['cycles']:,.0f}, that of the busiest part of this program, {most['name']}"
 
 
 def _reference(figures: dict[str, Any]) -> str:

@@ -86,4 +86,4 @@ def test_results_stay_and_cycles_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encode_subgraph, "lay_out_multi_buffered", lay_out_sram)
     monkeypatch.setattr(lower_launch, "lay_out_multi_buffered", lay_out_sram)
     shallow = compile_module(import_onnx(network(layers), {}), TINY).executable
-    assert run_timing(multi_buffered).cycles < 0.98 * run_timing(shallow).cycles
+    assert run_timing(multi_buffered).cycles < 0.985 * run_timing(shallow).cycles

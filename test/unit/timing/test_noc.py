@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from booksim import POINTS, mean_latency
 from meshloom.chips import load_chip
 from meshloom.chips.chip import Chip
 from meshloom.emulator.executable.build import Assembly, at
@@ -150,19 +152,19 @@ def test_more_of_a_resource_is_not_slower_without_contention(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["vpu_lanes", "link_bytes_per_cycle", "dram_bytes_per_cycle", "queue_depth"])
-def test_more_of_a_resource_may_reorder_in_contention(name: str) -> None:
+def test_more_of_a_resource_hardly_reorders_in_contention(name: str) -> None:
     """
-    Where cores contend, first come first served: work that is ready earlier may overtake and delay what is critical.
+    Where cores contend, work that is ready earlier may overtake and delay what is critical.
 
-    These are the anomalies that Graham described for lists of tasks. The worst seen is 17%: with links faster than the
-    DRAM port, stores fill the port's queue ahead of loads that more depends on.
+    These are the anomalies that Graham described for lists of tasks; that the ways into a router take turns keeps them
+    small (`test_monotone.py`).
     """
     ratios: list[float] = []
     for seed in range(12):
         exe = random_program(seed, EDGE, rounds=8)
         ratios.append(run_timing(replace(exe, chip=more(EDGE, name))).cycles / run_timing(exe).cycles)
-    assert max(ratios) < 1.2
-    assert np.mean(ratios) < 1.02
+    assert max(ratios) <= 1.02
+    assert np.mean(ratios) < 1.002
 
 
 def test_latencies_only_add() -> None:
@@ -179,3 +181,17 @@ def test_clock_changes_no_cycle() -> None:
     exe = random_program(3, EDGE)
     fast = replace(exe, chip=replace(EDGE, clock_ghz=2 * EDGE.clock_ghz))
     assert run_timing(fast).cycles == run_timing(exe).cycles
+
+
+@pytest.mark.parametrize(("flits", "load"), [(1, 0.2), (4, 0.3), (20, 0.1), (20, 0.3)])
+def test_latencies_are_those_of_booksim2(flits: int, load: float) -> None:
+    """
+    Uniform random traffic on an 8 x 8 mesh, where ways into a router take turns after 4 flits.
+
+    BookSim2's figures are one seed's, and so are these: within 15%.
+    """
+    with POINTS.open() as file:
+        expected = {
+            (int(p["packet_flits"]), float(p["inj_flits"])): float(p["packet_latency"]) for p in csv.DictReader(file)
+        }
+    assert mean_latency(flits, load, 60 if flits > 4 else 200, turn=4) == pytest.approx(expected[flits, load], rel=0.15)

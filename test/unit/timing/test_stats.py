@@ -113,3 +113,24 @@ def test_traces(tmp_path: Path) -> None:
     assert matmuls[0]["dur"] == pytest.approx(29 / 500)
     with pytest.raises(MeshloomError, match="not traced"):
         to_npz(run_timing(exe))
+
+
+def test_the_busiest_part_is_named_not_the_mean() -> None:
+    """
+    In a row of 4 with links of 8 bytes a cycle, cores 0 and 1 put 800 bytes each to core 3: 200 cycles on the link from
+    2 to 3 and into core 3, 100 on that from 0 to 1. A load of 320 bytes keeps the port, at core 0, busy for 40 cycles.
+    """
+    asm = Assembly(replace(TINY, rows=1, cols=4))
+    x = at(0, (200,))
+    asm.op(0, "put", x, x, cores=[3], imm=0)
+    asm.op(1, "put", x, x, cores=[3], imm=0)
+    asm.op(3, "wait", imm=0, raw=(2,))
+    asm.op(0, "load", at(0, (80,)), at(0, (80,)))
+    exe = asm.build()
+    timing = run_timing(exe)
+    found = {one["kind"]: one for one in collect(exe, timing)["busiest"]}
+    assert found["link"]["cycles"] == 200
+    assert found["link"]["name"] in ("link east of core 1", "link east of core 2", "link into core 3")
+    assert found["DRAM port"]["cycles"] == 40
+    assert collect(exe, timing)["busiest"][0]["kind"] == "link"
+    assert timing.cycles >= 200

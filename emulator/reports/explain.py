@@ -1,0 +1,98 @@
+"""What limits a run: its critical path summed up, as data and as text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...support.errors import MeshloomError
+from ..executable.executable import Executable
+from ..timing.engine import TimingResult
+from .critical_path import Piece, critical_path
+from .task_bounds import TaskOverBound, tasks_over_bound
+
+LEAST_SHARE = 0.005
+"""Of the run; shorter sums are one line, the rest."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of the critical path."""
+
+    unit: str
+    """The unit whose instruction it is, "" where it is none."""
+    reason: str
+    """One of `critical_path.REASONS`."""
+    cycles: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a run's cycles consist of."""
+
+    cycles: int
+    shares: tuple[Share, ...]
+    """The longest first; they add up to `cycles`."""
+    tasks: tuple[tuple[str, int], ...]
+    """(operation, cycles on the critical path), the longest first."""
+    over_bound: tuple[TaskOverBound, ...]
+    """The operations that cost most over their own bound."""
+    path: tuple[Piece, ...]
+
+    def __str__(self) -> str:
+        return explain_text(self)
+
+    def figures(self) -> dict[str, Any]:
+        """The sums, ready for JSON."""
+        return {
+            "cycles": self.cycles,
+            "critical_path": [
+                {"unit": share.unit, "reason": share.reason, "cycles": share.cycles} for share in self.shares
+            ],
+            "tasks": [{"task": task, "cycles": cycles} for task, cycles in self.tasks],
+            "over_bound": [asdict(one) for one in self.over_bound],
+        }
+
+
+def explain(exe: Executable, timing: TimingResult) -> Explanation:
+    """
+    What limits a run. Raises MeshloomError where it was not traced (`run_timing(exe, trace=True)`).
+    """
+    if timing.trace is None:
+        raise MeshloomError("this run was not traced: ask for a trace when it is timed")
+    path = critical_path(exe, timing)
+    by_share: dict[tuple[str, str], int] = {}
+    by_task: dict[str, int] = {}
+    for piece in path:
+        key = (piece.unit_name, piece.reason)
+        by_share[key] = by_share.get(key, 0) + piece.cycles
+        by_task[piece.task] = by_task.get(piece.task, 0) + piece.cycles
+    shares = sorted((Share(unit, reason, cycles) for (unit, reason), cycles in by_share.items()), key=_longest)
+    tasks = sorted(by_task.items(), key=lambda item: -item[1])
+    over = tasks_over_bound(exe, timing, path)
+    return Explanation(timing.cycles, tuple(shares), tuple(tasks), tuple(over), tuple(path))
+
+
+def _longest(share: Share) -> int:
+    return -share.cycles
+
+
+def explain_text(explanation: Explanation) -> str:
+    """The explanation for people: what the path consists of, and the operations that cost most over their bound."""
+    total = max(explanation.cycles, 1)
+    lines = [f"what the {explanation.cycles:,} cycles consist of (the critical path, end to end):"]
+    rest = 0
+    for share in explanation.shares:
+        if share.cycles < LEAST_SHARE * total:
+            rest += share.cycles
+            continue
+        what = f"{share.unit or 'chip':<6}{share.reason}"
+        lines.append(f"  {share.cycles:>12,}  {100 * share.cycles / total:5.1f}%  {what}")
+    if rest:
+        lines.append(f"  {rest:>12,}  {100 * rest / total:5.1f}%  {'':<6}the rest, each under {100 * LEAST_SHARE:g}%")
+    if explanation.over_bound:
+        lines.append("operations that cost most over their own bound:")
+    for one in explanation.over_bound:
+        why = f"{one.task}: bound {one.bound:,.0f} ({one.set_by}); {one.why}"
+        lines.append(f"  {one.cycles:>12,}  {100 * one.cycles / total:5.1f}%  {why}")
+    return "\n".join(lines)

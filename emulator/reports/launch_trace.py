@@ -1,0 +1,182 @@
+"""A launch of a traced run as it is asked for by lane and word: what ran when, who gave which token, who sent what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...dialects.coreasm.isa import QUEUES
+from ..executable.executable import Executable
+from ..machine.noc import port_of_core, port_rows
+from ..timing.engine import TimingResult, Trace
+from ..timing.kernel import HALT, KIND, LOAD, LOOP, PUT, PUT_MAPPED, SIGNAL, SIGNALS, STORE, TARGET, UNIT, WAITS, A, B
+from ..timing.tables import Tables, build_tables
+
+MESSAGES = (PUT, PUT_MAPPED, SIGNAL)
+
+
+class LaunchTrace:
+    """
+    One launch of a run. An *entry* is an execution of an instruction of a unit; entries are numbered by lane (core * 8
+    + unit), and within a lane as they ran. Times count from the start of the launch.
+    """
+
+    def __init__(self, exe: Executable, tables: Tables, trace: Trace, chosen: slice, begin: int) -> None:
+        """`chosen` are the places of this launch in `trace`, `begin` is when it starts."""
+        lane = trace.core[chosen].astype(np.int64) * QUEUES + trace.unit[chosen]
+        order = np.argsort(lane, kind="stable")
+        self.exe, self.chip, self.tables = exe, exe.chip, tables
+        self.lane: NDArray[np.int64] = lane[order]
+        self.start: NDArray[np.int64] = trace.start[chosen][order] - begin
+        self.end: NDArray[np.int64] = trace.end[chosen][order] - begin
+        self.word: NDArray[np.int64] = trace.word[chosen][order].astype(np.int64)
+        self.program: NDArray[np.int64] = trace.program[chosen][order].astype(np.int64)
+        self.row: NDArray[np.int64] = tables.word_class[tables.base[self.lane // QUEUES] + self.word].astype(np.int64)
+        """[entries] the class of each one's word."""
+        self.first: NDArray[np.int64] = np.searchsorted(self.lane, np.arange(exe.chip.cores * QUEUES + 1))
+        """[lanes + 1] the first entry of each lane."""
+        self._given: dict[tuple[int, int], NDArray[np.int64]] = {}
+        self._taken: dict[tuple[int, int], NDArray[np.int64]] = {}
+        self._messages: dict[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+        self._dispatch: dict[int, dict[int, tuple[int, int]]] = {}
+
+    def of(self, entry: int, column: int) -> int:
+        """A column of the class of an entry's word."""
+        return int(self.tables.classes[self.row[entry], column])
+
+    def previous(self, entry: int) -> int | None:
+        """The entry before on the same lane."""
+        return entry - 1 if entry > self.first[self.lane[entry]] else None
+
+    def givers(self, entry: int) -> Iterator[int]:
+        """The entries whose tokens an entry took: of each unit that it waits for, as many back as it took before."""
+        lane = int(self.lane[entry])
+        core, unit = divmod(lane, QUEUES)
+        waits = self.of(entry, WAITS)
+        for other in range(QUEUES):
+            if waits >> other & 1:
+                taken = self._taken.setdefault((lane, other), self._entries(lane, WAITS, other))
+                source = core * QUEUES + other
+                given = self._given.setdefault((source, unit), self._entries(source, SIGNALS, unit))
+                yield int(given[np.searchsorted(taken, entry)])
+
+    def _entries(self, lane: int, column: int, unit: int) -> NDArray[np.int64]:
+        """Entries of a lane that wait for `unit` (column WAITS) or give it a token (SIGNALS)."""
+        entries: NDArray[np.int64] = np.arange(int(self.first[lane]), int(self.first[lane + 1]))
+        return entries[self.tables.classes[self.row[entries], column] >> unit & 1 == 1]
+
+    def sender(self, entry: int) -> int | None:
+        """
+        The entry that sent the message which a wait was the last to need, None where there is none.
+
+        When a message arrives is in no trace. The earliest possible times put them in order; where contention made
+        another order the answer is one that arrived near that time.
+        """
+        core, semaphore = int(self.lane[entry]) // QUEUES, self.of(entry, B)
+        key = (core, semaphore)
+        if key not in self._messages:
+            self._messages[key] = self._messages_to(core, semaphore)
+        messages, arrivals = self._messages[key]
+        lane = int(self.lane[entry])
+        before: NDArray[np.int64] = np.arange(int(self.first[lane]), entry + 1)
+        same = (self._kind[before] == self.of(entry, KIND)) & (self.tables.classes[self.row[before], B] == semaphore)
+        counts: NDArray[np.int64] = self.tables.classes[self.row[before[same]], A]
+        needed = int(np.sum(counts))
+        possible = int(np.searchsorted(arrivals, int(self.start[entry]), side="right"))
+        if not possible:
+            return None
+        return int(messages[min(needed, possible) - 1])
+
+    @cached_property
+    def _kind(self) -> NDArray[np.int64]:
+        return self.tables.classes[self.row, KIND]
+
+    def _messages_to(self, core: int, semaphore: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(entries that raise a semaphore, earliest arrivals), by arrival."""
+        classes = self.tables.classes
+        sends = np.isin(classes[:, KIND], MESSAGES) & (classes[:, B] == semaphore)
+        sets = np.asarray(self.exe.core_sets, np.bool_).reshape(-1, self.chip.cores)
+        rows = [row for row in np.flatnonzero(sends).tolist() if sets[classes[row, TARGET], core]]
+        entries: NDArray[np.int64] = np.flatnonzero(np.isin(self.row, rows))
+        ways = [self.way(entry, core) for entry in entries.tolist()]
+        arrivals: NDArray[np.int64] = self.end[entries] + np.array(ways, np.int64)
+        order = np.argsort(arrivals, kind="stable")
+        return entries[order], arrivals[order]
+
+    def way(self, entry: int, core: int) -> int:
+        """Cycles of hops from the core of an entry to another."""
+        own, cols = int(self.lane[entry]) // QUEUES, self.chip.cols
+        return max(self.chip.hop_cycles, 1) * (abs(own % cols - core % cols) + abs(own // cols - core // cols))
+
+    def to_port(self, entry: int) -> int:
+        """Cycles of hops between an entry's core and its DRAM port, and of `dram_latency`."""
+        port = port_of_core(self.chip, int(self.lane[entry]) // QUEUES)
+        hops = self.way(entry, port_rows(self.chip)[port] * self.chip.cols)
+        return self.chip.dram_latency + hops + (max(self.chip.hop_cycles, 1) if self.of(entry, KIND) == LOAD else 0)
+
+    def is_transfer(self, entry: int) -> bool:
+        """Whether tokens are given later than the unit is free."""
+        return self.of(entry, KIND) in (LOAD, STORE)
+
+    def dispatched(self, entry: int) -> tuple[int, int]:
+        """
+        (the cycle from which an entry could start, as far as the sequencer goes; the entry whose start made room in a
+        full queue and so let the sequencer go on, -1: it never had to wait).
+        """
+        core = int(self.lane[entry]) // QUEUES
+        if core not in self._dispatch:
+            self._dispatch[core] = self._follow_sequencer(core)
+        return self._dispatch[core][entry]
+
+    def _follow_sequencer(self, core: int) -> dict[int, tuple[int, int]]:
+        """`dispatched` of all entries of a core."""
+        classes, depth = self.tables.classes, self.chip.queue_depth
+        row = self.tables.word_class
+        counts = [0] * QUEUES
+        found: dict[int, tuple[int, int]] = {}
+        loops: list[list[int]] = []
+        word, time, blocker = int(self.tables.base[core]), 0, -1
+        while True:
+            kind, unit, a, b = (int(classes[row[word], column]) for column in (KIND, UNIT, A, B))
+            following = word + 1
+            if kind < HALT:
+                lane = core * QUEUES + unit
+                entry = int(self.first[lane]) + counts[unit]
+                if counts[unit] >= depth:
+                    freed = entry - depth
+                    if self.start[freed] > time:
+                        time, blocker = int(self.start[freed]), freed
+                counts[unit] += 1
+                time += 1
+                found[entry] = (time, blocker)
+            else:
+                time += 1
+                if kind == HALT:
+                    return found
+                if kind == LOOP:
+                    loops.append([following, following + b, a])
+            while loops and kind != LOOP and loops[-1][1] == following:
+                loops[-1][2] -= 1
+                if loops[-1][2] > 0:
+                    following = loops[-1][0]
+                    break
+                loops.pop()
+            word = following
+
+
+def launch_traces(exe: Executable, timing: TimingResult) -> Iterator[tuple[int, int, LaunchTrace]]:
+    """(start, end, trace) of each launch of a traced run, in order; times of the run."""
+    if timing.trace is None:
+        return
+    known: dict[int, tuple[Tables, int]] = {}
+    at = 0
+    for number, begin, end in timing.launches:
+        if number not in known:
+            tables = build_tables(exe, exe.launches[number])
+            known[number] = tables, int(tables.instructions()[:, :QUEUES].sum())
+        tables, count = known[number]
+        yield begin, end, LaunchTrace(exe, tables, timing.trace, slice(at, at + count), begin)
+        at += count

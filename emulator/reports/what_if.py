@@ -1,0 +1,82 @@
+"""The same executable on chips that differ in one number: what would help, without compiling anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...chips.chip import Chip
+from ..executable.executable import Executable
+from ..machine.mapped_work import MappedWork
+from ..timing.engine import run_timing
+
+UNLIMITED = 1 << 20
+"""Bytes a cycle, rows, columns or lanes that no program meets."""
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """One number of the chip, and the cycles with it changed."""
+
+    what: str
+    doubled: int
+    """With twice as much of it (of latencies: half)."""
+    unlimited: int | None
+    """
+    With no limit (of latencies: none, where a hop takes one cycle at least). None of arrays: larger ones take longer to
+    fill.
+    """
+
+
+_CHANGES: tuple[tuple[str, dict[str, int], dict[str, int]], ...] = (
+    ("DRAM bytes a cycle", {"dram_bytes_per_cycle": 2}, {"dram_bytes_per_cycle": UNLIMITED}),
+    ("DRAM latency", {"dram_latency": 0}, {"dram_latency": 0}),
+    ("link bytes a cycle", {"link_bytes_per_cycle": 2}, {"link_bytes_per_cycle": UNLIMITED}),
+    ("hop cycles", {"hop_cycles": 0}, {"hop_cycles": 1}),
+    ("SRAM bytes a cycle", {"sram_bytes_per_cycle": 2}, {"sram_bytes_per_cycle": UNLIMITED}),
+    ("matrix unit's rows", {"mpu_rows": 2}, {}),
+    ("matrix unit's columns", {"mpu_cols": 2}, {}),
+    ("vector lanes", {"vpu_lanes": 2}, {"vpu_lanes": UNLIMITED}),
+    ("queue depth", {"queue_depth": 2}, {"queue_depth": 4096}),
+)
+"""Name, factors of what is doubled (0: half of a latency), values without limit (none: there is no such thing)."""
+
+
+def _changed(chip: Chip, factors: dict[str, int]) -> Chip:
+    values: dict[str, int] = {}
+    for name, factor in factors.items():
+        value: int = getattr(chip, name)
+        values[name] = value * factor if factor else value // 2
+    return replace(chip, **values)  # pyright: ignore[reportArgumentType]
+
+
+def what_if(exe: Executable, mapped: MappedWork | None = None) -> list[WhatIf]:
+    """
+    Time `exe` with one number of its chip changed at a time, what helps most first.
+
+    The program stays: what a compiler would do differently on such a chip is not in these figures. The cycles of sparse
+    work (`mapped`) stay as they were counted.
+    """
+    found: list[WhatIf] = []
+    for what, factors, values in _CHANGES:
+        doubled = run_timing(replace(exe, chip=_changed(exe.chip, factors)), mapped=mapped).cycles
+        unlimited = None
+        if values:
+            chip = replace(exe.chip, **values)  # pyright: ignore[reportArgumentType]
+            unlimited = run_timing(replace(exe, chip=chip), mapped=mapped).cycles
+        found.append(WhatIf(what, doubled, unlimited))
+    return sorted(found, key=lambda one: one.doubled)
+
+
+def what_if_text(cycles: int, found: list[WhatIf]) -> str:
+    """The table for people; `cycles` are those of the run as it was."""
+    lines = [
+        f"the same program with one number changed ({cycles:,} cycles as it is):",
+        f"  {'':<24}{'twice as good':>22}{'without limit':>22}",
+    ]
+    for one in found:
+        lines.append(f"  {one.what:<24}{_cell(cycles, one.doubled):>22}{_cell(cycles, one.unlimited):>22}")
+    return "\n".join(lines)
+
+
+def _cell(before: int, after: int | None) -> str:
+    return "-" if after is None else f"{after:,} {100 * (after / max(before, 1) - 1):+.1f}%"

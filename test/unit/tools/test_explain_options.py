@@ -1,0 +1,52 @@
+"""`meshloom-run --explain --what-if` and the same from Python, on a small network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshloom.support.errors import InputError
+from meshloom.tools import run
+from meshloom.tools.api import RunResult
+from onnx import TensorProto, helper, numpy_helper
+
+import meshloom
+
+
+def network() -> bytes:
+    """y = relu(x w), 16 x 64 x 64."""
+    weight = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [16, 64]) for name in "xy"]
+    graph = helper.make_graph(nodes, "layer", ends[:1], ends[1:], [numpy_helper.from_array(weight, "w")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+
+
+def test_the_options_print_and_write_the_same_sums(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, stats, page = tmp_path / "net.mlx", tmp_path / "stats.json", tmp_path / "page.html"
+    compiled = meshloom.compile(network(), chip="tiny")
+    compiled.save(path)
+    arguments = [str(path), "--random", "0", "--explain", "--what-if", "--stats", str(stats), "--report", str(page)]
+    assert run.main(arguments) == 0
+    printed = capsys.readouterr().out
+    figures = json.loads(stats.read_text())
+    cycles = figures["cycles"]
+    assert sum(share["cycles"] for share in figures["explanation"]["critical_path"]) == cycles
+    assert f"what the {cycles:,} cycles consist of" in printed
+    assert f"the same program with one number changed ({cycles:,} cycles as it is)" in printed
+    assert len(figures["what_if"]) == 9
+    # The first section of the page.
+    assert page.read_text().index("What limits it") < page.read_text().index("Distance to the roofline")
+    result = compiled.run({"x": np.ones((16, 64), np.float32)})
+    explanation = result.explain()
+    assert explanation.figures() == figures["explanation"]
+    assert str(explanation) in printed
+    assert [one.doubled for one in result.what_if()] == [one["doubled"] for one in figures["what_if"]]
+
+
+def test_a_result_that_was_put_together_cannot_be_explained() -> None:
+    compiled = meshloom.compile(network(), chip="tiny")
+    with pytest.raises(InputError, match="does not say what was run"):
+        RunResult({}, compiled.timing, {}).explain()
