@@ -1,4 +1,4 @@
-"""Runs of networks on several chips: values, and who works when as one input follows another."""
+"""Runs of networks on several chips: values, and the schedule of the chips for a stream of inputs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .timing.engine import HostCopy, TimingResult, depends_on_values, run_timing
 
 @dataclass(frozen=True)
 class PipelineValues:
-    """What a run leaves behind."""
+    """The result of a run."""
 
     outputs: dict[str, Array]
     mapped: tuple[MappedWork | None, ...]
-    """Of each chip, where its cycles depend on values."""
+    """Work that depends on values, of each chip that has some."""
 
 
 def run_chip_pipeline(pipeline: ChipPipeline, inputs: Mapping[str, Array], check: bool = False) -> PipelineValues:
     """
     Run the chips one after the other on `inputs` (by name) and give the network's outputs.
 
-    `check` also looks for reads of unwritten memory and for races. Raises as `run_functional` does.
+    `check` also detects reads of unwritten memory and races. Raises as `run_functional` does.
     """
     given: list[dict[str, Array]] = []
     mapped: list[MappedWork | None] = []
@@ -44,7 +44,7 @@ def run_chip_pipeline(pipeline: ChipPipeline, inputs: Mapping[str, Array], check
 
 
 def time_chip_pipeline(pipeline: ChipPipeline, mapped: Sequence[MappedWork | None] = ()) -> list[TimingResult]:
-    """One run of each chip by itself; `mapped` as `run_chip_pipeline` gives it."""
+    """The timing of one run of each chip in isolation; `mapped` as from `run_chip_pipeline`."""
     work = mapped or [None] * len(pipeline.chips)
     return [run_timing(exe, mapped=one) for exe, one in zip(pipeline.chips, work, strict=True)]
 
@@ -52,8 +52,8 @@ def time_chip_pipeline(pipeline: ChipPipeline, mapped: Sequence[MappedWork | Non
 @dataclass(frozen=True)
 class PipelineSchedule:
     """
-    When the chips work, if an input enters every `interval` cycles: chip c works on input n from
-    `n * interval + start[c]` for `cycles[c]` cycles, its copies from and to the host included.
+    The schedule of the chips if an input enters every `interval` cycles: chip c works on input n from `n * interval +
+    start[c]` for `cycles[c]` cycles, its copies from and to the host included.
 
     No chip gets its next input while it works on the one before, or before others have copied what stays in its memory,
     so this goes on for ever; where nothing stays, no schedule in which chips take one input after the other has a
@@ -147,14 +147,14 @@ def stream_cycles(
 
 def host_bytes(pipeline: ChipPipeline, when: PipelineSchedule) -> int:
     """
-    Host memory for the tensors of all inputs that are under way, and for what each chip keeps there.
+    Host memory for the tensors of all inputs under way, and for the temporaries of each chip.
 
     A tensor lives from the start of the chip that writes it (an input of the network: from its entry) to the end of
     the last that reads it (an output: to the end of the network). What stays in a chip's memory does not count.
     """
 
     def copies(first: int, last: int) -> int:
-        """How many inputs' tensors of one kind are there at once."""
+        """Number of inputs whose tensors of one kind exist at the same time."""
         return max(1, -(-(last - first) // max(when.interval, 1)))
 
     ends = [start + cycles for start, cycles in zip(when.start, when.cycles, strict=True)]

@@ -1,5 +1,5 @@
 """
-Networks on several equal chips: an executable for each, and which tensor the host takes from where.
+Networks on several equal chips: an executable for each, and the feeds of tensors between them.
 
 Every chip has memory and a host link of its own. What a chip computes for later ones goes to host memory, where they
 read it: the host hands tensors over in place, so they cost what the two links cost. Or it stays in the DRAM of its chip
@@ -16,15 +16,15 @@ from ...support.errors import InputError
 from .executable import Executable, TensorInfo
 
 NETWORK = -1
-"""In place of a chip's number: an input of the network."""
+"""The chip number that stands for an input of the network."""
 
 
 @dataclass(frozen=True)
 class Feed:
-    """Where a tensor comes from."""
+    """The source of a tensor."""
 
     chip: int
-    """The one of whose outputs it is, or `NETWORK`."""
+    """Number of the chip with this output, or `NETWORK`."""
     name: str
 
 
@@ -33,13 +33,13 @@ class ChipPipeline:
     """A network in stages, each on a chip of its own."""
 
     chips: tuple[Executable, ...]
-    """In an order in which they can run one after the other."""
+    """The executables in a topological order."""
     feeds: tuple[dict[str, Feed], ...]
-    """Of each chip's inputs, by name."""
+    """The sources of each chip's inputs, by name."""
     inputs: tuple[str, ...]
-    """The network's, each of which some chip reads."""
+    """The network's inputs, each of which some chip reads."""
     outputs: tuple[tuple[str, int], ...]
-    """The network's: name, and the chip that has an output of that name."""
+    """The network's outputs: name, and the chip that has an output of that name."""
 
     @property
     def chip(self) -> Chip:
@@ -47,7 +47,7 @@ class ChipPipeline:
         return self.chips[0].chip
 
     def input_tensors(self) -> list[TensorInfo]:
-        """The network's inputs by their names there, as the first chip that reads each has them."""
+        """The network's inputs under their names in the network, as tensors of the first chip that reads each."""
         found: dict[str, TensorInfo] = {}
         for exe, feeds in zip(self.chips, self.feeds, strict=True):
             for info in exe.inputs:
@@ -60,7 +60,7 @@ class ChipPipeline:
         return feed.chip != NETWORK and output_of(self.chips[feed.chip], feed.name).host_address < 0
 
     def output_tensors(self) -> list[TensorInfo]:
-        """The network's outputs, as the chips that compute them have them."""
+        """The network's outputs, as tensors of the chips that compute them."""
         return [output_of(self.chips[chip], name) for name, chip in self.outputs]
 
 
@@ -73,7 +73,7 @@ def output_of(exe: Executable, name: str) -> TensorInfo:
 
 
 def check_chip_pipeline(pipeline: ChipPipeline, place: str) -> None:
-    """Raises InputError naming `place` where chips and feeds do not belong together."""
+    """Raises InputError naming `place` if feeds do not match the chips."""
 
     def wrong(what: str) -> InputError:
         return InputError(f"{place} is damaged: {what}")

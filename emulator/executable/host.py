@@ -50,7 +50,7 @@ def _raw(value: Array, info: TensorInfo) -> Bytes:
 
 
 def tensor_values(raw: Bytes, info: TensorInfo) -> Array:
-    """Raw bytes as the tensor they hold, copied; bf16 comes as f32."""
+    """Raw bytes as a tensor, copied; bf16 is returned as f32."""
     nbytes = math.prod(info.shape) * info.element_bytes
     if len(raw) < nbytes:
         raise EmulationError(f"tensor '{info.name}' does not fit in its {info.nbytes} bytes")
@@ -78,7 +78,7 @@ class ControllerStep:
     target: int
     source: int
     nbytes: int
-    """Of a copy: DRAM and host addresses (target is where it writes), bytes."""
+    """Bytes of a copy between the DRAM and host addresses; `target` is written."""
     word: int
 
     @property
@@ -87,7 +87,7 @@ class ControllerStep:
         return self.target if self.mnemonic == "ctl.d2h" else self.source
 
     def run(self, host: Bytes, dram: Bytes, launch: Callable[[int], None]) -> None:
-        """Do it at once: the controller's waits are what makes that the same as doing it later."""
+        """Execute the step immediately: because of the controller's waits, that is equivalent to executing it later."""
         if self.mnemonic == "ctl.launch":
             launch(self.number)
         elif self.mnemonic in ("ctl.h2d", "ctl.d2h"):

@@ -17,7 +17,7 @@ from .residence_attribute import said_of_results
 
 @dataclass(frozen=True)
 class NetworkInterface:
-    """Types of inputs and outputs by name, in their order: tensors, whatever they are in the module."""
+    """Tensor types of inputs and outputs by name, in order, whatever their types in the module."""
 
     inputs: dict[str, Attribute]
     outputs: dict[str, Attribute]
@@ -26,7 +26,7 @@ class NetworkInterface:
 
 
 def network_interface(module: ModuleOp) -> NetworkInterface:
-    """The interface of a module. Raises InputError where it has no `@main` and is no executable."""
+    """The interface of a module. Raises InputError if it has no `@main` and is no executable."""
     if is_executable(module):
         inputs, outputs = tensor_types(module, "input"), tensor_types(module, "output")
         return NetworkInterface(inputs, outputs, outputs_in_dram(module))

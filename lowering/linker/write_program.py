@@ -31,7 +31,7 @@ from .controller import Begin, Copy, Join, Start, Wait
 from .device_program import Datum, DeviceProgram, PlacedLaunch
 
 OPERATORS = "manycore.operators"
-"""Attribute of launches: the number of the network's operators that they carry out."""
+"""Attribute of launches: the number of the network's operators that they execute."""
 
 
 def write_program(program: DeviceProgram, chip: Chip) -> ModuleOp:
@@ -40,7 +40,7 @@ def write_program(program: DeviceProgram, chip: Chip) -> ModuleOp:
 
 
 class _Memory:
-    """The buffers of a memory that are there now, none of which shares bytes with another."""
+    """The current buffers of a memory, which are disjoint."""
 
     def __init__(self, space: Space, writer: _Writer) -> None:
         self._space, self._writer = space, writer
@@ -49,7 +49,7 @@ class _Memory:
         """First byte -> buffer."""
 
     def add(self, value: SSAValue) -> None:
-        """From now on a buffer is there; those that share bytes with it are not any more."""
+        """Add a buffer, which replaces those that share bytes with it."""
         low, high = _range(value)
         first = bisect_right(self._lows, low)
         if first and (low < _range(self._at[self._lows[first - 1]])[1] or self._lows[first - 1] == low):
@@ -61,7 +61,7 @@ class _Memory:
         self._at[low] = value
 
     def get(self, type: BufferType) -> SSAValue:
-        """Memory that is there as a buffer of this type; it is allocated if it is not."""
+        """The current buffer at these bytes with this type; it is allocated if there is none."""
         low, high = type.offset or 0, (type.offset or 0) + type.nbytes
         place = bisect_right(self._lows, low) - 1
         value = self._at[self._lows[place]] if place >= 0 else None
@@ -70,7 +70,7 @@ class _Memory:
         return value if value.type == type else self._writer.add(ViewOp(value, type)).results[0]
 
     def define(self, type: BufferType) -> SSAValue:
-        """As `get`, for what is written: a part of a buffer that is there becomes a buffer of its own."""
+        """As `get`, for a write: a part of a current buffer becomes a buffer of its own."""
         known = self._at.get(type.offset or 0)
         if known is not None and buffer_of(known).nbytes == type.nbytes:
             return self.get(type)
@@ -79,7 +79,7 @@ class _Memory:
         return made
 
     def type_at(self, address: int, nbytes: int) -> BufferType:
-        """The type under which these bytes are known, but for those that fill up the last block, else one of bytes."""
+        """The type of the current buffer at these bytes (up to padding), else a type of bytes."""
         known = self._at.get(address)
         if known is not None and nbytes in (size := buffer_of(known).nbytes, padded(size)):
             return buffer_of(known)

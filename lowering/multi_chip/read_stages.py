@@ -77,7 +77,7 @@ def read_stages(module: ModuleOp) -> Stages:
 
 
 def _interface(stage: StageOp) -> NetworkInterface:
-    """The interface of a stage's module. Raises InputError where the stage has another one."""
+    """The interface of a stage's module. Raises InputError if it differs from that of the stage."""
     interface = network_interface(stage.module)
     for what, here, there in (
         ("inputs", stage.inputs, interface.inputs),

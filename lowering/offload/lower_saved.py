@@ -1,4 +1,4 @@
-"""Launches and operations of `memory` to a program of the `memory` level: places in DRAM, copies, waits."""
+"""Lower launches and operations of `memory` to a program of the `memory` level: DRAM addresses, copies, waits."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .saved_module import CAPACITY, UNSAVED, noted_bytes
 
 @dataclass(frozen=True)
 class LoweredSaving:
-    """What was placed."""
+    """The layout in DRAM."""
 
     saving: LaunchCompilation
     launches: tuple[tuple[str, CompiledLaunch], ...]
-    """Name and code of each, in order."""
+    """Name and code of each launch, in order."""
 
 
 def lower_saved(module: ModuleOp, chip: Chip, cache: CompileCache) -> LoweredSaving:
@@ -50,7 +50,7 @@ def lower_saved(module: ModuleOp, chip: Chip, cache: CompileCache) -> LoweredSav
     saving = replace(saving, unsaved_peak=noted_bytes(module, UNSAVED) or saving.unsaved_peak)
     steps = saving.layout.steps
     launches = tuple(
-        (step.name, action.piece)
+        (step.name, action.compiled)
         for step, action in zip(steps.program.steps, steps.actions, strict=True)
         if isinstance(action, Run)
     )

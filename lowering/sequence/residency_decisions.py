@@ -29,7 +29,7 @@ class Residence:
     """The residency that a subgraph specifies."""
 
     values: Mapping[SSAValue, Space] = field(default_factory=dict[SSAValue, Space])
-    """By the value of the function that each of its results is."""
+    """The residency of its results, as values of the function."""
     weights: Space | None = None
     alone: bool | None = None
 
@@ -52,7 +52,7 @@ class Residence:
         return Residence(values, weights.pop() if len(weights) == 1 else None, alone.pop() if len(alone) == 1 else None)
 
     def of_copies(self, copies: Mapping[Operation, Operation]) -> Residence:
-        """The same, said of copies of the operations."""
+        """The same residency for copies of the operations."""
         values: dict[SSAValue, Space] = {
             copies[value.owner].results[value.index]: space
             for value, space in self.values.items()
@@ -61,7 +61,7 @@ class Residence:
         return Residence(values, self.weights, self.alone)
 
     def write(self, op: SubgraphOp, results: Sequence[SSAValue]) -> None:
-        """Let a subgraph that gives these values say it."""
+        """Write the residency to a subgraph with these results."""
         spaces = [self.values.get(storage_root(value)) for value in results]
         known = [SpaceAttr(space) for space in spaces if space is not None]
         op.residence = ArrayAttr(known) if known and len(known) == len(spaces) else None
@@ -70,7 +70,7 @@ class Residence:
 
 
 def given_decisions(function: FuncOp, sequence: LaunchSequence, said: Sequence[Residence]) -> Decisions:
-    """What the parts of a list say, and the arguments of the function."""
+    """The decisions that subgraphs and arguments of the function specify."""
     values: dict[int, bool] = {}
     for number, space in zip(_inputs(sequence), said_of_arguments(function), strict=True):
         if number is not None and space is not None:
@@ -89,7 +89,7 @@ def given_decisions(function: FuncOp, sequence: LaunchSequence, said: Sequence[R
 
 
 def residence_of(sequence: LaunchSequence, decided: Decisions, launch: int, results: Sequence[SSAValue]) -> Residence:
-    """What was decided for a launch, whose subgraph gives these results."""
+    """The residency that was decided for a launch with these results."""
     part = sequence.parts[launch]
     on_host = {value for value, number in zip(part.values, part.results, strict=True) if decided.values[number]}
     roots = map(storage_root, results)
@@ -99,7 +99,7 @@ def residence_of(sequence: LaunchSequence, decided: Decisions, launch: int, resu
 
 
 def write_inputs(function: FuncOp, sequence: LaunchSequence, decided: Decisions) -> None:
-    """Let the inputs that several launches read say where they lie between these."""
+    """Write to the inputs that several launches read where they are kept between these."""
     attributes = [dict(one.data) for one in function.arg_attrs or [DictionaryAttr({})] * len(function.body.block.args)]
     for number, one in zip(_inputs(sequence), attributes, strict=True):
         one.pop(RESIDENCE, None)
@@ -110,5 +110,5 @@ def write_inputs(function: FuncOp, sequence: LaunchSequence, decided: Decisions)
 
 
 def _inputs(sequence: LaunchSequence) -> list[int | None]:
-    """The number of each input, but for those that come in pieces."""
-    return [one.pieces[0].number if len(one.pieces) == 1 else None for one in sequence.inputs]
+    """The number of each input that is sent whole."""
+    return [one.segments[0].number if len(one.segments) == 1 else None for one in sequence.inputs]
